@@ -43,7 +43,7 @@ BATCH_NUMBERS = 1  # numbers version of the choices of batches (`ltr_duel.core.n
 
 
 class Lateness(NamedTuple):
-    """``batch`` steps are chosen before any of their outcomes arrives, and outcomes arrive ``delay`` steps later."""
+    """The arms of ``batch`` steps are chosen before any of their outcomes; outcomes arrive ``delay`` steps later."""
 
     batch: int  # 1 or more
     delay: int  # steps, 0 or more
@@ -55,7 +55,7 @@ class Now:
 
     told: int  # number of steps whose outcomes have arrived
     last_real: int  # the last step in which different arms were compared
-    clock: int  # the step of a policy that learns in turn
+    clock: int  # the step number that a policy that learns in turn receives
     asked: int  # 1: a choice is pending
     first: int  # first pending arm; for sets the size of the pending set
     second: int
@@ -109,7 +109,7 @@ def known_before(late: Late, t: int) -> int:
 
 @kernel
 def last_quiet(late: Late, t: int, last: int) -> int:
-    """Return the last step of a jump from step t to ``last``; it stops at the step after which outcomes arrive."""
+    """Shorten a jump from step t to ``last`` to the step after which outcomes arrive; return its last step."""
     now = late.now[0]
     if now.last_real <= now.told:
         return last
@@ -120,7 +120,7 @@ def last_quiet(late: Late, t: int, last: int) -> int:
 def run_pairs_late(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, late: Late
 ) -> int:
-    """Run a policy of pairs that accepts outcomes in any order, for the steps of ``span``; return its decisions."""
+    """Run an ``any_order`` policy of pairs for the steps of ``span``; return the number of decisions."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     now, room = late.now[0], late.first.shape[0]
@@ -163,7 +163,7 @@ def run_pairs_late(
 def run_slates_late(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, late: Late
 ) -> int:
-    """Run a policy of sets that accepts outcomes in any order, for the steps of ``span``; return its decisions."""
+    """Run an ``any_order`` policy of sets for the steps of ``span``; return the number of decisions."""
     now, room = late.now[0], late.first.shape[0]
     decisions, t = 0, span.start
     while t <= span.stop:

@@ -1,4 +1,4 @@
-"""Boxes: the ordinary (cardinal) bandit algorithms that sparring, the doublers and MultiSBM consist of.
+"""Boxes: ordinary (cardinal) bandit algorithms, the components of sparring, the doublers and MultiSBM.
 
 Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits, "singleton bandit machines" with two operations:
 *advance* returns the arm to play, *feedback* receives its reward. This module has three kinds of boxes: UCB1, Thompson
@@ -30,7 +30,7 @@ from ltr_duel.core import (
 )
 
 UNPLAYED = 1e9  # initial mean reward in a UCB1 box, so that unplayed arms are played first, in random order
-_LOWEST = 1e-6  # minimum level of a Thompson box: any number above 0 is correct
+_LOWEST = 1e-6  # minimum level (see `levels`) of a Thompson box; any number above 0 is correct
 
 
 @dispatched_call
@@ -81,7 +81,7 @@ def ucb_reset(boxes: UcbBoxes) -> None:
 
 
 def _ucb_advance(boxes: UcbBoxes, box: int, t: int, rng: Generator) -> int:
-    """UCB1: each arm once, then the largest ``mean + sqrt(alpha ln N / n)``; N is the number of plays of this box."""
+    """Play each arm once, then the arm with the largest ``mean + sqrt(alpha ln N / n)``; N: plays of this box."""
     scale = sqrt(boxes.alpha[0] * log(max(boxes.total[box], 1)))
     return vector.random_highest(boxes.mean[box], boxes.width[box], scale, rng)
 
@@ -102,8 +102,8 @@ def _ucb_most(boxes: UcbBoxes, box: int) -> int:
 class ThompsonBoxes(NamedTuple):
     """Thompson boxes over K arms, box b in row b; `levels` finds the largest sample."""
 
-    good: IntMatrix  # (B, K) rewards
-    bad: IntMatrix  # (B, K) plays without a reward
+    good: IntMatrix  # (B, K) number of rewards 1
+    bad: IntMatrix  # (B, K) number of rewards 0
     log_mass: FloatMatrix  # (B, K) see `posterior`
     levels: Levels
 
@@ -116,7 +116,7 @@ def thompson_boxes(boxes: int, n_arms: int) -> ThompsonBoxes:
 
 @inlined
 def thompson_advance(boxes: ThompsonBoxes, box: int, t: int, rng: Generator) -> int:
-    """Thompson sampling: the largest of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
+    """Return the arm with the largest sample of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
     levels = boxes.levels
     known = Posteriors(boxes.good[box], boxes.bad[box], boxes.log_mass[box], 0)
     field = Field(levels.every, levels.odds[box], -1, levels.no_doubts, 0.0)
@@ -166,7 +166,7 @@ def _exp3_advance(boxes: Exp3Boxes, box: int, t: int, rng: Generator) -> int:
 
 @outlined
 def draw_by_weight(log_weight: FloatVector, share: FloatVector, mixing: float, rng: Generator) -> int:
-    """Fill ``share`` with ``(1 - mixing) w_i / sum w + mixing / K`` and draw an arm from it."""
+    """Fill ``share`` with ``(1 - mixing) w_i / sum w + mixing / K``, w = exp(log_weight), and draw an arm from it."""
     n_arms = log_weight.shape[0]
     top = log_weight[0]
     for k in range(n_arms):

@@ -67,8 +67,9 @@ def check_policy(policy: Policy | str) -> None:
 def check_compiled(policy: Policy | str) -> None:
     """Check that a policy's arms are in range and that its compiled functions behave like their Python source.
 
-    Results alone do not show a difference: numba may drop a write to an array that was unpacked from the state. Takes
-    one to two seconds, the time to compile the policy. Raises `PolicyError` for the first violation.
+    Equal choices do not suffice: numba may drop a write to an array that was unpacked from the state. Therefore the
+    final states are compared too. Compiling the policy takes one to two seconds. Raises `PolicyError` for the first
+    violation.
     """
     _check(POLICIES.configure(policy), check_range, check_repeatable)
 
@@ -111,7 +112,7 @@ def check_range(given: components.Configured[Policy]) -> None:
 
 
 def check_steps(given: components.Configured[Policy]) -> None:
-    """Runs end exactly at the horizon, and jumping changes nothing."""
+    """Runs end exactly at the horizon, and skipping idle steps (`idle_until`) changes neither choices nor state."""
     label, policy, _ = given
     p = easy_matrix(5)
     for steps in (1, 7, 600):
@@ -156,7 +157,7 @@ def check_small(given: components.Configured[Policy]) -> None:
 
 
 def check_counts(given: components.Configured[Policy]) -> None:
-    """Checkpoints in every step do not change the choices, and the recorder counts them correctly."""
+    """Checkpoints in every step do not change the choices, and the recorder counts the choices correctly."""
     label, policy, params = given
     p, steps = easy_matrix(4), 100
     counts, coins = new_recorder(4, np.arange(1, steps + 1)), stream(7, "coins")
@@ -167,7 +168,7 @@ def check_counts(given: components.Configured[Policy]) -> None:
 
 
 def check_winner(given: components.Configured[Policy]) -> None:
-    """In at least seven of nine runs on an easy matrix, the policy recommends the winner, whatever its number."""
+    """In at least seven of nine runs on an easy matrix, the policy recommends the winner; its arm number varies."""
     label, policy, params = given
     found = 0
     for seed in range(9):
@@ -180,7 +181,7 @@ def check_winner(given: components.Configured[Policy]) -> None:
 
 
 def check_hard_matrices(given: components.Configured[Policy]) -> None:
-    """The choices stay in range without a Condorcet winner, with ties everywhere and with certain outcomes."""
+    """Arms are in range without a Condorcet winner, if all pairs tie, and if outcomes have probability 0 or 1."""
     label, policy, _ = given
     cycle = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]])
     certain = np.where(np.arange(4)[:, None] < np.arange(4), 1.0, 0.0) + 0.5 * np.eye(4)

@@ -1,11 +1,12 @@
-"""Many coins at once: each coin compares a word of 16 random bits with the first 16 bits of its probability.
+"""Many Bernoulli samples (*coins*) at once: each compares 16 random bits with the first 16 bits of its probability.
 
-One draw from a policy's generator for each coin would be most of the cost of Thompson sampling. Instead, two draws
-seed a counter-based generator, and each of its 64-bit numbers gives the words of four coins.
+If each coin required a draw from the policy's generator, these draws would dominate the cost of Thompson sampling.
+Instead, two draws seed a counter-based generator. Each of its 64-bit numbers provides *words* of 16 bits for four
+coins.
 
-A word decides its coin unless it equals the first 16 bits of the probability p. With ``odds = floor(2^16 p)``, a
-smaller word wins, a larger word loses, and an equal word wins with probability ``2^16 p - odds``, by a draw from the
-policy's generator. Each coin therefore wins with probability exactly p, and only one in 65,536 needs this draw.
+Let p be the probability of a coin, and ``odds = floor(2^16 p)``. A word below ``odds`` wins, and a larger word loses.
+If the word equals ``odds``, a further draw from the policy's generator wins with probability ``2^16 p - odds``. Each
+coin therefore wins with probability exactly p, and only one coin in 65,536 needs the further draw.
 """
 
 from __future__ import annotations
@@ -90,9 +91,9 @@ def new_seed(rng: Generator) -> np.uint64:
 
 @inlined
 def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rng: Generator) -> int:
-    """Flip the coins in ``mask`` of the block that starts at position ``at`` of a row; return the mask of the winners.
+    """Flip the coins in ``mask`` of the block that starts at position ``at`` of a row; return the mask of the wins.
 
-    The first ``drawn`` numbers of the seed have already been used.
+    drawn: number of 64-bit numbers of this seed that were used before.
     """
     write_words(coins.lane, seed, drawn)
     below, equal = compare_words(coins.lane.view(np.uint16), coins.odds[at:])

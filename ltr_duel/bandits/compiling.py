@@ -1,4 +1,4 @@
-"""The form of the loop for a policy (compiled and cached, compiled without cache, or plain Python), and its errors."""
+"""The form of a policy's loop (compiled and cached, compiled without cache, or plain Python), and error messages."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def loop_for(
     """Return the form of a loop (a `kernel` that calls a policy's functions) for a policy.
 
     The disk cache of compiled loops detects edits of this package only. A policy from another package therefore gets a
-    loop that is compiled in this process and never stored. A policy that numba cannot compile gets the loop's Python
-    source, and so does ``compiled=False``; ``plain`` also replaces all helpers, so that a wrong index raises an error.
+    loop that is compiled in this process and not stored on disk. For a policy that numba cannot compile, or with
+    ``compiled=False``, the loop is plain Python. With ``plain``, all helpers are plain Python too, so that a wrong
+    index raises an error.
     """
     if plain:
         return _plain_loop(policy, loop)

@@ -2,11 +2,11 @@
 
 A plan gives the number of duels of each pair, q_ij ln t, such that the constraints in `policies.ecw_rmed` hold. The
 constraint of each arm is independent of the other constraints. It is solved exactly by sorting the costs r_ij / d_ij of
-the arms that beat the arm, where r_ij is the regret of a duel and d_ij its evidence.
+the arms that beat the arm, where r_ij is the regret of a duel and d_ij the evidence that it gives.
 
-The sorted orders and the plan are stored. A duel changes one cost, and thus one arm's share of the plan. If it reverses
-an estimated preference, it changes the costs of up to K arms. If several arms may be the winner, the plans of all these
-arms except the previously cheapest are computed again.
+The sorted orders and the plan are stored. A duel changes one cost, and thus one arm's share of the plan. A duel that
+reverses an estimated preference changes the costs of up to K arms. If several arms may be the winner, there is one plan
+for each of these arms; all except the previously cheapest plan are computed again.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def new_estimates(n_arms: int) -> Estimates:
 
 
 def new_plans(n_arms: int) -> Plans:
-    """Allocate the arrays for plans, without a plan."""
+    """Allocate the arrays, before the first plan."""
     order, (cheapest, other) = np.zeros((n_arms, n_arms), np.int64), np.zeros((2, n_arms, n_arms))
     cost, stale = np.full((n_arms, n_arms), inf), np.ones(n_arms, np.int64)
     superiors = Superiors(order, np.zeros(n_arms, np.int64), cost, stale)
@@ -206,7 +206,10 @@ def plan_winner(estimates: Estimates, plan: FloatMatrix, winner: int) -> None:
 
 @inlined
 def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: int, winner: int) -> None:
-    """Spread the constraint of arm i over cheap superiors except ``winner``; it holds without any ``spare`` of them."""
+    """Plan evidence from arm i's cheapest superiors except ``winner``.
+
+    The constraint of arm i must hold even without any ``spare`` of these superiors.
+    """
     divergence, spare = estimates.divergence, spare_superiors(estimates.losses, estimates.wins, i, winner)
     if i != winner and spare >= 0:
         order, cost, left = superiors.order[i], superiors.cost[i], 1 - spare

@@ -13,11 +13,11 @@ or, for a policy that compares whole sets of arms at once (`select_slate` and `u
 and, at checkpoints, ``recommend(state, params) -> arm``. A policy may define ``idle_until``, so that the loop skips
 steps in which nothing can change. It may also have `Sweeps`, functions that execute many steps at once, with the same
 distribution, if the outcomes are sampled from a known matrix. The functions need no decorator: numba compiles them with
-the loop, and plain Python runs the same source. Only helpers that other compiled functions call are a `kernel`.
+the loop, and plain Python runs the same source. Only the helpers that these functions call need the decorator `kernel`.
 
 The loop checks in each step that the arms chosen by a policy from outside this package exist (`wrong_pair`,
 `wrong_slate`), because compiled code would otherwise write outside its arrays. The policies of this package are
-checked by tests instead; for them the compiler removes the check.
+checked by tests instead; for these policies the compiler removes the check.
 
 `PolicyPage` and `SlatePolicyPage` are protocols of a policy's module, for editors and type checkers. At the end of
 ``mine.py``::
@@ -79,17 +79,17 @@ def recommend(state: Any, params: Any) -> int:
 
 @dispatched
 def idle_until(state: Any, params: Any, t: int) -> int:
-    """Return the last step up to which `select` is certain to repeat the arm that it chose alone in step t.
+    """Return the last step up to which `select` is certain to choose the same single arm as in step t.
 
     Up to that step, `select` and `update` must draw no random number and change no state. The default, t itself,
-    means that the loop never jumps.
+    means that the loop skips no steps.
     """
     return t
 
 
 @dispatched_call
 def sweep(state: Any, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Execute the steps t..until at once, where arm i beats arm j with probability ``p[i, j]``, independently.
+    """Execute the steps t..until at once; the outcomes are independent, and arm i beats j with probability ``p[i, j]``.
 
     Add the number of duels of each pair to ``met[first, second]``; the numbers add up to the number of steps. After
     each call, ``met`` and the recommendation must have the same distribution as after single steps. Return the number

@@ -1,10 +1,10 @@
-"""The loop for late outcomes of policies that learn one outcome after the other, in turn.
+"""The loop for late outcomes of policies that learn from one outcome at a time, in turn.
 
-Such a policy has one pending choice. Until its outcome arrives, the arms of each step are chosen by a copy of the state
-before the pending choice, so all these choices have the same distribution. Outcomes are stored until the policy chooses
-the same arms, and are then passed to ``update``. The policy therefore learns from independent outcomes of its choices,
-and the sequence of its updates has the same distribution as without batches, but is delayed:
-Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013, algorithm QPM-D.
+Such a policy has one pending choice. Until an outcome of this choice arrives, a copy of the earlier state, from before
+the pending choice, chooses the arms of each step. Therefore all these choices have the same distribution. Outcomes are
+stored until the policy chooses the same arms, and are then passed to ``update``. The policy thus learns from
+independent outcomes of its choices. The sequence of its updates has the same distribution as without batches, but is
+delayed. Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013, algorithm QPM-D.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ Words = NDArray[np.uint64]
 
 
 class InTurn(NamedTuple):
-    """The data beside a policy's state: unused outcomes, and a copy of the state before the pending choice."""
+    """The loop's data in addition to a policy's state: unused outcomes, and the state before the pending choice."""
 
     late: Late
     words: Words  # the memory of the policy's state
     before: Words  # a copy of this memory before the pending choice
-    trial: Any  # the state that makes further choices
+    trial: Any  # the state that makes further choices while a choice is pending
     tried: Words  # the memory of ``trial``
     others: Generator  # the stream of further choices
 
@@ -69,7 +69,7 @@ def copy_words(to: Words, of: Words) -> None:
 
 @kernel
 def ask_for_pair(state: Any, params: Any, streams: Streams, recorder: Recorder, t: int, turn: InTurn) -> bool:
-    """Choose a pair unless a choice is pending; return whether an arm of it does not exist."""
+    """Choose a pair unless a choice is pending; return whether an arm of the new pair does not exist."""
     now = turn.late.now[0]
     if now.asked == 1:
         return False

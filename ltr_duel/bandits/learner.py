@@ -1,6 +1,6 @@
 """A policy that chooses many comparisons at once and receives their outcomes later, see `ltr_duel.bandits.batched`.
 
-With one comparison at a time, its choices equal the choices of a simulation with the same random numbers.
+With one comparison at a time, the policy's choices equal the choices of a simulation with the same random numbers.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, kernel
 
 Arms = tuple[int, ...]
-Outcome = tuple[Arms, bytes]  # one byte, +1 or -1, for each pair of the arms, in order; empty for a single arm
-_MANY = 200  # number of comparisons from which compiled code saves more time than loading it takes
+Outcome = tuple[Arms, bytes]  # one byte, +1 or -1, for each pair of the arms, row by row; empty for a single arm
+_MANY = 200  # for at least this number of comparisons, compiled code saves more time than its loading takes
 
 
 @kernel
@@ -145,7 +145,7 @@ class Learner:
 
 
 def sign_table(signs: bytes, size: int) -> SignMatrix:
-    """Return the table of outcomes from the signs of the pairs a < b, in order."""
+    """Return the table of outcomes from the signs of the pairs a < b, row by row."""
     won = np.zeros((size, size), np.int8)
     if signs:
         won[np.triu_indices(size, 1)] = np.frombuffer(signs, np.int8)

@@ -1,21 +1,22 @@
 """The largest of many Beta samples, only a few of which are drawn: the arm that Thompson sampling plays.
 
-A row consists of K posteriors, ``theta_k ~ Beta(a_k + 1, b_k + 1)`` after a wins and b losses, a level, and the
-probabilities ``chance[k] = Pr(theta_k > level)``. A duel changes a probability by one term, as in `posterior`:
+A row consists of K posteriors, a level x, and the probabilities ``chance[k] = Pr(theta_k > x)``. After a_k wins and b_k
+losses, ``theta_k ~ Beta(a_k + 1, b_k + 1)``. A win adds one term to a probability, as in `posterior`:
 
     Pr(Beta(a + 2, b + 1) > x) - Pr(Beta(a + 1, b + 1) > x) = m(a + 1, b) (1 - x),
 
-and ``- m(a, b + 1) x`` for a loss, with ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. A coin for each arm, many at once
-(see `words`), decides which samples are above the level. If there is exactly one, it is the largest, and no sample is
-drawn. If there are several, only these samples are drawn, conditional on being above the level. If there are none, all
-samples are drawn, conditional on being below the level. The result has the distribution of K draws for every level.
+and ``- m(a, b + 1) x`` for a loss, with ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. For each arm, a coin decides whether
+its sample is above the level; many coins are flipped at once (see `coin_words`). If exactly one sample is above the
+level, it is the largest, and no sample is drawn. If several samples are above the level, only these are drawn,
+conditional on being above it. If no sample is above the level, all samples are drawn, conditional on being below it.
+For every level, the arm has the same distribution as with K draws.
 
-With a good level, few samples are above it, and rarely none, so that a step is cheap. The draws since the level was set
-are counted. When they exceed a row's ``patience``, a new level is computed from the current posteriors, which takes K
-sums of binomial probabilities. The level depends only on earlier steps, never on the samples of the current step.
+A step is cheap if few samples are above the level, but rarely none. Each draw reduces the row's ``patience``. When the
+patience is exhausted, a new level is computed from the current posteriors, which takes K sums of binomial
+probabilities. The level depends only on earlier steps, never on the samples of the current step.
 
-Functions that run for nanoseconds are `inlined`: a call would copy the eighty numbers that describe the arrays of a row
-through memory, which takes 90 ns.
+Functions that run for nanoseconds are `inlined`, because a call takes 90 ns: it copies the eighty numbers that describe
+the arrays of a row through memory.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from ltr_duel.bandits.coin_words import (
 from ltr_duel.bandits.posterior import draw_above
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, draws, inlined, kernel, larger, trailing_zeros
 
-_FIRST, _PATIENCE = 4, 16  # draws per arm of a row before it gets its first level, and each new level
+_FIRST, _PATIENCE = 4, 16  # draws per arm before the first level of a row is computed, and before each later level
 _HALVINGS = 12  # bisections of the interval in search of a new level
 
 
@@ -54,11 +55,11 @@ class Levels(NamedTuple):
     odds: OddsMatrix  # (R, padded K) the first 16 bits of ``chance``
     patience: IntVector  # (R,) draws left before the next level
     lane: LaneVector  # (8,) random words
-    every: IntVector  # (K,) 0, 1, ...; not scratch
+    every: IntVector  # (K,) constant: 0, 1, ...
     some: IntVector  # (K,) a list of arms
-    mean: FloatVector  # (K,) means of the posteriors of these arms
-    scale: FloatVector  # (K,) reciprocals of their standard deviations
-    no_doubts: FloatVector  # (K,) zeros; not scratch
+    mean: FloatVector  # (K,) means of the posteriors of the listed arms
+    scale: FloatVector  # (K,) reciprocals of the standard deviations of these posteriors
+    no_doubts: FloatVector  # (K,) constant: zeros
 
 
 class Posteriors(NamedTuple):
@@ -67,11 +68,11 @@ class Posteriors(NamedTuple):
     good: IntVector  # (K,)
     bad: IntVector  # (K,)
     log_mass: FloatVector  # (K,) see `posterior`
-    prior: int
+    prior: int  # wins, and losses, that ``good`` and ``bad`` contained before the first duel
 
 
 class Field(NamedTuple):
-    """The arms that take part in a draw: the arms in ``arms`` whose doubt is at most ``bonus``."""
+    """The arms that take part in a draw: the arms in ``arms``, except ``without``, whose doubt is at most ``bonus``."""
 
     arms: IntVector
     odds: WordVector  # in the order of ``arms``
@@ -101,7 +102,7 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
 
 @inlined
 def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least: float) -> None:
-    """Set a new level, at least ``least``, of a row whose patience is exhausted; doubts are ignored."""
+    """If a row's patience is exhausted, set a new level, at least ``least``; arms count whatever their doubts."""
     if levels.patience[row] < 0:
         set_level(levels, row, list_arms(levels, field, inf), known, least)
 
@@ -139,7 +140,7 @@ def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
 
 @inlined
 def toss_coins(levels: Levels, coins: Coins, rng: Generator) -> int:
-    """Flip the coins; list the arms above the level in ``some``, and return their number."""
+    """Flip the coins; list the arms whose samples are above the level in ``some``, and return their number."""
     count, size, seed = 0, coins.arms.shape[0], new_seed(rng)
     for at in range(0, size, BLOCK):
         mask = toss_block(coins, seed, at // 4, at, block_mask(size, at), rng)
@@ -202,9 +203,9 @@ def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: fl
 
 @kernel
 def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
-    """Return a level that balances the expected cost of several samples above it and the expected cost of none.
+    """Return a level that balances the expected costs of two cases: several samples above it, and none.
 
-    An approximation suffices: samples are assumed to be normal, with the tail of Abramowitz and Stegun, 7.1.27.
+    An approximation suffices: samples are treated as normal, with the tail formula 7.1.27 of Abramowitz and Stegun.
     """
     low, high = least, least
     for n in range(mean.shape[0]):
@@ -231,7 +232,7 @@ def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
 
 @kernel
 def chance_above(level: float, a: int, b: int, log_mass: float) -> float:
-    """Return Pr(Beta(a + 1, b + 1) > level) = Pr(at most ``a`` heads in a + b + 1 coins of probability ``level``)."""
+    """Return Pr(Beta(a + 1, b + 1) > level) = Pr(at most ``a`` heads in a + b + 1 flips with probability ``level``)."""
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
     if a <= (a + b + 1) * level:
         return mass * binomial_tail(level, a, b)
@@ -240,7 +241,7 @@ def chance_above(level: float, a: int, b: int, log_mass: float) -> float:
 
 @kernel
 def binomial_tail(p: float, a: int, b: int) -> float:
-    """Return Pr(at most ``a`` heads in a + b + 1 coins) / (C(a + b, a) p^a (1 - p)^b), for ``a`` below the mode."""
+    """Return Pr(at most ``a`` heads in a + b + 1 flips) / (C(a + b, a) p^a (1 - p)^b), for ``a`` below the mode."""
     term = (1.0 - p) * (a + b + 1.0) / (b + 1.0)
     total, odds = term, (1.0 - p) / p
     while a > 0 and term > 1e-17 * total:

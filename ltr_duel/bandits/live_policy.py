@@ -34,7 +34,8 @@ class Player(NamedTuple):
     def tell(self, state: Any, t: int, arms: Sequence[int], signs: NDArray[np.int8], rng: np.random.Generator) -> None:
         """Update the state with one sign for each pair of positions a < b in ``arms``, row by row.
 
-        The sign is +1 if the arm at a won, -1 if it lost, 0 for an arm against itself; a single arm has no sign.
+        The sign is +1 if the arm at position a won, -1 if it lost, and 0 for an arm against itself. A single arm has no
+        sign.
         """
         if self.policy.feedback == "duel":
             self.policy.update(state, self.params, t, *arms, int(signs[0]) if len(signs) else 0, rng)
@@ -102,7 +103,7 @@ class LivePolicy:
         self._order = np.arange(n_arms) if order is None else np.array(order)
         if self._order.shape != (n_arms,) or set(self._order.tolist()) != set(range(n_arms)):
             raise InputError(f"the order of {n_arms} arms must contain each of 0 to {n_arms - 1} once")
-        self._asked: tuple[int, ...] = ()  # arms by the policy's numbers
+        self._asked: tuple[int, ...] = ()  # the pending arms, in the policy's numbering
 
     @property
     def steps(self) -> int:
@@ -110,7 +111,7 @@ class LivePolicy:
         return self._t - 1
 
     def ask(self) -> tuple[int, ...]:
-        """Return the arms to compare next: two arms, which may be equal, or a slate. They are fixed until `tell`."""
+        """Return the arms to compare next: two arms, which may be equal, or a slate; the same arms until `tell`."""
         if not self._asked:
             asked = self._player.choose(self._state, self._t, self._rng)
             if len(asked) not in self._sizes(self._n_arms)[1:]:

@@ -48,7 +48,7 @@ LOOP_NUMBERS = 1  # numbers version of the loop and of outcomes sampled from a m
 
 @kernel
 def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span) -> int:
-    """Run a policy of pairs for the steps of ``span``; return the number of calls of `select`."""
+    """Run a policy that compares pairs for the steps of ``span``; return the number of calls of `select`."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     decisions, t = 0, span.start
@@ -86,7 +86,7 @@ class SlateScratch(NamedTuple):
 def run_slates(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, scratch: SlateScratch
 ) -> int:
-    """Run a policy of sets for the steps of ``span``; return the number of calls of `select_slate`."""
+    """Run a policy that compares sets for the steps of ``span``; return the number of calls of `select_slate`."""
     slate, won = scratch.slate, scratch.won
     decisions, t = 0, span.start
     while t <= span.stop:
@@ -115,7 +115,7 @@ def run_slates(
 def run_sweeps(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, met: IntMatrix
 ) -> int:
-    """Sweep from checkpoint to checkpoint up to the last one. ``met`` (K, K): duels of each pair so far."""
+    """Call `sweep` once for each checkpoint, up to the last. ``met`` (K, K): duels of each pair so far."""
     decisions, t = 0, span.start
     for row in range(recorder.times.shape[0]):
         decisions += sweep(state, params, oracle.p, t, recorder.times[row], met, streams.policy)
@@ -143,7 +143,7 @@ class Run:
     compiled : bool
         False runs the same source as plain Python.
     plain : bool
-        True runs the helpers of the policy as plain Python too, where a wrong index raises an error.
+        True also runs the policy's helpers as plain Python, so that a wrong index raises an error.
     in_sweeps : bool
         Whether the policy executes whole sweeps at once; the run then advances from checkpoint to checkpoint.
     late : Lateness, optional
@@ -246,7 +246,7 @@ class Run:
         return cls(policy, given, n_arms, oracle, streams, recorder, horizon=horizon, plain=plain, late=late)
 
     def advance(self, stop: int, *, jump: bool = True) -> None:
-        """Take the steps after ``t`` up to ``stop``.
+        """Execute the steps from ``t + 1`` to ``stop``.
 
         Parameters
         ----------

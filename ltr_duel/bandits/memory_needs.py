@@ -1,7 +1,7 @@
 """The memory that a run of a policy needs, computed before it is allocated.
 
-Only ``init`` determines the arrays of a policy, so it is called with four small numbers of arms. The size of the arrays
-is a polynomial in the number of arms, of degree at most three, which four values determine.
+A policy's ``init`` allocates all its arrays. Their total size is a polynomial in the number of arms, of degree at most
+three. Therefore the sizes for four small numbers of arms determine the size for any number.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STEP = 32  # rows are padded to a multiple of this number of arms
 def require_room(
     policy: Policy, params: Any, n_arms: int, *, horizon: int = 0, in_sweeps: bool = False, runs: int = 1
 ) -> None:
-    """Raise `InputError` unless there is enough memory for a policy with ``n_arms`` arms, in concurrent runs."""
+    """Raise `InputError` unless there is enough memory for ``runs`` concurrent runs of a policy."""
     if n_arms <= FEW:
         return
     at_once = f" in {runs} runs at once" if runs > 1 else ""

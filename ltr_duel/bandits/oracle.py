@@ -1,4 +1,4 @@
-"""Oracles: the functions that the loop calls for outcomes, the oracle of a matrix, and oracles with relabelled arms.
+"""Oracles: the sources of outcomes that the loop calls, including the oracle of a matrix and relabelled oracles.
 
 An oracle is a NamedTuple of arrays with an implementation of `duel` and `multiduel`.
 
@@ -31,7 +31,7 @@ def multiduel(oracle: Any, slate: IntVector, size: int, won: SignMatrix, streams
 
 
 class MatrixOracle(NamedTuple):
-    """An oracle of a matrix: each comparison of a pair is an independent coin."""
+    """An oracle of a matrix: each comparison of a pair is an independent Bernoulli sample."""
 
     p: FloatMatrix  # (K, K) p[i, j] = Pr(arm i beats arm j)
 
@@ -80,8 +80,8 @@ def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:
 def relabelled(oracle: Any, order: IntVector, room: FloatMatrix | None = None) -> Any:
     """Return an oracle whose arm k is arm ``order[k]``; a matrix is copied in this order, so that duels stay fast.
 
-    room: shape (K, K); memory to reuse for the copy, because allocation takes longer than the copy. Raises `InputError`
-    if there is not enough memory for the copy.
+    room: shape (K, K); an array for the copy, because allocating one takes longer than copying. Raises `InputError` if
+    there is not enough memory for the copy.
     """
     if isinstance(oracle, MatrixOracle):
         if room is None:

@@ -1,4 +1,4 @@
-"""Policies: five pure functions over a NamedTuple of arrays, and the registry of policies.
+"""Policies: functions that operate on a NamedTuple of arrays, and the registry of policies.
 
 `ltr_duel.bandits.hooks` describes when the loop calls each function.
 """
@@ -54,16 +54,16 @@ class Policy(components.Component):
     name, params, limits, choices, cite, where
         As in every component (`ltr_duel.core.Component`).
     state : type
-        A NamedTuple class of arrays. The loop finds the functions by the class, so no other policy may use it.
+        A NamedTuple class of arrays. The loop finds a policy's functions by this class, so each policy needs its own.
     init : callable
-        ``init(n_arms, horizon, params) -> state``. The only function that allocates memory. Without a known horizon
-        the horizon is 0.
+        ``init(n_arms, horizon, params) -> state``. The only function that allocates memory. ``horizon`` is 0 for a
+        policy that does not need it.
     select, update, recommend : callable
         See `ltr_duel.bandits.hooks`. A policy whose `select` takes a ``slate`` compares sets of arms.
     idle_until : callable, optional
-        Allows the loop to jump.
+        Allows the loop to skip idle steps, see `ltr_duel.bandits.hooks`.
     sweeps : Sweeps, optional
-        Allows whole sweeps to be executed at once.
+        Functions that execute many steps at once.
     chance : callable, optional
         ``chance(state, params, arms)``, called between `select` and `update`: the probability with which `select` chose
         the set of ``arms`` (an ascending array; one arm for an arm against itself), given all earlier outcomes.
@@ -76,18 +76,18 @@ class Policy(components.Component):
     cost : str
         The cost of one step, in K.
     needs_horizon : bool
-        Whether the algorithm requires the horizon. Then runs to different horizons are different runs.
+        Whether the algorithm requires the horizon. A run of such a policy is valid only for its own horizon.
     counts_ties : bool
         Whether a slate policy counts a tied pair (``won[a, b]`` is 0) as half a win for both arms. Other policies
         require ties to be broken by a coin.
     deterministic : bool
         Whether the choices depend only on the outcomes, not on random numbers of the policy.
     any_order : bool
-        Whether `update` accepts outcomes of any arms at any time, because it only counts them, and `select` stores
-        nothing that `update` or a later `select` uses. Then `update` receives all outcomes of a batch, see
+        Whether outcomes may arrive late and in any order: `update` only counts outcomes, and `select` stores nothing
+        that `update` or a later `select` uses. If true, `update` receives all outcomes of a batch, see
         `ltr_duel.bandits.batched`.
     adaptive : bool
-        Whether choices depend on outcomes; logs of such a policy need other means and intervals.
+        Whether choices depend on outcomes; logs of an adaptive policy require other estimates and intervals.
     compiled : bool
         False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
     for_sets : str
@@ -187,7 +187,7 @@ def named_policy(label: str) -> Policy | None:
 
 
 def marked(label: str) -> str:
-    """Return a label, with a remark if the policy uses the horizon or is designed for a regret other than average.
+    """Return a label, with a remark if the policy uses the horizon or minimises a regret other than average regret.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def marked(label: str) -> str:
 
 
 def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Policy:
-    """Register the policy that a module defines, so that users can name it.
+    """Register the policy that a module defines, under a name.
 
     The parts are found by their names in the module: ``Params``, ``State``, ``init``, ``select``, ``update``,
     ``recommend`` and the optional ``idle_until``, ``sweep`` and ``chance``.

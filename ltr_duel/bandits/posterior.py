@@ -1,12 +1,12 @@
 """Pairwise posteriors: the probability that theta_ij exceeds 1/2, updated in O(1) after each duel.
 
-With uniform priors, a wins and b losses, ``theta_ij ~ Beta(a + 1, b + 1)``. Algorithms that need only the side of 1/2
-on which a sample falls need no Beta draw: a coin with the probability ``prefer[i, j] = Pr(theta_ij > 1/2)`` has the
-same distribution. A duel changes this probability by one term,
+With a uniform prior for theta_ij = Pr(arm i beats arm j), ``theta_ij ~ Beta(a + 1, b + 1)`` after a wins and b losses
+of arm i. Some algorithms use only whether a sample of theta_ij is above 1/2. They need no Beta draw: a coin with the
+probability ``prefer[i, j] = Pr(theta_ij > 1/2)`` has the same distribution. A win adds one term to this probability,
 
     Pr(Beta(a + 2, b + 1) > 1/2) - Pr(Beta(a + 1, b + 1) > 1/2) = m(a + 1, b) / 2,   m(a, b) = C(a + b, a) / 2^(a + b),
 
-and ``m(a + 1, b) = m(a, b) (a + b + 1) / (2 (a + 1))``, which is stored as a logarithm because it would underflow.
+where ``m(a + 1, b) = m(a, b) (a + b + 1) / (2 (a + 1))``. ``log_mass`` stores ln m, because m would underflow.
 """
 
 from __future__ import annotations

@@ -40,12 +40,12 @@ class Recorder(NamedTuple):
     outcomes: IntVector  # (C,) number of outcomes: comparisons of two different arms
     pulls_now: IntVector  # (K,) pulls, best, worst and outcomes up to the current step
     best_now: IntVector  # (K,)
-    worst_now: IntVector  # (K,) slates only; for pairs it is pulls minus best
+    worst_now: IntVector  # (K,) slates only; for pairs, worst is pulls minus best
     outcomes_now: IntVector  # (1,)
     alone: IntVector  # (K,) steps in which the arm was alone; slates only
     shared: FloatVector  # (K,) exposure from slates of several arms
     row: IntVector  # (1,) checkpoints passed
-    due: IntVector  # (4,) the next checkpoint and the error that ended the run, see `arms`; one array to save time
+    due: IntVector  # (4,) the next checkpoint, and the error that ended the run (see `wrong_pair`, `wrong_slate`)
 
 
 def new_recorder(
@@ -126,7 +126,7 @@ def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> No
 
 @kernel
 def pairs_of(slate: IntVector, size: int) -> int:
-    """Return the number of pairs of positions with different arms, without counting if the arms ascend."""
+    """Return the number of pairs of positions with different arms; ascending arms, all different, need no count."""
     last, count = 1, 0
     while last < size and slate[last] > slate[last - 1]:
         last += 1

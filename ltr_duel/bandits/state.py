@@ -1,8 +1,8 @@
 """The components of a policy's state: arrays, NamedTuples of arrays, and registers.
 
 Registers are the single numbers that a policy counts or stores. They are the named fields of a numpy record array of
-one element, which compiled code and plain Python read and write in the same way. A state with one such number may
-store it in an array of one element instead.
+one element, which compiled code and plain Python read and write in the same way. A state with a single register may
+instead store the number in an array of one element.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def with_arrays(state: Any, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Any:
-    """Return a state of the same class with copies of other arrays, which are given by their names in `arrays_in`."""
+    """Return a state of the same class with copies of the given arrays, keyed by their names in `arrays_in`."""
     return type(state)(
         *(
             with_arrays(value, arrays, f"{prefix}{name}.")

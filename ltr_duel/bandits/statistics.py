@@ -1,8 +1,8 @@
 """Wins between pairs of arms, and the steps at which confidence bounds cross one half.
 
-With n = w_ij + w_ji comparisons and D = n - 2 w_ij, the optimistic bound
-``u_ij = w_ij/n + sqrt(alpha ln t / n)`` is at least 1/2 exactly when ``alpha ln t >= D^2 / (4 n)`` (or D <= 0).
-The right-hand side is the *doubt* of i against j, 0 if D <= 0 or n = 0. It changes only when the pair is compared, so
+Arm i has won w_ij of its n = w_ij + w_ji comparisons with arm j. Let D = n - 2 w_ij. The optimistic bound
+``u_ij = w_ij/n + sqrt(alpha ln t / n)`` is at least 1/2 exactly when ``alpha ln t >= D^2 / (4 n)`` or D <= 0.
+The *doubt* of i against j is D^2 / (4 n), or 0 if D <= 0 or n = 0. The doubt changes only when the pair is compared, so
 the K x K matrix of bounds need not be recomputed in each step.
 """
 
@@ -31,7 +31,8 @@ def record_win(wins: IntMatrix, doubts: FloatMatrix, winner: int, loser: int) ->
 def record_points(points: IntMatrix, doubts: FloatMatrix, one: int, other: int, outcome: int) -> None:
     """Count a comparison that may tie (two points for a win, one each for a tie), and update both doubts.
 
-    With n = (p_ij + p_ji) / 2 and D = (p_ji - p_ij) / 2 the doubt D^2 / (4 n) is (p_ji - p_ij)^2 / (8 (p_ij + p_ji)).
+    With points p, n = (p_ij + p_ji) / 2 and D = (p_ji - p_ij) / 2. Therefore the doubt D^2 / (4 n) is
+    (p_ji - p_ij)^2 / (8 (p_ij + p_ji)).
     """
     points[one, other] += 1 + outcome
     points[other, one] += 1 - outcome
@@ -54,9 +55,9 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
     """Return initial wins, rate, width and doubts; each arm starts with ``prior_wins`` wins against each other arm.
 
-    An unplayed pair has the bound 2 (1 + 1, as x/0 := 1); an arm against itself has the bound 1/2.
+    An unplayed pair has the bound 2 (1 + 1, because x/0 is defined as 1); an arm against itself has the bound 1/2.
     """
-    block = np.zeros((4, n_arms, n_arms))  # numpy uses huge pages for arrays of 4 MiB or more: fewer TLB misses
+    block = np.zeros((4, n_arms, n_arms))  # one array: from 4 MiB, numpy uses huge pages (fewer TLB misses)
     wins, rate, width, doubts = block[0].view(np.int64), block[1], block[2], block[3]
     wins[:] = prior_wins
     rate[:] = 0.5 if prior_wins else 2.0
@@ -70,7 +71,7 @@ def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, Fl
 def most_victorious(wins: IntMatrix) -> int:
     """Return the arm that won more than half of its duels against the most rivals; the lowest number breaks ties.
 
-    Arms are numbered at random in each run, see `ltr_duel.bandits.oracle`.
+    The tie rule favours no arm, because arms are numbered at random in each run, see `ltr_duel.bandits.oracle`.
     """
     best, most = 0, -1
     for i in range(wins.shape[0]):
@@ -121,7 +122,7 @@ def coin_divergence(p: float) -> float:
 def last_step_before(level: float) -> int:
     """Return the last step t with ln t < level, minus one; `NEVER` if no 64-bit step reaches the level.
 
-    The step before the last is safe: a rounding error at the crossing cannot make a jump too long.
+    One is subtracted so that a rounding error cannot make a jump too long.
     """
     if level >= 43.0:  # ln(2^63) is 43.7
         return NEVER

@@ -1,8 +1,8 @@
-"""A sampled tournament among some arms, by many coins at once instead of Beta draws.
+"""A tournament among some arms, sampled from their posteriors by many coins at once instead of Beta draws.
 
-A row of the tournament consists of up to K coins with known probabilities (see `posterior`), which `words` flips. The
-losses of each arm are counted. If an arm has more losses than an arm that has met all others, it cannot have the most
-wins, and its row is skipped. If the favourite is sampled first, most rows are skipped.
+The row of an arm consists of one coin against each other arm, with the probability in `posterior`; `coin_words` flips
+the coins. The losses of each arm are counted. An arm with more losses than an arm that has met all others cannot have
+the most wins, and its row is skipped. Most rows are skipped if an arm that is likely to win, the favourite, is first.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ class Tournament(NamedTuple):
     """The coins of all pairs, and scratch memory."""
 
     odds: OddsMatrix  # (K, padded K) the first 16 bits of the probabilities; row i in the order of the seats
-    every: IntVector  # (K,) 0, 1, ...; not scratch
+    every: IntVector  # (K,) constant: 0, 1, ...
     lane: LaneVector  # (8,) random words
     row: WordVector  # (padded K,) odds of some arms
-    place: IntVector  # (K,) the seat of each arm among the arms that it meets, see `seat`
+    place: IntVector  # (K,) the seat of each arm: its position among the arms that meet, see `seat`
     unmet: IntVector  # (padded K / 32,) masks of the arms that have not yet met all others
     beaten: IntVector  # (padded K / 32,) masks of the arms that lost to the last arm
     lost: CountVector  # (padded K,) losses of each arm so far
-    equal: IntVector  # (K,) zeros: the ranks if every arm may win; not scratch
+    equal: IntVector  # (K,) constant: zeros, the ranks if every arm may win
 
 
 def new_tournament(n_arms: int, players: int) -> Tournament:
-    """Return a tournament of fair coins in which at most ``players`` of the arms meet at once.
+    """Return a tournament of fair coins in which at most ``players`` of the arms meet.
 
     Raises `InputError` if there are more than `MOST` players.
     """
@@ -94,7 +94,8 @@ def most_wins(
 ) -> int:  # fmt: skip
     """Return the seat with the most wins among the seats with ``rank == least``; ties are broken at random.
 
-    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. The favourite's row is first.
+    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. The favourite's row is sampled
+    first.
     """
     n = arms.shape[0]
     open_tournament(tournament, n)
@@ -124,7 +125,7 @@ def open_tournament(tournament: Tournament, n_arms: int) -> None:
 
 @inlined
 def coins_of(tournament: Tournament, prefer: FloatMatrix, i: int, arms: IntVector) -> Coins:
-    """Return the coins of arm i against ``arms``, which have the order of the row of `odds`."""
+    """Return the coins of arm i against ``arms``, which must be in the order of their seats."""
     return Coins(arms, tournament.odds[i], prefer[i], tournament.lane)
 
 

@@ -1,4 +1,4 @@
-"""Auto: the policy for problems with unknown properties. Pairs here, sets in `auto_sets`; no parameters.
+"""Auto: the policy for problems with unknown properties. It compares pairs; `auto_sets` compares sets. No parameters.
 
 Three posterior probabilities measure the evidence against arm i as the Condorcet winner: the probabilities that it wins
 more than half of all its duels (``pooled``), of its duels with the champion, and of its duels with its worst rival
@@ -7,12 +7,12 @@ against it. Each other arm is a challenger with a probability equal to the small
 Thompson sampling, in which the same evidence is counted only once. The challenger with the best win rate plays, or
 sometimes the challenger with the fewest duels. Without a challenger the champion plays itself.
 
-A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret. So an arm
-that clearly loses to a rival is not compared with a champion that is nearly equal to it, as on a circle. To find such
+A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret. If
+preferences are cyclic, for example, j may clearly lose to a rival and be nearly equal to the champion. To find such
 rivals, some of an arm's first duels are against other arms.
 
-At a low rate, a champion meets a random rival that it is not known to beat, instead of itself: the rival may have
-been ruled out as a winner and still beat the champion. If there is evidence against every arm, no Condorcet winner is
+At a low rate, a champion meets a random rival that it is not known to beat, instead of itself, because a rival that is
+ruled out as the winner may still beat the champion. If there is evidence against every arm, no Condorcet winner is
 assumed, and the two phases of Double Thompson Sampling search for a Copeland winner. Pairs with few duels are then
 judged by pooled win rates; the more pairs contradict these rates, the more often pairs are judged by their own duels.
 
@@ -53,15 +53,15 @@ NO_WINNER = 0.001  # if no arm is likelier than this to be the Condorcet winner,
 RAREST = 0.1  # probability of choosing the challenger with the fewest duels, not with the best win rate
 ELSEWHERE, TRIES = 0.15, 20  # probability that a challenger meets another rival, during its first TRIES such duels
 CLEAR, LEAST_GAP = 1.5, 0.03  # evidence that is subtracted; lower limit of a gap
-CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # rates of checks of the champion; probability that ends them
-FEW, OWN, MORE_OWN = 10, 0.02, 4.0  # pairs with fewer duels than FEW; OWN + MORE_OWN misfit are judged by their duels
+CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # rates of checks of the champion; least `prefer` of a checked rival
+FEW, OWN, MORE_OWN = 10, 0.02, 4.0  # see `judged_by_own_duels`
 SURE = 0.7  # a loss is certain if the posterior probability of a win is below SURE / t
 RENEWED = 1.1  # values that depend on t are updated when t has grown by this factor
 _FINE = 2.0**30  # compared numbers are rounded to 1 / _FINE, so that the order of summation does not matter
 
 
 class Now:
-    """Numbers that are kept between steps."""
+    """Numbers that are stored between steps."""
 
     favourite: int  # the last Copeland candidate
     due: int  # the step of the next update of values that depend on t
@@ -87,7 +87,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """No duel has been played."""
+    """Return the state before the first duel."""
     prefer, log_mass = posterior_rows(n_arms)
     won, met, losses = np.zeros((3, n_arms), np.int64)
     pooled, rate, worst, doubt = np.full((4, n_arms), 0.5)
@@ -227,7 +227,7 @@ def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
 
 @kernel
 def judged_by_own_duels(state: State, i: int, j: int, rng: Generator) -> bool:
-    """Return whether a pair is judged by its own duels instead of pooled win rates."""
+    """Return whether a pair is judged by its own duels, not by pooled win rates; random for fewer than FEW duels."""
     if state.wins[i, j] + state.wins[j, i] >= FEW:
         return True
     return uniform(rng) < OWN + MORE_OWN * state.now[0].misfit

@@ -1,9 +1,9 @@
 """Auto for sets: the policy for problems with unknown properties in which sets of arms can be compared; no parameters.
 
-The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. Copies of an arm in one list share
-its score; if they disagree about a rival, a coin broke a tie, and the outcome is ignored. At most three of the up to
-six pairs of copies of two arms count, because they are one observation; with all six, runs too often end with a wrong
-arm.
+The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. All copies of an arm in a set have
+the same score. If two copies differ in their outcomes against a rival, the scores were tied and a coin decided;
+therefore these outcomes are ignored. Two arms can have up to six pairs of copies in a set. At most three of these pairs
+count, because all of them are a single observation; with all six, runs too often end with a wrong arm.
 
 The policy is part of this package, like `auto`. No bound is proven.
 """
@@ -23,7 +23,7 @@ SIZE, COPIES = 5, 3  # arms of a set; maximum number of pairs of copies of the s
 
 
 class State(NamedTuple):
-    """The state, for K arms in sets: one Thompson box."""
+    """The state for K arms: one Thompson box (see `cardinal`)."""
 
     boxes: ThompsonBoxes
 
@@ -34,7 +34,7 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
-    """An independent sample for each position."""
+    """Choose an arm by an independent posterior sample for each position."""
     size = min(SIZE, state.boxes.good.shape[1])
     for place in range(size):
         slate[place] = advance(state.boxes, 0, t, rng)
@@ -44,7 +44,7 @@ def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Genera
 def update(
     state: State, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """One success and one failure for each pair of positions; for pairs of copies, see `is_counted`."""
+    """Count one success and one failure for each pair of positions that counts, see `is_counted`."""
     for a in range(size):
         for b in range(a + 1, size):
             if slate[a] == slate[b] or is_counted(slate, size, won, a, b):

@@ -1,16 +1,16 @@
 """Balanced Doubler: Doubler that keeps rewards of earlier epochs, by averaging over epochs in which every arm played.
 
-All rewards of an epoch have the same opponent distribution, so averages of epoch means are comparable between arms if
-each arm plays in each epoch (the "hot start": m = K / Delta plays of each arm).
+The opponent has the same distribution in all steps of an epoch. Therefore averages of epoch means are comparable
+between arms if each arm plays in each epoch. A "hot start" ensures this: m = K / Delta plays of each arm.
 
 Wolfenfeld, Dueling Bandits, Algorithm 11. Assumes utilities behind the preferences with a linear link, and that the gap
 Delta between the two best utilities is known, which is rarely the case. Needs no horizon. The paper claims regret
 O(log T). A step costs O(K).
 
 The paper does not describe how hot starts fit into short epochs. Here a hot start is the first m K steps of its epoch,
-and epochs shorter than 2 m K are plain Doubler epochs; the averages run over the later epochs. Hot-start plays are not
-part of the multiset from which the left player draws. The UCB1 box of a plain epoch explores with 0.5, the default of
-`doubler`; ``alpha`` is only the constant of Algorithm 11's index.
+and epochs shorter than 2 m K are plain Doubler epochs. The averages use only the other, balanced epochs. Hot-start
+plays are not part of the multiset from which the left player draws. The UCB1 box (see `cardinal`) of a plain epoch
+explores with 0.5, the default of `doubler`; ``alpha`` is only the constant of Algorithm 11's index.
 
 Wolfenfeld's own program has no plain epochs: it begins with the first epoch that is long enough, ignores the steps
 before it, plays each arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times in a hot start, and replaces the
@@ -70,7 +70,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """No duel has been played."""
+    """Return the state before the first duel."""
     hot_start = ceil(n_arms / params.gap) * n_arms
     first = 1 << (2 * hot_start - 1).bit_length()  # the first power of two that is at least 2 m K
     now = registers(Now, start=1, hot_start=hot_start, first=first)
@@ -80,7 +80,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """A draw of the opponent, against the arm of the hot start or the arm with the largest index."""
+    """Return a left arm drawn from the opponent, and the arm of the hot start or the arm with the largest index."""
     now, n_arms = state.now[0], state.mean.shape[0]
     if starts_epoch(t):
         replace_members(state.opponent, rng)

@@ -3,14 +3,15 @@
 Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments give the lines of Algorithm 1. Assumes a
 total order with relaxed stochastic transitivity (factor gamma >= 1) and the triangle inequality.
 
-`beat_the_mean` (Algorithm 2) needs the horizon T, explores, then plays the survivor: regret O(gamma^7 K log T / gap).
+`beat_the_mean` (Algorithm 2) requires the horizon T. It explores until one arm remains, and then plays this arm:
+regret O(gamma^7 K log T / gap).
 `beat_the_mean_pac` (Algorithm 3) needs no horizon: after O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels it
 selects an arm that is within epsilon of the best with probability 1 - delta, and plays this arm from then on.
 
-An arm meets the mean of all remaining arms, itself included (equation 3); the outcome of a duel with itself is a coin,
-which is counted. When an arm is removed, all duels recorded against it are subtracted, which requires the counts of
-each pair. A step costs O(1) amortised: the arms with the fewest duels are stored in a list, and the test of line 16
-reads all arms only if it can succeed according to bounds on the largest and the smallest mean.
+An arm meets the mean of all remaining arms, itself included (equation 3). The outcome of a duel of an arm with itself
+is a coin flip, which is counted. When an arm is removed, all duels recorded against it are subtracted, which requires
+the counts of each pair. A step costs O(1) amortised, because the arms with the fewest duels are stored in a list, and
+the test of line 16 reads all arms only if bounds on the largest and the smallest mean allow the test to succeed.
 """
 
 from __future__ import annotations
@@ -213,7 +214,7 @@ def remove_worst(state: State, rng: Generator) -> None:
 
 @kernel
 def best_mean(state: State) -> int:
-    """Line 23."""
+    """Return the remaining arm with the largest mean (line 23)."""
     best = state.active[0]
     for arm in state.active[: state.now[0].n_active]:
         if state.mean[arm] > state.mean[best]:
@@ -227,7 +228,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """The arm of line 23 is played to the end, unlike an arm that met itself as a part of the mean."""
+    """Return `NEVER` once the arm of line 23 is known; before, an arm that meets itself need not do so again."""
     return NEVER if state.now[0].best >= 0 else t
 
 

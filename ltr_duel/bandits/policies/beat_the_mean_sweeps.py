@@ -1,17 +1,18 @@
-"""Beat the Mean in whole sweeps: the same distribution as single steps, for horizons that are too long for them.
+"""Beat the Mean in whole sweeps: the same distribution as with single steps, but fast enough for long horizons.
 
 Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithm 1; comments give its lines; see `beat_the_mean`.
 Outcomes must be independent coins of a known matrix. Random numbers are drawn only when they matter:
 
 - **Opponents.** The algorithm uses the duels and wins of an arm, but not its opponents. Each opponent is uniform on the
-  remaining arms, so a duel is won with the mean probability over these arms. For a duel that was not subtracted, the
-  opponent is x with probability proportional to ``p[b, x]`` (if won) or ``1 - p[b, x]`` (if lost), independently of
-  all else. So the duels against an arm are drawn when it is removed, and all other opponents at a checkpoint.
-- **Outcomes.** Duels of an arm are *open* while only their number is known. An arm with w wins and l losses drawn, and
-  at most n duels until some step, has a mean from w / n to 1 - l / n until then. While the largest and the smallest
-  mean are certain to be closer than 2 c(n), all arms get duels and no outcome is drawn (`hop`). Otherwise the outcomes
-  of the arms that may be the best or the worst are drawn (`draw_near`). If this does not decide, the arms are served
-  one by one, in random order, with the paper's test after each (`serve`).
+  remaining arms, so a duel is won with the mean probability over these arms. Given its outcome, a duel of arm b that
+  was not subtracted had opponent x with probability proportional to ``p[b, x]`` (if won) or ``1 - p[b, x]`` (if lost),
+  independently of all other duels. Therefore the duels against an arm are drawn when this arm is removed, and all other
+  opponents at a checkpoint.
+- **Outcomes.** Duels of an arm are *open* while only their number is known. If w wins and l losses of an arm are drawn,
+  its mean is between w / n and 1 - l / n as long as it has at most n duels. While the largest and the smallest mean are
+  certain to be closer than 2 c(n), all arms get duels and no outcome is drawn (`hop`). Otherwise the outcomes of the
+  arms that may be the best or the worst are drawn (`draw_near`). If these outcomes do not allow another hop, the arms
+  with the fewest duels get one duel each, in random order, with the paper's test after each duel (`serve`).
 
 A run of any length costs O(K^2) draws for removals, and O(K^2) draws for each checkpoint before the last removal.
 """
@@ -107,7 +108,7 @@ def sweep(state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, me
 
 @kernel
 def hop(state: SweepState, room: int) -> int:
-    """Raise all arms to the same number of duels if no arm can be removed on the way; return the number of steps."""
+    """Raise all arms to the same number of duels if no arm can be removed meanwhile; return the number of steps."""
     now = state.now[0]
     fewest = fewest_duels(state)
     more = min(2 * now.hop, now.enough - fewest)
@@ -118,7 +119,7 @@ def hop(state: SweepState, room: int) -> int:
             steps += n - state.n[b]
             low = min(low, state.drawn[b, WON] / n)
             high = max(high, (n - state.drawn[b, LOST]) / n)
-        if steps <= room and high - low + 1e-12 < 2.0 * radius(state, fewest + more):  # line 16; c* shrinks with n*
+        if steps <= room and high - low + 1e-12 < 2.0 * radius(state, fewest + more):  # line 16; c* shrinks as n* grows
             for b in state.active[: now.n_active]:
                 state.n[b] = max(state.n[b], fewest + more)
             now.hop = more
@@ -159,7 +160,10 @@ def is_near(state: SweepState, b: int) -> bool:
 
 @kernel
 def serve(state: SweepState, room: int, world: World, rng: Generator) -> int:
-    """Serve the arms with the fewest duels for ``room`` steps or until a removal; return the number of steps."""
+    """Add a duel to each arm with the fewest duels, for at most ``room`` steps or until a removal.
+
+    Return the number of steps.
+    """
     now = state.now[0]
     fewest, waiting = fewest_duels(state), 0
     for b in state.active[: now.n_active]:
@@ -235,7 +239,10 @@ def name_opponents(state: SweepState, b: int, world: World, rng: Generator) -> N
 
 @kernel
 def name_against(state: SweepState, b: int, x: int, side: int, every: float, world: World, rng: Generator) -> int:
-    """Draw the number of lost, or won, duels against x; ``every``: sum of all weights. Return the known number."""
+    """Draw how many of b's duels of one outcome (``side``), with opponents not drawn yet, were against x.
+
+    every: the sum of the weights of all possible opponents. Return the number of b's duels of this outcome against x.
+    """
     chance = world.p[b, x] if side == WON else 1.0 - world.p[b, x]
     new = draws.binomial_draw(state.unnamed[b, side], chance / every, rng)
     state.unnamed[b, side] -= new
@@ -286,7 +293,7 @@ def mean(state: SweepState, b: int) -> float:
 
 @kernel
 def best_mean(state: SweepState) -> int:
-    """Line 23; at a checkpoint no outcome is open."""
+    """Return the arm with the largest mean (line 23); no outcome may be open."""
     best = state.active[0]
     for b in state.active[: state.now[0].n_active]:
         if mean(state, b) > mean(state, best):

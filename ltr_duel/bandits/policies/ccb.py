@@ -9,8 +9,8 @@ each.
 
 Line 14 does not define the choice if every arm of B^c is known to beat c, so that no arm is left. Here c then meets
 itself; the program of D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. This case never occurred
-in 200,000 steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, both programs choose
-among all arms.
+in 200,000 steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, this program and theirs
+choose among all arms.
 
 The sets change only when some u_ij crosses 1/2; lines 7 to 13 run only then, in O(K^2). Other steps
 cost O(K).
@@ -141,7 +141,7 @@ def update_hypotheses(hypotheses: Hypotheses, crossings: Crossings, rng: Generat
 
 @kernel
 def add_winner(hypotheses: Hypotheses, winner: int, losses: int, rng: Generator) -> None:
-    """Line 10 C for a certain Copeland winner."""
+    """Update the sets for an arm that is certainly a Copeland winner (line 10 C)."""
     hypotheses.possible[winner] = 1
     hypotheses.limit[0] = losses
     for j in range(hypotheses.possible.shape[0]):

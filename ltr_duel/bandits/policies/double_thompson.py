@@ -1,19 +1,19 @@
 """D-TS: Double Thompson Sampling, for Copeland winners.
 
-The first arm is the arm that beats the most others in a posterior sample, among the arms that may, optimistically, beat
-the most others. The second arm has the best sample against the first arm, from a second posterior sample, among the
-arms that are not yet known to lose to the first arm.
+The candidates for the first arm are the arms with the largest optimistic Copeland score, the number of arms that they
+may beat. The first arm is the candidate that beats the most arms in a posterior sample. The second arm has the largest
+value against the first arm in a second posterior sample, among the arms that are not yet known to lose to the first.
 
 Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1; comments give its
 phases. Needs no Condorcet winner and no horizon. Regret O(K^2 log T), with a Condorcet winner O(K log T + K^2 log log
 T).
 
 `double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) by the estimated regret
-of the tied arms. The first phase of D-TS depends only on whether each sample is above 1/2, and only in the rows of
-candidates that may still win, so coins suffice, many at a time (see `tournament`). The second phase draws the few
-samples that may be the largest (see `levels`). A step costs at most O(|candidates| K) coins. D-TS+ flips a coin for
-each of the K (K - 1) / 2 pairs unless there is one candidate. Only the regret estimates need the values of the samples:
-they are drawn, conditional on their side of 1/2, in the rows of tied candidates.
+of the tied arms. The first phase of D-TS depends only on which samples are above 1/2, so coins replace Beta draws. Only
+the rows of candidates that may still win are sampled (see `tournament`). The second phase draws the few samples that
+may be the largest (see `levels`). A step costs at most O(|candidates| K) coin flips. D-TS+ flips a coin for each of the
+K (K - 1) / 2 pairs unless there is only one candidate. Only its regret estimates need the values of the samples. These
+values are drawn in the rows of tied candidates, conditional on being above or below 1/2 as the coin decided.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Known(NamedTuple):
     """The counts and posteriors of all pairs, and the optimistic Copeland scores.
 
     Arm i is blocked by arm j while u_ij < 1/2, that is, while its doubt (see `statistics`) exceeds alpha ln t. A duel
-    changes two doubts; with time, blocked entries are released, the lowest doubt of a row first. So a row is read
-    again only after a duel of one of its pairs, or when time has reached its `release`.
+    changes two doubts. As t grows, arms stop blocking arm i, those with the lowest doubts first. A row is therefore
+    read again only after a duel of one of its pairs, or when alpha ln t has exceeded its `release`.
     """
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
@@ -91,13 +91,13 @@ class PlusState(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """No duel has been played."""
+    """Return the state before the first duel."""
     tournament = new_tournament(n_arms, n_arms)
     return State(nothing_known(n_arms), rivals(n_arms), tournament, np.zeros(1, np.int64))
 
 
 def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
-    """No duel has been played."""
+    """Return the state before the first duel."""
     tournament = new_tournament(n_arms, n_arms)
     sample = new_sample(n_arms, tournament.unmet.shape[0])
     return PlusState(nothing_known(n_arms), rivals(n_arms), tournament, sample)
@@ -170,7 +170,7 @@ def second_of_fresh_sample(known: Known, levels: Levels, first: int, bonus: floa
 def update(
     state: State | PlusState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
-    """Count."""
+    """Count the duel."""
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
@@ -204,7 +204,7 @@ def plus_select(state: PlusState, params: Params, t: int, rng: Generator) -> tup
 
 @kernel
 def toss_all(tournament: Tournament, prefer: FloatMatrix, ahead: IntMatrix, rng: Generator) -> None:
-    """Sample the side of 1/2 for each pair, and count the losses of all arms."""
+    """Sample for each pair whether theta_ij > 1/2, and count the losses of all arms."""
     open_tournament(tournament, prefer.shape[0])
     seed = new_seed(rng)
     for i in range(prefer.shape[0]):
@@ -247,7 +247,7 @@ def cheapest_candidate(
 
 @kernel
 def draw_row(wins: IntMatrix, sample: Sample, i: int, rng: Generator) -> None:
-    """Draw the samples of a tied candidate, each on its side of 1/2, except for pairs with an earlier candidate."""
+    """Draw the values of a tied candidate's samples, except for pairs with an earlier candidate."""
     for j in range(sample.cost.shape[0]):
         if j != i and (j > i or sample.cost[j] > 0.0):
             if is_ahead(sample.ahead, i, j):

@@ -1,17 +1,18 @@
-"""Doubler and its variants without reset: the left arm is drawn from the right player's arms of the last epoch.
+"""Doubler, and variants without reset: the left arm is drawn from the right player's arms of the previous epoch.
 
 Time is divided into epochs of 1, 2, 4, ... steps (2, 4, 8, ... in the survey's text). In an epoch the left arm is a
 uniform draw from the multiset of arms that the right player chose in the previous epoch, so the right player has a
 fixed opponent and solves an ordinary bandit problem.
 
-`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of Wolfenfeld's survey) has a UCB1 box that is reset in each
-epoch: regret O(K log^2 T). `improved_doubler` (Algorithm 9) keeps its box and corrects the feedback for the changing
-opponent by an estimate f of the opponent's utility: each epoch adds its share of wins minus 1/2, as in the survey's
-box; the survey derives twice this amount. `thompson_doubler` (Algorithm 10, "unforgetful") keeps a Thompson box without
-the correction. All assume utilities behind the preferences and a linear link; none needs a horizon; the last two have
-no proven bound. A step costs O(K).
+`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of Wolfenfeld's survey) has a UCB1 box (see `cardinal`) that
+is reset in each epoch: regret O(K log^2 T). `improved_doubler` (Algorithm 9) never resets its box and corrects the
+feedback for the changing opponent by an estimate f of the opponent's utility. After each epoch, the right player's
+share of wins in the epoch, minus 1/2, is added to f, as in Algorithm 9; the survey's derivation gives twice this
+amount. `thompson_doubler` (Algorithm 10, "unforgetful") has a Thompson box that is never reset, and no correction. All
+assume that preferences follow from utilities by a linear link; none needs a horizon; the last two have no proven bound.
+A step costs O(K).
 
-Comments give the lines of Algorithms 8 and 9, counted from `input`.
+Comments give the lines of Algorithms 8 and 9, counted from the line `input`.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class Params(NamedTuple):
 
 
 class Opponent(NamedTuple):
-    """The left player: a uniform draw from the arms that the right player chose in the last epoch."""
+    """The left player: a uniform draw from the multiset of arms that the right player chose in the previous epoch."""
 
-    cumulative: IntVector  # (K,) running sum of the histogram of that multiset
+    cumulative: IntVector  # (K,) running sum of the histogram of this multiset
     chosen: IntVector  # (K,) histogram of the right arms of this epoch
 
 
@@ -93,7 +94,7 @@ def starts_epoch(t: int) -> bool:
 
 @kernel
 def replace_members(opponent: Opponent, rng: Generator) -> None:
-    """Replace the opponent's multiset by the arms of the last epoch; the first multiset is one random arm."""
+    """Replace the opponent's multiset by the arms of the previous epoch; the first multiset is one random arm."""
     if opponent.chosen.sum() == 0:
         opponent.chosen[random_below(opponent.chosen.shape[0], rng)] = 1
     total = 0
@@ -129,7 +130,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 5 to 8."""
     if starts_epoch(t):
-        replace_members(state.opponent, rng)  # line 11 of the epoch before
+        replace_members(state.opponent, rng)  # line 11 of the previous epoch
         ucb_reset(state.boxes)  # line 5
     left = random_member(state.opponent, rng)  # line 7
     return left, advance(state.boxes, 0, t, rng)  # line 8
@@ -155,7 +156,7 @@ def improved_select(state: ImprovedState, params: Params, t: int, rng: Generator
     """Lines 6 and 7."""
     now = state.now[0]
     if starts_epoch(t):
-        replace_members(state.opponent, rng)  # line 10 of the epoch before
+        replace_members(state.opponent, rng)  # line 10 of the previous epoch
         if t > 1:  # line 11: f <- f + sum b / |T_p| - 1/2
             now.utility += now.won / (t // 2) - 0.5
         now.won = 0
@@ -184,7 +185,7 @@ def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
 
 
 def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Algorithm 10: the largest theta, against the opponent."""
+    """Return an arm drawn from the opponent, and the arm with the largest theta (Algorithm 10)."""
     if starts_epoch(t):
         replace_members(state.opponent, rng)
     left = random_member(state.opponent, rng)

@@ -11,7 +11,7 @@ With i* an estimated Copeland winner, L_i the number of arms that beat arm i and
 constraints on q_ij = n_ij / ln t are: q_i*j d_i*j >= 1 for every j that i* beats; and for every other arm i, the sum of
 q_ij d_ij over any L_i - L_i* + 1 arms j other than i* that beat i is at least 1. If fewer such arms exist, arm i has no
 constraint; if i* is a Condorcet winner, this applies to every arm i. The cheapest q_ij are stored and updated (see
-`plans`). A step costs O(K^2), because all pairs are compared with the plan.
+`ecw_plans`). A step costs O(K^2), because all pairs are compared with the plan.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Params(NamedTuple):
     """Parameters of ECW-RMED."""
 
     alpha: float = 3.0  # every pair meets alpha sqrt(ln t) times
-    beta: float = 0.01  # ... and until its share is beta / ln ln t away from 1/2
+    beta: float = 0.01  # ... and until its share of wins is at least beta / ln ln t away from 1/2
 
 
 class Now:
@@ -171,9 +171,9 @@ def confident_winner(state: State, log_t: float) -> int:
 
 @kernel
 def confidence(state: State, winner: int, enough: float) -> float:
-    """Return the largest ln t for which n_ij d_ij fulfils the constraints, with ln t instead of 1.
+    """Return the largest value of ln t for which the duels so far fulfil the constraints: n_ij d_ij sum to ln t.
 
-    If the largest ln t is less than ``enough``, a number between the two may be returned.
+    If this value is less than ``enough``, any number from this value to ``enough`` may be returned.
     """
     wins, divergence, losses = state.estimates.wins, state.estimates.divergence, state.estimates.losses
     limit = inf
@@ -210,7 +210,7 @@ def sort_evidence(state: State, i: int, winner: int) -> None:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """A winner with enough evidence meets itself until a pair has to be played again."""
+    """Return the last step up to which a winner with enough evidence meets itself, before another pair is due."""
     return last_step_alone(state, params.alpha, t)
 
 

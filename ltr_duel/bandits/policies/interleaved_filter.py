@@ -5,9 +5,9 @@ comments give its lines. Assumes a total order with strong stochastic transitivi
 and a known horizon T. Regret O(K log T / gap) in expectation.
 
 With ``prune``, all rivals that lost to a candidate on average are removed when the candidate is replaced (Interleaved
-Filter 2 of the JCSS paper); without it, only rivals that lost confidently are removed (Interleaved Filter 1, and the
-survey's box). The confidence radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in the
-journal paper. (The paper on Beat the Mean uses delta = 1 / (2 T K), a smaller radius.)
+Filter 2 of the JCSS paper). Without ``prune``, only rivals that lost confidently are removed (Interleaved Filter 1, and
+the survey's listing). The confidence radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in
+the journal paper. (The paper on Beat the Mean uses delta = 1 / (2 T K), which gives a smaller radius.)
 
 The survey prints the condition "q - c < 1/2" for pruning; q - c > 1/2 is meant. A step costs O(1), a sweep O(K) more.
 """
@@ -52,7 +52,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Every arm is a rival."""
+    """Return the state in which every arm is a rival."""
     log_delta = log(horizon) + 2 * log(n_arms)
     return State(np.arange(n_arms), np.zeros(n_arms, np.int64), registers(Now, log_delta=log_delta))
 
@@ -134,7 +134,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """A candidate without rivals is played to the end."""
+    """Return `NEVER`: a candidate without rivals is played to the end."""
     return NEVER
 
 
@@ -171,10 +171,11 @@ def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met:
 def harmless_sweeps(state: State, radius_scale: float) -> int:
     """Return the number of further sweeps that are certain to remove no arm, whatever their outcomes.
 
-    After n sweeps a rival is removed, or is better, only if less than ``n / 2 - r sqrt(n)`` duels against it were lost,
-    or won, with r = ``radius_scale * sqrt(ln(1/delta))``. Both counts can only grow, and the bound is negative until it
-    grows too. Therefore no arm is removed while the bound is below the smallest current count. One sweep is subtracted
-    because of rounding errors.
+    Let b = ``n / 2 - r sqrt(n)`` after n sweeps, with r = ``radius_scale * sqrt(ln(1/delta))``. A rival is removed only
+    if the candidate lost fewer than b duels against the rival, and replaces the candidate only if the candidate won
+    fewer than b of these duels. The numbers of won and lost duels never decrease. While b is not negative, b grows with
+    n. Therefore no arm is removed while b is below the smallest current number. One sweep is subtracted because of
+    rounding errors.
     """
     now = state.now[0]
     n, fewest = now.sweeps, now.sweeps

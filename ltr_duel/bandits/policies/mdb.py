@@ -7,7 +7,7 @@ Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online
 (extended: arXiv 1608.06253), Algorithm 1; comments give its lines. Assumes a Condorcet winner; needs no horizon; no
 regret bound is proven. The paper's grid search chose alpha = 0.5, beta = 1.5.
 
-A step in which one arm is left costs O(K), an exploring step O(|slate| K).
+A step in which an arm plays alone costs O(K), an exploring step O(|slate| K).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Params(NamedTuple):
     """Parameters of MDB."""
 
     alpha: float = 0.5  # width of the narrow bound u
-    beta: float = 1.5  # factor under the root by which the bound v is wider
+    beta: float = 1.5  # the wider bound v has beta alpha under the root, where u has alpha
 
 
 class State(NamedTuple):

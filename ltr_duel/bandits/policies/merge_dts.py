@@ -65,12 +65,12 @@ class State(NamedTuple):
     batches: Batches
     tournament: Tournament
     last: IntVector  # (K,) for each batch: position within the batch of the winner of its last tournament
-    doubtful: IntVector  # (K,) 1 if the batch changed or may contain a beaten arm; only these are searched
+    doubtful: IntVector  # (K,) 1 if the batch changed or may contain a beaten arm; only such batches are searched
     turn: Registers[Turn]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Each arm has one win against each other arm."""
+    """Return the state in which each arm has one win against each other arm."""
     tournament = new_tournament(n_arms, largest_batch(n_arms, params.batch))
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
     levels, batches = new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
@@ -80,7 +80,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """The winner of a sampled tournament, and its likely loser."""
+    """Return the winner of a sampled tournament, and the arm that is likeliest to lose against this winner."""
     batches, now = state.batches, state.batches.now[0]
     if t == 1:
         shuffle(batches.arms, rng)

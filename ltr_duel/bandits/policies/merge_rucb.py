@@ -1,9 +1,9 @@
 """MergeRUCB: RUCB within small batches of arms; beaten arms are removed and batches merged.
 
 Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. Assumes a
-Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T), with large constants: its bounds use
-ln(t + C) with C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)), which starts near 15 for a hundred
-arms.
+Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T), with large constants: the confidence
+bounds use ln(t + C) with C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)). For a hundred arms this
+logarithm starts near 15.
 
 As in the authors' program (Lerot), each arm starts with one win against each other arm, batches of one arm are skipped,
 and a stage ends at K / 2^stage + 1 remaining arms. A step costs O(batch^2).
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Each arm has one win against each other arm."""
+    """Return the state in which each arm has one win against each other arm."""
     odds = (4 * params.alpha - 1) * n_arms**2 / ((2 * params.alpha - 1) * params.delta)
     head_start = odds ** (1 / (2 * params.alpha - 1))
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
@@ -58,7 +58,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """A random arm of the batch whose turn it is, and the rival there with the largest optimistic bound."""
+    """Return a random arm of the batch of step t, and its rival in the batch with the largest optimistic bound."""
     batches = state.batches
     if t == 1:
         shuffle(batches.arms, rng)
@@ -115,7 +115,7 @@ def recommend(state: Any, params: Any) -> int:
 
 
 def idle_until(state: Any, params: Any, t: int) -> int:
-    """The last remaining arm is played to the end."""
+    """Return `NEVER` once one arm remains: this arm is played to the end."""
     return NEVER if arms_left(state.batches) == 1 else t
 
 

@@ -1,8 +1,8 @@
-"""MultiSBM: one bandit for each left arm; the right arm of a duel is the left arm of the next.
+"""MultiSBM: one bandit for each left arm; the right arm of a duel is the left arm of the next duel.
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2. Assumes utilities
-behind the preferences and a linear link; needs no horizon. Regret O(K log T) asymptotically, with boxes whose
-exploration constant is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
+behind the preferences and a linear link; needs no horizon. Regret O(K log T) asymptotically, if the exploration
+constant of the bandits (*boxes*, see `cardinal`) is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
 
 ``alpha`` is not the paper's constant. The width of a box is sqrt(alpha ln N / n) here, sqrt((alpha + 2) ln t / (2 n))
 in the paper, so the paper's 3 is 2.5 here. The default, 3, is the paper's 4 and explores more than the bound requires.
@@ -40,14 +40,14 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """No duel has been played."""
+    """Return the state before the first duel."""
     return State(
         ucb_boxes(n_arms, n_arms, params.alpha), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64)
     )
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """The box of the last right arm advances."""
+    """Return the previous right arm as the left arm, and the arm that its box plays."""
     if t == 1:
         state.left[0] = random_below(state.scale.shape[0], rng)  # arbitrary
     left = state.left[0]

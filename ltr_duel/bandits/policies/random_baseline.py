@@ -29,7 +29,7 @@ class SlateState(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """No outcome has been received."""
+    """Return the state before the first outcome."""
     return State(np.zeros((n_arms, n_arms), np.int64))
 
 
@@ -43,7 +43,7 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 
 def chance(state: State, params: NoParams, arms: IntVector) -> float:
-    """Each pair of different arms has the same probability."""
+    """Return the probability of a pair, which is equal for all pairs of different arms."""
     n_arms = state.wins.shape[0]
     return 2 / max(n_arms * (n_arms - 1), 2)
 
@@ -62,12 +62,12 @@ def recommend(state: State, params: NoParams) -> int:
 
 
 def slate_init(n_arms: int, horizon: int, params: NoParams) -> SlateState:
-    """No outcome has been received."""
+    """Return the state before the first outcome."""
     return SlateState(np.zeros((n_arms, n_arms), np.int64))
 
 
 def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
-    """Each arm with probability 1/2; an empty set is drawn again."""
+    """Include each arm with probability 1/2; an empty set is drawn again."""
     size = 0
     while size == 0:
         for k in range(state.lead.shape[0]):
@@ -77,7 +77,7 @@ def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, 
 
 
 def slate_chance(state: SlateState, params: NoParams, arms: IntVector) -> float:
-    """Each non-empty set has the same probability."""
+    """Return the probability of a set, which is equal for all non-empty sets."""
     return float(1 / (2 ** state.lead.shape[0] - 1))
 
 

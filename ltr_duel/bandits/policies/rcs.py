@@ -1,13 +1,14 @@
-"""RCS: Relative Confidence Sampling: RUCB with a champion that is chosen by a sample from the posterior.
+"""RCS, Relative Confidence Sampling: RUCB with a champion that is chosen by a sample from the posterior.
 
 Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
 Algorithm 4 of Wolfenfeld's survey; comments give its lines. One line differs: the survey prints U_xx <- 0, with which
 an arm never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper. Assumes a Condorcet winner; needs
 no horizon; no bound is proven.
 
-Only the side of 1/2 of each theta_ij matters, so coins replace Beta draws (see `posterior`). Only the coins that decide
-whether an arm beats all others are flipped: a candidate meets the arms in order until it loses, the winner continues,
-and the last winner meets the arms that it has not met. This takes at most 2 K coins; a step costs O(K).
+Only whether each theta_ij is above 1/2 matters, so coins replace Beta draws (see `posterior`). Only the coins that
+decide whether an arm beats all others are flipped: a candidate meets the arms in order until it loses; the winner of
+this duel becomes the candidate and continues. The last candidate then meets the arms that it has not met. This takes at
+most 2 K coin flips; a step costs O(K).
 """
 
 from __future__ import annotations

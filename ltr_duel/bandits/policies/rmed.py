@@ -1,8 +1,8 @@
 """RMED1: Relative Minimum Empirical Divergence.
 
-In each pass, RMED1 plays each arm that its losses do not yet rule out as the Condorcet winner. The opponent is the
-likeliest winner i*. If the arm beats i* in most of their duels (or is i*), the opponent is the arm to which it loses
-most; if it beats every arm, the opponent is i* all the same.
+In each pass, RMED1 plays each arm whose losses do not yet rule out that it is the Condorcet winner. The opponent is the
+likeliest winner i*, with one exception: if the arm is i*, or won most of its duels with i*, the opponent is the arm
+against which it won the smallest share, unless it won more than half of its duels against every arm.
 
 The evidence against an arm, I_i = sum over j with phat_ij <= 1/2 of n_ij d(phat_ij, 1/2), measures how unlikely its
 losses are if the arm is the winner; d is the Kullback-Leibler divergence between two coins.
@@ -56,9 +56,9 @@ class Now:
 
 
 class Lists(NamedTuple):
-    """The arms of this pass and of the next pass."""
+    """The arms of this pass (L_C), of these the arms still to play (L_R), and the arms of the next pass (L_N)."""
 
-    pending: FloatVector  # (K,) I_i of the arms in neither L_R (still to play in this pass) nor L_N; else infinity
+    pending: FloatVector  # (K,) I_i of the arms in neither L_R nor L_N; else infinity
     current: IntVector  # (K,) the first n_current entries: L_C
     following: IntVector  # (K,) the first n_following entries: L_N
 
@@ -112,7 +112,7 @@ def likely_winner(evidence: FloatVector, rng: Generator) -> int:
 def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
     """Return RMED1's opponent of ``arm``: i*, or the arm against which ``arm`` won the smallest share.
 
-    It is i* if ``arm`` won at most half of their duels, or more than half against every arm.
+    It is i* if ``arm`` won at most half of its duels with i*, or more than half of its duels with every arm.
     """
     if share[arm, winner] <= 0.5:
         return winner

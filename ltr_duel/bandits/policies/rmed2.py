@@ -1,17 +1,17 @@
-"""RMED2 and RMED2FH: RMED with the cheapest opponent for ruling out an arm. Their rate equals the lower bound.
+"""RMED2 and RMED2FH: RMED with the cheapest opponent for ruling out an arm; regret at the rate of the lower bound.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-Algorithms 1 and 2. Assume a Condorcet winner. The asymptotic regret is optimal, sum over i of min over j of (D_i +
-D_j) / (2 d(p_ij, 1/2)) times ln T.
+Algorithms 1 and 2. Assume a Condorcet winner. With gaps D_i to the winner, the asymptotic regret is optimal: sum over i
+of min over j of (D_i + D_j) / (2 d(p_ij, 1/2)) times ln T.
 
-`rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. Such a pair can
-exist only when this level exceeds another integer, so pairs are searched only then. `rmed2fh` requires the horizon: it
-first plays every pair alpha ln ln T times, and then fixes the opponents permanently. A step costs O(K).
+`rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. Pairs are
+searched only when alpha ln ln t exceeds another integer, because no other step makes a pair due. `rmed2fh` requires the
+horizon: it first plays every pair alpha ln ln T times, and then fixes the opponents permanently. A step costs O(K).
 
-Ties between equally cheap rivals are broken by the lowest number, not at random, as in the public programs
-(jkomiyama/duelingbanditlib by its authors, HuasenWu/DuelingBandits). Two estimated costs are equal only by chance, or
-if both gaps are 0. The authors' program also replaces a numerator below 0.01 by 0.01; here, as in the paper, the
-numerator is unchanged, even if it is negative.
+As in the public programs (jkomiyama/duelingbanditlib by the paper's authors, HuasenWu/DuelingBandits), ties between
+equally cheap rivals are broken by the lowest number, not at random. Two estimated costs are equal only by chance, or if
+both gaps are 0. The authors' program also replaces a numerator below 0.01 by 0.01; here, as in the paper, the numerator
+is unchanged, even if it is negative.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Params(NamedTuple):
 
 
 class Rmed2State(State):
-    """As RMED1's."""
+    """The state of RMED2, with the same arrays as RMED1."""
 
 
 class FixedState(State):
@@ -104,7 +104,7 @@ def fix_rivals(state: State, rng: Generator) -> None:
 
 @kernel
 def level_at(alpha: float, t: int) -> int:
-    """Return the required number of duels of each pair in step t: n < alpha ln ln t exactly if n is below it."""
+    """Return the required number of duels of each pair in step t, the smallest integer n >= alpha ln ln t, or 0."""
     if t < 3:
         return 0
     return int(ceil(alpha * log(log(t))))
@@ -139,7 +139,7 @@ def find_neglected(state: State, alpha: float, t: int) -> bool:
 
 @kernel
 def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm: int, winner: int) -> int:
-    """Return b_l, the rival with the least (D_l + D_j) / d+(phat_lj, 1/2), D: gaps to i*; -1 if no arm beats it."""
+    """Return b_l, the rival j with the least (D_l + D_j) / d+(phat_lj, 1/2); D: gaps to i*; -1 if no arm beats l."""
     best, rival = inf, -1
     own = share[winner, arm] - 0.5 if winner != arm else 0.0
     for j in range(share.shape[0]):
@@ -161,7 +161,7 @@ def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, riva
 
 
 def idle_until(state: Rmed2State, params: Params, t: int) -> int:
-    """As in RMED1; no pair is due before the level exceeds the next integer."""
+    """Return the last step as in RMED1, or the last step before more duels of each pair are required, if earlier."""
     alone = last_step_alone(state, t)
     if alone <= t:
         return t

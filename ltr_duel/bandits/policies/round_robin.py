@@ -1,7 +1,7 @@
 """Round robin: compares all pairs in turn and recommends the arm that beats the most others; not a bandit algorithm.
 
-Pair number t mod K (K - 1) / 2 is compared in step t. Choices do not depend on outcomes, so all arms are shown equally
-often throughout, and regret is linear. A step costs O(1).
+Pair number (t - 1) mod K (K - 1) / 2 is compared in step t. Choices do not depend on outcomes, so all arms are shown
+equally often throughout, and regret is linear. A step costs O(1).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """No outcome has been received. A single arm is paired with itself."""
+    """Return the state before the first outcome. A single arm is paired with itself."""
     first, second = np.triu_indices(n_arms, min(1, n_arms - 1))
     return State(first.astype(np.int64), second.astype(np.int64), np.zeros((n_arms, n_arms), np.int64))
 

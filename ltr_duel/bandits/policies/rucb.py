@@ -6,8 +6,8 @@ against the champion.
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
 Algorithm 1 (in the arXiv version's form, without the hypothesised best arm); comments give its lines.
 Assumes a Condorcet winner; needs no horizon. Regret O(K^2 log T). Two deviations: the recommended arm is the arm that
-beats the most arms that it has met (the paper's x/0 := 1 counts unmet arms as beaten), and in reproductions of
-Wolfenfeld's survey U_xx is 1/2, because regret is linear with the 0 of the survey's box 3.
+beats the most arms that it has met (the paper's x/0 := 1 counts unmet arms as beaten); and U_xx is 1/2 even where
+Wolfenfeld's survey is reproduced, because with U_xx = 0, as in the survey's box 3, regret is linear.
 
 A step costs O(K): one threshold for each arm determines the candidates (`doubt`, see `statistics`), and the bounds of
 all arms against the champion follow from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
@@ -101,10 +101,10 @@ def set_doubt(doubts: FloatMatrix, doubt: FloatVector, i: int, j: int, level: fl
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """The champion meets itself while no rival's bound against the champion reaches 1/2.
+    """Return the last step in which no rival's bound against a single champion reaches 1/2: the champion is alone.
 
-    A rival becomes a candidate only after its bound against the champion has reached 1/2, so the first such crossing
-    is also the first moment at which there can be a second candidate.
+    A rival can be a candidate only after its bound against the champion has reached 1/2. Until the first bound reaches
+    1/2, the champion is therefore the only candidate.
     """
     bonus = params.alpha * log(t)
     candidates = vector.count_up_to(state.doubt, bonus)

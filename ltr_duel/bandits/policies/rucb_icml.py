@@ -34,12 +34,12 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """No duel has been played, and there is no B."""
+    """Return the state before the first duel, without B."""
     return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms), np.full(1, -1))
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """The champion, and the rival with the largest optimistic bound against it.
+    """Return the champion, and the rival with the largest optimistic bound against the champion.
 
     The champion is B or another candidate; if there is no candidate, it is a random arm.
     """
@@ -64,7 +64,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def another_candidate(doubt: FloatVector, bonus: float, candidates: int, best: int, rng: Generator) -> int:
-    """Draw one of the other candidates; ``best`` must be a candidate."""
+    """Draw a candidate other than ``best``, which must be a candidate."""
     n = random_below(candidates - 1, rng)
     arm = vector.nth_up_to(doubt, bonus, n)
     if arm < best:

@@ -2,10 +2,11 @@
 
 Urvoy, Clerot, Feraud, Naamane. Generic Exploration and K-armed Voting Bandits. ICML 2013, with the Condorcet test.
 Assumes a Condorcet winner and a known horizon T; regret O(K^2 log T). The confidence radius is sqrt(ln(K (K - 1) T^2)
-/ (2 n)), that is, delta = 1 / T and eta = K (K - 1) T. (The box in Wolfenfeld's survey is garbled and not used.)
+/ (2 n)), that is, delta = 1 / T and eta = K (K - 1) T. (The listing in Wolfenfeld's survey is garbled and not used.)
 
-"The pair with the fewest duels, ties broken at random" results in sweeps over the remaining pairs in random order, so
-all pairs have met equally often when a sweep ends, and a sweep has one radius. A step costs O(1) amortised.
+The paper's rule, the pair with the fewest duels, ties broken at random, results in sweeps over the remaining pairs in
+random order. All pairs have met equally often when a sweep ends, and the radius is constant in a sweep. A step costs
+O(1) amortised.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """All arms, all pairs. The logarithm is computed factor by factor, because the product overflows."""
+    """Return the state with all arms and pairs. The logarithm is a sum, because the product would overflow."""
     i, j = np.triu_indices(n_arms, 1)
     log_delta = log(n_arms * max(n_arms - 1, 1)) + 2 * log(horizon)
     now = registers(Now, n_pairs=i.size, n_left=i.size, log_delta=log_delta)
@@ -102,7 +103,7 @@ def recommend(state: State, params: NoParams) -> int:
 
 
 def idle_until(state: State, params: NoParams, t: int) -> int:
-    """The last arm is played to the end."""
+    """Return `NEVER`: the last arm is played to the end."""
     return NEVER
 
 

@@ -2,7 +2,7 @@
 
 An arm's reward is whether it beats a random other arm; the better arm of a pair is determined once, by as many duels
 as necessary. Best-arm identification with divergence bounds on these rewards finds the Copeland winner, which is then
-played until the round ends. Each round restarts from an empty state, and its length is the square of the last length.
+played until the round ends. Each round starts from an empty state, and is the square of the previous round in length.
 
 Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithms 2 to 4. Needs no Condorcet winner
 and no horizon. Regret O(K log K log T) in its leading term. Round r has 2^(2^r) steps and failure probability delta =
@@ -15,8 +15,8 @@ authors (HuasenWu/DuelingBandits) begins with a round of 1,000 steps, and its le
 delta.
 
 The paper defines no recommendation. Here the recommendation is the arm found in the current round or, before an arm is
-found, the arm that beats the most arms in this round, because the winner of the last round is discarded. Accuracy
-therefore falls when a round begins, and does not measure the accuracy of the last round.
+found, the arm that beats the most arms in this round, because the winner of the previous round is discarded. Accuracy
+therefore falls when a round begins, and does not measure the accuracy of the previous round.
 
 SCB assumes that no pair ties: a tied pair is never settled, and a round may spend all its steps on the pair. Results of
 SCB on a matrix with a tie, such as the matrix of arXiv, show only this effect.
@@ -62,7 +62,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """The state before the first round."""
+    """Return the state before the first round."""
     wins, settled = np.zeros((2, n_arms, n_arms), np.int64)
     unsettled, alive, rewards = np.zeros((3, n_arms), np.int64)
     now = registers(Now, first=-1, second=-1, length=1, best=-1)
@@ -212,7 +212,7 @@ def recommend(state: State, params: NoParams) -> int:
 
 
 def idle_until(state: State, params: NoParams, t: int) -> int:
-    """The winner is played until the round ends."""
+    """Return the last step of the round: the winner is played until then."""
     now = state.now[0]
     if now.length == NEVER:
         return NEVER

@@ -4,7 +4,7 @@ Sui, Zhuang, Burdick, Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017, 
 an approximately linear order of the arms; needs no horizon. Asymptotically no regret; no finite bound is proven.
 
 `self_sparring` compares two arms, `multi_self_sparring` a slate of m arms. An arm may be sampled more than once; an arm
-against itself counts as one win and one loss. A step costs O(m K) coins and few Beta draws.
+against itself counts as one win and one loss. A step costs O(m K) coin flips and a few Beta draws.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class SlateParams(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of Self-Sparring with K arms: one Thompson box."""
+    """The state of Self-Sparring with K arms: one Thompson box (see `cardinal`)."""
 
     boxes: ThompsonBoxes
 
@@ -51,14 +51,14 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 
 def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """One success and one failure; an arm that met itself gets both."""
+    """Count one success and one failure; an arm that met itself gets both."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
     feedback(state.boxes, 0, winner, 1)
     feedback(state.boxes, 0, loser, 0)
 
 
 def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVector, rng: Generator) -> int:
-    """An independent sample for each position."""
+    """Choose an arm by an independent posterior sample for each position."""
     size = min(params.size, state.boxes.good.shape[1])
     for place in range(size):
         slate[place] = advance(state.boxes, 0, t, rng)
@@ -68,7 +68,7 @@ def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVecto
 def slate_update(
     state: SlateState, params: SlateParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """One success and one failure for each pair of positions."""
+    """Count one success and one failure for each pair of positions."""
     for a in range(size):
         for b in range(a + 1, size):
             winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])

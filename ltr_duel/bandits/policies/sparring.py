@@ -1,8 +1,8 @@
-"""Sparring: two bandits choose one arm each, and a duel rewards the bandit whose arm won.
+"""Sparring: two bandits (*boxes*, see `cardinal`) choose one arm each, and a duel rewards the box whose arm won.
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; as Algorithms 6 (any box) and 7
-(Thompson boxes) of Wolfenfeld's survey. Assumes utilities behind the preferences (a linear or similar link); needs no
-horizon. The regret is conjectured, not proven, to be the sum of the regrets of the two boxes.
+(Thompson boxes) of Wolfenfeld's survey. Assumes that the preferences follow from utilities by a linear or similar link;
+needs no horizon. The regret is conjectured, not proven, to be the sum of the regrets of the two boxes.
 
 `sparring` has UCB1 boxes, `thompson_sparring` Thompson boxes, `exp3_sparring` Exp3 boxes (for adversarial preferences;
 the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box; Thompson boxes flip a
@@ -63,7 +63,7 @@ class Exp3State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """No duel has been played."""
+    """Return the state before the first duel."""
     return State(ucb_boxes(2, n_arms, params.alpha))
 
 
@@ -84,7 +84,7 @@ def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
 
 
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Reward 1 for the box whose arm won; a coin decides if both boxes chose the same arm."""
+    """Give reward 1 to the box whose arm won and 0 to the other; a coin decides if both boxes chose the same arm."""
     won = right_won(outcome, rng)
     feedback(state.boxes, LEFT, first, 1 - won)
     feedback(state.boxes, RIGHT, second, won)
@@ -104,7 +104,7 @@ def recommend(state: Any, params: Any) -> int:
 
 
 def exp3_chance(state: Exp3State, params: Exp3Params, arms: IntVector) -> float:
-    """Each box draws one of the arms independently, in either order."""
+    """Return the probability that the independent draws of the two boxes are these arms, in either order."""
     share, low, high = state.boxes.share, arms[0], arms[-1]
     chance = share[LEFT, low] * share[RIGHT, high]
     if high > low:

@@ -1,17 +1,18 @@
-"""Versatile-DB: both arms are drawn from Tsallis-INF; good for both random and adversarial preferences.
+"""Versatile-DB: both arms are drawn from Tsallis-INF; has guarantees for random and for adversarial preferences.
 
 Saha, Gaillard. Versatile Dueling Bandits: Best-of-both-World Analyses for Learning from Relative Preferences. ICML
-2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021). Assumes a Condorcet winner for the bound O(sum log T / D_i),
-nothing for O(sqrt(K T)); needs no horizon. A step costs O(K) for each of a few Newton steps.
+2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021). The bound O(sum log T / D_i), with gaps D_i, assumes a
+Condorcet winner; the bound O(sqrt(K T)) assumes nothing. Needs no horizon. A step costs O(K) for each of a few Newton
+steps.
 
-The distribution is p_i = 4 / (eta_t (Lhat_i - x))^2 with eta_t = 4 / sqrt(t) and x such that the p_i sum to 1. Both
-players share one Lhat: each adds half of its reduced-variance estimate, b_i + [i played] (loss - b_i) / p_i for every
-arm i, with b_i = 1/2 if p_i >= eta_t^2 and 0 otherwise.
+The distribution is p_i = 4 / (eta_t (Lhat_i - x))^2 with eta_t = 4 / sqrt(t), estimated cumulative losses Lhat_i, and x
+such that the p_i sum to 1. The left and the right player share one Lhat. Each player adds half of its reduced-variance
+estimate, b_i + [i played] (loss - b_i) / p_i for every arm i, with b_i = 1/2 if p_i >= eta_t^2 and 0 otherwise.
 
 Differences from the paper: Algorithm 3 has two learners, one for each side, with separate losses; Remark 2 allows a
-single learner for both sides, which is implemented here and updated twice in each duel. A public implementation
-(stephen-huan/dueling-bandit) offers both and adds b_i only to the played arm; here b_i is added to all arms, as in
-Zimmert and Seldin's estimator.
+single learner for both sides. The single learner is implemented here; each duel updates it twice. A public
+implementation (stephen-huan/dueling-bandit) offers both variants and adds b_i only to the played arm; here b_i is added
+to all arms, as in Zimmert and Seldin's estimator.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ class State(NamedTuple):
 
     loss: FloatVector  # (K,) Lhat, estimated cumulative losses
     share: FloatVector  # (K,) p_t
-    normaliser: FloatVector  # (1,) x, from which the next search starts
+    normaliser: FloatVector  # (1,) x, the start of the next search
     plays: IntVector  # (K,)
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """No duel has been played."""
+    """Return the state before the first duel."""
     loss, share = np.zeros((2, n_arms))
     return State(loss, share, np.full(1, -1e9), np.zeros(n_arms, np.int64))
 
@@ -57,7 +58,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 
 def chance(state: State, params: Params, arms: IntVector) -> float:
-    """Two independent draws, in either order."""
+    """Return the probability that two independent draws are these arms, in either order."""
     low, high = arms[0], arms[-1]
     return float((1 + (high > low)) * state.share[low] * state.share[high])
 
@@ -83,7 +84,7 @@ def normalise(state: State, eta: float) -> None:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Add half of the estimate of each player."""
+    """Add half of each player's estimate to Lhat."""
     lost = float(right_won(outcome, rng))  # loss of the left player
     level = params.rate * params.rate / t
     for k in range(state.loss.shape[0]):

@@ -1,12 +1,12 @@
-"""Winner Stays: the arm with the largest lead in duels meets the next arm; the winner stays.
+"""Winner Stays: the arms with the two largest leads (duels won minus lost) meet; the winner stays.
 
 Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S). Assume a Condorcet
-winner; need no horizon. `winner_stays` has weak regret O(K^2), with a total order O(K log K), whatever T;
-`winner_stays_strong` plays the winner of its round number l against itself for beta^l steps: strong regret O(K^2 + K
+winner; need no horizon. `winner_stays` has weak regret O(K^2), or O(K log K) with a total order, for every T.
+`winner_stays_strong` plays the winner of round l = 1, 2, ... against itself for beta^l steps: strong regret O(K^2 + K
 log T).
 
-A round ends when one arm is l (K - 1) duels ahead and all other arms are l duels behind. Each iteration is a gambler's
-ruin between two arms, which follows from the tie rule (the arms of the last duel come first). A step costs O(K).
+Round l ends when one arm is l (K - 1) duels ahead and all other arms are l duels behind. The tie rule prefers the arms
+of the previous duel; therefore two arms meet until one of them loses a gambler's ruin. A step costs O(K).
 """
 
 from __future__ import annotations
@@ -50,23 +50,23 @@ class StrongState(State):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """No arm is ahead."""
+    """Return the state before the first duel."""
     return State(np.zeros(n_arms, np.int64), registers(Now, first=-1, second=-1, number=1))
 
 
 def strong_init(n_arms: int, horizon: int, params: StrongParams) -> StrongState:
-    """No arm is ahead."""
+    """Return the state before the first duel."""
     return StrongState(*init(n_arms, horizon, NoParams()))
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """The arm with the largest lead, and the next arm."""
+    """Return the arms with the two largest leads."""
     return leaders(state, rng)
 
 
 @kernel
 def leaders(state: State, rng: Generator) -> tuple[int, int]:
-    """Return the arm with the largest lead, and the next arm."""
+    """Return the arms with the two largest leads."""
     first = most_ahead(state, -1, rng)
     if state.ahead.shape[0] == 1:
         return first, first
@@ -75,7 +75,7 @@ def leaders(state: State, rng: Generator) -> tuple[int, int]:
 
 @kernel
 def most_ahead(state: State, without: int, rng: Generator) -> int:
-    """Return the arm with the largest lead; ties are broken by the last duel, then at random."""
+    """Return the arm with the largest lead, except ``without``; an arm of the previous duel wins ties, then chance."""
     best, ties = NEVER, 0
     for k in range(state.ahead.shape[0]):
         if k != without and (ties == 0 or state.ahead[k] > best):
@@ -94,7 +94,7 @@ def most_ahead(state: State, without: int, rng: Generator) -> int:
 
 
 def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count."""
+    """Count the duel."""
     if outcome != 0:
         record(state, first, second, outcome)
 
@@ -109,7 +109,7 @@ def record(state: State, first: int, second: int, outcome: int) -> None:
 
 
 def strong_select(state: StrongState, params: StrongParams, t: int, rng: Generator) -> tuple[int, int]:
-    """The winner of the round alone during its exploitation, otherwise as for weak regret."""
+    """Return the winner of the last round while it is exploited, otherwise the arms as for weak regret."""
     if t <= state.now[0].until:
         best = vector.first_most(state.ahead)
         return best, best
@@ -137,7 +137,7 @@ def recommend(state: State, params: Any) -> int:
 
 
 def strong_idle_until(state: StrongState, params: StrongParams, t: int) -> int:
-    """Exploitation ends at a known step."""
+    """Return the last step of the exploitation, which is known."""
     return max(t, state.now[0].until)
 
 

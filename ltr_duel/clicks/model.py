@@ -39,7 +39,7 @@ class ClickModel:
         Whether users can stop after clicked documents only, or after every examined document.
     position_bias : float
         Users notice the document at position k = 1, 2, ... with probability ``k ** -position_bias``; a document
-        that is not noticed is not clicked. 0, the default, for users who notice everything.
+        that is not noticed is not clicked. With the default, 0, users notice every document.
     p_leave : tuple of float
         Probability to end the session after an examined document of each grade that was not clicked. If empty, the
         probability is 0 for ``stop_on="click"`` and `p_stop` for ``stop_on="examine"``.

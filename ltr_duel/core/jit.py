@@ -72,8 +72,8 @@ def kernel_for(
     """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
 
     Stored code is valid while the sources of these modules and of the function are the same. ``parts`` maps global
-    names in the code to functions that are inlined there. It avoids `dispatched` calls, for which numba also compiles
-    each implementation separately.
+    names in the code to functions that are inlined there, instead of `dispatched` calls: for a dispatched call, numba
+    also compiles the implementation as a separate function.
     """
     if numba.config.DISABLE_JIT:
         return function

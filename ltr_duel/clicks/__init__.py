@@ -1,7 +1,7 @@
 """Click models: each grade has a probability to click, and a probability to stop after the click.
 
-Models with given probabilities, for simulation, and models that are fitted to sessions of real users. Click models
-depend only on the shown documents and their order, not on rankers.
+The package contains models with given probabilities, for simulation, and models that are fitted to sessions of real
+users. Click models depend only on the shown documents and their order, not on rankers.
 """
 
 import lazy_loader

@@ -10,15 +10,15 @@ from ltr_duel.clicks.model import CLICK_MODELS, ClickFamily, ClickModel, simulat
 from ltr_duel.core import InputError, stream
 
 _SESSIONS = 4000
-_FAR = 6.0  # standard errors; a larger deviation is not chance
+_FAR = 6.0  # standard errors; a larger deviation is not random
 
 
 def check_click_model(model: str | ClickFamily) -> None:
     """Test that a click model satisfies the contract.
 
-    Each table has at least two grades, and one click and one stop probability for each grade; click probabilities do
-    not decrease with the grade; and simulated users click at the rates of the closed form, with each stop rule and
-    with position bias.
+    The contract: each table has at least two grades, and one click and one stop probability for each grade. Click
+    probabilities do not decrease with the grade. Simulated users click at the rates of the closed form, with each stop
+    rule and with position bias.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def check_click_model(model: str | ClickFamily) -> None:
     Raises
     ------
     InputError
-        If a condition is violated, which the message names, or no click model has this name.
+        If the model violates a condition (the message names the condition), or no click model has this name.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""The dependent click model: users walk down the list, click by relevance, and stop only after a click.
+"""The dependent click model: users examine a list from the top, click by relevance, and stop only after a click.
 
 Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009; instantiated for grades by Hofmann,
 Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011. A user who examined a
 document of grade g examines the next document with probability 1 - p_click[g] * p_stop[g].
 
-Some public simulators draw the stop after every examined document, clicked or not. This is a different model: a
-navigational user would leave after one in five irrelevant documents. ``stop_on="examine"`` selects it, for comparisons
-with results of these simulators.
+In some public simulators, users can stop after every examined document, clicked or not. This is a different model:
+navigational users stop after one in five irrelevant documents. ``stop_on="examine"`` selects this model, for
+comparisons with results of these simulators.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class ClickModel:
     p_stop : tuple of float
         Probability to end the session after a document of each grade.
     stop_on : {"click", "examine"}
-        Whether the stop is drawn after clicked documents only, or after every examined document.
+        Whether users can stop after clicked documents only, or after every examined document.
     position_bias : float
         Users notice the document at position k = 1, 2, ... with probability ``k ** -position_bias``; a document
-        that is not noticed is not clicked. 0, the default, for users who notice everything.
+        that is not noticed is not clicked. With the default, 0, users notice every document.
     p_leave : tuple of float
         Probability to end the session after an examined document of each grade that was not clicked. If empty, the
         probability is 0 for ``stop_on="click"`` and `p_stop` for ``stop_on="examine"``.
     p_notice : tuple of float
-        Probability to notice each position from the top, a further factor beside ``position_bias``; positions below
-        the last entry have its probability. If empty, the factor is 1.
+        Probability to notice each position from the top, multiplied with the probability of ``position_bias``. The last
+        entry also holds for all lower positions. If empty, the factor is 1.
 
     Raises
     ------

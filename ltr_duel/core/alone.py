@@ -20,15 +20,15 @@ class InUseError(InputError):
 def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
     """Lock a file or folder against other writers; the system releases the lock when the process ends.
 
-    The lock file is in the cache, named after a digest of the path, so there are no lock files beside results; without
-    write access to the cache nothing is locked. A second file contains the id of the process that holds the lock,
-    because on Windows no other process can read a locked file.
+    The lock file is in the cache, not beside the results, and its name is a digest of the path. Without write access to
+    the cache, nothing is locked. A second file contains the id of the process that holds the lock, because on Windows
+    no other process can read a locked file.
 
-    lock: the file to lock, in place of the file in the cache; `OSError` if it cannot be created.
+    lock: the file to lock, instead of the file in the cache. Raises `OSError` if it cannot be created.
 
     Raises `InUseError` if another process is writing to the path.
     """
-    from filelock import FileLock, Timeout  # a slow import, and many commands write nothing
+    from filelock import FileLock, Timeout  # imported here: the import is slow, and many commands write nothing
 
     with ExitStack() as held:
         with nullcontext() if lock else suppress(OSError, NoHomeError):
@@ -46,7 +46,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
                     f"{path}: another process{who} is writing there; wait until it is done, or give another path"
                 ) from None
             held.callback(_remove, holder, file)
-            holder.unlink(missing_ok=True)  # writing would follow a link that another user created
+            holder.unlink(missing_ok=True)  # it may be a link that another user created
             with os.fdopen(os.open(holder, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as text:
                 text.write(str(os.getpid()))
         yield

@@ -24,8 +24,8 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
     """Return a read-only array that no other object can write to.
 
-    The array is a copy, unless the values and the memory under them are read-only already: a file mapped read-only, or
-    an array given up by its owner (`handed_over`).
+    The array is a copy, unless the values and all arrays that they are views of are read-only already: a file mapped
+    read-only, or an array passed to `handed_over`.
     """
     array = np.asarray(values, dtype)
     holder: Any = array
@@ -39,7 +39,7 @@ def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
 
 
 def handed_over(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Make an array and the arrays under it read-only: the caller gives it up, and `frozen` need not copy it."""
+    """Make an array and the arrays that it is a view of read-only, so that `frozen` need not copy the array."""
     holder: Any = array
     while isinstance(holder, np.ndarray):
         holder.setflags(write=False)
@@ -60,6 +60,6 @@ def as_writable(array: NDArray[Scalar]) -> NDArray[Scalar]:
     """Return a view that is typed as writable, even of a file mapped read-only, for kernels that do not write to it.
 
     numba compiles separate code for read-only arrays. It also rejects a read-only argument if the kernel contains a
-    write to it, even one that runs only in calls with other arguments.
+    write to this argument, even a write that this call does not execute.
     """
     return array if array.flags.writeable else np.asarray(_Opened(array))

@@ -25,7 +25,7 @@ def cache_home() -> Path:
     Raises
     ------
     InputError
-        ``NoHomeError``, if the user has no home folder; callers that use the cache only to save time ignore the error.
+        ``NoHomeError``, if the user has no home folder.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""The columns of the tidy table of results: one row for each run and checkpoint.
+"""The columns of the tidy table of results, which has one row for each run and checkpoint.
 
-Simulations write the table, experiments join the tables of many problems, and tables, plots and papers read it. Names
+Simulations write the table, experiments join the tables of many problems, and reports and plots read the result. Names
 and meanings of columns are declared only here.
 """
 

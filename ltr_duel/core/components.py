@@ -95,7 +95,7 @@ class Configured(NamedTuple, Generic[Item]):
 class Registry(Generic[Item]):
     """The components of one kind, by name.
 
-    Most built-in components have the same name as their module, so looking one up imports only that module. Any other
+    Most built-in components have the same name as their module, so their look-up imports only this module. Any other
     look-up, or a list of the names, imports all modules of the kind's package and the modules of installed plug-ins.
 
     Parameters
@@ -107,12 +107,12 @@ class Registry(Generic[Item]):
     bind : callable, optional
         Called with each component before it is first used.
     check : str
-        Location of the function that tests whether a component satisfies the contract of its kind:
+        Location of the function that tests whether a component satisfies the contract of its kind, for example
         ``"ltr_duel.bandits.check:check_policy"``.
     files : tuple of str, optional
-        A suffix, and the location of a function that makes a component from a file: users may then type a file
-        name instead of a component's name. The label ends with a digest of the file, ``users.json#1f0c8a93``, and is
-        valid only for that content.
+        A suffix of file names, and the location of a function that makes a component from such a file. Users may then
+        type a file name instead of a component's name. The label ends with a digest of the file, as in
+        ``users.json#1f0c8a93``, and is valid only while the content of the file is the same.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class Registry(Generic[Item]):
         Raises
         ------
         InputError
-            If it breaks the contract; the message names the component and the fault.
+            If the component violates the contract; the message names the component and the fault.
         """
         pkgutil.resolve_name(self._check)(item)
 

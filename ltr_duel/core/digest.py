@@ -13,7 +13,7 @@ def sha256_file(path: str | Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
-canonical = json.JSONEncoder(sort_keys=True).encode  # returns the text of which a value's digest is computed
+canonical = json.JSONEncoder(sort_keys=True).encode  # returns the JSON text from which `digest_of` computes the digest
 
 
 def digest_of(value: object) -> str:

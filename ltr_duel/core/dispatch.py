@@ -18,10 +18,10 @@ R = TypeVar("R")
 class Dispatch:
     """One name, many implementations, selected by the NamedTuple class of the first argument.
 
-    numba resolves the call by type while compiling, so the simulation loop, which calls every policy and oracle through
-    such names, can be stored in the disk cache. A stub defines the signature (implementations repeat it, names
-    included) and the contract in its docstring; its body is the fallback for classes without an implementation, and may
-    raise.
+    numba resolves the call by type while compiling. The simulation loop calls every policy and oracle in this way, and
+    can therefore be stored in the disk cache. A stub defines the signature; implementations must have the same
+    parameter names. The docstring of the stub states the contract. The body of the stub runs for classes without an
+    implementation, and may raise.
     """
 
     def __init__(self, stub: Callable[..., Any]) -> None:
@@ -31,7 +31,7 @@ class Dispatch:
 
     def implement(self, kind: type, function: Callable[..., Any]) -> None:
         """Make ``function`` the implementation for first arguments of class ``kind``."""
-        text = interpreted(function)  # a user's kernel, too, is compiled as part of the loop
+        text = interpreted(function)  # a kernel, also of a user, is compiled as part of the loop
         given = list(inspect.signature(text).parameters)
         if given != self._parameters:
             raise TypeError(
@@ -54,7 +54,7 @@ class Dispatch:
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
     """Turn a stub into a function that kernels and Python can call; see `Dispatch`.
 
-    For steps that take nanoseconds: the implementations are inlined before the caller is compiled. The
+    Use this for steps that take nanoseconds, because implementations are inlined before the caller is compiled. The
     attribute ``dispatch`` of the returned function is the `Dispatch` with its implementations.
     """
     return _dispatched(stub, "always")
@@ -63,7 +63,7 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
     """Like `dispatched`, for longer functions with several returns; LLVM inlines them.
 
-    Without inlining, a call would pass the description of each array of each argument: 100 to 200 numbers.
+    A call that is not inlined passes address, shape and strides of each array in its arguments: 100 to 200 numbers.
     """
     return _dispatched(stub, "never")
 

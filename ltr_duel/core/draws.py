@@ -52,12 +52,12 @@ def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
 
 @kernel
 def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
-    """Draw from Beta(a + 1, b + 1) given that the value exceeds a level, 0 < level < 1, however rare that is.
+    """Draw from Beta(a + 1, b + 1) given that the value exceeds a level, 0 < level < 1, however rare such values are.
 
-    If a or b is 0, the distribution function is inverted. Otherwise ln f, with f the density, lies below its tangents,
-    and proposals come from the exponential of a tangent. A tangent that falls by about 1 from the level to its point of
-    contact rejects the fewest proposals. If the level is far to the left of the mode, draws are repeated until one
-    exceeds it.
+    If a or b is 0, the distribution function is inverted. Otherwise the logarithm of the density is concave and lies
+    below its tangents, so proposals are drawn from the exponential of a tangent. A tangent that falls by about 1 from
+    the level to its point of contact rejects the fewest proposals. If the level is far to the left of the mode, draws
+    from the whole distribution are repeated until one exceeds the level.
     """
     if b == 0:
         below = level ** (a + 1.0)
@@ -79,11 +79,11 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
 
 @kernel
 def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, rng: np.random.Generator) -> float:
-    """Draw from Beta(a + 1, b + 1) above a level, by the tangent of ln f at ``touch``, of slope ``-slope`` < 0.
+    """Draw from Beta(a + 1, b + 1), with density f, above a level, by the tangent of ln f at ``touch``.
 
-    A point under the exponential of the tangent is accepted if it lies under f. Bounds from the first three terms of
-    the logarithm's series decide most cases: ``x - x^2 / 2 + x^3 / 3`` is at least ln(1 + x), and for x > -1/2 at most
-    x^4 / 2 larger.
+    The slope of the tangent is ``-slope`` < 0. A point under the exponential of the tangent is accepted if it lies
+    under f. Bounds from the first three terms of the logarithm's series decide most cases: ``x - x^2 / 2 + x^3 / 3`` is
+    at least ln(1 + x), and exceeds it by at most x^4 / 2 for x > -1/2.
     """
     left = 1.0 - touch
     while True:
@@ -131,7 +131,7 @@ def _binomial_by_inversion(n: int, p: float, rng: np.random.Generator) -> int:
 
 @kernel
 def _binomial_by_rejection(n: int, p: float, rng: np.random.Generator) -> int:
-    """Draw by BTRS; comments give its step numbers. Requires n p >= 10 and p <= 1/2."""
+    """Draw by BTRS; the comments name the steps of the algorithm. Requires n p >= 10 and p <= 1/2."""
     spread = sqrt(n * p * (1.0 - p))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p

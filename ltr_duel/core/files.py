@@ -16,7 +16,7 @@ from pathlib import Path
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.places import require_file_place, require_folder_place, said_of
 
-_NAME_KEPT = 60  # characters of a name that are repeated in a temporary name: file systems allow 255 bytes
+_NAME_KEPT = 60  # characters of a name that are repeated in a temporary name, which may have at most 255 bytes
 
 
 @contextmanager
@@ -31,8 +31,8 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
     path : str or Path
         The file to write or replace.
     temporary : Path, optional
-        A path on the same disk; by default a new name in the same folder. If given, ``path`` is not checked, and the
-        caller must report errors of the file system.
+        A path on the same disk; by default a new name in the same folder. If it is given, ``path`` is not checked, and
+        errors of the file system are not converted to `InputError`.
 
     Yields
     ------
@@ -103,7 +103,7 @@ def write_text(path: str | Path, text: str) -> None:
 def replacing_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside ``path``; on success it becomes ``path``, on failure it is removed.
 
-    If another process makes the folder in the meantime, its folder stays and the temporary one is removed.
+    If another process creates ``path`` in the meantime, the temporary folder is removed and ``path`` stays unchanged.
     """
     with _folders_made(path.parent, path):
         with said_of(path):
@@ -144,7 +144,7 @@ def replacing_files(folder: str | Path) -> Iterator[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk: a file system may write a name before the file's content."""
+    """Wait until the names in a folder are on the disk; file systems write names and contents in any order."""
     with suppress(OSError):  # Windows opens no folders, and some file systems cannot sync them
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -194,5 +194,5 @@ def _beside(path: Path) -> Path:
 
 
 def _new_name(path: Path, suffix: str) -> Path:
-    """Return a hidden name beside another file that no process will choose again."""
+    """Return a new random hidden name in the folder of another file."""
     return path.with_name(f".{path.name[:_NAME_KEPT]}.{secrets.token_hex(8)}{suffix}")

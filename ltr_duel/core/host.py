@@ -60,8 +60,8 @@ def total_memory() -> int:
 def process_identity(pid: int) -> dict[str, Any]:
     """Return a description that identifies a process, for `still_runs`.
 
-    Returns ``machine`` (a string that differs between containers that do not see each other's processes), ``host``,
-    ``pid``, and ``start``: a string, or None if the process has ended or the system does not report its start.
+    The keys are ``machine`` (a string that differs between containers that do not see each other's processes),
+    ``host``, ``pid`` and ``start`` (a string; None if the process has ended or the system does not report its start).
     """
     return {"machine": _machine(), "host": socket.gethostname(), "pid": pid, "start": _start(pid)}
 
@@ -129,9 +129,11 @@ def _groups() -> Iterator[tuple[int, int]]:
 
 
 def require_memory(what: str, size: float) -> None:
-    """Raise `InputError` if ``what`` needs more memory, in bytes, than is free, before it is allocated.
+    """Raise `InputError` if ``what`` needs more memory than is free; to be called before the allocation.
 
-    Linux grants more memory than exists, and kills the process that uses it.
+    Otherwise Linux grants more memory than exists, and kills the process when it uses this memory.
+
+    size: in bytes.
     """
     if size <= _SMALL:
         return
@@ -140,7 +142,7 @@ def require_memory(what: str, size: float) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is ``localhost`` or a loopback address; other names may change their address."""
+    """Return whether a host is ``localhost`` or a loopback address; False for other names, whose address may change."""
     import ipaddress  # imported here, because most commands do not need it
 
     try:

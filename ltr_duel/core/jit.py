@@ -72,7 +72,8 @@ def kernel_for(
     """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
 
     Stored code is valid while the sources of these modules and of the function are the same. ``parts`` maps global
-    names in the code to replacements: numba would also compile an implementation of a `dispatched` call separately.
+    names in the code to functions that are inlined there, instead of `dispatched` calls: for a dispatched call, numba
+    also compiles the implementation as a separate function.
     """
     if numba.config.DISABLE_JIT:
         return function
@@ -117,11 +118,11 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Kernel(Generic[P, R]):
-    """A compiled function: callable from Python with one entry point, and from other kernels without it.
+    """A compiled function in two forms: with an entry point for Python, and without one, for other kernels.
 
-    Compiling without the entry point for Python takes four fifths of the time. Code that contains types from outside
-    this package is compiled for this process alone, because such code may be edited, and other processes could not read
-    a cache index that names its classes.
+    Compiling the second form takes four fifths of the time of the first. Code that contains types from outside this
+    package is not stored on disk: their source may be edited, and other processes could not read a cache index that
+    names their classes.
     """
 
     __qualname__: str  # name of the function
@@ -151,7 +152,7 @@ class Kernel(Generic[P, R]):
         given = self.given(*args, **kwargs)
         try:
             result = self._called(given)
-        except _NOT_KEPT as error:  # errors of the disk cache, while compiling; kernels do not raise them
+        except _NOT_KEPT as error:  # errors of the disk cache during compilation; kernels raise no such errors
             _keep_nothing(error)
             result = self._called(given)
         if self._lending is None:  # only after a successful call
@@ -221,7 +222,7 @@ _unkept: list[BaseException] = []  # the errors that stopped the use of the disk
 
 
 def _keep_nothing(error: BaseException) -> None:
-    """Compile for this process alone from now on: the disk is full or read-only, or numba's own files are damaged."""
+    """Store no compiled code from now on: the disk is full or read-only, or numba's own files are damaged."""
     if not _unkept:
         warn_of_cache(f"compiled code is not kept between runs: {error}")
     _unkept.append(error)

@@ -1,10 +1,10 @@
 """The folder of compiled kernels: writable by the user alone, and without damaged files.
 
-numba stores compiled code as pickles, and a pickle can run any code when it is loaded. So a folder is not used if other
-users can write to it or own a file in it. numba also fails on an empty, truncated or overwritten file, for
-example after a power failure. So each folder has a table of its files (`_SEALS`: sizes, times and checksums), written
-when a process ends. The first use of a folder in a process removes the files that differ from the table, and numba
-compiles their kernels again.
+numba stores compiled code as pickles, and a pickle can run any code when it is loaded. A folder is therefore not used
+if other users can write to it or own a file in it. numba also fails on an empty, truncated or overwritten file, for
+example after a power failure. Each folder therefore has a table of its files, ``files.json``, with sizes, times and
+checksums (seals). A process writes the table when it ends. The first use of a folder in a process removes the files
+that differ from the table, and numba compiles their kernels again.
 """
 
 from __future__ import annotations
@@ -77,9 +77,12 @@ def _fault(home: Path) -> str:
 
 
 def _fault_below(folder: Path, only: str = "") -> str:
-    """Return the reason why others could have put code into a folder or below it, or ``""``; ``only`` limits the check.
+    """Return the reason why other users could have put code into a folder or below it, or ``""`` if they could not.
 
-    Files that others could write to are accepted in a folder that others cannot enter: their modes follow the umask.
+    Files with write permission for others are accepted in a folder that others cannot enter, because numba creates
+    files with the user's umask.
+
+    only: the only entry of the folder to check; by default all entries.
     """
     status, user = folder.lstat(), _user()
     if not os.access(folder, os.W_OK):
@@ -112,7 +115,7 @@ def _fault_of(one: Path, status: os.stat_result, user: int, *, reached: bool = T
 
 
 def _user() -> int | None:
-    """Return the user's number; None on systems whose files have no owners."""
+    """Return the user's id; None on systems without user ids."""
     return getattr(os, "geteuid", lambda: None)()
 
 

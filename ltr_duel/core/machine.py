@@ -17,7 +17,7 @@ def own_version() -> str:
 
 
 def versions_of(libraries: Iterable[str]) -> dict[str, str | None]:
-    """Return the version of each library, None if it is not installed; for ``ltr-duel``, that of the running code."""
+    """Return the version of each library (for ``ltr-duel``, of the running code); None for missing libraries."""
     found: dict[str, str | None] = {}
     for name in libraries:
         try:
@@ -28,7 +28,7 @@ def versions_of(libraries: Iterable[str]) -> dict[str, str | None]:
 
 
 def plain_compiler_wanted() -> bool:
-    """Return whether ``LTR_DUEL_COMPILER`` is ``plain``: kernels without undocumented options of the compiler.
+    """Return whether ``LTR_DUEL_COMPILER`` is ``plain``: compile kernels without undocumented options of numba.
 
     Raises `InputError` if the variable has a different value.
     """

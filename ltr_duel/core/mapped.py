@@ -1,7 +1,7 @@
 """Arrays that may be larger than memory: large arrays are stored in mapped files.
 
-A page of a mapped file counts as memory of the process until it is released. So passes over large arrays release the
-pages that they have read or written; the system writes changed pages to the disk when it needs the memory.
+A page of a mapped file counts as memory of the process until it is released. Passes over large arrays therefore release
+the pages that they have read or written. The system writes changed pages to the disk when it needs the memory.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def release_pages(array: NDArray[Any]) -> None:
 
 @contextmanager
 def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
-    """Keep pages small that are written in this context, in mapped arrays that are later read at random.
+    """Prevent large pages in mapped arrays that are written in this context and later read at random positions.
 
-    Otherwise Linux groups pages by the hundred, and each position that is read counts as two megabytes of memory.
+    Otherwise Linux groups hundreds of pages, and each position that is read counts as two megabytes of memory.
     """
     held = [base for base in map(_holder, arrays) if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM")]
     for base in held:
@@ -87,7 +87,8 @@ def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
 def expect_few_reads(arrays: Iterable[NDArray[Any]]) -> None:
     """Make the system read single pages of mapped arrays that exceed the free memory, for random reads.
 
-    Otherwise the system reads up to megabytes around each position, repeatedly, because it cannot keep them in memory.
+    Otherwise the system reads up to megabytes around each position, and reads them again later, because they do not
+    stay in memory.
     """
     held = [(array.nbytes, _holder(array)) for array in arrays]
     mappings = [(size, base) for size, base in held if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM")]
@@ -114,7 +115,7 @@ def _holder(array: Any) -> Any:
 
 
 def _folder() -> Path:
-    """Return a folder for temporary files: on the disk of the cache, because the system's folder may be in memory."""
+    """Return a folder for temporary files on the disk of the cache; the system's temporary folder may be in memory."""
     try:
         home = cache_home()
     except NoHomeError:

@@ -1,6 +1,6 @@
 """The view of an object in a notebook: a few sentences and a small table.
 
-There are no styles and no scripts: the notebook's theme, dark or light, sets the colours. All text is escaped.
+The HTML contains no styles and no scripts; the notebook's theme sets the colours. All text is escaped.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Versions of random results: an integer for each component, raised when the same seed gives different bytes.
 
-Results of one version are not continued with another version. An upgrade that leaves all bytes unchanged leaves all
-versions unchanged.
-Version 1 is not stored, because results from before versions were introduced have version 1.
+Results of one version cannot be continued with another version. An upgrade of the package that changes no bytes changes
+no version. Version 1 is not stored, so that results from before the introduction of versions have version 1.
 """
 
 from __future__ import annotations

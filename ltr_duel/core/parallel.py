@@ -1,6 +1,6 @@
 """Run independent tasks in parallel, with one progress line.
 
-Threads are enough: kernels release the interpreter's lock, and memory is shared instead of sent.
+Threads are sufficient, because kernels release the interpreter's lock; and threads share memory, so no data is copied.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def run_tasks(
     weight: Callable[[Task], int] | None = None,
     first_alone: bool = True,
 ) -> Iterator[Answer]:
-    """Yield ``function(task)`` for each task, in their order, on ``jobs`` threads; -1 for all cores.
+    """Yield ``function(task)`` for each task, in the order of the tasks, on ``jobs`` threads; -1 for all cores.
 
     A task must not depend on another task, nor on the number of workers. ``total`` is the sum of all weights.
 
-    first_alone: run the first task before the others start, so that they find its kernels compiled, because numba can
-        fail if two threads compile the same kernel. False if the caller has compiled them.
+    first_alone: whether the first task compiles the kernels before the other tasks start, because numba can fail if two
+        threads compile the same kernel. False if the caller has compiled the kernels.
     """
     work = list(tasks)
     workers = min(checked_jobs(jobs), max(1, len(work)))
@@ -56,7 +56,7 @@ def run_tasks(
             return
         yield from map(function, work[:lead])
         if work[lead:]:
-            with _Threads(workers) as pool:  # on exit, also after Ctrl-C, it does not wait for tasks
+            with _Threads(workers) as pool:  # its exit, also after Ctrl-C, does not wait for tasks
                 yield from pool.imap(function, work[lead:])
 
     line, done = PlainLine(), 0

@@ -30,7 +30,7 @@ def require_file_place(path: str | Path) -> Path:
 def require_folder_place(folder: Path, said: Path | None = None) -> None:
     """Raise `InputError` unless a folder exists or can be made, and can be written to.
 
-    said: the user's path for the message, if it is not the folder.
+    said: the path for the message, if the user gave a different path than the folder.
     """
     with said_of(said or folder):
         there = _followed(folder)

@@ -18,7 +18,7 @@ from ltr_duel.core.components import REGISTRIES
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.places import is_file
 
-# Registries of all kinds of components. All are loaded before a file is run, so that its additions can be determined.
+# Registries of all kinds of components. All are loaded before a plug-in file runs, to find the components that it adds.
 _HOMES = (
     "ltr_duel.bandits:POLICIES",
     "ltr_duel.interleaving:METHODS",
@@ -29,7 +29,7 @@ _HOMES = (
 
 
 class _AsItIsNow(SourceFileLoader):
-    """Runs a file's current source. Python's loader stores bytecode beside it, and misses edits within a second."""
+    """Runs a file's current source. Python's loader stores bytecode, and misses a second edit within one second."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)
@@ -56,7 +56,7 @@ def load_plugin(path: str | Path) -> Plugin:
     Parameters
     ----------
     path : str or Path
-        A Python file in the form of a module of this package.
+        A Python file, written like the modules of this package that register components.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Progress of long work: a bar on a terminal and in a notebook, otherwise a plain line every 30 seconds.
 
-In a notebook the bar is a widget if ipywidgets is installed, else a line of text. ``tqdm.auto`` would choose the same,
-but it warns of the missing package, and imports asyncio everywhere.
+In a notebook the bar is a widget if ipywidgets is installed, else a line of text. ``tqdm.auto`` makes the same choice,
+but it warns if ipywidgets is missing, and always imports asyncio.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-QUICK = 0.5  # seconds; shorter work shows no bar in a notebook, where bars stay
+QUICK = 0.5  # seconds; shorter work shows no bar in a notebook, because finished bars remain there
 
 
 class NoBar:
-    """Replaces a bar if none is wanted. It avoids tqdm, whose lock would fix the start method of processes."""
+    """Replaces a bar if none is wanted, without tqdm, whose lock fixes the start method of multiprocessing."""
 
     disable = True  # an attribute of tqdm's bars
 
@@ -37,7 +37,7 @@ class NoBar:
 
 
 class _Bar(tqdm):  # type: ignore[type-arg]  # tqdm has no type parameters at run time
-    monitor_interval = 0  # no thread that outlives the bar
+    monitor_interval = 0  # no monitor thread: it outlives the bar
 
 
 _Bar.set_lock(threading.RLock())  # tqdm's default lock fixes the start method of multiprocessing

@@ -1,9 +1,9 @@
 """Randomness: named streams derived from a seed, and the few draws that kernels need.
 
-A stream is named after its purpose, never after the time or process of its creation. So the same seed gives the same
-bytes on any number of workers, and a new stream does not change the numbers of other streams.
+A stream is named after its purpose, never after the time or process of its creation. The same seed therefore gives the
+same bytes on any number of workers, and a new stream does not change the numbers of other streams.
 
-Kernels draw only through `uniform`, which is `rng.random()`: it is stable across numpy versions and quick to compile.
+Kernels draw only by `uniform`, that is ``rng.random()``, which is stable across numpy versions and quick to compile.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _VENUE = re.compile(r"\((\w[\w ]*)\)\s*$")  # the short name at the end: "... Ma
 
 @dataclass(frozen=True)
 class Reference:
-    """One entry of the list. The venue is its short name if the entry has one."""
+    """One entry of ``references.bib``. ``venue`` is the short name of the venue, if the entry contains one."""
 
     key: str
     bibtex: str

@@ -1,4 +1,4 @@
-"""Read a TOML file, and its tables into frozen dataclasses: every error names the key path and the valid values.
+"""Read TOML files and convert their tables to frozen dataclasses; each error names the key path and the valid values.
 
 A dataclass declares each of its fields by `value`, `axis` (one value or a list), `table` or `tables`.
 """
@@ -19,12 +19,12 @@ from ltr_duel.core.errors import InputError
 Table = TypeVar("Table")
 Reader = Callable[[Any], Any]
 
-_LONGEST = 4096  # maximum length of a string, in characters: that of the longest path
+_LONGEST = 4096  # maximum length of a string, in characters: the length of the longest path
 _LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){50}")  # tomllib takes minutes for thousands of parts
 
 
 def read_toml(path: Path, content: str | None = None) -> tuple[str, dict[str, Any]]:
-    """Return the text of a TOML file, or ``content``, and its tables. Raises `InputError` if it is not TOML."""
+    """Return the text and the tables of a TOML file, or of ``content``. Raises `InputError` if the text is not TOML."""
     try:
         content = path.read_text(encoding="utf-8") if content is None else content
         if _LONG_KEY.search(content):
@@ -45,7 +45,7 @@ def _field(read: Callable[[Any, str], Any], default: dict[str, Any], such_as: st
 
 
 def value(read: Reader, such_as: str = "", **default: Any) -> Any:
-    """Declare a field of one value; a field without a default has an example, in TOML."""
+    """Declare a field of one value; a field without a default has an example in TOML, ``such_as``."""
     return _field(lambda given, where: _one(read, given, where), default, such_as)
 
 
@@ -89,7 +89,7 @@ def read_table(cls: type[Table], given: Any, where: str) -> Table:
 
 
 def missing(what: str, such_as: str) -> InputError:
-    """Return the error for a missing key or table, with an example of it."""
+    """Return the error for a missing key or table, with an example."""
     return InputError(f"{what} is missing" + f"; for example: {such_as}" * bool(such_as))
 
 

@@ -1,8 +1,8 @@
 """Find the source files that compiled code depends on, so that its cache is renewed exactly when one of them changes.
 
-numba's disk cache notices an edit of a kernel's file, but not of the files that it imports. The imports of a file from
-this package are parsed from its text; nothing is imported here. File names are strings, because paths took twice as
-long in each process that loads a kernel.
+numba's disk cache notices an edit of a kernel's file, but not of the files that this file imports. This module finds
+imports by parsing the text of files, and runs no import. File names are strings, because with `Path` objects each
+process that loads a kernel took twice as long here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 _IMPORT = re.compile(r"^\s*from (ltr_duel[\w.]*|\.+[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 _STUB = re.compile(r"^@dispatched", re.M)
 _IMPLEMENTS = re.compile(r"^\s*(?:implement\(|register\(\s*__name__)", re.M)  # `register` implements stubs
-# The loop of a policy depends on the module of that policy only, which is an argument of `kernel_for`.
+# The simulation loop of a policy depends on no other policy's module; `kernel_for` receives the module as an argument.
 _PAGES = f"{ROOT / 'bandits' / 'policies'}{os.sep}"
 
 
@@ -32,8 +32,8 @@ def sources_digest() -> str:
 def kernel_digest(modules: frozenset[str], compiler: str) -> str:
     """Return the SHA-256 of the compiler's settings and of all source files that kernels of these modules depend on.
 
-    These are the modules and all their imports. If one of them contains a dispatched stub, all modules of the package
-    that implement stubs are added, except the modules of policies.
+    These are the files of the modules and of all their imports. If one of the files contains a dispatched stub, all
+    modules of the package that implement stubs are added, except the modules of policies.
     """
     files = _closure(filter(None, map(_file, modules)))
     if any(_STUB.search(_text(file)) for file in files):
@@ -97,7 +97,7 @@ def _file(module: str) -> str | None:
 
 @functools.cache
 def _implementing() -> tuple[str, ...]:
-    # Most files do not contain these words; the regular expression alone takes ten times as long.
+    # The search for the two words rejects most files; the regular expression alone takes ten times as long.
     told = ((file, _text(file)) for file in _all_files())
     return tuple(f for f, text in told if ("implement(" in text or "register(" in text) and _IMPLEMENTS.search(text))
 

@@ -1,4 +1,4 @@
-"""Abandoned threads. Python may crash if it shuts down while one of them runs compiled code."""
+"""Abandoned threads: Python may crash if it shuts down while an abandoned thread runs compiled code."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _abandoned: list[threading.Thread] = []
 
 
 def abandon(thread: threading.Thread) -> None:
-    """Stop waiting for a thread, which cannot be ended."""
+    """Record a thread that cannot be ended and is no longer waited for."""
     _abandoned.append(thread)
 
 
 def abandoned_threads_run() -> bool:
-    """Return whether an abandoned thread still runs; if so, end the process by ``os._exit``.
+    """Return whether an abandoned thread still runs; if so, the caller must end the process by ``os._exit``.
 
-    A thread that is about to end, for example after a reported failure, gets a moment to do so.
+    The function waits 0.2 s for each thread, because a thread may be about to end, for example after a failure.
     """
     for thread in _abandoned:
         thread.join(_MOMENT)

@@ -1,4 +1,4 @@
-"""Reductions over a vector that are exact in any order, in a form that the compiler turns into SIMD code."""
+"""Reductions over a vector whose result does not depend on the order, in a form that is compiled to SIMD code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def count_up_to(values: FloatVector, level: float) -> int:
 def rest_up_to(values: FloatVector, at: int, level: float) -> int:
     """Return a bit for each of fewer than 32 values, from ``values[at]`` to the last: 1 if it is at most ``level``."""
     size, mask = values.shape[0], 0
-    if size >= LANES:  # earlier values are compared too, and shifted out
+    if size >= LANES:  # the last 32 values are compared; the bits of those before ``at`` are shifted out
         return lanes_up_to(values, size - LANES, level) >> (at + LANES - size)
     for k in range(size):
         mask |= int(values[k] <= level) << k
@@ -60,7 +60,7 @@ def rest_at(base: FloatVector, width: FloatVector, at: int, scale: float, level:
 
 @inlined
 def nth_bit(mask: int, n: int) -> int:
-    """Return the position of the n-th set bit (from 0) of 32; it must exist. Computed by halving, without a branch."""
+    """Return the position of the n-th set bit (from 0) of 32 bits, by bisection without a branch; it must exist."""
     place = 0
     for half in (16, 8, 4, 2):
         below = count_bits(mask & ((1 << half) - 1))

@@ -23,7 +23,7 @@ _ARRAYS: Final = (  # name, kinds of numbers, number of axes
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A learning-to-rank corpus, or one part of it. Rows ``query_ptr[q]:query_ptr[q + 1]`` belong to query q.
+    """A learning-to-rank corpus, or a part of a corpus. Rows ``query_ptr[q]:query_ptr[q + 1]`` belong to query q.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Dataset:
     relevance : ndarray of int16, shape (n_docs,)
         Grades 0..grades-1.
     query_ptr : ndarray of int64, shape (n_queries + 1,)
-        First row of each query, and the number of rows at the end.
+        First row of each query; the last entry is the number of rows.
     query_ids : ndarray of str, shape (n_queries,)
         The text after ``qid:``.
     doc_ids : ndarray of str, shape (n_docs,), or None
@@ -42,8 +42,8 @@ class Dataset:
     grades : int
         Number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        Digest of the bytes of the file on disk; for several files, the digest of their digests. If an option that
-        changes numbers was chosen (fill, labels, unlabelled, repeated, first_id), digest of this digest and options.
+        Digest of the bytes of the file on disk; for several files, the digest of their digests. If the user chose
+        options that change numbers (fill, labels, unlabelled, repeated, first_id), the digest also covers the options.
     feature_names : tuple of str
         One name for each column; ``"1"``, ``"2"``, ... unless the corpus is recognised.
     lower_is_better : bool
@@ -55,11 +55,12 @@ class Dataset:
     ------
     InputError
         If shapes disagree, a grade is out of range, or there is no query. Features are not checked, because they may
-        exceed memory; the readers reject infinity, and reject NaN except with ``fill="nan"``.
+        exceed memory. The functions that read files reject infinity, and reject NaN except with ``fill="nan"``.
 
     Notes
     -----
-    The arrays are read-only: copies, or the given arrays if no owner can write to them (a mapped file, for example).
+    The arrays are read-only. They are copies, unless no object can write to the given arrays (a file mapped read-only,
+    for example).
 
     Examples
     --------
@@ -125,13 +126,13 @@ class Dataset:
     def with_relevant(self) -> Dataset:
         """Return the queries that have a document with a grade above 0.
 
-        By default the other queries are kept and sampled equally often. All lists are equally good for these queries,
-        so their comparisons are ties or noise; gaps and regrets are larger without them.
+        Without this selection, simulations sample the other queries equally often. For these queries all rankings are
+        equally good, so comparisons are ties or noise; without them, gaps and regrets are larger.
 
         Returns
         -------
         Dataset
-            A corpus with another ``sha256``.
+            A corpus with a different ``sha256``.
 
         Raises
         ------
@@ -177,7 +178,7 @@ class Dataset:
 
 
 def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
-    """Return a read-only array with ``axes`` axes and one of the ``kinds`` of numbers (any values if it is empty)."""
+    """Return a read-only array with ``axes`` axes and one of the ``kinds`` of numbers (any kind if this is ``""``)."""
     try:
         array = frozen(given)
     except ValueError:
@@ -202,7 +203,7 @@ class Description(NamedTuple):
 
 
 def describe(dataset: Dataset) -> Description:
-    """Describe a corpus; every value is read once.
+    """Describe a corpus in one pass over the features.
 
     Parameters
     ----------

@@ -56,7 +56,7 @@ RANK_LISTS = (21, 25)  # number of runs in MQ2007-agg and MQ2008-agg
 # Columns of BM25 and log BM25 (title, abstract, both), in which the official OHSUMED "min" files fill NULL with 0.
 OHSUMED_WITHOUT_MINIMUM = frozenset(i - 1 for i in (11, 12, 26, 27, 41, 42))
 
-_ROWS_LOOKED_AT = 10_000  # the matrix may be a memory map far larger than memory
+_ROWS_LOOKED_AT = 10_000  # number of rows to check; the matrix may be a memory map far larger than memory
 
 
 def numbered(columns: int) -> tuple[str, ...]:
@@ -67,8 +67,10 @@ def numbered(columns: int) -> tuple[str, ...]:
 def known_names(features: NDArray[np.float32], document: str) -> tuple[str, ...]:
     """Return the names of the columns of a matrix: the names of a well-known corpus, or numbers.
 
-    The number of columns does not identify a corpus, so a second property is checked, such as the form of the id of the
-    first ``document`` ("" if documents have no ids).
+    The number of columns alone does not identify a corpus, so a second property is checked, such as the form of a
+    document id.
+
+    document: id of the first document; "" if documents have no ids.
     """
     columns = features.shape[1]
     if columns == len(LETOR4) and document.startswith("GX"):

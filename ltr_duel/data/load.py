@@ -52,9 +52,9 @@ def load_dataset(
     Parameters
     ----------
     path : str or Path
-        A file, plain or gzipped, or a pipe; a folder with some of the parts train, vali and test, which are joined in
-        this order (a query must not be in two parts); a folder with Fold1 to Fold5, whose five test parts are read, so
-        that each document is read once; or a folder made by ``ltr-duel data convert``.
+        One of: a file, plain or gzipped; a pipe; a folder with some of the parts train, vali and test, which are joined
+        in this order (a query must not be in two parts); a folder with Fold1 to Fold5; or a folder made by ``ltr-duel
+        data convert``. Of five folds only the test parts are read, which together contain each document once.
     name : str, optional
         Name of the corpus in plots and reports; by default derived from the path.
     split : {"train", "vali", "test"}, optional
@@ -62,7 +62,8 @@ def load_dataset(
     fold : int, optional
         Read only this fold of a folder with five folds.
     grades : int, optional
-        Number of relevance grades; by default the next usual number (2, 3, 5) above the highest grade in the data.
+        Number of relevance grades; by default the smallest of 2, 3 and 5 above the highest grade in the data, or else
+        this grade plus 1.
     feature_names : sequence of str, optional
         One name for each column; by default the names of a recognised corpus, else ``"1"``, ``"2"``, ...
     jobs : int
@@ -70,18 +71,19 @@ def load_dataset(
     dialect, features, fill, labels, unlabelled, repeated, first_id, limit
         See `ReadOptions`. A converted corpus accepts only the options of its conversion.
     cache : bool
-        Keep in the cache (``LTR_DUEL_HOME``) corpora that took more than 3 seconds to read, and open kept or converted
-        corpora from the cache if their files have not changed. False: read the text, and write nothing.
+        Whether to use the cache (``LTR_DUEL_HOME``): a corpus that takes more than 3 seconds to read is stored there,
+        and a stored or converted corpus is opened from there if its files have not changed. If False, the text is read
+        and nothing is written.
 
     Returns
     -------
     Dataset
-        Its ``features`` are exactly ``float32(float(text))``; features missing from a line are 0.
+        Its ``features`` are exactly ``float32(float(text))``; a feature that is missing from a line is 0.
 
     Raises
     ------
     InputError
-        If data are missing or break the format; the message names file, line and column.
+        If data are missing or violate the format; the message names file, line and column.
 
     Examples
     --------
@@ -147,7 +149,7 @@ def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, 
 
 
 def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> Dataset:
-    """Read the output of a pipe from a temporary copy, because the first line is read twice."""
+    """Copy the output of a pipe to a temporary file and read this file, because the first line is read twice."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "pipe"
         with path.open("rb") as pipe, copy.open("wb") as file:
@@ -160,7 +162,7 @@ def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> 
 
 
 def _refuse_other_reading(folder: Path, options: ReadOptions) -> None:
-    """Raise `InputError` if options differ from the options of the conversion, because its numbers are fixed."""
+    """Raise `InputError` if options differ from the options of the conversion, which determined the stored numbers."""
     made = read_meta(folder)["options"]
     for key, wanted in options.chosen.items():
         if key != "limit" and made.get(key) != wanted:

@@ -1,7 +1,7 @@
-"""Synthetic corpora of any shape, with the difficulties of real corpora (ties, twins, dead columns, skewed grades).
+"""Synthetic corpora of any shape, with the difficulties of real corpora: ties, near copies of columns, zero columns.
 
-Each document has a hidden quality, with which its grade and its features are correlated: a few features strongly, many
-moderately, some negatively, some not at all.
+Each document has a hidden quality. Its grade depends on the quality; high grades are rare. Few features correlate
+strongly with the quality, many moderately, some negatively, and some not at all.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def make_corpus(
     Parameters
     ----------
     queries, documents, features, grades : int
-        Shape of the corpus; ``documents`` is the mean per query, and queries have 0.5 to 1.5 times as many.
+        Shape of the corpus; ``documents`` is the mean number per query, and each query has 0.5 to 1.5 times as many.
     seed : int
         The same seed gives the same corpus.
     ties : float
@@ -101,7 +101,7 @@ def make_corpus(
             columns[column] = 0
         elif kind == "constant":
             columns[column] = _printed(rng.gamma(2.0, 3.0, queries)[query])
-        elif kind == "twin":  # follows its model, because the loop sorts twins last
+        elif kind == "twin":  # a near copy of the column ``model``, which is filled first: the loop sorts twins last
             columns[column] = _nudged(columns[model], rng)
         else:
             noise = rng.standard_normal(len(query))
@@ -136,7 +136,10 @@ def _query_ptr(queries: int, documents: int, seed: int) -> NDArray[np.int64]:
 def _plan(
     features: int, seed: int, *, ties: float, dead: float, constant: float, twins: float
 ) -> list[tuple[str, float, bool, int]]:
-    """Return for each feature its kind, its correlation with the quality, whether it is a count, and its model."""
+    """Return for each feature its kind, its correlation with the quality, whether it is a count, and its model.
+
+    The model of a twin is the column that the twin copies; it is -1 for other features.
+    """
     rng = stream(seed, "plan")
     numbers = [round(features * share) for share in (dead, constant, twins)]
     plain = max(features - sum(numbers), 1)

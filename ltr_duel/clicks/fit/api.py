@@ -82,7 +82,7 @@ class FittedClicks:
             yield f"{name} {of}".strip() + ": " + ", ".join(cells)
 
     def draw_clicks(self, item: IntVector, ptr: IntVector, rng: Generator) -> NDArray[np.bool_]:
-        """Draw clicks on lists of items, which may be as long as the longest list used for fitting.
+        """Draw clicks on lists of items; no list may be longer than the longest list used for fitting.
 
         Parameters
         ----------
@@ -158,20 +158,21 @@ def fit_clicks(
     sessions : Sessions
         The shown lists and the clicks.
     model : {"pbm", "cascade", "dcm", "dbn", "sdbn", "ubm", "ccm", "table"}
-        Position-based, cascade, dependent, dynamic Bayesian network and its simple form, user browsing, click chain;
-        ``table`` is the simple DBN with attention by position, which is the model of `ClickModel`.
+        Position-based, cascade, dependent, dynamic Bayesian network (DBN), simplified DBN, user browsing, and click
+        chain model. ``"table"`` is the simplified DBN with attention by position: the model of `ClickModel`.
     held_out : Sessions, optional
         Sessions for evaluating the model.
     iterations : int
         Maximum number of steps; all probabilities begin at 0.5.
     tolerance : float
-        The fit ends when a step increases the log-likelihood per session by less than this.
+        The fit ends when a step increases the log-likelihood per session by less than this value.
     smoothing : float
-        Number of successes, and of failures, added to the trials of each parameter: the mode under a
-        Beta(1 + smoothing, 1 + smoothing) prior. 0 for plain maximum likelihood.
+        Number of successes, and also of failures, added to the trials of each parameter. The estimate is then the
+        posterior mode for a Beta(1 + smoothing, 1 + smoothing) prior; 0 gives plain maximum likelihood.
     cluster : {"user", "query", "both"}
-        The population of the standard errors: other users with these queries, other queries with these users, or both.
-        Parameters by document, which belong to one query each, allow only "user".
+        The population to which the standard errors apply: other users with these queries, other queries with these
+        users, or other users and queries. Models fitted by document allow only "user", because each document belongs to
+        one query.
     errors : bool
         Whether to compute standard errors, which takes about half of the time; otherwise they are nan.
 

@@ -24,8 +24,8 @@ def fit_click_models(
 ) -> list[FittedClicks]:
     """Fit click models, by default all, to a share of the sessions (``train``), and evaluate them on the others.
 
-    The other sessions are used if their query occurs among the first. Raises `InputError` as `fit_clicks` does, or if
-    no session is left for the evaluation.
+    The evaluation omits sessions whose query does not occur in the sessions used for fitting. Raises `InputError` as
+    `fit_clicks` does, or if no session is left for the evaluation.
     """
     for name in models:
         errors.require_one_of("click model to fit", name, FORMS)
@@ -44,7 +44,9 @@ def fit_click_models(
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
     """Return the model with the best log-likelihood on held-out sessions, or else on the sessions used for fitting.
 
-    table: whether to consider only models for simulations. Raises `InputError` if no model is left.
+    table: whether to consider only models that can be converted to a table for simulations.
+
+    Raises `InputError` if no model is left.
     """
     among = [one for one in fits if one.has_table or not table]
     if not among:

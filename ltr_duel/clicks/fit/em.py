@@ -1,4 +1,4 @@
-"""Expectation maximisation: expected successes are divided by expected trials until the likelihood converges."""
+"""Expectation maximisation: each step sets every parameter to its expected successes divided by its expected trials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.clicks.fit.walk import TINY, Lists, Model, Work, attention_cell, lists_of, session_entries, work_for
 from ltr_duel.core import FloatVector, kernel
 
-_BEGIN = 0.5  # every probability, before the first step
+_BEGIN = 0.5  # value of every probability before the first step
 
 
 class Fit(NamedTuple):
@@ -57,7 +57,7 @@ def divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVec
 
 
 def _scale(model: Model, sessions: Sessions) -> int:
-    """Set the attention of the cell with most clicks to 1; only products of attention and attraction are identified."""
+    """Scale attention to 1 in the cell with most clicks; only products of attention and attraction are identified."""
     theta, layout = model.theta, model.layout
     clicks = np.zeros(layout.size)
     count_cells(model, lists_of(sessions), clicks)

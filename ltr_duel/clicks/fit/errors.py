@@ -1,13 +1,13 @@
-"""Standard errors of fitted parameters that are valid if users return or the model is only approximate.
+"""Standard errors of fitted parameters, also valid if users return or the model is only approximate.
 
-The sandwich of Liang and Zeger (Biometrika 1986): the score, which is the derivative of the log-likelihood, is summed
-over the sessions of each user, because users are independent. If no user is known, sessions count as independent. The
-variance of these sums is multiplied on both sides by the inverse of the observed curvature of the log-likelihood. For
-independent sessions of users who behave exactly like the model, variance and curvature are equal, and the inverse alone
-would be sufficient.
+The method is the sandwich estimator of Liang and Zeger (Biometrika 1986). The score, which is the derivative of the
+log-likelihood, is summed over the sessions of each user, because users are independent. If no user is known, sessions
+count as independent. The variance of these sums is multiplied on both sides by the inverse of the observed curvature of
+the log-likelihood. If sessions are independent and users behave exactly like the model, variance and curvature are
+equal, and the sandwich equals the inverse.
 
-Errors by users apply to other users with the same queries. Documents of one grade are not equally attractive, so other
-queries have other parameters; errors by queries, or by both, include this variation.
+Errors by users apply to other users with the same queries. Documents of the same grade are not equally attractive, so
+parameters differ between queries; errors by queries, or by users and queries, include this variation.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _STEP = 1e-5  # step size, as a share of the distance of a parameter from 0 or 1
 
 
 class Errors(NamedTuple):
-    """Standard errors of all parameters, and the number of independent users."""
+    """Standard errors of all parameters."""
 
     values: FloatVector  # nan if the sessions do not determine the error
     users: int  # number of independent users; 0 if sessions count as independent
 
 
 class Scores(NamedTuple):
-    """The score of some sessions, which is zero except for the parameters that they touch."""
+    """The score of some sessions; it is zero except for the parameters of these sessions, called touched."""
 
     values: FloatVector  # (parameters,)
     touched: IntVector  # (parameters,) numbers of the touched parameters, the first ``size`` entries
@@ -46,8 +46,8 @@ class Scores(NamedTuple):
 def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "user") -> Errors:
     """Return the standard error of each parameter; nan if the sessions do not determine it.
 
-    Parameters without trials, or at the border of 0..1, have no error. With too many parameters (one for each
-    document), or with a single user or query, all are nan.
+    The error is nan for parameters without trials, or at the border of 0..1. All errors are nan if there are more than
+    `MOST_PARAMETERS` parameters (one for each document), or a single user or query to cluster by.
 
     cluster: {"user", "query", "both"}: errors for other users with the same queries, for other queries with the same
         users, or for other users and queries.
@@ -164,7 +164,7 @@ def add_curvature(
 def add_spread(
     model: Model, lists: Lists, cluster: IntVector, order: IntVector, work: Work, scores: Scores, spread: FloatMatrix
 ) -> None:
-    """Add the square of each cluster's score; ``order`` sorts the sessions by cluster."""
+    """Add the outer product of each cluster's score with itself; ``order`` sorts the sessions by cluster."""
     size = 0
     for o in range(order.shape[0]):
         s = order[o]

@@ -15,7 +15,8 @@ from ltr_duel.core import FloatVector, kernel
 class Score(NamedTuple):
     """The scores of a model on held-out sessions.
 
-    by_place: shape (places,); 2 to the mean of -log2 Pr(click or not) at each position, not given the clicks above.
+    by_place: shape (places,); for each position, 2 to the power of the mean of -log2 Pr(click or not), where the
+        probability is not conditional on the clicks above.
     """
 
     log_likelihood: float  # mean over sessions of the mean over positions of log Pr(click or not | clicks above)
@@ -39,7 +40,7 @@ def add_likelihoods(
     model: Model, lists: Lists, chances: FloatVector, product: FloatVector, bits: FloatVector, shown: FloatVector
 ) -> float:
     """Add the bits of each position; return the sum over sessions of the mean log-likelihood of a position."""
-    whole = 0.0  # logarithms cost more than all the rest, so products are accumulated first
+    whole = 0.0  # logarithms take longer than all other steps, so products are accumulated first
     for s in range(lists.ptr.shape[0] - 1):
         start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
         click_chances(model, lists, s, chances)
@@ -57,7 +58,7 @@ def add_likelihoods(
 @kernel
 def log_likelihood(model: Model, lists: Lists, s: int) -> float:
     """Return the log-likelihood of a session's clicks; an impossible event has probability TINY."""
-    on, off, last, mean = 1.0, 0.0, -1, 0.0  # joint probability of the clicks so far and of going on, or stopping
+    on, off, last, mean = 1.0, 0.0, -1, 0.0  # on, off: probability of the clicks so far and of going on, or stopping
     start = lists.ptr[s]
     for k in range(lists.ptr[s + 1] - start):
         attract, notice, after_click, after_skip = step(model, lists.item[start + k], k, last)
@@ -76,12 +77,12 @@ def log_likelihood(model: Model, lists: Lists, s: int) -> float:
 
 @kernel
 def click_chances(model: Model, lists: Lists, s: int, chances: FloatVector) -> None:
-    """Write the probability of a click at each position of session s, not given the clicks above."""
+    """Write the probability of a click at each position of session s, not conditional on the clicks above."""
     start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
     if model.form == UBM:
         for k in range(n):
             chances[k] = 0.0
-        for last in range(-1, n):  # sum over the previous click: Pr(click at last) Pr(none in between)
+        for last in range(-1, n):  # sum over the previous click: Pr(click at last) Pr(no click in between)
             between = 1.0 if last < 0 else chances[last]
             for k in range(last + 1, n):
                 attract, notice, _, _ = step(model, lists.item[start + k], k, last)

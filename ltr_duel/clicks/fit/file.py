@@ -19,7 +19,7 @@ _TABLES = ("click", "stop", "leave", "attention")
 
 
 def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> None:
-    """Write the table of a fitted click model to a ``.json`` file, for ``--clicks``, with the source of its sessions.
+    """Write the table of a fitted click model, and the source of its sessions, to a ``.json`` file for ``--clicks``.
 
     Raises `InputError` if the model has no table by grade, the path does not end with .json, or the file cannot be
     written.
@@ -120,7 +120,10 @@ def _probabilities(path: Path, key: str, values: Any) -> tuple[float, ...]:
 
 
 def _errors_in(about: dict[str, Any], tables: dict[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
-    """Return the standard errors of the tables; 0 for missing errors. A stop is 1 - (going on) (1 - satisfaction)."""
+    """Return the standard errors of the tables; 0 for missing errors.
+
+    The errors of ``p_stop`` are the errors of satisfaction, although p_stop = 1 - (going on) (1 - satisfaction).
+    """
     stated = about.get("errors")
     known = {
         name: [error if isinstance(error, int | float) and 0 <= error < 1 else 0.0 for error in errors]

@@ -1,7 +1,8 @@
 """The click models that can be fitted, and the layout of their parameters in one vector.
 
-The vector contains the attractiveness of each item (a query's document, or a relevance grade), then the satisfaction of
-each item, the parameters of positions, and the shared parameters; each model has some of these blocks.
+The blocks of the vector are, in this order: the attractiveness of each item (a query's document, or a relevance grade),
+the satisfaction of each item, the parameters of positions, and the shared parameters. A model may lack any block except
+the first.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Sessions(NamedTuple):
     graded : bool
         Whether items are relevance grades.
     user : ndarray of int64, shape (sessions,), optional
-        Number of the user, -1 if the user is unknown. Standard errors allow for dependent sessions of one user.
+        Number of the user, -1 if unknown. Standard errors allow for dependence between sessions of the same user.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Sessions(NamedTuple):
         return self._replace(user=None).kept(chosen), counts[np.argsort(first)].astype(np.float64)
 
     def split(self, share: float) -> tuple[Sessions, Sessions]:
-        """Return the first ``share`` of the sessions, and the other sessions whose queries occur in the first."""
+        """Return the first ``share`` of the sessions, and all later sessions whose query occurs in the first part."""
         first = np.arange(self.number) < int(self.number * share)
         known = np.isin(self.query, self.query[first])
         return self.kept(first), self.kept(~first & known)

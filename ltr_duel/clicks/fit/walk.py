@@ -1,9 +1,10 @@
-"""One session as a walk down its list: its likelihood, and the expectations of its hidden events given its clicks.
+"""One session, position by position: its likelihood, and the expectations of its hidden events given its clicks.
 
-A position is reached or not. If it is reached, the document is noticed with probability ``notice`` and then clicked
-with probability ``attract``; the user goes on with probability ``after_click`` or ``after_skip``. A session yields a
-short list of entries (parameter, expected successes ``true``, expected trials ``asked``), given its clicks. EM divides
-the sums of successes and trials; the score of a parameter t is ``(true - t * asked) / (t * (1 - t))`` (Fisher).
+A user who reaches a position notices the document with probability ``notice``, and clicks on a noticed document with
+probability ``attract``. The user then goes on to the next position with probability ``after_click`` or ``after_skip``.
+Given its clicks, a session yields a short list of entries (parameter, expected successes ``true``, expected trials
+``asked``). EM divides the sum of the successes by the sum of the trials. The score of a parameter t is the sum of
+``(true - t * asked) / (t * (1 - t))`` (Fisher's identity).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from ltr_duel.clicks.fit.forms import CASCADE, CCM, DBN, DCM, PBM, SDBN, TABLE, 
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.core import FloatVector, IntVector, inlined, kernel, uniform
 
-TINY = 1e-6  # the probability of an event that is impossible under a model
-SMALL = 1e-200  # lower limit of a product of probabilities, below which its logarithm is taken
+TINY = 1e-6  # probability assigned to an event that is impossible under a model
+SMALL = 1e-200  # a product of probabilities below this limit is replaced by its logarithm
 PER_PLACE = 3  # maximum number of entries of a position
 
 
@@ -164,7 +165,7 @@ def walk_down(model: Model, lists: Lists, s: int, work: Work) -> tuple[float, in
         else:
             product *= 1.0 - p
             reached[k + 1] = reached[k] * (1.0 - attract * notice) * after_skip / (1.0 - p)
-        if product < SMALL:  # a logarithm costs more than all the rest of a step
+        if product < SMALL:  # not at each position, because a logarithm takes longer than the rest of the loop
             likelihood += np.log(product)
             product = 1.0
     return likelihood + np.log(product), last

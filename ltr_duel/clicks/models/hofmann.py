@@ -1,8 +1,9 @@
 """Five kinds of users, from clicks that follow the grades to random clicks.
 
-Two and three grades: Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM
-2011, Table 2, and Lerot's configurations. Five grades: Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency
-of Interleaved Comparison Methods. TOIS 2013, and the public multileaving code for MSLR and Yahoo.
+Sources for two and three grades: Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from
+Clicks. CIKM 2011, Table 2, and Lerot's configurations. Sources for five grades: Hofmann, Whiteson, de Rijke. Fidelity,
+Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013, and the public multileaving code for MSLR and
+Yahoo.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Variants that occur in the public configurations of Lerot."""
+"""Variants of click models from the public configurations of the software Lerot."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Sessions that end with the first click.
 
-Craswell, Zoeter, Taylor, Ramsey. An Experimental Comparison of Click Position-Bias Models. WSDM 2008 (the cascade
-model, with navigational click probabilities). ``first_click`` has the click probabilities of ``perfect``.
+``cascade`` is the model of Craswell, Zoeter, Taylor, Ramsey. An Experimental Comparison of Click Position-Bias Models.
+WSDM 2008; it has the click probabilities of ``navigational``. ``first_click`` has those of ``perfect``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Sample 32 coins at once: compare random words with words that represent probabilities, and count the wins.
 
-The compiler does not generate these instructions; with them a sampled tournament takes a third of the time.
+The compiler does not generate such instructions from loops. With them, a tournament between arms with sampled outcomes
+takes a third of the time.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _tally_bits(write: Writer, counts: Any, at: Any, mask: Any) -> Any:
 
 
 def write_words(lane: NDArray[np.uint64], seed: int | np.uint64, start: int) -> None:
-    """Write eight successive random numbers of the sequence of a 64-bit seed, from index ``start`` on.
+    """Write the eight random numbers from index ``start`` of the sequence of a 64-bit seed to ``lane``.
 
     The generator is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
     """

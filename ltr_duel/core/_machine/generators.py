@@ -1,11 +1,10 @@
 """Random numbers in compiled code: a numpy Generator as addresses, and its next uniform number.
 
-Kernels are compiled without reference counts and cannot hold a Python object. So when Python calls a kernel, each
-Generator is replaced by addresses, and the caller keeps the Generator alive. numpy documents these addresses
-(``bit_generator.ctypes``). The state of numpy's PCG64 is stepped in place (`Stepped`), in a third of the time of a
-call, with the same numbers and the same final state as ``rng.random()``. It requires the expected layout of the state,
-which is tested first. With another layout or bit generator numpy's function is called (`Called`), in separately
-compiled code.
+Kernels are compiled without reference counts and cannot hold a Python object. When Python calls a kernel, each
+Generator is therefore replaced by addresses, which numpy documents (``bit_generator.ctypes``); the caller keeps the
+Generator alive. If the bit generator is numpy's PCG64 and its state has the expected layout, compiled code steps the
+state in place (`Stepped`). This takes a third of the time of a call of numpy's function, and gives the same numbers and
+the same final state as ``rng.random()``. Otherwise compiled code calls numpy's function (`Called`).
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ _WIDE, _HUGE, _DOUBLE = ir.IntType(64), ir.IntType(128), ir.DoubleType()
 
 
 class Stepped(NamedTuple):
-    """A Generator in compiled code whose state is stepped in place: the address of the state."""
+    """The address of the state of a Generator whose state is stepped in place."""
 
     state: int
 
 
 class Called(NamedTuple):
-    """Any other Generator in compiled code: the addresses of its state and of the function that draws a number."""
+    """The addresses of the state of any other Generator, and of the function that draws a number."""
 
     state: int
     function: int

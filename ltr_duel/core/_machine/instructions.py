@@ -1,9 +1,9 @@
 """LLVM instructions in place of Python functions, in compiled code.
 
-The code of a kernel calls plain Python functions, which run when the kernel is interpreted. Before a kernel is
+The source of a kernel calls plain Python functions, which run when the kernel is interpreted. Before a kernel is
 compiled, each global name of such a function is bound to the function's intrinsic (`compiled_text`), so the
-instructions become part of the kernel. Compiled code that does not call the function by a global name calls an
-overload.
+instructions become part of the kernel. If compiled code calls the function in another way than by a global name, numba
+finds an overload of the function.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Writer:
     def load(self, kind: ir.Type, array: int, at: Any) -> Any:
         """Load a value of the type ``kind``, such as a vector, from an array, beginning at index ``at``."""
         value = self.builder.load(self._address(kind, array, at))
-        value.align = self.kinds[array].dtype.bitwidth // 8  # not of the vector: a load may begin anywhere
+        value.align = self.kinds[array].dtype.bitwidth // 8  # of one number, as a load may begin at any index
         return value
 
     def store(self, kind: ir.Type, array: int, at: Any, value: Any) -> None:
@@ -114,7 +114,7 @@ def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **opt
 def compiled_text(
     function: Callable[..., Any], folder: str = "", parts: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
-    """Return the function that numba compiles: names bound to intrinsics, and a file name that locates the disk cache.
+    """Return the function for numba to compile: names are bound to intrinsics, and its file name locates the cache.
 
     numba stores compiled code beside the source file of a function. If ``folder`` is given, an empty file in it, named
     after the module, replaces the source file; the folder's name is a digest of the sources. ``parts`` maps further
@@ -140,7 +140,7 @@ def compiled_text(
 
 
 def _chosen_by(order: str) -> Callable[..., Any]:
-    """Return instructions that select the earlier of two numbers in an order, the first argument if they are equal."""
+    """Return instructions that select the first of two numbers in an order; if they are equal, the first argument."""
 
     def define(typing: Any, a: Any, b: Any) -> Any:
         if not (isinstance(a, types.Integer | types.Float) and isinstance(b, types.Integer | types.Float)):
@@ -174,7 +174,7 @@ def _whole(typing: Any, number: Any) -> Any:
     return kind(number), generate
 
 
-# Otherwise numba compiles each of the three functions separately for each type of numbers and each kind of caller;
-# these were half of all functions that a first simulation compiled.
+# Without these replacements, numba compiles min, max and int for each type of numbers and each kind of caller: half of
+# all functions that the first simulation compiled.
 for _replaced, _typed in ((min, _chosen_by("<")), (max, _chosen_by(">")), (int, _whole)):
     put_in_place(_replaced, _typed)

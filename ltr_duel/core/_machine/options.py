@@ -1,8 +1,8 @@
 """The options with which numba compiles kernels.
 
-Three options are documented. Each undocumented option is used only if the installed numba accepts it and it has the
-expected effect. Without these options kernels return the same values, more slowly; ``LTR_DUEL_COMPILER=plain`` disables
-them.
+Three options are documented. An undocumented option is used only if it has the expected effect in the installed numba.
+Without the undocumented options, kernels are slower but return the same values; ``LTR_DUEL_COMPILER=plain`` disables
+these options.
 """
 
 from __future__ import annotations

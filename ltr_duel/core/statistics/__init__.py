@@ -3,9 +3,9 @@
 `intervals`
     Student's interval of a mean, Clopper and Pearson's of a share, the normal and the bootstrap interval.
 `signs`
-    Exact tests of "the mean is 0" by flipping signs, of clusters or of paired differences; Holm's correction.
+    Exact tests of "the mean is 0", by flipping the signs of clusters or of paired differences; Holm's correction.
 `group_sequential`
-    Boundaries for a few looks that are named before the experiment.
+    Boundaries for a few looks (analyses during an experiment) that are named before the experiment.
 """
 
 from ltr_duel.core.statistics.group_sequential import look_boundaries as look_boundaries

@@ -1,8 +1,8 @@
-"""Group-sequential boundaries: a few looks, named before the experiment, share the error of one test.
+"""Group-sequential boundaries: a few looks (analyses), named before the experiment, share the error of one test.
 
-A test that is valid at any time must allow for looks that are never made. With K named looks the boundaries need to
-hold at these looks only. They follow from the joint normal distribution of the estimate at the looks, and so from its
-covariance. Returning users make the estimates at two looks more similar than independent increments would.
+A test that is valid at any time must allow for looks that are never made. With K named looks, the boundaries need to
+hold at these looks only. The estimates at the looks are jointly normal, so their covariance determines the boundaries.
+If users return, the estimates at two looks are more similar than with independent increments.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ def spent_error(fraction: ArrayLike, alpha: float, *, shape: str = "obrien_flemi
 def look_boundaries(covariance: ArrayLike, spent: ArrayLike) -> FloatVector:
     """Return the boundary at each look: a number of standard deviations of the estimate from 0.
 
-    A normal estimate with mean 0 is beyond a boundary at this look or an earlier one with the probability ``spent``.
-    The function integrates over paths that have not crossed, one normal variable after the other (Genz, Journal of
-    Computational and Graphical Statistics 1992), at points of Sobol's sequence; for ten looks, boundaries are correct
-    to about two decimals. For independent increments they are the boundaries of Armitage, McPherson, Rowe (JRSS A
-    1969).
+    A normal estimate with mean 0 is beyond its boundary at look k or earlier with the probability ``spent[k]``. The
+    function integrates over the paths that have crossed no boundary, one normal variable after the other (Genz, Journal
+    of Computational and Graphical Statistics 1992), at points of Sobol's sequence. For ten looks, the boundaries are
+    correct to about two decimals. For independent increments, they are the boundaries of Armitage, McPherson, Rowe
+    (JRSS A 1969).
 
-    covariance: shape (looks, looks); covariance of the estimates, or of sums, at the looks; any scale at each look.
+    covariance: shape (looks, looks); covariance of the estimates, or of sums, at the looks. The scale of the estimates
+        may differ between looks.
     spent: shape (looks,); two-sided error up to each look, not decreasing; see `spent_error`.
 
     The boundary is infinite at looks that spend no error.

@@ -51,7 +51,7 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
 def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVector:
     """Return the two-sided p-value of "the expected value is 0" by Student's t.
 
-    The assumptions are those of `student_reach`. Without degrees of freedom, and without any variation, the data do not
+    The assumptions are those of `student_reach`. Without degrees of freedom, or without any variation, the data do not
     determine the error, and the p-value is 1.
 
     The result is above 0.
@@ -106,7 +106,7 @@ def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
 
     Few units make percentile intervals too narrow, so their ends are moved outwards, by the factor by which Student's t
     is wider than the normal distribution (Hesterberg, What Teachers Should Know About the Bootstrap, The American
-    Statistician 2015, section 5.3). The units are independent; an event that occurs in none of them is not covered.
+    Statistician 2015, section 5.3). The units must be independent. Events that occur in no unit are not covered.
 
     samples: shape (n,); the statistic of each sample; NaN is ignored.
     units: independent observations, at least 2.

@@ -1,11 +1,12 @@
-"""Tests of "the mean is 0" that are exact for few observations: by the distribution of the sum over all signs.
+"""Tests of "the mean is 0" that are exact for few observations: they use the sum's distribution over all signs.
 
-Under the hypothesis an observation is as likely as its negative, independently of the others, because a coin divides
-the clicks of a user between identical rankers. Then, given the sizes |x|, the signs are fair coins, and the p-value is
-the probability that the sum is at least as far from 0 as the observed sum (Fisher, The Design of Experiments 1935,
-section 21). Observations may be sums of clusters of any sizes; zeros carry no information. For a mean of 0 without
-symmetry the test is valid for large samples, because the sum is divided by the square root of the sum of squares
-(Janssen, Studentized permutation tests for non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
+The hypothesis is that each observation is as likely as its negative, independently of the other observations. It holds
+if two rankers are identical, because a coin divides the clicks of a user between them. Then, given the sizes |x|, the
+signs are fair coins, and the p-value is the probability that the sum is at least as far from 0 as the observed sum
+(Fisher, The Design of Experiments 1935, section 21). Observations may be sums of clusters of any sizes; zeros carry no
+information. If the mean is 0 but the distribution is not symmetric, the test is valid for large samples, because the
+sum is divided by the square root of the sum of squares (Janssen, Studentized permutation tests for non-i.i.d.
+hypotheses, Statistics & Probability Letters 1997).
 """
 
 from __future__ import annotations
@@ -79,9 +80,9 @@ def _fair_coins(n: int) -> FloatVector:
 def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLike) -> FloatVector:
     """Return the p-value of `sign_flip_p` for single observations in [-1, 1], computed from their sums.
 
-    It is exact if each observation is a win (1), a loss (-1) or a tie: the sign test (Dixon, Mood, JASA 1946). For
-    other observations it is the bound of Hoeffding (JASA 1963), which is never below the exact value, up to a sum of
-    squares of 1,000, and a normal approximation above.
+    The p-value is exact if each observation is a win (1), a loss (-1) or a tie: the sign test (Dixon, Mood, JASA 1946).
+    For other observations it is the bound of Hoeffding (JASA 1963), which is never below the exact value. Above a sum
+    of squares of 1,000 it is a normal approximation.
 
     wins, losses: numbers of observations above and below 0.
     total, square: sum of the observations, and of their squares.
@@ -103,7 +104,7 @@ def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLi
 def signed_rank_p(x: ArrayLike) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test, exact also with ties and zeros.
 
-    The hypothesis is that of `sign_flip_p`. Zeros receive ranks, which the sum leaves out (Pratt, JASA 1959).
+    The hypothesis is that of `sign_flip_p`. Zeros receive ranks, but the sum omits these ranks (Pratt, JASA 1959).
 
     x: shape (n,); independent observations: paired differences.
 
@@ -118,8 +119,8 @@ def signed_rank_p(x: ArrayLike) -> float:
 def mean_test(x: ArrayLike) -> float:
     """Return the two-sided p-value of "the expected value is 0" of independent observations.
 
-    It is the larger p-value of Student's t-test and of the exact test of signs, so that few, skewed or constant
-    observations do not appear certain.
+    The result is the larger of the p-values of Student's t-test and of `sign_flip_p`, because the t-test alone can give
+    far too small p-values for few, skewed or constant observations.
 
     x: shape (n,); at least two independent, identically distributed observations: paired differences.
 
@@ -141,9 +142,9 @@ def holm(p: FloatVector, family: int = 0) -> FloatVector:
     The probability of any false rejection is at most the level, however the tests depend on each other.
 
     p: shape (n,)
-    family: number of tests that could have been made; by default the number of tests in ``p``. If K items are compared
-        with the best one *of the same data*, each of the K (K - 1) / 2 pairs could have been one of the K - 1 tests, so
-        the number is K (K - 1) / 2; K - 1 is right for a reference that was named beforehand.
+    family: number of tests that could have been made; by default the number of tests in ``p``. If the best of K items
+        *in the same data* is compared with the K - 1 other items, any of the K (K - 1) / 2 pairs could have been
+        tested, so the number is K (K - 1) / 2. If the reference item was named beforehand, the number is K - 1.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Compare files with their published versions: checksums and counts; list the lines that break the format."""
+"""Compare files with their published versions (checksums and counts); list the lines that violate the format."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FileReport(NamedTuple):
     documents: int
     queries: int
     known_as: tuple[str, ...]  # "corpus path" of all published files with this content
-    errors: tuple[str, ...]  # one sentence for each of the first lines that break the format
+    errors: tuple[str, ...]  # one sentence for each of the first lines that violate the format
 
 
 def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
@@ -119,8 +119,8 @@ def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
 def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> list[str]:
     """Compare the sums over the files of a whole corpus with its published numbers.
 
-    Without ``corpus``, the numbers are compared only if the reports are of three files (the parts of a fold) or five
-    files (the test parts), and all are published files of the same corpus. Returns a sentence for each number that
+    Without ``corpus``, the numbers are compared only if there are three reports (the parts of a fold) or five (the test
+    parts of the folds), and all files are published files of the same corpus. Returns a sentence for each number that
     differs.
     """
     names = {place.split(" ")[0] for report in reports for place in report.known_as}
@@ -141,7 +141,7 @@ def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> 
 
 @cache
 def published() -> dict[str, list[str]]:
-    """Return the published files, as "corpus path", by digest."""
+    """Return the published files as "corpus path", keyed by digest."""
     answer: dict[str, list[str]] = {}
     text = package_files("ltr_duel.data.corpora").joinpath("checksums.tsv").read_text()
     for line in text.splitlines()[1:]:
@@ -151,7 +151,7 @@ def published() -> dict[str, list[str]]:
 
 
 def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Parsed, int]]:
-    """Parse again after each bad line; yield each parsed part, and the number of lines before it."""
+    """Parse a chunk, restarting after each bad line; yield each parsed part and the number of lines before the part."""
     text = chunk.text
     while len(text):
         parsed = parse_chunk(Chunk(text, chunk.finished), Room(), rules)
@@ -165,9 +165,9 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
 
 
 class _Digests:
-    """The digests under which a file may be published: digests of its bytes and of its uncompressed text.
+    """The digests under which a file may be published: SHA-256 and git digests of its bytes and its uncompressed text.
 
-    Git digests are also computed for the text with LF line ends.
+    A further git digest is of the text with LF line ends.
     """
 
     def __init__(self, file: Path, limit: int | None) -> None:
@@ -186,7 +186,7 @@ class _Digests:
         self._returns += text.count(RETURN)
 
     def known_as(self) -> tuple[str, ...]:
-        """Return the published files that have one of the digests, as "corpus path"; call it after the last chunk."""
+        """Return the published files with one of the digests, as "corpus path"; to be called after the last chunk."""
         self.raw.end_file()
         digests = {f"sha256:{self.raw.hexdigest()}", f"sha256:{self._text.hexdigest()}"}
         if not digests & published().keys():
@@ -194,7 +194,7 @@ class _Digests:
         return tuple(sorted({place for digest in digests for place in published().get(digest, [])}))
 
     def _git_blobs(self) -> set[str]:
-        """Read the file again, because a git digest begins with the size, known only after the first reading."""
+        """Return git digests. They begin with the size, which is known only after a first reading, so read again."""
         raw, text = _git_blob(self._file.stat().st_size), _git_blob(self._size)
         unix = _git_blob(self._size - self._returns)  # size with LF instead of CR LF
         if self.raw.hexdigest() != self._text.hexdigest():  # gzipped, for example

@@ -1,7 +1,7 @@
 """Declarations of public corpora: title, terms, sources, reading options.
 
-Each module of ``catalogue/`` declares one corpus or family. `fetch` downloads a corpus if its licence allows it;
-otherwise ``obtain`` describes the manual steps.
+Each module of ``catalogue/`` declares one corpus or a family of corpora. `fetch` downloads a corpus if its licence
+allows automatic downloads; otherwise the field ``obtain`` describes the manual steps.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ class Corpus(components.Component):
     fill, labels, unlabelled, repeated, first_id
         Default options for reading, see `ReadOptions`.
     queries, documents : int, optional
-        Numbers for the whole corpus, with each document counted once, if published.
+        Published numbers for the whole corpus, in which each document counts once; None if not published.
     folds : int
         5 if the corpus comes in five folds, else 1.
     archives : tuple of Archive
-        The files with the corpus; the first one is fetched.
+        The files with the corpus; `fetch` uses the first one.
     main_part : str
-        Folder to convert inside the unpacked archive, or beginning of its file names.
+        Folder to convert inside the unpacked archive, or the beginning of the names of the files to convert.
     params, limits, choices, cite, where
         See `Component`; a corpus has no parameters.
 
@@ -109,7 +109,7 @@ class Corpus(components.Component):
         return ReadOptions(**declared | {key: value for key, value in given.items() if value is not None})
 
     def grades_read(self, reading: ReadOptions) -> int | None:
-        """Return the number of grades; None if labels are not converted to grades as declared."""
+        """Return the declared number of grades; None if ``reading`` converts labels in another way than declared."""
         return self.grades if reading.labels == self.labels else None
 
     @property

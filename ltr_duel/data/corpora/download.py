@@ -1,6 +1,6 @@
 """Download one archive: resume interrupted transfers, repeat failed attempts, try mirrors, check the digest.
 
-pooch stores the file and checks its digest; this module's downloader resumes transfers, which pooch's cannot do.
+pooch stores the file and checks its digest. The downloader of this module resumes transfers, unlike those of pooch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ltr_duel.data.corpora.corpus import Archive
 
 ATTEMPTS = 5
 MOST_BYTES = 50 * 10**9  # limit for an archive of unpublished size
-_TIMEOUT = 30.0  # seconds without a byte
+_TIMEOUT = 30.0  # seconds without a received byte
 _PIECE = 2**20
 
 
@@ -30,8 +30,9 @@ class _UselessAddressError(Exception):
 def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
     """Download an archive, unless it has been downloaded already, and check its digest if one was published.
 
-    Its addresses are tried in order, each several times, with a ``pause`` (in seconds) that doubles after each attempt.
-    The part left by an interrupted transfer (``<name>.part``) is resumed at the next call.
+    Its addresses are tried in order, each several times. ``pause`` is the number of seconds before the second attempt;
+    it doubles before each further attempt. If a transfer is interrupted, its received part (``<name>.part``) stays, and
+    the next call resumes the transfer.
     """
     folder.mkdir(parents=True, exist_ok=True)
     failures = []
@@ -54,7 +55,7 @@ def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
 
 
 class _Downloader:
-    """Downloader that pooch calls to fill a file; it resumes from the part left by an earlier call."""
+    """Function that pooch calls to fill a file; it resumes the interrupted transfer of an earlier call."""
 
     def __init__(self, part: Path, archive: Archive, pause: float) -> None:
         self._part = part
@@ -88,7 +89,7 @@ class _Downloader:
         else:
             have = 0
         with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
-            if answer.status_code == 416:  # no such range: the part is not the start of this file
+            if answer.status_code == 416:  # no such range: the received part is not the start of this file
                 self._part.unlink(missing_ok=True)
                 return False
             if answer.status_code >= 500:
@@ -140,8 +141,8 @@ class _Downloader:
 
 
 def _pieces(answer: requests.Response) -> Iterator[bytes]:
-    """Yield received pieces, up to the end or an interruption; the caller compares the length."""
-    with suppress(AttributeError):  # without it, a version of urllib3 drops the piece that is cut by an interruption
+    """Yield received pieces, up to the end or an interruption; the caller must compare the length."""
+    with suppress(AttributeError):  # otherwise a version of urllib3 drops the piece that an interruption cuts
         answer.raw.enforce_content_length = False
     try:
         yield from answer.iter_content(_PIECE)

@@ -39,9 +39,10 @@ class FetchOptions:
 
 
 def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object] = print) -> Path:
-    """Get a corpus, convert it and return the converted corpus; ``report`` is called with a line of text for each step.
+    """Get a corpus, convert it and return the folder of the conversion.
 
-    Earlier downloads and unpacked files of the same archive are reused.
+    Earlier downloads and unpacked files of the same archive are reused; unpacked files of other archives are removed.
+    ``report`` is called with a line of text for each step.
     """
     report(f"{corpus.title}\n  licence  {corpus.licence}\n  terms    {corpus.terms_url}")
     if not options.accept_terms:
@@ -68,9 +69,9 @@ def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object]
 
 @contextmanager
 def _left_as_it_was(folder: Path, archive: Path | None) -> Iterator[None]:
-    """After an error, remove newly unpacked files (if the input was bad), and the folder if it is new and empty.
+    """After an error, remove the folder if it is new and empty; after an `InputError`, also remove new unpacked files.
 
-    The message then names the archive instead of the removed folder.
+    The message of the `InputError` then names the archive instead of the removed files' folder.
     """
     was_there, before = folder.exists(), _unpacked_before(folder)
     try:
@@ -95,8 +96,7 @@ def _unpacked_before(folder: Path) -> list[Path]:
 def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Callable[[str], object]) -> Path:
     """Return the folder with the unpacked archive; its name contains the archive's digest.
 
-    Without an archive from the user, the files of an earlier call are used. Only the unpacked files of the latest
-    archive that contains the corpus are kept.
+    If the user gives no archive, the files that an earlier call unpacked are used.
     """
     before = _unpacked_before(folder)
     if options.archive is None and len(before) == 1:
@@ -115,7 +115,7 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
 
 
 def locate(folder: Path, corpus: Corpus) -> Path:
-    """Return the path to convert in an unpacked archive; error messages do not name the archive."""
+    """Return the path to convert in an unpacked archive. Raise `InputError`, without a file name, if none is found."""
     declared = folder / corpus.main_part
     inside = sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))
     files = [p for p in folder.glob("*") if p.is_file()]
@@ -160,7 +160,7 @@ def _checked(file: Path, corpus: Corpus, reading: ReadOptions) -> str:
     found = check_file(file, reading)
     if not found.known_as:
         expected = expected_digests(file, corpus.name)
-        if any(digest.startswith("sha256:") for digest in expected):  # corpora with only one version
+        if any(digest.startswith("sha256:") for digest in expected):  # listed if there is one version
             raise InputError(f"{file}: the checksum differs from the published {', '.join(sorted(expected.values()))}")
     if found.errors:
         raise InputError("; ".join(found.errors[:3]))

@@ -22,7 +22,7 @@ from ltr_duel.data.text.chunks import gigabytes
 from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_web_page
 
 MOST_BYTES = 100 * 10**9
-MOST_MEMBERS = 10_000  # files and folders, because empty files fill a disk too
+MOST_MEMBERS = 10_000  # files and folders; limited because many empty files also fill a disk
 _MOST_PARTS = 20  # largest number of parts of a path
 _PIECE = 2**20
 _LOOK = 0.1  # seconds between two checks of the files that another program has unpacked
@@ -41,11 +41,11 @@ _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, EOFError, zl
 
 
 def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
-    """Unpack zip, tar (plain, gz, bz2, xz) or rar; copy any other file if it is feature text.
+    """Unpack zip, tar (plain, gz, bz2, xz) or rar; copy a file that is no archive but feature text.
 
-    The archive is recognised by its content. The folder must not exist; it appears when everything is unpacked.
-    ``shutil.unpack_archive`` is not enough: it recognises archives by name, strips paths that leave the folder instead
-    of rejecting the archive, and does not limit the unpacked size.
+    The archive is recognised by its content. The folder must not exist; it is created when everything is unpacked.
+    ``shutil.unpack_archive`` is not sufficient: it recognises archives by name, does not reject archives with paths
+    that leave the folder but changes these paths, and does not limit the unpacked size.
 
     Raises `InputError` if the archive is damaged or unknown, would write outside the folder, contains links or devices,
     is larger than the limit in bytes or has more than 10,000 members, or needs a program that is not installed.

@@ -1,1 +1,1 @@
-"""Corpora converted to arrays: written once, opened in milliseconds, bound to their source files."""
+"""Corpora converted to arrays: written once, opened in milliseconds, identified by digests of their source files."""

@@ -27,13 +27,13 @@ def cached_arrays(
     kinds: Mapping[str, tuple[DTypeLike, tuple[int, ...]]],
     compute: Callable[[dict[str, NDArray[Any]]], None],
 ) -> dict[str, NDArray[Any]]:
-    """Return arrays that are computed together once, and memory-mapped later.
+    """Return arrays that the first call computes and stores, and later calls open as memory maps.
 
     key: all facts that determine the values: digest of the corpus, columns, tie rule, seed, format version.
-    kinds: types and shapes of the arrays, keyed by names for folder and files, such as ``"orders"``; types are numeric.
-    compute: fills the arrays that it receives, which are memory maps.
+    kinds: numeric types and shapes of the arrays, keyed by names for folder and files, such as ``"orders"``.
+    compute: function that fills the arrays that it receives.
 
-    Returns read-only memory maps, C order, or arrays that are not stored if the cache has too little space.
+    Returns read-only memory maps in C order. If the cache has too little space, the arrays are not stored.
     """
     named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
     folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{_short(named)}"

@@ -1,7 +1,7 @@
 """Convert feature files to a corpus on disk, in bounded memory.
 
-pass 1  read: digest of the bytes, number of documents       (an existing conversion is returned)
-pass 2  read, parse on all cores, write each column's piece to its position in the file
+pass 1  read the text: digest of the bytes, number of documents; if a conversion of these bytes exists, return it
+pass 2  read the text again, parse it on all cores, write each column's piece to its position in the file
 then    replace NULL values column by column, write the small tables, rename the folder
 """
 
@@ -64,7 +64,7 @@ def convert(
     Raises
     ------
     InputError
-        If a file breaks the format, ``memory`` is too small, or the cache cannot be written; no partial result
+        If a file violates the format, ``memory`` is too small, or the cache cannot be written to. No partial result
         remains.
 
     Examples
@@ -132,7 +132,7 @@ def keep_read(
     digests: Sequence[str],
     identity: Identity,
 ) -> Path | None:
-    """Cache a corpus just read from text, if there is space and the files are unchanged; return its folder or None."""
+    """Cache a corpus that was just read; return its folder, or None if space is missing or its files have changed."""
     digest = chunks.joined_digest(digests)
     folder = corpus_folder(dataset.name, content_key(files, digest, options))
     if not make_room(dataset.features.nbytes):

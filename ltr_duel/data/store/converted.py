@@ -52,7 +52,7 @@ def is_converted(path: str | Path) -> bool:
 
 
 def write_features(folder: Path, features: NDArray[np.float32]) -> None:
-    """Write a column-major matrix, which may have gaps between its columns in memory."""
+    """Write a column-major matrix; its columns need not be adjacent in memory."""
     with (folder / FEATURES).open("wb", buffering=0) as out:
         out.write(npy_header(*features.shape))
         for column in features.T:
@@ -113,7 +113,7 @@ def open_converted(folder: Path) -> Dataset:
     Raises
     ------
     InputError
-        If a file is missing, damaged or inconsistent with the others.
+        If a file is missing, damaged or inconsistent with the other files.
 
     Examples
     --------
@@ -150,18 +150,20 @@ def open_converted(folder: Path) -> Dataset:
 
 
 def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | None:
-    """Open some of the source files of a converted corpus, by their numbers, without reading text again.
+    """Return the part of a converted corpus that comes from some of its source files, without reading text again.
 
     Folds are assembled from the five test parts in this way. The features are a view of the memory map if the parts
     are adjacent, else a copy.
 
-    Returns the corpus that reading the text of only these files would give, except for grades and names declared for
-    the corpus; None if the stored corpus does not determine this result.
+    numbers: positions of the files among the source files, from 0.
+
+    The result is the same as from reading the text of only these files, except that a number of grades declared for the
+    whole corpus is kept. Returns None if the stored corpus does not determine the result.
     """
     whole = open_converted(folder)
     meta = read_meta(folder)
     parts: list[dict[str, Any]] = meta["parts"]
-    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0: an old version did not store the number
+    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0: stored by an old version, without this number
     words = whole.doc_ids, whole.comments, whole.query_ids
     if not columns or not all(map(_is_ascii, words)):  # the choice of UTF-8 or Latin-1 depends on all words
         return None

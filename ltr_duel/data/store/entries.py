@@ -1,4 +1,4 @@
-"""Entries of the cache: folders that are complete or absent, with checksums of their files.
+"""Entries of the cache: folders with checksums of their files; each folder is either complete or absent.
 
     <kind>/<name>-<key>/                the files of an entry
     <kind>/<name>-<key>/checksums.json  size and checksums of each file; modified whenever the entry is used
@@ -37,7 +37,7 @@ _BLOCK = 2**26  # bytes per checksum
 _PIECE = 2**20  # bytes per read
 _NAME = re.compile(r"[^.].*-[0-9a-f]{20}")
 _UNFINISHED = re.compile(r"\..*(\.tmp|\.\d+\.\d+)")
-_ABANDONED = 86_400.0  # seconds; older unfinished entries belong to killed processes
+_ABANDONED = 86_400.0  # seconds; older unfinished entries are remains of killed processes
 
 
 class Entry(NamedTuple):
@@ -61,7 +61,7 @@ def new_entry(path: Path) -> Iterator[Path]:
 
 
 def is_sound(path: Path) -> bool:
-    """Return whether the files of an entry are unchanged since they were written, and mark the entry as used."""
+    """Return whether the files of an entry are unchanged since they were written; if so, mark the entry as used."""
     try:
         used = (path / _CHECKSUMS).stat().st_mtime
         table = json.loads((path / _CHECKSUMS).read_bytes())
@@ -112,9 +112,9 @@ def entries() -> list[Entry]:
 
 
 def make_room(size: int) -> bool:
-    """Evict the least recently used entries until `size` more bytes are within the limit; return whether they fit.
+    """Evict the least recently used entries until ``size`` more bytes are within the limit; return whether they fit.
 
-    The bytes do not fit if they exceed the limit or half of the free disk space, or if the cache cannot be written.
+    The bytes do not fit if they exceed the limit or half of the free disk space, or if the cache cannot be written to.
     """
     home, most = cache_home(), limit()
     try:
@@ -139,7 +139,7 @@ def make_room(size: int) -> bool:
 
 
 def limit() -> int:
-    """Return the limit in bytes of entries not converted by the user: ``LTR_DUEL_CACHE_GB``, by default 30 GB."""
+    """Return the limit in bytes for all entries that may be evicted: ``LTR_DUEL_CACHE_GB``, by default 30 GB."""
     text = os.environ.get(LIMIT) or str(_DEFAULT_LIMIT)
     with suppress(ValueError, OverflowError):
         if (size := int(float(text) * 1e9)) >= 0:

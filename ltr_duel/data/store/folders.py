@@ -1,7 +1,8 @@
 """Find the feature files of a path: a file, the train, vali and test parts in a folder, or five folds with parts.
 
-In corpora with five folds, the test parts together contain each document once; fold k validates on the test part
-of fold k - 1 and trains on the other three. So only the five test parts are read, not fifteen files.
+In corpora with five folds, the test parts together contain each document once. The vali part of fold k is the test part
+of fold k - 1, and its train part consists of the test parts of the other three folds. Only the five test parts are
+therefore read, not fifteen files.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _LOOKED_FOR = "train.txt, vali.txt, test.txt (also .gz; trainingset, validations
 
 
 def feature_files(path: Path, split: str | None = None, fold: int | None = None) -> list[Path]:
-    """Return the feature files of a path, in the order of the corpus, or only the files of a part or fold.
+    """Return the feature files of a path, in the order of the corpus, or only the files of a split or fold.
 
     The path is a feature file, a folder with some of the three parts, a folder with Fold1 to Fold5, or the common
     beginning of the names of the parts: ``ltrc/set1`` for set1.train.txt, set1.valid.txt and set1.test.txt.

@@ -1,8 +1,8 @@
-"""Digests of files, stored when the files were last read, so that derived data are found without reading them again.
+"""Digests of files, stored when the files are read, so that derived data are found without reading the files again.
 
 ``known_files.json`` stores one digest per list of files. The key is a digest of the file sizes and of samples of their
 bytes, so copies and moved folders are recognised. If inodes, modification times and change times are also the same, the
-files count as unchanged; otherwise all bytes are digested, which takes a tenth of the time of parsing.
+files count as unchanged. Otherwise the digest of all bytes is computed and compared, in a tenth of the time of parsing.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def known_digest(files: Sequence[Path]) -> str | None:
 
 
 def remember_digest(identity: Identity, digest: str) -> None:
-    """Store the digest of files that were just read; if the digest cannot be stored, the files are read again later."""
+    """Store the digest of files that were just read. If this fails, nothing is raised, and the next use reads them."""
     known = {**_known_files()}
     known.pop(identity.content, None)  # so that it becomes the newest entry
     known[identity.content] = [digest, identity.status]

@@ -1,6 +1,6 @@
 """Read a feature file, plain or gzipped, as chunks of whole lines in bounded memory.
 
-With several jobs, the digest of the bytes is computed in parallel.
+With several jobs, a separate thread computes the digest of the bytes.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_other_forma
 
 CHUNK_BYTES = 2 * 2**20  # bytes of text per chunk, chosen so that text and numbers stay in a core's cache
 LONGEST_LINE = 64 * 2**20
-MOST_UNPACKED = 10**9  # bytes of text in a gzipped file; the limit is the larger of this and MOST_TIMES its size
-MOST_TIMES = 100  # typical feature text unpacks to 3 to 30 times its gzipped size
+# The text of a gzipped file may have MOST_UNPACKED bytes or MOST_TIMES the size of the file, whichever is more.
+MOST_UNPACKED = 10**9
+MOST_TIMES = 100  # typical feature text has 3 to 30 times its gzipped size
 
 _MOST_WAITING = 4  # pieces waiting for the digest
 
 
 class Chunk(NamedTuple):
-    """Whole lines. ``finished`` is False if the file's last line has no line end (which was then added)."""
+    """Whole lines. ``finished`` is False if the line end of the file's last line was missing and has been added."""
 
     text: NDArray[np.uint8]
     finished: bool
@@ -98,7 +99,7 @@ def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
 
 
 class _Limited(io.BufferedIOBase):
-    """The text of a gzipped file, up to a limit, because a few megabytes can unpack to more than fits on a disk."""
+    """The text of a gzipped file, up to a limit, because a small file can unpack to more than fits on a disk."""
 
     def __init__(self, path: Path, unpacked: gzip.GzipFile, limit: int | None) -> None:
         self._path = path
@@ -152,9 +153,9 @@ class _Hashed(io.BufferedIOBase):
 
 
 class FileDigest:
-    """The SHA-256 of files that are read one after the other; a context manager. Data must not change after `update`.
+    """The SHA-256 of files that are read one after the other; a context manager.
 
-    jobs: if above 1, the digest runs in a separate thread.
+    jobs: if above 1, a separate thread computes the digest, so data must not change after `update`.
     """
 
     def __init__(self, jobs: int = 1, bar: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""Dialects of feature files: a table of the differences between corpora, and their recognition."""
+"""Dialects of feature files: a table of the differences between corpora, and the recognition of a file's dialect."""
 
 from __future__ import annotations
 

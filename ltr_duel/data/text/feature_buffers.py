@@ -37,7 +37,8 @@ class FeatureBuffer(Protocol):
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
         """Assign positions to the next rows, a block of shape (rows, columns), read from ``text_bytes`` bytes of text.
 
-        Return a function that copies the rows. Any thread may call it, in parallel with other copies, before `matrix`.
+        Return a function that copies the rows. It must be called before `matrix`, in any thread, also in parallel with
+        other such functions.
         """
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
@@ -45,12 +46,12 @@ class FeatureBuffer(Protocol):
 
 
 class MemoryBuffer:
-    """Copies each block into the matrix at once, while it is still in the core's cache.
+    """Copies each block into the matrix at once, while the block is still in the core's cache.
 
-    The number of rows is estimated from the first blocks, and slightly more memory is allocated; unused memory is never
-    touched and costs nothing. Each column is therefore contiguous, with gaps between the columns. If the estimate is
-    too low, a larger matrix is allocated, and the rows of the old matrix are copied at the end. A large matrix is kept
-    in a temporary file (`core.mapped`), whose pages are released from memory during the reading.
+    The number of rows is estimated from the first blocks, and memory for slightly more rows is allocated. The unused
+    rows at the end of each column are never touched, so they use no physical memory. If the estimate is too low, a
+    larger matrix is allocated, and the rows of the old matrix are copied at the end. A large matrix is stored in a
+    temporary file (`core.mapped`), whose pages are released from memory during the reading.
 
     text_bytes: estimated size of the text.
     most: largest size of the matrix in bytes; by default three quarters of `total_memory` or of the free disk, the
@@ -74,7 +75,7 @@ class MemoryBuffer:
         self._columns = np.zeros((0, 0), dtype=np.float32)
         self._begins = 0  # first row that is in `_columns`
         self._before: list[tuple[NDArray[np.float32], int, int]] = []  # old matrices, and their rows
-        transpose(self._columns, self._columns, 0)  # compile it here, because numba must not compile it in two threads
+        transpose(self._columns, self._columns, 0)  # compile here, because numba must not compile in two threads
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
         """Assign positions to the rows; the first blocks are collected until the number of rows is estimated."""
@@ -85,7 +86,7 @@ class MemoryBuffer:
         if self._seen < self._LOOK_AT and 4 * self._rows * block.shape[1] < self._MOST_WAITING:
             return nothing_to_copy
         expected = self._expected / self._seen * self._rows
-        refuse_excess(int(expected / 2), block.shape[1], self._most)  # half, as the estimate is rough for gzipped text
+        refuse_excess(int(expected / 2), block.shape[1], self._most)  # half: the estimate is rough for gzipped text
         return self._place(int(self._SLACK * expected))
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
@@ -160,7 +161,7 @@ class FileBuffer:
         def copy() -> None:
             columns = np.empty(block.shape[::-1], dtype=np.float32)
             transpose(block, columns, 0)
-            with self._writing:  # most systems let only one thread write to a file anyway
+            with self._writing:  # most systems allow only one thread at a time to write to a file
                 for number, column in enumerate(columns):
                     self._write(column.data.cast("B"), self._HEADER + 4 * (number * self._rows + first))
 
@@ -196,8 +197,8 @@ def npy_header(rows: int, columns: int) -> bytes:
 def transpose(block, columns, first):
     """Copy ``block[row, column]`` to ``columns[column, first + row]``; surplus columns of the block are ignored.
 
-    Only four columns are written at a time, so that their cache lines stay in the core's cache, together with the
-    block's cache lines, which contain the next four columns.
+    Only four columns are written at a time, so that their cache lines stay in the core's cache. The cache lines of the
+    block stay there too, and contain the next four columns.
     """
     rows = block.shape[0]
     width = min(block.shape[1], columns.shape[0])

@@ -1,4 +1,4 @@
-"""The user's options for reading. This module imports little, because declarations of corpora use it."""
+"""The user's options for reading. Declarations of corpora import this module, so it imports few modules itself."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class ReadOptions:
         Format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. None: recognised
         from the first line.
     features : int, optional
-        Number of columns, 1 to 1,000,000; a higher id is an error. None: the dialect's number, or the highest id in the
-        files, up to 10,000, because a higher id is probably damage.
+        Number of columns, 1 to 1,000,000; a higher id is an error. None: the number of the dialect, or else the highest
+        id in the files. In this case an id above 10,000 is an error, because the file is probably damaged.
     fill : float or {"min", "last", "nan"}, optional
         Replacement of ``NULL``. ``"min"``: the smallest value of the column in that query, as in the official LETOR
         "min" files (0 for BM25 and log BM25 of OHSUMED). ``"last"``, for rank lists: one more than the largest rank in
@@ -43,9 +43,9 @@ class ReadOptions:
     first_id : {1, 0}
         The id of the first feature. With 0 the columns are called ``"0"``, ``"1"``, ... as in the file.
     limit : float, optional
-        Largest size, in gigabytes (10^9 bytes), of the text of a gzipped file and of the matrix; above 0. None: text
-        up to 1 GB or 100 times the file, whichever is more; a matrix up to three quarters of the memory or of the free
-        disk, whichever is larger; in a conversion, up to the free disk.
+        Largest size, in gigabytes (10^9 bytes), of the text of a gzipped file and of the matrix; above 0. If None, the
+        text may have 1 GB or 100 times the size of the file, whichever is more. The matrix may have three quarters of
+        the memory or of the free disk space, whichever is more; in a conversion, all of the free disk space.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Parse one chunk of text into arrays: allocate memory for the scanner, and do the steps that a kernel cannot do."""
+"""Parse one chunk of text into arrays: allocate memory, call the scanner, and perform the steps that need Python."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Rules(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Estimated size of a chunk's arrays; if the estimate is too small, larger arrays are allocated."""
+    """Estimates from which the size of a chunk's arrays is computed; if they are too small, parsing is repeated."""
 
     columns: int = 1
     bytes_per_row: float = 128.0
@@ -57,9 +57,9 @@ class Parsed(NamedTuple):
 
 
 def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
-    """Parse whole lines. An error in the text does not raise; ``state`` contains its position and code.
+    """Parse whole lines. For an error in the text nothing is raised; ``state`` contains its position and code.
 
-    ``room`` is an estimate; a bad estimate only costs time.
+    ``room`` is an estimate; a bad estimate changes only the time of parsing.
     """
     text = chunk.text
     first_id = rules.grammar.first_id
@@ -100,7 +100,7 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
     width = int(used[-1]) + 1 if len(used) else 0
     features = block.features[:rows]
     needed = max(width, room.columns)
-    if columns > needed and not rules.features:  # the estimate was too small, and its correction was too large
+    if columns > needed and not rules.features:  # the estimate was too small, and the larger array has unused columns
         features = np.ascontiguousarray(features[:, :needed])
     comments, documents = _comments(text, lines)
     return Parsed(

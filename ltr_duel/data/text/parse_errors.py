@@ -14,7 +14,7 @@ from ltr_duel.data.text import scan
 _NUMBER = "such as 3, 0.25 or 1e-6"
 _LARGE = "'{token}' is too large for a float32; the largest is 3.4028234e38"
 
-# Refinements of the scanner's codes, distinguished by the text.
+# Further codes, which replace a code of the scanner depending on the text at the error.
 _MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE, _STRANGE_BLANK = -1, -2, -3, -4
 
 _SENTENCES = {
@@ -82,7 +82,7 @@ def readable(word: bytes) -> str:
 
 
 def strange_blank(word: bytes) -> str:
-    """Return the name of a blank in a word that is not a separator here, such as a no-break space, or ""."""
+    """Return the name of the first blank in a word that does not separate words, such as a no-break space, or ""."""
     if word.isascii():
         return ""
     try:

@@ -3,8 +3,8 @@
 disk -> read_chunks -> parse_chunk -> add, in order -> copy          (threads; kernels hold no lock)
 
 If all earlier chunks have been added, the thread that parsed a chunk also adds it, because the numbers are still in its
-core's cache. Otherwise another thread adds it later, and this thread parses the next chunk, so threads never wait for
-each other. Adding only assigns positions and is quick; the numbers are copied afterwards, in parallel.
+core's cache. Otherwise another thread adds the chunk later, and this thread parses the next chunk, so threads never
+wait for each other. Adding only assigns positions and is quick; the numbers are copied afterwards, in parallel.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def parse_file(
 ) -> None:
     """Parse a file, and pass its chunks to ``add``, one at a time and in order.
 
-    add: function that receives a chunk; called in any thread, but never concurrently. The function that it returns is
-        called afterwards, perhaps in parallel with others. An exception in either function ends the reading and is
-        raised. An error in a line is recorded in ``state`` of the last chunk.
+    add: function that receives a chunk; called in any thread, but never concurrently. It returns a function, which is
+        called afterwards, perhaps in parallel with other such functions. An exception in ``add`` or in a returned
+        function ends the reading and is raised. An error in a line is recorded in ``state`` of the last chunk.
     jobs: number of threads. The result does not depend on it.
     columns: an estimate of the number of columns.
     chunk_bytes: bytes of text per chunk; 0: the default.
@@ -53,7 +53,7 @@ def parse_file(
         room = _better(room, parsed)
         size.bytes = _fitting(room, most)
         if jobs > 1:
-            break  # now the scanner is compiled (numba must not compile in two threads), and the sizes are known
+            break  # the first chunk compiles the scanner (numba must not compile in two threads) and shows the sizes
     if jobs == 1:
         return
     turns, waiting = _Turns(add, 2 * jobs + 2), deque[Future[Room]]()
@@ -90,7 +90,7 @@ class _Turns:
         self._lock = threading.Lock()
 
     def take(self, number: int, chunk: Chunk, room: Room, rules: Rules) -> Room:
-        """Parse a chunk, add and copy the chunks whose turn it is, and return better sizes for the next chunks."""
+        """Parse a chunk, add and copy the chunks whose turn has come, and return better sizes for the next chunks."""
         try:
             parsed = parse_chunk(chunk, room, rules)
             with self._lock:
@@ -123,7 +123,7 @@ class _Turns:
 
 
 def _better(room: Room, parsed: Parsed) -> Room:
-    """Return better sizes for the next chunk; if the widths of lines differ, allow for wider lines."""
+    """Return better sizes for the next chunk; if lines differ in width, add columns for still wider lines."""
     rows = len(parsed.labels)
     if not rows:
         return room
@@ -134,5 +134,5 @@ def _better(room: Room, parsed: Parsed) -> Room:
 
 
 def _fitting(room: Room, most: int) -> int:
-    """Return a number of bytes of text whose matrix has at most about ``most`` bytes, also if lines are sparse."""
+    """Return the bytes of text to read so that text and matrix have at most about ``most`` bytes each."""
     return max(256, min(most, int(most * room.bytes_per_row / (4 * max(room.columns, 1)))))

@@ -23,7 +23,7 @@ from ltr_duel.data.text.parse_errors import parse_error, readable, strange_blank
 from ltr_duel.data.text.pipeline import parse_file
 from ltr_duel.data.text.values import as_grades, check_labels, fill_missing, usual_grades
 
-NUMBERS = 1  # version; to be raised if a change of the code changes the numbers for the same text and options
+NUMBERS = 1  # version; raise it if a change of the code changes the numbers for the same text and options
 
 
 class Naming(NamedTuple):
@@ -57,7 +57,7 @@ def read_files(
     jobs: int,
     chunk_bytes: int = 0,
 ) -> tuple[Dataset, list[Part]]:
-    """Read files, one after the other, as one corpus; by default the first file determines the dialect.
+    """Read files, one after the other, as one corpus; without a chosen dialect, the first file determines it.
 
     Returns the corpus, whose features are the buffer's matrix, and a `Part` for each file.
     """
@@ -79,7 +79,7 @@ def read_files(
 
 
 class _Assembly:
-    """Assembles parsed chunks, in order, into one corpus; performs the checks that need the whole file."""
+    """Joins parsed chunks, in order, to one corpus, and performs the checks that require the whole file."""
 
     def __init__(self, options: ReadOptions, buffer: FeatureBuffer) -> None:
         self.width = 0
@@ -94,7 +94,7 @@ class _Assembly:
         self._documents: list[NDArray[np.bytes_]] = []
 
     def start_file(self, file: Path, sizes: list[int] | None = None) -> None:
-        """Begin a file; `sizes` are the sizes of its queries if they are not on its lines."""
+        """Begin a file; ``sizes`` are the sizes of its queries, if its lines do not contain the query."""
         self._file = file
         self._sizes = sizes
         self._lines = 0
@@ -203,7 +203,7 @@ class _Assembly:
 
 def column_names(features: NDArray[np.float32], first_document: str, first_id: int) -> Sequence[str]:
     """Return default names of the columns of a corpus."""
-    if first_id == 0:  # in all corpora that are recognised by their columns, ids start at 1
+    if first_id == 0:  # ids start at 1 in all corpora that `known_names` recognises
         return [str(column) for column in range(features.shape[1])]
     return known_names(features, first_document)
 

@@ -3,8 +3,8 @@
     <label> [qid:<query>] <id>:<value> <id>:<value> ... [# comment]
 
 The text is read in one pass. The kernel for a part of a line receives the position where the part begins, and returns
-the position where the next part begins. On an error the kernel records position and code, from which `parse_errors`
-makes a message, and returns STOPPED. The text ends with a line feed, so loops need not check for the end of the text.
+the position where the next part begins. On an error the kernel records position and code and returns STOPPED;
+`parse_errors` makes the message. The text ends with a line feed, so loops need not check for the end of the text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DONE, BAD_LABEL, LARGE_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWIC
 NUL_BYTE, STRAY_RETURN, NULL_VALUE, NEED_ROOM, NO_COMMENT = range(10, 15)
 
 STOPPED = 0  # returned instead of a position; no part of a line ends at 0
-LABEL, REPLACED = -1, -2  # stand for a column in DOUBT: the label; a value that a later value replaces
+LABEL, REPLACED = -1, -2  # special columns in DOUBT: the label; a value that a later value on the line replaces
 LONG_ID = 10**9  # represents all ids of more than nine digits
 
 # Position of the query of a line.
@@ -49,7 +49,7 @@ _Q, _I, _D = b"qid"
 # A line with a document: positions in the text, the number of columns up to its last feature, and its number from 1.
 _FIELDS = ("start", "query", "query_end", "comment", "comment_end", "width", "number")
 LINE = np.dtype([(name, np.int32) for name in _FIELDS])
-# A number that Python must parse: its row, its column (or LABEL or REPLACED), and its position.
+# A number whose float32 is uncertain, which Python parses: row, column (or LABEL or REPLACED), position in the text.
 DOUBT = np.dtype([("row", np.int32), ("column", np.int32), ("at", np.int32)])
 # The scanner's state: reason, position and feature of a stop, and the numbers of doubts and lines so far.
 STATE = np.dtype([(name, np.int64) for name in ("code", "at", "feature", "doubts", "lines")])
@@ -103,7 +103,7 @@ def scan_lines(text, grammar, block):
         if row == len(block.labels):
             stop(block, NEED_ROOM, at, 0)
             return row
-        for column in range(block.features.shape[1]):  # row by row, so that the row is in the cache when it is filled
+        for column in range(block.features.shape[1]):  # here, so that the row is in the cache when it is filled
             block.features[row, column] = 0.0
         line = block.lines[row]
         line.start = start
@@ -280,7 +280,7 @@ def leave_to_python(block, row, column, at):
 
 @kernel
 def replace_doubts(block, row, column):
-    """Discard doubts about a number that is repeated on the same line."""
+    """Mark the doubts about earlier values of this column on this line as REPLACED."""
     k = block.state[0].doubts - 1
     while k >= 0 and block.doubts[k].row == row:
         if block.doubts[k].column == column:
@@ -306,7 +306,7 @@ def ends_token(byte):
 
 @kernel
 def is_null(text, at):
-    """Return whether ``NULL`` is at this position; compare byte by byte, as the text may end within four bytes."""
+    """Return whether ``NULL`` is at this position. Bytes are compared singly, as the text may end within four bytes."""
     k = 0
     while k < len(NULL) and text[at + k] == NULL[k]:
         k += 1

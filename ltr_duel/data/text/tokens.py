@@ -1,10 +1,10 @@
 """Parse the tokens of a line: decimal numbers, and complete ``<id>:<value>`` pairs.
 
-A number becomes exactly ``float32(float(text))``. Most numbers in feature files have few digits: an integer below 2**53
-divided by a power of ten up to 10**22. Both are exact as doubles, so one division rounds correctly.
-Other numbers need an interval around an approximate double whose relative error is below 2**-49. Rounding to float32 is
-monotone, so if both ends of the interval round to the same float32, it is the result; otherwise (about one number in
-2**24) the caller uses Python.
+A number becomes exactly ``float32(float(text))``. Most numbers in feature files have few digits: they are an integer
+below 2**53 divided by a power of ten up to 10**22. Integer and power are exact as doubles, so one division rounds
+correctly. For any other number, an approximate double with a relative error below 2**-49 gives an interval that
+contains the number. Rounding to float32 is monotone, so if both ends of the interval round to the same float32, this
+float32 is the result. Otherwise (about one number in 2**24) the caller parses the number with Python.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INTEGER_POWERS = np.array([10**e for e in range(9)])
 ZERO_POWER = -_LOWEST
 _DIGITS = 18  # an integer of 18 digits fits in int64
 _MARGIN = 2.0**-49
-LARGEST = 3.4028235677973366e38  # halfway between the largest float32 and 2**128; it and larger numbers become infinite
+LARGEST = 3.4028235677973366e38  # midpoint of the largest float32 and 2**128; from here on, float32 is infinite
 
 _REACH = 64  # bytes that `usual_token` may read
 _BYTE = np.uint64(255)
@@ -47,10 +47,10 @@ def usual_token(text, at):
     """Parse ``<id>:<value>`` of the usual form in one step; return id, value and the position after the space.
 
     The usual form is: up to seven digits, a colon, perhaps a sign, up to seven digits, perhaps a point and up to seven
-    more digits, a space, all within 32 bytes. For any other token the id is -1. ``text[at]`` is a digit.
+    more digits, a space, all within 32 bytes. For any other token the id is -1. ``text[at]`` must be a digit.
 
-    No branch depends on the number of digits. One comparison of 32 bytes with a space finds the start of the next
-    token, independently of the number, so the processor begins the next token while it still computes this one.
+    No branch depends on the number of digits. The start of the next token is found by one comparison of 32 bytes with a
+    space, without parsing the number, so the processor can begin the next token while it still computes this number.
     """
     if at + _REACH > len(text):
         return -1, 0.0, at
@@ -77,10 +77,10 @@ def usual_token(text, at):
 
 @kernel
 def parse_number(text, at):
-    """Parse the number that starts at ``text[at]``; ``text`` must continue with a byte that ends it.
+    """Parse the number that starts at ``text[at]``; ``text`` must contain a byte that ends the number.
 
-    Returns the value (whose float32 is correct if the code is EXACT), the position after the number, and the code:
-    EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE.
+    Returns the value, the position after the number, and a code: EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE. If the code
+    is EXACT, rounding the value to float32 is correct.
     """
     start = at
     negative = text[at] == MINUS
@@ -158,7 +158,7 @@ def parse_any_number(text, at):
 
 @kernel
 def scaled(integer, kept, power):
-    """Return ``integer * 10**power``, and a code for the certainty of its float32; ``integer`` has ``kept`` digits."""
+    """Return ``integer * 10**power`` and a code (see `parse_number`); ``integer`` has ``kept`` digits."""
     if integer == 0 or power + kept < -50:
         return 0.0, EXACT
     if power + kept > 40:
@@ -188,7 +188,7 @@ def is_exponent(byte):
 
 @inlined
 def leading_digits(text, at):
-    """Return the number formed by the digits from ``text[at]``, at most eight of them, and their count."""
+    """Return the number formed by the digits from ``text[at]`` on, at most eight, and the number of these digits."""
     if at + 8 <= len(text):
         return digits_of(load_word(text, at))
     number = np.int64(0)
@@ -200,7 +200,7 @@ def leading_digits(text, at):
 
 
 def digits_of(word: int) -> tuple[int, int]:
-    """Return the number formed by the leading digits of eight bytes, and their count."""
+    """Return the number formed by the leading digits of eight bytes, and the number of these digits."""
     number = count = 0
     while count < 8 and ZERO <= (word >> 8 * count) & 255 <= NINE:
         number = 10 * number + ((word >> 8 * count) & 255) - ZERO

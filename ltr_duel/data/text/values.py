@@ -1,4 +1,4 @@
-"""Convert labels to relevance grades and ``NULL`` to a number, only by the user's explicit choice."""
+"""Convert labels to relevance grades and replace ``NULL`` by numbers, as the user's options specify."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.i
 
 
 def usual_grades(highest: int) -> int:
-    """Return the smallest usual number of grades, 2, 3 or 5, that includes the highest grade, or else highest + 1."""
+    """Return the smallest of 2, 3 and 5 that is above the highest grade, or else ``highest + 1``."""
     return next((grades for grades in (2, 3, 5) if highest < grades), highest + 1)
 
 
@@ -60,7 +60,7 @@ def fill_missing(
     """Replace NaN as `ReadOptions` specifies, in place, column by column; the matrix may be memory-mapped.
 
     ``"min"`` gives 0 in ``zero_columns``. If a query has no value in a column, ``"min"`` gives 0 and ``"last"`` gives
-    1. If values are ranks, ``"min"`` raises `InputError`, because documents not retrieved would be ranked first.
+    1. If values are ranks, ``"min"`` raises `InputError`, because documents not retrieved would get the best rank.
     """
     if fill is None or fill == "nan":
         return

@@ -1,4 +1,4 @@
-"""Write a corpus as feature text, with the fewest digits from which the same numbers are read again."""
+"""Write a corpus as feature text, each number with the fewest digits that give the same number when read again."""
 
 from __future__ import annotations
 

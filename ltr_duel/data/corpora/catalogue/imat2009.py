@@ -1,4 +1,4 @@
-"""Yandex's contest Internet Mathematics 2009. Its labels are means over judges, with decimals."""
+"""Yandex's contest Internet Mathematics 2009. Labels are means over several judges, so they have decimals."""
 
 from ltr_duel.data.corpora.corpus import CORPORA, Archive, Corpus
 

@@ -70,6 +70,6 @@ def test_sizes_are_renewed_before_they_mislead_and_not_with_every_line():
     assert floors.misleads(4300, 4800) and floors.misleads(10_900, 12_200) and floors.misleads(3, 8)
 
 
-def test_a_room_that_is_gone_or_not_listed_is_named():
+def test_a_module_that_is_gone_or_not_listed_is_named():
     page = floors.PAGE.read_text(encoding="utf-8").replace("- **plan**: plan ", "- **plan**: rules ")
-    assert "Rooms of plan: the list and the folder differ in plan, rules" in floors.strange_rooms(page)
+    assert "Modules of plan: the list and the folder differ in plan, rules" in floors.strange_modules(page)

@@ -1,7 +1,7 @@
-"""Update the sizes of the floors in docs/architecture.md, and report missing or deleted rooms.
+"""Update the sizes of the floors in docs/architecture.md, and report missing or deleted modules.
 
 ``python tools/floors.py`` (part of ``make tables``) writes modules, lines (in hundreds) and public names into the table
-of floors, and prints modules that the list of rooms lacks, and deleted modules in the list. A test fails only if a
+of floors, and prints modules that the list of modules lacks, and deleted modules in the list. A test fails only if a
 number on the page is far off (`misleads`), so that most commits need no update.
 """
 
@@ -21,7 +21,7 @@ PACKAGE = Path(ltr_duel.__file__).parent  # the installed package
 WHOLE = "ltr_duel"
 CLIENT = "papers"  # not part of the library, so its public names do not count
 _ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", re.M)
-_ROOM = re.compile(r"^- \*\*(\w+)\*\*: (.*(?:\n  .*)*)", re.M)
+_MODULES = re.compile(r"^- \*\*(\w+)\*\*: (.*(?:\n  .*)*)", re.M)
 
 
 class Size(NamedTuple):
@@ -65,15 +65,15 @@ def renewed(page: str) -> str:
     return _ROW.sub(lambda row: f"| `{row[1]}` | {row[2]} | {' | '.join(f'{n:,}' for n in size(row[1]))} |", page)
 
 
-def strange_rooms(page: str) -> list[str]:
-    """Return a sentence for each floor whose list of rooms lacks a module or contains a deleted module."""
+def strange_modules(page: str) -> list[str]:
+    """Return a sentence for each floor whose list of modules lacks a module or contains a deleted module."""
     found = []
-    for floor, text in _ROOM.findall(page.partition("\n## Rooms\n")[2].partition("\n## ")[0]):
+    for floor, text in _MODULES.findall(page.partition("\n## Modules\n")[2].partition("\n## ")[0]):
         named = set(re.findall(r"\w+", re.sub(r"\([^)]*\)", "", text)))
         there = {path.stem for path in (PACKAGE / floor).glob("*.py")} - {"__init__"}
         there |= {path.name for path in (PACKAGE / floor).iterdir() if path.is_dir() and path.name != "__pycache__"}
         if differs := sorted(named ^ there):
-            found.append(f"Rooms of {floor}: the list and the folder differ in {', '.join(differs)}")
+            found.append(f"Modules of {floor}: the list and the folder differ in {', '.join(differs)}")
     return found
 
 
@@ -81,7 +81,7 @@ def main() -> None:
     """Update the page."""
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(renewed(page), encoding="utf-8")
-    print("\n".join(strange_rooms(page)) or "The list of rooms matches the folders.")
+    print("\n".join(strange_modules(page)) or "The list of modules matches the folders.")
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def test_a_page_that_no_user_got_and_one_that_counts_twice_are_named(store):
             "INSERT INTO events SELECT event + 100, page, at, kind, clicks, credit, signs, seen FROM events"
             " WHERE page = 1 AND kind > 0"
         )
-    assert "1 pages count twice, such as 1" in miscounted(store, RIGHT, 0)
+    assert "1 pages are counted twice, for example 1" in miscounted(store, RIGHT, 0)
 
 
 @pytest.mark.long

@@ -1,7 +1,7 @@
-"""Analysis of click logs of real or simulated searches: the better ranker, the confidence interval, when to stop.
+"""Analysis of click logs of real or simulated searches: compare rankers, compute intervals, decide when to stop.
 
-A log is read as a stream, in memory that does not grow with its length. Clicks are credited by the kernels of the
-interleaving methods; this package does not create lists for search pages.
+Logs are read as streams, so memory use does not grow with the length of a log. Clicks are credited by the kernels of
+the interleaving methods. To create lists for search pages, use `ltr_duel.interleaving`.
 """
 
 import lazy_loader

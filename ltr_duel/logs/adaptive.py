@@ -1,16 +1,17 @@
 """Valid means and intervals for logs in which a policy chose the rankers depending on earlier outcomes.
 
-A losing pair is shown less often, so the number of outcomes of a pair depends on the outcomes, and their mean is biased
-(Nie, Tian, Taylor, Zou, AISTATS 2018). Two methods remain valid:
+Such a policy shows losing rankers less often. The number of outcomes of a pair therefore depends on the outcomes, which
+biases their mean (Nie, Tian, Taylor, Zou, AISTATS 2018). Two methods remain valid:
 
-- The confidence sequence. The policy chooses a pair by past outcomes only, so the next outcome of a new user has the
-  pair's mean, and a bet on this outcome has no expected gain. The interval is valid at any time, also at the log's end.
-- The mean with weights 1 / sqrt(e), if the log has the probability e of each choice. The weighted sum of deviations is
-  a martingale whose steps have the same conditional variance, so the sum is normal in the limit (Hadad, Hirshberg,
-  Zhan, Wager, Athey, PNAS 2021). The limit needs a lower bound on e. Weights are used for all pairs of a log or for
-  none. If pairs with few impressions were excluded, the losses of a dropped pair would bias its mean.
+- The confidence sequence. The policy chooses pairs by past outcomes only. The expectation of a new user's outcome is
+  therefore the pair's mean, so bets against this mean have no expected gain. The interval is valid at any time,
+  including the end of the log.
+- The mean with weights 1 / sqrt(e), if the log has the propensity e (the probability) of each choice. The weighted sum
+  of deviations is a martingale whose steps have the same conditional variance. The sum is therefore normal in the limit
+  if e has a lower bound (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021). Weights are used for all pairs of a log or
+  for none: a separate choice for pairs with few impressions would depend on their outcomes and bias their means.
 
-Both methods assume that each impression has a new user, and the results hold for the queries of the log.
+Both methods assume that each impression has a new user. The results hold for the queries of the log.
 """
 
 from __future__ import annotations
@@ -43,18 +44,18 @@ _FARTHEST = 3.0  # maximum shortfall of the sum of 1 / e below the number of imp
 class Weighed(NamedTuple):
     """Sums of a log with the weights 1 / sqrt(propensity)."""
 
-    weight: FloatMatrix  # weights of each cluster, (pairs, clusters)
-    total: FloatMatrix  # weighted outcomes
-    square: FloatVector  # weighted squares of each pair
+    weight: FloatMatrix  # sums of the weights, shape (pairs, clusters)
+    total: FloatMatrix  # sums of the weighted outcomes, same shape
+    square: FloatVector  # sum of the weighted squared outcomes of each pair
     inverse: FloatVector  # sum of 1 / propensity for each pair; about the number of impressions of the log
     impressions: float  # number of impressions of the log, T
     least: float  # see `least_of`
 
     def doubt(self) -> str:
-        """Return why the normal limit cannot be used, from T and the propensities only; "" if it can be used.
+        """Return the reason why the normal limit cannot be used, or "" if it can; does not depend on outcomes.
 
         If a pair's propensity is never below ``least``, its sum of 1 / e has mean T and a variance of at most
-        T / ``least``. A much smaller sum shows that the propensity was sometimes lower than in all logged impressions.
+        T / ``least``. A much smaller sum shows that the propensity was sometimes below all logged propensities.
         """
         expected = self.least * self.impressions
         if expected < _FLOOR:
@@ -86,7 +87,7 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
     count, total = np.zeros((2, pairs, _GROUPS))
     square, inverse = np.zeros((2, pairs))
     each = outcomes.select("line", "user", "pair", "y").join(rows.select("line", "propensity"), "line")
-    for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # sorted: sums of floats depend on the order
+    for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # sums of floats depend on the order
         users = hash_users(batch, batch.column("line").to_numpy().astype(np.uint64))
         at = batch.column("pair").to_numpy(), (users & np.uint64(_GROUPS - 1)).astype(np.int64)
         weight = batch.column("propensity").to_numpy() ** -0.5
@@ -105,12 +106,12 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
 
 
 def least_of(low: float, high: float, pairs: int) -> float:
-    """Return the lowest propensity, or (1 - the highest) / (number of other pairs) if that is lower."""
+    """Return the smaller of the lowest propensity and (1 - the highest propensity) / (number of other pairs)."""
     return min(low, (1 - high) / max(pairs - 1, 1))
 
 
 def policies_of(engine: Any, rows: Any) -> tuple[list[str | None], list[str]]:
-    """Return the policies in the rows (None for rows without a policy), and those that react to outcomes."""
+    """Return the policies in the rows (None for rows without a policy), and the policies that react to outcomes."""
     if "policy" not in rows.columns:
         return [], []
     named = engine.run(rows.group_by("policy").agg(first=rows.line.min()).order_by("first"))["policy"].to_pylist()
@@ -137,7 +138,7 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
 
 
 def note_at_any_time(found: LogComparison) -> str:
-    """Return the note of an adaptive log for a table of confidence sequences, which are unweighted."""
+    """Return the note on an adaptive log for a table of (unweighted) confidence sequences."""
     of = "users' first impressions" if first_impressions(found) else "impressions"
     how = f"the table uses {of}, unweighted, and a confidence sequence"
     return _note(found.provenance["policies"], how, found.cluster)
@@ -164,7 +165,7 @@ class AdaptiveMeans(NamedTuple):
 
 
 def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float) -> AdaptiveMeans:
-    """Return means, intervals and p-values; ``sums`` are used if `Weighed.doubt` returns ""."""
+    """Return means, intervals and p-values; they are weighted if ``sums`` are given and `Weighed.doubt` is empty."""
     mean, low, high, log_e = sequences.mean, *confidence_sequence(*sequences, confidence=confidence)
     p: FloatVector = np.minimum(np.exp(-log_e), 1.0)
     weighted = sums is not None and not sums.doubt()

@@ -1,8 +1,8 @@
-"""Join exposures and events to one DuckDB relation, in memory that does not grow with the log.
+"""Join exposures and events into one DuckDB relation, in memory that does not grow with the log.
 
-Rows with lists are wide, so DuckDB would write them to disk in order to join or sort them. Events are therefore joined
-to row numbers only, and sorted by row number. The clicks of one block of exposures at a time are collected into lists
-in the table ``log_events``, which has one row per exposure.
+To join or sort rows that contain lists, DuckDB would write these wide rows to disk. Events are therefore joined to row
+numbers only, and sorted by row number. Clicks are then collected into lists, for one block of exposures at a time. The
+lists are stored in the table ``log_events``, which has one row per exposure.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def numbered_table(engine: Engine, sql: str, then: tuple[str, ...] = ("impressio
 def align(
     engine: Engine, shown: Numbered, exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool
 ) -> tuple[Any, Any, bool]:
-    """Create the view ``log``; return the results of `met` and `attributed`, and whether rows are already sorted."""
+    """Create the view ``log``; return the results of `met` and `attributed`, and whether exposures were sorted."""
     have = [name for name in engine.table("events").columns if name in EVENT and name != "impression"]
     found = completed(engine.keep("met_events", met(exposures, events).select("row", "shown_at", *have)))
     counting = attributed(exposures, found, events, outcome, late)
@@ -113,7 +113,7 @@ def align(
 
 
 def _shares(engine: Engine, shown: Numbered) -> list[tuple[str, str]]:
-    """Split exposures and ``log_events`` at the same rows, because each positional join runs in one thread."""
+    """Split exposures and ``log_events`` at the same rows for parallel joins: a positional join runs in one thread."""
     (rows, *more), threads = shown.files, engine.rows("SELECT current_setting('threads') AS n")[0]["n"]
     number = 1 if more else min(threads, (rows.last - rows.first) // _SHARE)
     if number <= 1:

@@ -1,7 +1,7 @@
-"""Join exposures and events to the table of a log, with the list positions that have the chosen outcome.
+"""Join exposures and events into the table of a log, whose clicks are the list positions with the chosen outcome.
 
-An exposure is one display of a list. An event is a user's action on one item of the list, perhaps days later and stored
-in another table.
+An exposure is one display of a list. An event is a user's action on one item of the list; it may occur days later and
+be stored in another table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EVENT = {
     **dict.fromkeys(("impression", "user", "item"), "string"), "position": "int64", "owner": "string", "kind": "string",
     **dict.fromkeys(("value", "dwell", "time"), "float64"),
 }  # fmt: skip
-LISTS = {"shown", "owners"}  # exposures have lists if at least one column is present
+LISTS = {"shown", "owners"}  # exposures have lists if they have at least one of these columns
 WHICH = ("last", "first", "all")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -31,13 +31,13 @@ class Outcome(NamedTuple):
 
     name: str
     kind: str  # "" for all events with a value
-    dwell: float = 0.0  # minimum seconds
+    dwell: float = 0.0  # minimum dwell time in seconds
 
 
 class Late(NamedTuple):
     """Rule that credits events without an impression to exposures of the same user and item."""
 
-    within: float = 0.0  # maximum seconds between exposure and event; 0: such events are not credited
+    within: float = 0.0  # maximum seconds from exposure to event; 0: no event without an impression is credited
     which: str = "last"  # choice among several exposures: last, first or all
 
 
@@ -75,14 +75,14 @@ def counts(events: Any, outcome: Outcome) -> Any:
 
 
 def counted(events: Any, outcome: Outcome) -> Any:
-    """Return the events with the outcome, and their values in millionths as ``worth``."""
+    """Return the events with the outcome; ``worth`` is the value (1 for a kind of event) in millionths."""
     events = events.filter(counts(events, outcome))
     worth = (events.value * 1e6).round().cast("int64") if not outcome.kind else 1_000_000
     return events.mutate(worth=worth)
 
 
 def met(exposures: Any, events: Any) -> Any:
-    """Return the events with an impression, with time and ``row`` of the exposure (null if the log lacks it)."""
+    """Return the events with an impression, with time and ``row`` of its exposure (null for a missing exposure)."""
     named = events.filter(events.impression.notnull())
     shown = exposures.select("impression", "row", shown_at=exposures.time)
     return named.left_join(shown, "impression").drop("impression", "impression_right")

@@ -11,7 +11,7 @@ import numpy as np
 from ltr_duel.core import InputError, IntVector, errors
 
 _KEPT = 20  # maximum number of reasons
-_VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|\{.*\}|-?\d[\w.:-]*")  # values that differ between lines of the same fault
+_VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|\{.*\}|-?\d[\w.:-]*")  # values that differ between lines of one fault
 
 
 class Refused(NamedTuple):
@@ -43,12 +43,12 @@ class BadLines:
 
     @property
     def sentences(self) -> list[str]:
-        """One message per reason: its first bad line, and the number of such lines."""
+        """One message per reason: the first line that is bad for this reason, and the number of such lines."""
         listed = [first + (f"; {n:,} such lines" if n > 1 else "") for first, n in self._reasons.values()]
         return [*listed, f"{self._other:,} lines are bad for other reasons"] if self._other else listed
 
     def add(self, *parts: Refused) -> None:
-        """Count bad lines; raise `InputError` above the allowed number. Messages are built for one line per reason."""
+        """Count bad lines, and build one message per reason; raise `InputError` above the allowed number of lines."""
         if not any(len(part.lines) for part in parts):
             return
         lines, before = np.sort(np.concatenate([part.lines for part in parts])), self.count

@@ -1,21 +1,23 @@
 """A mixture of bets that a mean is above a given value; the capital of the mixture is an e-value at every time.
 
-Outcomes y are in [-1, 1]. A gambler bets a share l of the capital, 0 < l < 1 / 2, that the mean is above m, so each
-outcome multiplies the capital by 1 + l (y - m). If the mean is at most m, the expected gain is not positive, so the
-probability that the capital ever reaches 1 / alpha times the initial capital is at most alpha (Ville). The same is true
-of a mixture of such bets: its capital is an e-value, valid after every observation. The means that are not rejected
-form the confidence sequence. Each of the two sides is tested at alpha / 2. Waudby-Smith, Ramdas. Estimating means of
-bounded random variables by betting. JRSS B 2024.
+Outcomes y are in [-1, 1]. A gambler bets a share l of the capital, 0 < l < 1 / 2, that the mean is above m. Each
+outcome then multiplies the capital by 1 + l (y - m). If the mean is at most m, the expected gain is not positive, so
+the probability that the capital ever reaches 1 / alpha times the initial capital is at most alpha (Ville's inequality).
+The same is true of a mixture of such bets: its capital is an e-value, valid after every observation. The values of m
+that are not rejected form the confidence sequence; its two ends are each tested at alpha / 2. Waudby-Smith, Ramdas.
+Estimating means of bounded random variables by betting. JRSS B 2024.
 
-In their method the next share depends on the past, so each m requires a pass over all observations. A mixture of fixed
-shares requires only sums: after wins (1), losses (-1) and ties (0) the capital of a share is
+In the method of Waudby-Smith and Ramdas, the next share depends on the past, so each m requires a pass over all
+observations. A mixture of fixed shares requires only sums: after wins (1), losses (-1) and ties (0), the capital of a
+share is
 
     (1 + l (1 - m))^wins  (1 - l (1 + m))^losses  (1 - l m)^ties
 
-and the factors of other outcomes are bounded from below by 1 + l x >= exp(l x - psi(l) x^2) for x >= -2 with psi(l) =
+The factors of other outcomes are bounded from below by 1 + l x >= exp(l x - psi(l) x^2) for x >= -2 with psi(l) =
 (-log(1 - 2 l) - 2 l) / 4 (Fan's inequality, as in Howard, Ramdas, McAuliffe, Sekhon. Time-uniform, nonparametric,
-nonasymptotic confidence sequences. Annals of Statistics 2021). Half of the mixture has the weights of their Proposition
-9, which are optimal for one length of the log; the other half is uniform over log l, for larger and smaller effects.
+nonasymptotic confidence sequences. Annals of Statistics 2021). Half of the mixture's weight follows Proposition 9 of
+Howard et al., which is optimal for one length of the log. The other half is uniform over log l, for larger and smaller
+effects.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class Bets(NamedTuple):
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return a mixture whose ``tuned_part`` gives the narrowest bound at about ``spread``, for error ``alpha``."""
+        """Return a mixture; its ``tuned_part`` is best if squared deviations sum to ``spread``, for error ``alpha``."""
         two = 2 * alpha
         shape = spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))) / 4
         edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])
@@ -57,7 +59,7 @@ class Bets(NamedTuple):
         return log_sum(self.log_gain(seen, m) + self.log_weight)
 
     def log_gain(self, seen: Sequences, m: ArrayLike) -> FloatMatrix:
-        """Return the logarithm of the capital of each share, shape (..., shares); it is linear in the sums."""
+        """Return the logarithm of the capital of each share, shape (..., shares), which is linear in ``seen``."""
         wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in seen)
         m = np.asarray(m, np.float64)[..., None]
         logs = (
@@ -70,8 +72,8 @@ class Bets(NamedTuple):
     def low(self, seen: Sequences, log_level: float) -> FloatVector:
         """Return the lower bound: the largest mean that is rejected because the capital reaches the level; -1 if none.
 
-        A bet against a smaller mean gains more, so all smaller means are rejected too, even if the bound on the capital
-        increases in m.
+        All smaller means are rejected too, because bets against them gain more. This also holds for outcomes other than
+        1, 0 and -1, although their lower bound on the capital may increase in m.
         """
         flat = Sequences(*map(np.ravel, np.broadcast_arrays(*seen)))
         low = np.full(len(flat.wins), -1.0)
@@ -87,9 +89,9 @@ class Bets(NamedTuple):
     def _low_of_falling(self, seen: Sequences, log_level: float) -> FloatVector:
         """Return `low` if the capital decreases in m and reaches the level at m = -1.
 
-        The logarithm of the capital is nearly a parabola in m with its minimum at the mean. So Newton's method on
-        the square root of the height above the minimum converges in few steps from the normal approximation; steps that
-        leave the bracket are replaced by bisection.
+        The logarithm of the capital is nearly a parabola in m with its minimum at the mean. Newton's method on the
+        square root of the height above the minimum therefore converges in few steps from the normal approximation.
+        Steps that leave the bracket are replaced by bisection.
         """
         mean, n = np.asarray(seen.mean, np.float64), np.asarray(seen.n, np.float64)
         least = self.log_value(seen, mean)
@@ -138,8 +140,8 @@ class Bets(NamedTuple):
     def first_reached(self, each: Sequences, m: float, log_level: float) -> FloatVector:
         """Return the multiple of ``each`` at which the capital against ``m`` reaches the level; infinity if never.
 
-        The logarithm of the capital is convex in the multiple, and below the level for the multiple 0. So Newton's
-        method converges from above; it starts at the multiple that the best single share needs.
+        The logarithm of the capital is convex in the multiple, and below the level for the multiple 0. Newton's method
+        therefore converges from above; it starts at the smallest multiple at which a single share reaches the level.
         """
         gain = self.log_gain(each, m)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -157,7 +159,7 @@ class Bets(NamedTuple):
         return np.asarray(times, np.float64)
 
     def lead_needed(self, decided: ArrayLike, log_level: float) -> FloatVector:
-        """Return the lead in `decided` wins and losses that rejects a mean of 0; infinity if no lead is sufficient."""
+        """Return the lead (wins minus losses) of `decided` outcomes that rejects a mean of 0; infinity if none does."""
         d = np.asarray(decided, np.float64)
         none = np.zeros_like(d)
 
@@ -173,6 +175,6 @@ class Bets(NamedTuple):
 
 
 def log_sum(logs: FloatMatrix) -> FloatVector:
-    """Return the logarithm of the sum of each row, given logarithms."""
+    """Return the logarithm of the sum of each row, given the logarithms of its entries."""
     most = logs.max(axis=-1)
     return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)

@@ -1,6 +1,7 @@
 """Counts of pages by groups of users, for tests that stay valid if a user is shown the same set of rankers repeatedly.
 
-The pages of such a user are not independent samples, so the tests sum all pages of a user.
+A page is the list of one impression. The pages of such a user are not independent samples, so the tests sum all pages
+of a user.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts, hash_users
 from ltr_duel.logs.table import ragged
 
 _GROUPS = 512  # maximum number of groups of users, formed by a hash; a group counts as one user
-_CELLS = 1_000_000  # maximum number of groups of users times sets of rankers
-_UNIT = 1 << 30  # weight of a page; integer sums do not depend on their order
+_CELLS = 1_000_000  # maximum number of groups of users times number of sets of rankers
+_UNIT = 1 << 30  # integer weight of a page, because sums of integers do not depend on the order
 PERIODS = 240  # number of short periods of the log's time
 
 Sets = list[tuple[str, ...]]
@@ -38,7 +39,7 @@ class Users:
         self.rows = rows.mutate(user=user, own=user.isnull().ifelse(rows.line, -1))  # no user: each page is a user
 
     def counted(self, rows: Any, keys: list[str], **sums: Any) -> Any:
-        """Group rows by user, rankers and `keys`; yield arrays: user group, number of the set, keys, count, sums."""
+        """Group rows by user, rankers and `keys`; yield arrays: user group, index of the set, keys, count, sums."""
         found = rows.group_by("user", "own", "rankers", *keys).agg(n=rows.count(), **sums)
         for batch in self._engine.stream(found, 1 << 16):
             user = hash_users(batch, batch.column("own").to_numpy().astype(np.uint64))
@@ -56,7 +57,7 @@ def pages_of_users(users: Users, blocks: int) -> NDArray[np.int64]:
 
 
 class EmptyPages(NamedTuple):
-    """Counts and test of empty pages; a page counts if its rankers had shown documents for its query before."""
+    """Counts and test of empty pages; a page counts if its rankers showed documents for the same query before."""
 
     pages: int  # number of pages that count
     empty: int  # number of empty pages among them
@@ -66,13 +67,16 @@ class EmptyPages(NamedTuple):
 def empty_pages(users: Users) -> EmptyPages:
     """Test whether some sets of rankers have more pages without a document than others.
 
-    If a set of rankers finds no document for a query, all its pages for the query are empty, so only pages after its
-    first page with documents are tested. This selection depends on earlier pages only, so it favours neither full nor
-    empty pages. Two tests assign random signs. The first assigns one sign per user; a user's pages for a query in a
-    tenth of the time have a total weight of 1. The second assigns one sign per short period, because an outage may
-    affect the pair that is shown at that time. The larger p-value counts. The documents that a ranker finds for a query
-    must not change or depend on the user. A failure on all pages of a query, or of all rankers equally, is not
-    detected. Pages whose rankers agree have documents and are not empty.
+    If a set of rankers finds no document for a query, all its pages for the query are empty. Therefore, only pages
+    after the first page with documents for the same query and set are tested. This selection depends on earlier pages
+    only, so it favours neither full nor empty pages.
+
+    Two tests assign random signs to deviations from the expected counts. The first assigns one sign per user; a user's
+    pages for a query in a tenth of the time have a total weight of 1. The second assigns one sign per short period,
+    because an outage may affect only the sets that are shown at that time. The larger p-value is returned.
+
+    The tests assume that a ranker's documents for a query neither change nor depend on the user. A failure that affects
+    all pages of a query, or all rankers equally, is not detected. A page whose rankers agree is not empty.
     """
     import ibis
 

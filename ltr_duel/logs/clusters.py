@@ -4,9 +4,10 @@ The mean of a pair is a ratio: the sum of all outcomes over their number. A clus
 users or queries with the same hash. Groups of independent clusters are independent too, so grouping reduces only the
 degrees of freedom. The number of groups does not depend on the length of the log.
 
-A test depends on the clusters through sums of powers of their sizes: the error on second powers, its degrees of freedom
-also on third and fourth powers. Gauss quadrature finds a few sizes and shares with the same sums, called the kinds
-of users (Golub, Welsch, Mathematics of Computation 1969); it uses Lanczos iterations on a histogram of the sizes.
+The sizes of the clusters affect a test only through sums of their powers: the standard error depends on second powers,
+and the degrees of freedom also on third and fourth powers. A few sizes and shares with the same sums, called the kinds
+of users, are therefore sufficient. They are found by Gauss quadrature (Golub, Welsch, Mathematics of Computation 1969),
+with Lanczos iterations on a histogram of the sizes.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ class Means(NamedTuple):
 def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector | float = 1.0) -> Means:
     """Return means and cluster-robust standard errors; count and total have shape (pairs, clusters).
 
-    CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002), with the degrees of freedom of Carter, Schnepel, Steigerwald (Review
-    of Economics and Statistics 2017) for independent outcomes within a cluster. Tests and intervals use the result of
-    `cautious_means` instead.
+    The errors are CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002), with the degrees of freedom of Carter, Schnepel,
+    Steigerwald (Review of Economics and Statistics 2017) for independent outcomes within a cluster. Tests and intervals
+    use the result of `cautious_means` instead.
     """
     n = (count * times).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -123,7 +124,7 @@ def _with_two_added(
 def cautious_of_moments(
     n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
 ) -> Means:
-    """Approximate `cautious_means` by assuming clusters of equal size; ``nn``, ``nt``, ``tt`` are sums of products."""
+    """Approximate `cautious_means` for clusters of equal size; ``nn``, ``nt``, ``tt``: sums of products per cluster."""
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = ~(n**2 > nn * (1 + 1e-9))
         design, size = _design(n, total, square, nn, nt, tt)
@@ -157,8 +158,9 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 def fewer_degrees(means: Means, slopes: int) -> Means:
     """Return means of residuals with errors corrected for the number of fitted slopes.
 
-    With k slopes and f degrees of freedom, residuals are too small by sqrt(1 - k / f), and the slopes have errors.
-    The error is therefore multiplied by f / (f - k), and f - k degrees of freedom remain.
+    With k slopes and f degrees of freedom, residuals are too small by the factor sqrt(1 - k / f), and the errors of the
+    slopes add to the error of the mean. The error is therefore multiplied by f / (f - k), and f - k degrees of freedom
+    remain.
     """
     if slopes == 0:
         return means

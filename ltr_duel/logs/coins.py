@@ -1,9 +1,12 @@
-"""Tests of whether the coins of the draft are fair: owners of positions in total, over time, and against clicks.
+"""Tests of whether the draft is fair: owners of positions in total, over time, and combined with clicks.
 
-The engine returns two tables: the number of lists with each pattern of owners of the first ten positions, and the
-number of lists with each set of clicks. If a test of the sets of rankers raises an alarm, a third table with the pages
-of each user is needed, because an experiment may show a user the same set every time, so that the user's pages are not
-independent samples. The alarm is then kept only if a test that sums all pages of a user confirms it.
+In a team draft, fair coins decide the order in which rankers contribute documents; a ranker owns the positions of its
+documents. The engine returns two tables: the number of lists with each pattern of owners of the first ten positions,
+and the number of lists with each set of clicks.
+
+An experiment may show a user the same set of rankers every time, so that the user's pages are not independent samples.
+If a test of the sets of rankers raises an alarm, the pages of each user are therefore counted in a third table. The
+alarm is kept only if a test that sums all pages of a user confirms it.
 """
 
 from __future__ import annotations
@@ -18,14 +21,14 @@ from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored
 
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _PLACES = 10  # number of positions whose owners are tested
-_LISTS = 8_000_000  # lists from the start of the log; one in eight is used for its clicks only
+_LISTS = 8_000_000  # number of lists, from the start of the log, of which one in eight is used for its clicks only
 
 
 class _Patterns(NamedTuple):
     """Patterns of owners; one entry for all lists with the same rankers, owners and tenth of the time."""
 
-    owners: IntMatrix  # (patterns, 10) 1: ranker with the alphabetically first name; -1: the other; 0: no owner
-    first: IntVector  # owner of the first owned position; 0 if there is none, or more than two rankers
+    owners: IntMatrix  # (patterns, 10) 1: the alphabetically first ranker; -1: the second ranker; 0: no owner
+    first: IntVector  # owner of the first owned position; 0 if no position is owned, or for more than two rankers
     owned: IntVector  # 1 if a position is owned, 0 if no position is, -1 for lists without a document
     rankers: IntVector  # number of the set of rankers
     block: IntVector  # tenth of the time, from 0
@@ -46,7 +49,7 @@ class _Coins(NamedTuple):
 def owner_findings(
     engine: Any, rows: Any, ends: tuple[float, float], planned: str, policies: list[str], orders: Sets
 ) -> list[Finding]:
-    """Check the coins of the draft and the sets of rankers (``orders``), in total and over time."""
+    """Test the coins of the draft and the frequencies of the sets of rankers (``orders``), in total and over time."""
     names, seen = _patterns(engine, rows, ends, orders)
     of = _Coins(engine, rows.mutate(**_columns(rows, ends, orders)), orders, names, seen)
     if not names:  # no owners, but page tokens or rankings
@@ -123,7 +126,7 @@ def _propensities(engine: Any, rows: Any) -> int:
 
 
 def _one_after_the_other(shown: IntMatrix) -> bool:
-    """Return whether at some time all sets are replaced by other sets; rows are sets, columns are times."""
+    """Return whether at some time all sets are replaced by different sets; rows are sets, columns are times."""
     seen = shown > 0
     return any(
         not (seen[:, :k].any(axis=1) & seen[:, k:].any(axis=1)).any() and seen[:, :k].any() and seen[:, k:].any()

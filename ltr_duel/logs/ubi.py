@@ -1,9 +1,9 @@
 """User Behavior Insights 1.3: queries and events as JSON, one per line, or in the form of a bulk request.
 
-A query is an exposure; records with the same ``query_id`` are merged, with the first value of each field. The list is
-the ``query_response_hit_ids``, or else the objects of its events with the action ``impression`` in the order of their
-positions, which the application counts from 0 or 1. The interleaved rankers are in ``query_attributes``: ``page`` (a
-page token), or ``rankers`` and ``owners``, and the other columns of a log.
+A query is an exposure. Records with the same ``query_id`` are merged; each field has its first value. The shown list is
+``query_response_hit_ids``. Without this field, the list contains the objects of the query's events with the action
+``impression``, ordered by position, which an application may count from 0 or 1. The field ``query_attributes`` contains
+the interleaved rankers (``page``, a page token, or ``rankers`` and ``owners``) and the other columns of a log.
 """
 
 from __future__ import annotations

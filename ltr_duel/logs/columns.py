@@ -34,7 +34,7 @@ _NAMED = 12  # maximum number of columns that a message lists
 _SQL = {"string": "VARCHAR", "float64": "DOUBLE", "int64": "BIGINT"}
 EVENTS = {name: _SQL[kind] for name, kind in EVENT.items()}
 _NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT")
-_KINDS = {  # JSON types that an entry may have
+_KINDS = {  # JSON types that can be converted to each SQL type
     "VARCHAR": ("VARCHAR", "DOUBLE", *_NUMBERS),
     "DOUBLE": ("DOUBLE", *_NUMBERS),
     "INTEGER": _NUMBERS,
@@ -60,12 +60,12 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
 
 
 def first_names(have: Sequence[str]) -> str:
-    """Return the first columns as a list for a message; "none" if there are no columns."""
+    """Return the first `_NAMED` columns, separated by commas, for a message; "none" if there are no columns."""
     return ", ".join([*have[:_NAMED], *["..."] * (len(have) > _NAMED)]) or "none"
 
 
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
-    """Return the SQL of a query with its columns converted to ``types``, and ``fault`` if conversions can fail."""
+    """Return the SQL of a query with columns converted to ``types``, and a column ``fault`` if conversions can fail."""
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
     made = {name: _made(name, kind, kinds, types) for name, kind in kinds.items() if name != "fault"}
     other = {name: named(f"ltr {name}") for name, value in made.items() if value != named(name)}

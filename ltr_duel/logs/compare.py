@@ -29,12 +29,12 @@ class Users(NamedTuple):
     """The users of a log."""
 
     number: int  # number of different users; 0 if no row has a user
-    largest: str  # the user with most impressions, if the share is above `LARGE`, else ""
-    impressions: int  # impressions of that user
+    largest: str  # the user with the most impressions if this user's share is above `LARGE`, else ""
+    impressions: int  # impressions of the largest user
 
 
 class Summed(NamedTuple):
-    """The sums of a log, and facts about it."""
+    """The sums of a log, and facts about the log."""
 
     creditor: Creditor  # has the names, pairs, method and outcome rule
     sums: PairSums
@@ -113,7 +113,7 @@ def forgotten_note(engine: Engine, rows: Any) -> list[str]:
 
 
 def largest_of(engine: Engine, rows: Any, number: int, most: int, impressions: int) -> Users:
-    """Return the users, with the name of the largest user if the share is above `LARGE`."""
+    """Return the number of users, and the user with the most impressions if this user's share is above `LARGE`."""
     if most <= LARGE * impressions:
         return Users(number, "", 0)
     each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
@@ -150,7 +150,7 @@ def compare_log(
     history: History | None = None,
     per: str = "impression",
 ) -> LogComparison:
-    r"""Credit the clicks of a log, and compare each pair of rankers that it interleaved.
+    r"""Credit the clicks of a log, and compare each pair of interleaved rankers.
 
     If the log's column ``policy`` names a policy that reacts to outcomes, means and intervals are computed by methods
     that are valid for such a log (`ltr_duel.logs.adaptive`), and ``warnings`` has a note.
@@ -172,15 +172,16 @@ def compare_log(
     seed : int
         Seed of the bootstrap.
     looks : bool
-        Whether to record the development over time for the plot, which takes longer.
+        Whether to record the development over time, which the plot requires; this takes longer.
     history : History, optional
-        Covariates by which outcomes are adjusted: the effects of the coin of position 1 and of its products with the
-        users' covariates are removed, which gives narrower intervals of the same means. Requires ``owners`` and users,
-        and that no policy reacts to outcomes.
+        Covariates of users for adjusted outcomes: the effects of the coin that decides the owner of position 1, and of
+        its products with the covariates, are subtracted. The expected means stay the same, and the intervals become
+        narrower. Requires ``owners`` and users, and that no policy reacts to outcomes.
     per : {"impression", "user"}
         The unit that counts once. With "user", the ranker with more credit in all of a user's impressions wins the
-        user, and the mean is the net share of users; an impression without a user counts as a user. Valid for a single
-        look, without ``history`` and without a policy that reacts to outcomes.
+        user, and the mean is the share of users won minus the share lost. An impression without a user counts as a
+        separate user. Results per user are valid for a single look, without ``history``, and only if no policy reacts
+        to outcomes.
 
     Returns
     -------
@@ -271,7 +272,7 @@ def compare_log(
 
 
 def _these_queries(sums: PairSums, found: LogComparison) -> list[str]:
-    """Return a warning with the pairs that differ if clusters are impressions, but not if clusters are queries."""
+    """Return a warning that lists the pairs that differ if clusters are impressions, but not if they are queries."""
     error = 1 - found.confidence
     alone = statistics.holm(statistics.student_p(*replace(sums, cluster="impression").cautious()))
     pairs = zip(found.named_pairs, alone, found.p_corrected, strict=True)

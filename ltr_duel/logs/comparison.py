@@ -32,13 +32,14 @@ class LogComparison:
         cluster-robust errors; ``cautious``, for intervals, adds a won and a lost cluster, so that no error is 0;
         ``naive`` treats all impressions as independent.
     low, high : ndarray of float64
-        Confidence interval of the mean outcome, from ``cautious``; it contains 0 unless ``p`` is below 1 - confidence.
+        Confidence interval of the mean outcome, from ``cautious``, widened to contain 0 unless ``p`` is below
+        1 - confidence.
     p, p_corrected : ndarray of float64
         p-value of the test that the mean is 0 (the larger p-value of Student's t and the exact sign test of clusters),
         and the p-value corrected for the number of pairs (Holm).
     bootstrap : ndarray of float64, shape (2, pairs)
-        Bootstrap interval of the mean over clusters; NaN if clusters are single impressions, if all draws are equal,
-        and for adjusted outcomes, because each draw would have to fit the slopes again.
+        Bootstrap interval of the mean over clusters; NaN if clusters are single impressions or all draws are equal, and
+        for adjusted outcomes, whose slopes would have to be fitted again for each draw.
     sequences : Sequences
         Sums for `stopping_decisions`.
     kinds : list of tuple
@@ -111,7 +112,7 @@ class LogComparison:
 
     @property
     def adjusted(self) -> bool:
-        """Whether the effect of each list's coin was removed from the outcomes."""
+        """Whether outcomes were adjusted by covariates, see `ltr_duel.logs.history`."""
         return "adjusted" in self.provenance
 
     @property
@@ -121,7 +122,7 @@ class LogComparison:
 
     @property
     def preferences(self) -> PreferenceMatrix:
-        """The matrix: a tie is half a win; no error is 0; the error of a pair shown to at most one user is infinite."""
+        """The preference matrix: a tie is half a win; errors of pairs are above 0, infinite for a single cluster."""
         size = len(self.names)
         p, error = np.full((size, size), 0.5), np.full((size, size), np.inf)
         comparisons = np.zeros((size, size), np.int64)
@@ -147,7 +148,7 @@ class LogComparison:
         return next((name for name in self.names if better.count(name) == len(self.names) - 1), "")
 
     def _undecided(self) -> dict[str, Any]:
-        """Return the note that no winner is decided, because the probabilities of the matrix alone suggest a winner."""
+        """Return a note if the log decides no winner, because the matrix alone may suggest a winner."""
         if self.winner:
             return {}
         by = f"p = {self.p_corrected[0]:.3g}"

@@ -1,7 +1,7 @@
-"""Credit the clicks of a log: compute the outcomes of each impression for the rankers that it interleaved.
+"""Credit the clicks of a log: compute the outcomes of each impression for its interleaved rankers.
 
-Credit is based on the page token of a row; without a token, on its rankings; without rankings, on its owners. All rows
-of a log are credited by one method and rule, because outcomes of different methods or rules cannot be added up.
+A row is credited by its page token; without a token, by its rankings; without rankings, by its owners. All rows of a
+log are credited by one method and rule, because outcomes of different methods or rules cannot be added up.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Outcomes(NamedTuple):
 
 
 class Creditor:
-    """Credit of a log, batch by batch; rankers and pairs are numbered in their order of appearance."""
+    """Credits a log batch by batch; rankers and pairs are numbered in their order of appearance."""
 
     columns = ("impression", "time", "clicks", "shown", "page", "rankers", "owners", "rankings", "method", "outcome")
 
     def __init__(self, rankers: Collection[str] = (), *, needed: bool = True) -> None:
         self.names: list[str] = list(rankers)
-        self.pairs: list[tuple[int, int]] = []  # two rankers each, the smaller number first
+        self.pairs: list[tuple[int, int]] = []  # numbers of two rankers, the smaller number first
         self.method = self.outcome = ""  # method and rule of the first credited row
         self._closed, self.needed = bool(rankers), needed
         self._number: dict[tuple[int, int], int] = {}
@@ -79,7 +79,7 @@ class Creditor:
         return Outcomes(row, pair, y), wrong
 
     def _tokens(self, have: dict[str, Any], rows: IntVector, wrong: Wrong) -> list[Outcomes]:
-        """Credit rows by their page tokens: tokens in the usual form together, other tokens separately."""
+        """Credit rows by their page tokens: tokens as written by `Page.to_json` together, other tokens separately."""
         together, alone = self._pages.read(have["page"], have["shown"], have["clicks"], rows)
         turns: list[tuple[int, Pages | None]] = [(int(one.clicked.rows[0]), one) for one in together]
         turns += [(int(row), None) for row in alone]
@@ -110,7 +110,7 @@ class Creditor:
         return self._outcomes(pages.clicked.rows, numbers, y)
 
     def _outcomes(self, rows: IntVector, numbers: list[int], y: FloatMatrix) -> list[Outcomes]:
-        """Return outcomes of rows with the rankers ``numbers``; column c of ``y`` belongs to their c-th pair."""
+        """Return outcomes of rows with the rankers ``numbers``; column c of ``y`` belongs to the c-th pair of them."""
         pairs, signs = zip(*(self.pair(a, b) for a, b in combinations(numbers, 2)), strict=True)
         return [Outcomes(np.repeat(rows, len(pairs)), np.tile(pairs, len(rows)), (y * np.array(signs)).ravel())]
 

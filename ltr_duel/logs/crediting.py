@@ -45,7 +45,7 @@ class RowLists(NamedTuple):
     lists: Lists
     numbers: IntVector  # numbers of the shown documents of all rows of the batch
     wrong: IntVector  # code of the fault of each row; 0 for rows without a fault
-    where: IntVector  # index of a shown document that is in no ranking of the row
+    where: IntVector  # for each row, index of a shown document that is in no ranking of the row
 
 
 def ranked(column: Any, shown: Any) -> Ranked:
@@ -146,8 +146,8 @@ class Clicked(NamedTuple):
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
     """Return the outcomes of each pair a < b of the rankers, shape (rows, rankers (rankers - 1) / 2).
 
-    As for pages, each length and maximum number of documents has a separate state, so the outcome of a row is bitwise
-    independent of the other rows.
+    Each list length and maximum number of documents has a separate kernel state, as for single pages. The outcome of a
+    row is therefore bitwise independent of the other rows.
     """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])

@@ -1,4 +1,4 @@
-"""Find the rankers that a log's lists interleave, query by query; the weights for two other rankers depend on them."""
+"""Find the rankers that a log's lists interleave for each query, and compute weights for two other rankers."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _COLUMNS = (
 
 
 class Repeats:
-    """Number of lists that equal the previous list of their cell (query, length) and rankers; expected number.
+    """Observed and expected number of lists equal to the previous list of the same cell (query, length) and rankers.
 
-    A list that is sampled independently equals the previous list with a known probability. No other check detects a
-    cache: cached lists are unbiased over queries, but a hundred impressions of one list are a single sample.
+    A list that is sampled independently equals the previous list with a known probability. No other check detects
+    cached lists: they are unbiased over queries, but a hundred impressions of one cached list are a single sample.
     """
 
     def __init__(self) -> None:
@@ -113,7 +113,7 @@ class Design:
         self.state = self.method.init(Size(int(self.mixtures.length.max()), longest, 2), self.params, self.rule)
 
     def _found(self) -> Iterator[tuple[int, HashVector, Weighable]]:
-        """Yield, for each batch: source, users, and the rows whose query both rankers rank."""
+        """Yield for each batch: source (0: rankings, 1: tokens), users, and the rows whose query both rankers rank."""
         log = self._log
         for batch in log.batches(_COLUMNS):
             table, wrong = batch.table, dict[int, str]()

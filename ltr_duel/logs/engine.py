@@ -43,7 +43,7 @@ class Engine:
         self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read only a few times
         with suppress(duckdb.Error):  # fails in notebooks without widgets
-            self.duckdb.execute("SET enable_progress_bar = false")  # DuckDB treats `python -c` as interactive
+            self.duckdb.execute("SET enable_progress_bar = false")  # shown even for `python -c`
         self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # for times without a time zone
         self.close = weakref.finalize(self, _close, self.duckdb, self._folder)
 
@@ -143,7 +143,7 @@ class Engine:
         return bool((found[1:] != found[:-1]).all())
 
     def clustered(self, table: Any, keys: Collection[str], *, texts: bool) -> Iterator[Any]:
-        """Yield sorted rows: a number for the keys (their rank if ``texts``, else a hash), and the other columns."""
+        """Yield rows sorted by a number for the keys (a rank if ``texts``, else a hash): number and other columns."""
         rows, names = _sql(table.op()), ", ".join(map(named, keys))
         number = f"dense_rank() OVER (ORDER BY {names})" if texts else f"hash({names})"
         others = ", ".join(named(name) for name in table.columns if name not in keys)
@@ -153,7 +153,7 @@ class Engine:
 
     @contextmanager
     def _joins_as_written(self) -> Iterator[None]:
-        """Disable DuckDB's swap of join sides, which is based on an estimate of 0 rows for positional joins."""
+        """Prevent DuckDB from swapping the sides of joins: it estimates 0 rows for positional joins, which is wrong."""
         self.duckdb.execute("SET disabled_optimizers = 'build_side_probe_side'")
         try:
             yield

@@ -65,7 +65,7 @@ def rows_in(paths: Sequence[Path]) -> int:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return a given file, the logs below a folder, or the files that match a pattern; day2 is before day10."""
+    """Return a given file, the logs below a folder, or the files that match a pattern, with day2 before day10."""
     given = Path(path)
     if given.is_file():
         return (given,)
@@ -88,7 +88,7 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 
 def format_of(paths: Sequence[Path], given: str = "") -> str:
-    """Return the common format of files: the given format, or the format by their suffixes or first bytes."""
+    """Return the common format of files: the given format, or the format recognised by suffixes or first bytes."""
     if given:
         errors.require_one_of("log format", given, FORMATS)
         return given

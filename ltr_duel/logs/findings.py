@@ -1,4 +1,4 @@
-"""Findings of the checks of an experiment (name, verdict, number and sentence), and the tests that they use.
+"""Findings of the checks of an experiment (name, verdict, number and sentence), and the tests behind these checks.
 
 A test fails at p < 0.01, so each test raises an alarm for at most one sound log in a hundred.
 """

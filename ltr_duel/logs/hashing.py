@@ -1,8 +1,8 @@
 """64-bit hashes of strings, equal in every process and on every machine.
 
 The hashes are used to count users in fixed memory and to find rows with equal content; where equality matters, the
-bytes are compared too. Each step is invertible, so strings of up to eight bytes have no collisions. No sum or product
-can overflow, so plain Python computes the same bits.
+bytes are compared too. Each step is invertible, so strings of up to eight bytes have no collisions. The steps contain
+no sums or products that could overflow, so plain Python computes the same bits.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def hash_users(table: Any, others: HashVector) -> HashVector:
 
 
 def hash_rows(hashes: HashVector, ptr: IntVector) -> HashVector:
-    """Return a hash of each row of a ragged column of hashed entries."""
+    """Return a hash of each row of a ragged column, given the hashes of its entries."""
     out = np.full(len(ptr) - 1, _START)
     mix_rows(ptr, hashes, out)
     return out
@@ -119,7 +119,7 @@ def first_alike(texts: Spans, table: IntVector, out: IntVector) -> None:
 
 @kernel
 def count_different(texts: Spans, ptr: IntVector, table: IntVector) -> int:
-    """Return the index of the first string that equals an earlier one in its row, or ``ptr[-1]``; ``table``: zeros."""
+    """Return the index of the first string that repeats a string of its row, or ``ptr[-1]``; ``table``: zeros."""
     for r in range(ptr.shape[0] - 1):
         for k in range(ptr[r], ptr[r + 1]):
             d = find_text(texts.data, texts.begin[k], texts.stop[k], texts, ptr[r], table, r + 1)
@@ -130,7 +130,7 @@ def count_different(texts: Spans, ptr: IntVector, table: IntVector) -> int:
 
 
 def differ_in_rows(texts: Any, ptr: IntVector) -> bool:
-    """Return whether the strings of each row of a ragged column differ; null counts as an empty string."""
+    """Return whether all strings within each row of a ragged column differ; null counts as an empty string."""
     return count_different(spans_of(texts), ptr, table_for(np.diff(ptr).max(initial=0))) == ptr[-1]
 
 

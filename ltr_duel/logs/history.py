@@ -1,15 +1,17 @@
 """Reduce the variance of outcomes by two kinds of covariates: the coin of each list, and users' earlier behaviour.
 
-A fair coin c = 1 or -1 decides which ranker owns position 1, independently of user, query and past. Hence c and c x
-have mean 0 for every covariate x known before the experiment, and y - b c - b' c x has the mean of y. The slopes are
-least-squares slopes with an intercept; without an intercept, noise covariates would absorb part of the mean.
+A fair coin c = 1 or -1 decides which ranker owns position 1 (contributes its document), independently of user, query
+and past. Therefore, c and c x have mean 0 for every covariate x known before the experiment, and y - b c - b' c x has
+the mean of y. The slopes b and b' are fitted by least squares with an intercept; without an intercept, noise covariates
+would absorb part of the mean.
 
-The exact sign test requires slopes that do not change when all outcomes and coins of a user are negated, so it uses
-slopes without an intercept. With an intercept, it rejected in 8 of 100 logs without a difference (30 users, three
-covariates).
+The exact sign test requires slopes that do not change when all outcomes and coins of a user are negated. It therefore
+uses slopes without an intercept. With an intercept, the test rejected in 8 of 100 logs without a difference (30 users,
+three covariates).
 
 Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data.
-WSDM 2013. (In the paper, a coin assigns each user to a group, which balances x; here x is multiplied by a coin.)
+WSDM 2013. (In the paper, a coin assigns each user to a group, which balances x; here x is multiplied by the coin of
+each list.)
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ def _read(path: Path) -> Any:
 def adjusted(
     log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], history: History, *, intercept: bool = True
 ) -> Any:
-    """Subtract the part of outcomes that coin and covariates explain; the sign test needs ``intercept=False``."""
+    """Subtract the part of outcomes that coin and covariates explain; the sign test requires ``intercept=False``."""
     import ibis
 
     two = {"owners", "rankers"} <= set(rows.columns)
@@ -111,7 +113,7 @@ def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
 
 
 def combined(plain: PairSums, less: PairSums, signs: PairSums, history: History) -> PairSums:
-    """Return `plain` with the sums of the adjusted outcomes, ``less``, and with ``signs`` for the sign test."""
+    """Return `plain` with the sums of adjusted outcomes (``less``), and with sums for the sign test (``signs``)."""
     slopes = 1 + len(history.names)
     return dataclasses.replace(
         plain, sum=less.sum, square=less.square, kinds=less.kinds, slopes=slopes, signs=signs.kinds

@@ -1,4 +1,4 @@
-"""Simultaneous intervals for all pairs of a table, and guardrails: second outcomes that must not get worse."""
+"""Simultaneous intervals for all pairs of a table, and guardrails: further outcomes that must not get worse."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_t
 
 
 def places_in(primary: LogComparison, other: LogComparison) -> tuple[IntVector, IntVector]:
-    """Return each pair's index in another comparison (-1 if absent), and a sign, -1 if the rankers are exchanged."""
+    """Return each pair's index in another comparison (-1 if absent), and -1 if its rankers are exchanged, else 1."""
     known = {pair: n for n, pair in enumerate(other.named_pairs)}
     pairs = primary.named_pairs
     found = [(known[pair], 1) if pair in known else (known.get(pair[::-1], -1), -1) for pair in pairs]
@@ -53,12 +53,12 @@ def ahead(mean: FloatVector) -> IntVector:
 
 
 class Guardrail(NamedTuple):
-    """Test of a second outcome on a pair; positive means favour the ranker that leads by the primary outcome."""
+    """Test of a further outcome on a pair; positive means favour the ranker that leads by the primary outcome."""
 
     outcome: str
     ahead: str  # the ranker that leads by the primary outcome
     behind: str
-    mean: float  # mean of the second outcome
+    mean: float  # mean of the further outcome
     low: float  # one-sided lower limit
     margin: float
 

@@ -1,4 +1,4 @@
-"""A click log on disk, read as a relation by an SQL engine or as checked batches."""
+"""A click log on disk, which is read as a relation by an SQL engine, or in batches of checked rows."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class ClickLog:
                 return checks[row["code"]].sentence(row | self._owner(row))
 
             take(marked(full, conditions), say, "code", "kind")
-        if "time" in table.columns and self.loaded.events is None:  # exposures are numbered by time
+        if "time" in table.columns and self.loaded.events is None:  # exposures are numbered in order of time
             take(going_back(table), back_sentence)
         return found
 
@@ -220,7 +220,7 @@ class ClickLog:
         return {"named": f"owner {short(found[0]['owner'])}{where}"}
 
     def _any(self, full: Any, wrong: Any) -> bool:
-        """Return whether any row is unusable; the same scan finds the kinds of rows, for `kinds` and `facts`."""
+        """Return whether any row is unusable; the same scan stores the kinds of rows, for `kinds` and `facts`."""
         if "owners" not in full.columns:
             return bool(self.engine.value(full.filter(wrong).count()))
         kinds = self.engine.run(kinds_of(full, facts_of(full), wrong=wrong)).to_pylist()
@@ -231,7 +231,7 @@ class ClickLog:
         """Return facts of the rows credited to these rankers: `facts_of`, and the numbers of queries and users."""
         if ("facts", *rankers) not in self.known:
             texts = {"queries": rows["query"].nunique()}
-            if "user" in rows.columns and isinstance(self.engine, Engine):  # in a pass that reads strings anyway
+            if "user" in rows.columns and isinstance(self.engine, Engine):  # counted while strings are read
                 texts["users"] = rows.user.nunique()
             kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
             (about,) = self.engine.run(rows.aggregate(**texts, **({} if kinds else facts_of(rows)))).to_pylist()

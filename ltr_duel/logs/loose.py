@@ -21,7 +21,7 @@ def loose_sentence(log: ClickLog) -> str:
 
 
 def uncounted(log: ClickLog) -> str:
-    """Return `loose_sentence` if some event is not counted, else ""."""
+    """Return `loose_sentence` if some event without an impression is not counted, else ""."""
     number = log.loaded.number
     lost = number is not None and number.loose - _given(log) > 0
     return loose_sentence(log) if lost else ""

@@ -1,4 +1,4 @@
-"""The evidence from a log, and the decision that follows."""
+"""The evidence from a log, and the decision that follows from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing of logs as JSON lines, CSV, Parquet or User Behavior Insights, selected by the suffix."""
+"""Writing of logs as JSON lines, CSV, Parquet or User Behavior Insights, selected by the suffix of the path."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 _MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; further columns are strings
 _KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".ndjson": "ubi"}
 _UBI = {"impression": "query_id", "query": "user_query", "user": "client_id", "shown": "query_response_hit_ids"}
-_SIGNS = "=+\\-@\t\uff1d\uff0b\uff0d\uff20"  # first characters of formulas; the last ones are full-width
-_FORMULA = re.compile(f"\\A(?=[{_SIGNS}\r\n])|(?<=[\r\n;\t|])(?=[{_SIGNS}])")  # where a spreadsheet may begin a cell
-_END = "\r\n"  # line end while a row is formatted: cells with either of its characters are quoted
+_SIGNS = "=+\\-@\t\uff1d\uff0b\uff0d\uff20"  # first characters of formulas; the last four are full-width
+_FORMULA = re.compile(f"\\A(?=[{_SIGNS}\r\n])|(?<=[\r\n;\t|])(?=[{_SIGNS}])")  # possible starts of cells
+_END = "\r\n"  # line end for `csv`, so that it quotes cells that contain either of these characters
 
 
 class LogWriter:
@@ -109,8 +109,8 @@ def write_log(
     columns : tuple of str
         Columns of `LOG_COLUMNS`, columns of a table of events, or further columns, which are strings.
     spreadsheet : bool
-        In CSV, put ``'`` before strings, and lines of strings, that a spreadsheet would read as formulas, because
-        queries are untrusted. When the log is read again, such strings contain the ``'``.
+        In CSV, put ``'`` before each string, or line of a string, that a spreadsheet would read as a formula, because
+        queries are untrusted. If the log is read again, these strings still contain the ``'``.
     private : bool
         Whether only the owner may read the file, even if it replaces a file that others may read.
 

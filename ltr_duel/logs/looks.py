@@ -1,9 +1,9 @@
-"""The course of a comparison: its state at the end of each hour, day or week, and a test of drift.
+"""The course of a comparison: its state at the end of each time step, and a test of drift.
 
-The test compares the first half of the impressions of a pair with the second. If novelty wears off, heavy users come
-first, or rankers are retrained, the mean of the log differs from the mean after the decision. The variance of the
-second half's sum is estimated by the variance of the whole sum minus the variance of the first half's sum. If a user's
-outcomes in the two halves are positively correlated, this estimate and the variance of the difference are too
+If novelty wears off, heavy users come first, or rankers are retrained, the mean of the log differs from the mean after
+the decision. The test therefore compares the first half of a pair's impressions with the second half. The variance of
+the second half's sum is estimated by the variance of the whole sum minus the variance of the first half's sum. If a
+user's outcomes in the two halves are positively correlated, this estimate and the variance of the difference are too
 large, so the test is conservative.
 """
 
@@ -48,7 +48,7 @@ def step_of(first: float, last: float) -> float:
 
 
 def days_to_a_whole_week(days: float) -> float:
-    """Return the days left until the end of the week if a log of at least two weeks ends within a week; otherwise 0."""
+    """Return the days until the week is complete, for two weeks or more; 0 if a week's end is within a day."""
     over = days % 7
     return 7 - over if days >= 14 and 1 < over < 6 else 0.0
 
@@ -56,7 +56,8 @@ def days_to_a_whole_week(days: float) -> float:
 def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -> tuple[list[Look], list[Any]]:
     """Return the state of a comparison at the end of each time step (UTC), and the classes for `pair_sums`.
 
-    DuckDB counts the classes in the same pass; for other engines the list is empty.
+    A class contains the clusters with equal sums. DuckDB counts classes in the same pass; for other engines, the list
+    of classes is empty.
     """
     block = (rows.time / step).floor().cast("int64")
     seen = engine.run(
@@ -127,7 +128,7 @@ def _clustered(t: Any, keys: tuple[str, ...], by: Grouping) -> dict[str, Any]:
 
 
 def _moments(t: Any, of: dict[str, Any]) -> Any:
-    """Return the increase of sums over clusters in each block: sums of outcomes, and products of clusters' sums."""
+    """Return the increments in each block (time step) of the sums of outcomes, and of products of clusters' sums."""
     import ibis
 
     t = t.select("block", "line", "y", "square", **{"pair": t.pair} | of)
@@ -177,9 +178,9 @@ def walked(
 ) -> tuple[Any, Any]:
     """Return the sums per block and pair for `looks_of`, and the classes for `pair_sums`, in one pass.
 
-    A window function of SQL over the same rows takes 1.5 times as long. DuckDB sorts two integers per outcome: a hash
-    of the columns that identify a cluster (``of``), and a code of line, pair, block and sign. If the number of
-    clusters differs from the number of hashes, two hashes collided, and the pass is repeated with ranks of the keys.
+    An SQL window function over the same rows takes 1.5 times as long. DuckDB sorts two integers per outcome: a hash of
+    the columns that identify a cluster (``of``), and a code of line, pair, block and sign. If the number of clusters
+    differs from the number of hashes, two hashes collided, and the pass is repeated with ranks instead of hashes.
     """
     pairs = _power(engine.value(t.pair.max()) + 1) if "pair" in of else 1
     first, span = int(blocks[0]), _power(int(blocks[-1] - blocks[0]) + 1)
@@ -206,8 +207,8 @@ class _Walk:
         self._grown: dict[str, FloatVector] = defaultdict(lambda: np.zeros(span * pairs))
         self._classes: list[Any] = []
         self._cluster = np.zeros(0, np.int64)  # hash of the batch's last cluster, which may continue in the next batch
-        self._open = np.zeros((len(_ADDED), 1), np.int64)  # sums of this cluster
-        self._pair, self._seen = np.zeros((2, 1), np.int64)  # pair and first outcome of this cluster
+        self._open = np.zeros((len(_ADDED), 1), np.int64)  # sums of the last cluster
+        self._pair, self._seen = np.zeros((2, 1), np.int64)  # pair and first outcome of the last cluster
 
     def add(self, cluster: IntVector, code: IntVector, y: IntVector | None = None, square: Any = None) -> None:
         """Add a batch of outcomes that is sorted by cluster."""

@@ -1,8 +1,8 @@
-"""Other tables as exposures and events: a TOML file that maps their columns; docs/logs.md has examples.
+"""Read tables with any columns as exposures and events, by a TOML file that maps the columns; examples: docs/logs.md.
 
-The sections ``[exposures]`` and ``[events]`` map each column to a column or an SQL expression, and ``rankers`` also to
-a list. They may contain a condition ``where``, and must contain the source of the rows unless the command line does:
-``file``, or ``table`` of a connection.
+The sections ``[exposures]`` and ``[events]`` map each column of a log to a column of the table or an SQL expression;
+``rankers`` may also be a list. A section may contain a condition ``where``. It must contain the source of the rows,
+``file`` or (for a connection) ``table``, unless the command line does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner 
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Return the sections of a mapping; exposures may have extra columns, with names unlike a log's columns."""
+    """Return the sections of a mapping; extra columns of exposures must not resemble the name of a log's column."""
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -127,11 +127,11 @@ class Part:
         raise InputError(f"{file}: cannot be read as {self.name}: {sentence}") from None
 
     def _without_column(self, sentence: str, make: Callable[[dict[str, str], str], Any]) -> str:
-        """Return the engine's sentence, or for an absent column a sentence with the columns of the file or table."""
+        """Return the engine's message, or for an absent column a message that lists the existing columns."""
         absent = _ABSENT.fullmatch(sentence)
         if not absent:
             return sentence
-        found = make({}, "")  # of files the columns, of a connection a table
+        found = make({}, "")  # column names for files, a table for a connection
         place, columns = (self.table, found.columns) if hasattr(found, "columns") else (self.file, found)
         have = [column for column in columns if column not in _ADDED]
         near = difflib.get_close_matches(absent[1], have, n=1)

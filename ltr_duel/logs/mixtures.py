@@ -1,13 +1,14 @@
 """Weights of lists: their probability under the target rankers, relative to the mixture of rankers that was shown.
 
 The rankers differ between rows of a log. If pair k was shown in a share a_k of a query's rows, all rows of the query
-are a sample of the mixture ``sum_k a_k P(list | k)``. A list has the weight ``w = P(list | target)`` divided by this
-mixture (the balance heuristic: Veach, Guibas, SIGGRAPH 1995). The mean of w is 1 for each query.
+are a sample of the mixture ``sum_k a_k P(list | k)``. The weight w of a list is ``P(list | target)`` divided by the
+list's probability under this mixture (the balance heuristic: Veach, Guibas, SIGGRAPH 1995). The mean of w is 1 for each
+query.
 
-Observed weights do not show which lists a log lacks, because missing lists have no weight. But all probabilities are
-known, so lists are sampled for the target rankers, and their weights are computed: the mean of w under these draws is
-the mean of w^2 in the log, and the share of draws with a weight above a cap is out of reach of the log. The cap is
-chosen for the narrowest interval; it depends on neither clicks nor observed weights.
+Observed weights do not show which lists a log lacks, because missing lists have no weight. However, all probabilities
+are known. Lists are therefore sampled for the target rankers, and their weights are computed. The mean of w over these
+samples estimates the mean of w^2 in the log. Samples with a weight above a cap are out of reach of the log, which shows
+them too rarely. The cap is chosen for the narrowest interval; it depends on neither clicks nor observed weights.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _SPREAD = 0.5  # assumed standard deviation of outcomes, to choose the cap
 
 
 class Mixtures(NamedTuple):
-    """Cells of rows with the same query and length of lists, and the sets of rankers for which the rows were shown."""
+    """Cells (rows with the same query and list length), and the sets of rankers that the rows of a cell interleave."""
 
     lists: Lists  # lists of all rankers; 0 where a ranker does not rank a query
     decay: FloatVector  # (longest + 1,) weight of each rank
@@ -45,7 +46,7 @@ class Reach(NamedTuple):
     """The part of the target rankers' lists that is within reach of a log, and the moments of the weights."""
 
     cap: float  # lists with a larger weight are omitted
-    covered: FloatVector  # (cells,) mean weight up to the cap: the share of lists within reach
+    covered: FloatVector  # (cells,) share of lists within reach: lists with a weight up to the cap
     square: FloatVector  # (cells,) mean squared weight
     missing: float  # share of the impressions out of reach, plus two standard errors of the sampling
     drawn: IntMatrix  # (lists, longest length) the sampled lists
@@ -54,7 +55,7 @@ class Reach(NamedTuple):
 
 
 def reach_of(mixtures: Mixtures, state: object, quantile: float, rng: Generator) -> Reach:
-    """Sample lists for the target rankers, and choose the cap; ``quantile`` is a normal quantile."""
+    """Sample lists for the target rankers, and choose the cap; ``quantile``: normal quantile of the interval."""
     cells, longest = len(mixtures.query), int(mixtures.length.max())
     each = int(np.clip(_DRAWS // cells, _FEWEST, _MOST))
     cell = np.repeat(np.arange(cells), each)
@@ -127,7 +128,7 @@ def list_chances(
 def draw_wanted(
     state: object, mixtures: Mixtures, cell: IntVector, page: Shown, drawn: IntMatrix, rng: Generator
 ) -> None:
-    """Sample lists for the target rankers; a prefix of a long list is distributed like a shorter list."""
+    """Sample long lists for the target rankers, and cut them: a prefix is distributed like a shorter list."""
     for n in range(cell.shape[0]):
         draw_slate(state, mixtures.lists, mixtures.query[cell[n]], mixtures.wanted, 2, page, rng)
         for k in range(mixtures.length[cell[n]]):

@@ -1,11 +1,11 @@
-"""Looks that are planned before the experiment; each needs less evidence than if looks were unlimited.
+"""Looks (interim analyses) that are planned before the experiment; they require less evidence than unlimited looks.
 
 At each look, S is the sum of a pair's outcomes so far. The boundaries follow from the clustered covariance of S between
-the looks so far: sums over clusters of products of their residuals. The error spent by a look depends only on the
-elapsed part of the planned days, so the boundary of a past look never changes. A look is computed once the log reaches
-its day, from the data before that day; so its result does not depend on when, or how often, the log is read. Intervals
-at the boundaries hold simultaneously at all looks (Jennison, Turnbull. Interim analyses: the repeated confidence
-interval approach. JRSS B 1989).
+the looks so far: sums over clusters of products of the clusters' residuals. The error spent by a look depends only on
+the elapsed part of the planned days, so the boundary of a past look never changes. A look is computed once the log
+reaches the day of the look, from the data before that day. The result therefore does not depend on when, or how often,
+the log is read. Intervals at the boundaries hold simultaneously at all looks (Jennison, Turnbull. Interim analyses: the
+repeated confidence interval approach. JRSS B 1989).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def looks_made(days: Sequence[float], reached: float) -> list[float]:
 
 
 def require_days(days: Sequence[float], *, any_time: bool) -> None:
-    """Raise `InputError` unless days increase and, after two weeks, are at the end of a week, to within a day."""
+    """Raise `InputError` unless days increase and, from two weeks on, are within a day of the end of a week."""
     if not days or not days[0] > 0 or not np.all(np.diff(days) > 0):
         raise InputError(f"days of looks must be above 0 and increasing, not '{', '.join(f'{d:g}' for d in days)}'")
     within = [day for day in days if not any_time and days_to_a_whole_week(day)]
@@ -139,13 +139,13 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
 
 
 def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, Any]:
-    """Return the distinct (number, sum) of outcomes at a look, without later data, and the clusters with each."""
+    """Return the distinct numbers and sums of a cluster's outcomes up to a look, and the count of such clusters."""
     different, of = np.unique([n, total], axis=1, return_inverse=True)
     return different[:1].astype(np.float64), different[1:] / UNIT, np.bincount(of.ravel(), number).astype(np.int64)
 
 
 def _covariance(count: Any, total: FloatMatrix, number: Any) -> FloatMatrix:
-    """Return the covariance of sums between looks; with independent increments if all outcomes of a look are equal."""
+    """Return the covariance of sums between looks; increments count as independent if a look's outcomes are equal."""
     n = (count @ number)[:, None]
     residual = total - count * ((total @ number)[:, None] / np.maximum(n, 1))
     covariance = residual * number @ residual.T

@@ -1,17 +1,17 @@
 """Comparison of two rankers that were never shown together, by importance weights on the lists of other rankers.
 
 Probabilistic interleaving can show every list, each with a known probability, and the user's clicks depend only on the
-list. So an impression of the rankers r represents an impression of the rankers t with weight P(list | t) / P(list | r).
-The outcome is the credit that the clicks would give if the list had been drawn for t.
+list. An impression of the rankers r therefore counts as an impression of the target rankers t with the weight
+P(list | t) / P(list | r). Its outcome is the credit that its clicks would give if the list had been sampled for t.
 
 Hofmann, Schuth, Whiteson, de Rijke. Reusing Historical Interaction Data for Faster Online Learning to Rank for IR. WSDM
 2013.
 
 The estimand is the mean outcome of t over the impressions of the log whose query has both rankings, so each query
-counts as often as in the log. The outcomes of the lists of t that the log lacks are unknown and may be anything from -1
-to 1, so the interval is widened on each side by the share of these lists; above a tenth, the estimate is refused. The
-mean weight must equal its expectation from the known probabilities (`ltr_duel.logs.mixtures`); otherwise the lists were
-not drawn by the method in the log.
+counts as often as in the log. Some lists of t are out of reach: the log lacks them. Their outcomes may be anything from
+-1 to 1, so the interval is widened on each side by the share of these lists. If this share is above a tenth, the
+estimate is refused. The mean weight must equal its expectation from the known probabilities (`ltr_duel.logs.mixtures`);
+otherwise the lists were not sampled by the method in the log.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class WeightedOutcome(NamedTuple):
 
     first: str
     second: str
-    impressions: int  # impressions in the estimate: the log has both rankings of their query
+    impressions: int  # impressions in the estimate: the log has rankings by both rankers for their queries
     log_impressions: int
     queries: int  # queries of the impressions in the estimate
     log_queries: int
@@ -51,7 +51,7 @@ class WeightedOutcome(NamedTuple):
     weight: float  # mean weight of the lists within reach
     expected_weight: float  # expectation of ``weight``: the share of the target lists within reach
     weight_error: float  # standard error of the mean weight
-    mean: float  # mean outcome, -1 to 1; lists out of reach count with the mean of the others, or the click model's
+    mean: float  # mean outcome, -1 to 1; for lists out of reach, the mean of the other lists or of the click model
     error: float  # standard error of the mean
     low: float  # interval of the mean outcome of all lists
     high: float
@@ -67,7 +67,7 @@ def weigh_outcomes(
     """Estimate the outcome of two rankers from probabilistic interleaving of other rankers.
 
     The log is read three times: for the rankings of all rankers, which may be in any row of the same query; for the
-    sets of rankers that each query was shown with; and for the outcomes.
+    sets of rankers that were interleaved for each query; and for the outcomes.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ class Totals:
         self._square += float(weights @ (y * y))
 
     def estimate(self, expected: float, effective: float, confidence: float) -> Estimate:
-        """Return the weighted mean; for the lists within reach, multiplied by the known share of these lists."""
+        """Return the weighted mean, and for ``near`` the same mean multiplied by the share of lists within reach."""
         if not self.weight > 0:
             return Estimate(0.0, 0.0, math.inf, math.inf)
         means = clustered_means(self._count, self._total)
@@ -210,7 +210,7 @@ class Totals:
 
 
 def _error_and_reach(means: Means, scatter: float, effective: float, confidence: float) -> tuple[float, float]:
-    """Return error and half the interval, at least those of independent impressions with the expected weights."""
+    """Return error and half the interval, at least as large as for independent impressions with expected weights."""
     floor = math.sqrt((max(scatter, 0.0) * effective + 2) / (effective + 2) / effective)
     half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
     return max(float(means.error[0]), floor), half

@@ -1,7 +1,8 @@
 """The outcomes of a log as a relation: one row for each impression and pair of rankers that it compared.
 
-Credit by owners is an expression of the engine. Methods whose credit requires compiled kernels are credited in batches,
-and their outcomes are stored in a table of the engine. Outcomes are integers, so that sums are exact in any order.
+The engine computes credit by owners with an expression. Credit by other methods requires compiled kernels: their rows
+are credited in batches, and the outcomes are stored in a table of the engine. Outcomes are integers, so that sums are
+exact in any order.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.table import NO_CREDIT
 
 _AT_ONCE = 1 << 19  # number of outcomes that are stored at a time
-UNIT = 1 << 30  # value of a won outcome
+UNIT = 1 << 30  # integer that represents the outcome 1
 _OUTCOMES = "line BIGINT, time DOUBLE, user VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT"
 
 
@@ -50,7 +51,7 @@ def credited(
         wanted.discard("shown")  # credit by owners does not require the documents
     try:
         rows = log.rows(wanted)
-    except InputError:  # the log has a bad line; report instead if no line has credit data
+    except InputError:  # if no line has credit data, report this instead of the bad line
         if needed and not _says_how(log):
             raise InputError(f"{log.path}: {NO_CREDIT}") from None
         raise

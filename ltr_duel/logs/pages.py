@@ -59,7 +59,7 @@ class PageReader:
         return together, rows[~fit]
 
     def read_one(self, tokens: Any, shown: Any, clicks: Any, row: int) -> Pages:
-        """Return a single row, without owners; its token may have any form."""
+        """Return the page of a single row, without owners; the token may have any valid form."""
         page = Page.from_json(tokens[row].as_py())
         if [str(document) for document in page.shown] != shown[row].as_py():
             raise InputError(ANOTHER_LIST)

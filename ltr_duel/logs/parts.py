@@ -1,7 +1,7 @@
 """Division of a log: by day or week, by new and returning users, by users' frequency, or by any column.
 
-Each function returns the outcomes with a column ``part``, and the name of each part; at most one name if the log is not
-divided.
+Each function returns the outcomes with a column ``part``, and the name of each part. If the log is not divided, there
+is at most one name.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def divided(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, Labe
 
 
 def usual_parts(first: float, last: float) -> list[str]:
-    """Return the default divisions of a report: by day for up to two months, by week for about two weeks or more."""
+    """Return a report's default divisions: by day (up to two months), by week (13 days or more), and by user."""
     days = (last - first) / DAY
     return ["day"] * (days <= 62) + ["week"] * (days >= 13) + ["new", "heavy"]
 
@@ -86,7 +86,7 @@ def _by_column(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, L
 
 
 def _present(log: ClickLog, t: Any, labels: Labels) -> tuple[Any, Labels]:
-    """Return no labels if all outcomes are in one part."""
+    """Return outcomes and labels, without labels if all outcomes are in one part."""
     return t, labels if log.engine.value(t.part.nunique()) > 1 else []
 
 

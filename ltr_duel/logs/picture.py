@@ -1,4 +1,4 @@
-"""Plots of the mean outcome over time and by part, with the intervals behind the decision, and of plans."""
+"""Plots of mean outcomes over time and by part of a log, with the intervals that decide, and plots of plans."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def plot_comparison(
     found : LogComparison
     confidence : float, optional
         Confidence of the confidence sequence, which is valid at any time. None for the intervals of ``found``, each
-        valid for one look; for an adaptive log, these are sequences too.
+        valid for one look; for an adaptive log, these intervals are confidence sequences too.
     margin : float
         Margin to shade, if positive.
     ax : Axes, optional
@@ -74,7 +74,7 @@ def plot_comparison(
         pair_name = " > ".join(found.named_pairs[pair][::sign])
         colour = COLOURS[place]
         ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=pair_name)  # type: ignore[arg-type]
-        known = (low > -1) | (high < 1)  # overlapping intervals without information would hide the others
+        known = (low > -1) | (high < 1)  # intervals from -1 to 1 would hide the other intervals
         ax.fill_between(at, low, high, where=known, color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
         lows.append(low[-1])
         highs.append(high[-1])
@@ -100,7 +100,7 @@ def plot_comparison(
 def _course(
     found: LogComparison, looks: list[Look], pair: int, confidence: float | None
 ) -> tuple[FloatVector, FloatVector, FloatVector]:
-    """Return means and intervals of a pair at each look: as in `stopping_decisions`, or for a single look."""
+    """Return means and intervals of a pair at each look: as in `stopping_decisions`, or each for a single look."""
     means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
     mean = np.array([look.mean[pair] for look in looks])
     if confidence is None and not found.adaptive:
@@ -134,7 +134,7 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
     ax.set_xticks(range(len(names)), ticks, rotation=45, ha="right")
     usual = 3 * float(np.median(np.abs(beside.frame[["low", "high"]].to_numpy()).max(axis=1)))
     bottom, top = ax.get_ylim()
-    ax.set_ylim(max(bottom, -usual), min(top, usual))  # parts with few impressions do not flatten the others
+    ax.set_ylim(max(bottom, -usual), min(top, usual))  # wide intervals of small parts do not flatten the others
     ax.set_ylabel("mean outcome")
     legend_beside(ax)
     return ax

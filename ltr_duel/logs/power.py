@@ -1,9 +1,9 @@
 """Sample sizes: the impressions needed by a test at the end, and by a test with any number of looks.
 
-Only two numbers of an outcome y in [-1, 1] matter: the mean (the effect) and the mean square (approximately the share
-of impressions without a tie). Both are estimated from a log, or from comparisons on simulated users (see `spread`). All
-numbers count impressions of the whole log: with K rankers, each pair receives only part of the impressions, and the
-error probability is divided among all pairs.
+Sample sizes depend on two moments of an outcome y in [-1, 1]: the mean (the effect) and the mean square (approximately
+the share of impressions without a tie). The moments are estimated from a log, or from comparisons on simulated users
+(see `spread`). All sample sizes are impressions of the whole log: with K rankers, each pair receives only part of the
+impressions, and the error probability is divided among all pairs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ltr_duel.logs.spread import Spread
 
 _NORMAL = 1500.0  # number of impressions above which both tests are approximated by the test of a normal mean
 _CLEAREST = 5.0  # maximum effect in standard deviations
-_LONGEST = 64.0  # multiple of the fixed test at which a simulated sequence is abandoned
+_LONGEST = 64.0  # multiple of the fixed test's impressions at which a simulated sequence is abandoned
 
 
 class ImpressionPlan(NamedTuple):
@@ -163,7 +163,7 @@ def smallest_effects(
 
 
 def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
-    """Return the smallest effect that N clusters can show: means have at least rho / N of an outcome's variance."""
+    """Return the smallest effect that N clusters can show; a mean has at least rho / N of an outcome's variance."""
     if not spread.returning or spread.visits <= 1:
         return 0.0
     clusters = impressions / spread.each / spread.visits
@@ -184,7 +184,7 @@ def _smallest(needed: Callable[[float], float], largest: float, impressions: flo
 
 
 def fixed_test(effect: float, square: float, power: float, alpha: float, share: float = 1.0) -> float:
-    """Return the impressions that the test of `compare_log` needs; a ``share`` of them compares the pair."""
+    """Return the impressions that the test of `compare_log` requires; a ``share`` of them compares the pair."""
     ratio = effect / max(square - effect**2, effect**2 / _CLEAREST**2) ** 0.5
     about = ((special.ndtri(1 - alpha / 2) + special.ndtri(power)) / ratio) ** 2
     if about > _NORMAL:  # above this number, both tests approximate the test of a normal mean

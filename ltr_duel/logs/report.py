@@ -16,7 +16,7 @@ from ltr_duel.logs.table import date_words
 from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table, rankers_in_table, two_tests
 from ltr_duel.logs.verdict import Evidence, decision_of
 
-_PAIRS = {"day": 1, "week": 1, "outcome": ROWS}  # pairs in a table of parts, the clearest first; 3 for other parts
+_PAIRS = {"day": 1, "week": 1, "outcome": ROWS}  # number of pairs (the clearest) in a table of parts; by default 3
 _TEMPLATE = Path(__file__).parent / "templates" / "log.html"
 _HEADINGS = {
     "outcome": "Secondary outcomes",
@@ -59,7 +59,7 @@ def _robust(cluster: str) -> str:
 
 def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") -> None:
     """Write a decision and its evidence as one self-contained HTML page."""
-    from ltr_duel.analysis import png_bytes, render_page  # imports matplotlib, unused by the terminal
+    from ltr_duel.analysis import png_bytes, render_page  # imports matplotlib, which text reports do not need
     from ltr_duel.logs.picture import plot_comparison, plot_parts
 
     found = evidence.found
@@ -99,7 +99,7 @@ def _capital(sentence: str, names: Sequence[str]) -> str:
 
 
 def whose(found: LogComparison) -> str:
-    """Return the users and queries for which the answer is valid, by the clustering of the errors."""
+    """Return the users and queries for which the answer is valid, which depend on the clusters of the errors."""
     queries = found.provenance["queries"]
     return _WHOSE[found.cluster].format("this query" if queries == 1 else f"these {queries:,} queries")
 

@@ -1,9 +1,10 @@
 """Simulations for plans: stopping times of sequential tests, and data of tests with returning users.
 
-Users are of a few kinds, which differ in the number of impressions. Either they arrive one after the other, or the
-log has a fixed number of impressions: users of the more frequent kinds are sampled, and users of the first kind fill
-it. A user's mean outcome has a Beta distribution on [-1, 1]. For many users of a kind, only the (normal) sum of their
-sums and the sum of the squares are sampled, which determine the mean and error of the test, and nearly its sign test.
+Users are of a few kinds, which differ in their number of impressions. For sequential tests, users arrive one after the
+other. For fixed tests, a log has a fixed number of impressions: users of all kinds but the first are sampled, and users
+of the first kind, who have the fewest impressions, fill the log. A user's mean outcome has a Beta distribution on
+[-1, 1]. For many users of a kind, only two numbers are sampled: the (normal) sum of the users' sums, and the sum of the
+squares of these sums. They determine the mean and error of the test, and nearly its sign test.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ltr_duel.logs.clusters import cautious_of_kinds
 from ltr_duel.logs.sequential import Clustered
 from ltr_duel.logs.spread import Spread
 
-_NORMAL = 1500.0  # effective users above which the normal approximation is used
+_NORMAL = 1500.0  # effective number of users above which the normal approximation is used
 _DRAWS, _ROUGH = 20_000, 2000
 _FEW = 64  # maximum number of users who are sampled one by one
 _GROWTH = 1.003  # factor between the lengths of simulated sequences at two looks
@@ -106,7 +107,7 @@ class Returning(NamedTuple):
             beyond = np.sqrt(variance * new) * rng.standard_normal(new.shape)
             rest = variance * 2 * rng.standard_gamma(np.maximum(new - 1, 0) / 2)
             squares = rest + beyond**2 / np.maximum(new, 1) + 2 * mean * beyond + new * mean**2
-            return new * mean + beyond, squares, np.minimum(new, 1.0)  # sums of many users rarely all agree
+            return new * mean + beyond, squares, np.minimum(new, 1.0)  # many users rarely agree in sign
         won = min((1 + self.effect) / 2, 1 - 1e-6)
         alike = max(won * (1 - won) * 4 * size**2 / variance - 1, 0.01)
         each = size * (2 * rng.beta(won * alike, (1 - won) * alike, (int(new.max()), len(new))) - 1)
@@ -114,7 +115,7 @@ class Returning(NamedTuple):
         return each.sum(axis=0), (each**2).sum(axis=0), (each < 0).sum(axis=0)
 
     def seen(self, sums: Drawn) -> Clustered:
-        """Return the data of a look; the sign test is exact if all users agree, otherwise approximate."""
+        """Return the data of a look; the sign test is exact if all users' sums have one sign, else approximate."""
         size, total, number = self.size[:, None], sums.total.sum(axis=0), sums.number.sum(axis=0)
         n = (size * sums.number).sum(axis=0)
         means = cautious_of_kinds(size, *sums[:3], n * self.square)
@@ -139,7 +140,7 @@ def impressions_needed(users: Returning, power: float, alpha: float, rng: np.ran
 
     high = np.ceil(
         3 * about / unit + 2
-    )  # from above, because a small log without a heavy user may have more power than a larger log
+    )  # search from above, because a small log without a heavy user may have more power than a larger log
     while found(high, _ROUGH) < power:
         high = np.ceil(1.2 * high)
     while (low := np.floor(high / 1.2)) > 1 and found(low, _ROUGH) >= power:
@@ -158,7 +159,7 @@ def clustered_times(
     every, most, draws = looking
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
     sums, open_ones, known = Drawn.none(len(users.size), draws), np.arange(draws), 0
-    least = -2 * np.log(alpha)  # lower bound of all boundaries
+    least = -2 * np.log(alpha)  # lower bound of the squares of all boundaries
     for look in looks_until(every / users.visits, most / users.visits, _GROWTH_OF_USERS):
         sums = users.with_sums(sums, users.coming(int(look) - known, len(open_ones), rng), rng)
         known = int(look)
@@ -167,7 +168,7 @@ def clustered_times(
         if known < 2 or not len(far):
             continue
         hit = far[users.seen(sums.of(far)).ahead(1 - alpha, 1, tuned_at) != 0]
-        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # after mean visits
+        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # by mean visits per user
         times[open_ones[hit]] = max(looks, 1.0) * every if every > 0 else users.size @ sums.number[:, hit]
         right[open_ones[hit]] = total[hit] > 0
         rest = np.delete(np.arange(len(open_ones)), hit)
@@ -186,13 +187,13 @@ def stopping_times(
     rng: np.random.Generator,
     share: float = 1.0,
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
-    """Simulate the impressions until each sequence stops (infinity: never), and whether it names the right ranker.
+    """Simulate the number of impressions until each sequence stops (infinity: never), and whether the winner is right.
 
     An impression compares the pair with probability ``share``; ``alpha`` is the error of each side.
     """
     every, most, draws = looking
     won, lost = share * (square + effect) / 2, share * (square - effect) / 2
-    chances = np.array([won, lost, max(0.0, 1 - won - lost)])  # without ties, rounding may make their chance negative
+    chances = np.array([won, lost, max(0.0, 1 - won - lost)])  # without ties, rounding may give a negative chance
     level = float(-np.log(alpha))
     least = np.arange(1.0, 20 * level)  # a run of wins of one of these lengths is enough to stop
     most = max(most, 4.0 * float(bets.lead_needed(least, level).min()) / effect / share)

@@ -1,4 +1,4 @@
-"""Checks of the rows of a log from any source: each has a condition for the engine, and an error message.
+"""Checks of the rows of a log from any source: each check has a condition for the engine, and an error message.
 
 The engine finds the unusable rows; messages are made from the values of these rows.
 """
@@ -70,7 +70,7 @@ def marked(full: Any, conditions: list[Any]) -> Any:
 
 
 def going_back(rows: Any) -> Any:
-    """Return the lines whose time is before the previous row's; DuckDB keeps the order of the rows of a file."""
+    """Return the lines whose time is before the time of the previous row; DuckDB keeps the order of a file's rows."""
     timed = rows.select("line", "time").filter(lambda t: ~t.time.isnan())
     timed = timed.mutate(before=timed.time.lag())
     return timed.filter(timed.time < timed.before)

@@ -1,4 +1,4 @@
-"""Resources of the engine in this process: a memory limit, by the size of the log, and a folder for temporary data.
+"""Resources of DuckDB in this process: a memory limit that depends on the log's size, and a temporary folder.
 
 The folder is removed when the engine is closed. The folder of a killed process is removed by the next process.
 """
@@ -18,7 +18,7 @@ VARIABLE = "LTR_DUEL_LOGS_MEMORY"
 _USUAL, _MOST = 640_000_000, 2_500_000_000  # bytes, for logs of up to 10^7 rows and for the longest logs
 _ROWS, _EACH = 10**7, 20  # additional bytes for each further row
 _SHARE = 0.5  # maximum share of the free memory
-_LEAST = 256_000_000  # some queries fail with less
+_LEAST = 256_000_000  # minimum limit in bytes; some queries fail with less
 _PREFIX, _OWNER = "ltr_duel-logs-", "process.json"
 _UNITS = {"MB": 10**6, "GB": 10**9}
 
@@ -41,7 +41,7 @@ def memory_limit(rows: int) -> int:
 def make_folder() -> str:
     """Create a temporary folder for this process; remove the folders of processes that have ended."""
     for one in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError, ValueError, TypeError, KeyError):  # another user's folder, or one being created
+        with suppress(OSError, ValueError, TypeError, KeyError):  # another user's folder, or a folder without owner yet
             if host.still_runs(json.loads((one / _OWNER).read_bytes())) is False:
                 shutil.rmtree(one, ignore_errors=True)
     folder = tempfile.mkdtemp(prefix=_PREFIX)

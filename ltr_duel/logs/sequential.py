@@ -2,22 +2,23 @@
 
 The means that the bets of `ltr_duel.logs.bets` do not reject form the confidence sequence of `Observed`.
 
-The sequence is valid if the expectation of an observation, given all earlier ones, is the mean. Returning users violate
-this: a user whose clicks favoured a ranker yesterday is likely to favour it today. So each user counts once in
-`Observed`, by the first impression of the pair; if users never return, every impression counts. `Clustered` uses all
-impressions.
+The sequence is valid if the expectation of an observation, given all earlier observations, is the mean. Returning users
+violate this condition: a user whose clicks favoured a ranker yesterday is likely to favour it today. In `Observed`,
+each user therefore counts once, by the first impression of the pair; if users never return, every impression counts.
 
-At a look, S is the sum of a pair's n outcomes and V the variance of S, clustered by users. If each user came once, the
-looks would observe a Brownian motion at the times V, and the normal mixture of Robbins (Annals of Mathematical
-Statistics 1970), sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))), would be an e-value. It is narrowest where V is about
-eight times rho, but V varies from 30 to 100,000. So half of the weight is at one rho, and half is spread evenly over
-eleven powers of 4; no rho depends on outcomes, so the mixture is an e-value too, asymptotically (Waudby-Smith, Arbour,
-Sinha, Kennedy, Ramdas. Annals of Statistics 2024). If users return and the outcomes of a user are positively
-correlated, S is less likely ever to cross the boundary (Slepian's inequality, Bell System Technical Journal 1962), so
-the error bound holds; it would not hold if a user's outcomes alternated.
+`Clustered` uses all impressions. At a look, S is the sum of a pair's n outcomes and V the variance of S, clustered by
+users. If each user came once, the looks would observe a Brownian motion at the times V, and the normal mixture of
+Robbins (Annals of Mathematical Statistics 1970), sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))), would be an e-value.
+Its boundary is narrowest where V is about eight times rho, but V varies from 30 to 100,000. Half of the weight is
+therefore at one rho, and the other half is spread evenly over eleven powers of 4. No rho depends on outcomes, so this
+mixture is an e-value too, asymptotically (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Annals of Statistics 2024). If
+users return and the outcomes of a user are positively correlated, S is less likely to cross the boundary at any time
+(Slepian's inequality, Bell System Technical Journal 1962), so the error bound holds. The bound would not hold if a
+user's outcomes alternated.
 
-With few users S is not normal. S^2 / V is therefore replaced by the square of the normal deviate with the p-value of
-`compare_log`, which has the degrees of freedom of the users and is never below the p-value of an exact test.
+With few users, S is not normal. S^2 / V is therefore replaced by the square of the normal deviate that has the p-value
+of `compare_log`. This p-value is based on the degrees of freedom of the users, and is never below the p-value of an
+exact test.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def observations_needed(
     tuned_at: float = TUNED_AT,
     margin: float = 0.0,
 ) -> FloatVector:
-    """Return the number of observations until a sequence decides; ``each``: its increments per observation."""
+    """Return the number of observations until a sequence decides; ``each``: increments of its sums per observation."""
     bets, level = _settings(confidence, tests, tuned_at)
     flat = Sequences(*(np.ravel(part).astype(np.float64) for part in np.broadcast_arrays(*each)))
     needed = np.empty(len(flat.wins))
@@ -230,8 +231,8 @@ class Clustered(NamedTuple):
 def normal_boundary(variance: ArrayLike, alpha: float, tuned_at: float) -> FloatVector:
     """Return the two-sided boundary of a sum at level ``alpha``, in standard deviations of the sum.
 
-    The logarithm of the mixture is convex in the square of the boundary. So Newton's method converges from above if it
-    starts at the square for which a single component reaches the level.
+    The logarithm of the mixture is convex in the square of the boundary. Newton's method therefore converges from above
+    if it starts at the smallest square for which a single component reaches the level.
     """
     constant, slope = _components(variance, alpha, tuned_at)
     square = np.asarray(((-np.log(alpha) - constant) / slope).min(axis=-1))

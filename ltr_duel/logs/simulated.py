@@ -1,7 +1,7 @@
 """A log of simulated users: every impression of a policy's run, in the form that a search page would log.
 
-The run equals the first repetition of `simulate` with the same seed, list by list and click by click.
-Alternatively, users return, each with a few queries that are repeated, so that a user's outcomes are correlated.
+If users do not return, the run equals the first repetition of `simulate` with the same seed, list by list and click by
+click. If they return, each user repeats a few queries, so that the outcomes of a user are correlated.
 """
 
 from __future__ import annotations
@@ -167,8 +167,8 @@ def simulate_log(
     rankings : Rankings
         Rankings with a fixed order of ties.
     clicks, pairs, outcome, slates, top
-        See `Live`; but the default outcome rule is the first rule of the method: ``marginal_sign`` for probabilistic
-        interleaving, whose credit needs no page token.
+        See `Live`, except for the default outcome rule: it is the first rule of the method (``marginal_sign`` for
+        probabilistic interleaving), because credit by this rule requires no page token.
     policy : str or Policy
         Policy that chooses the rankers of each impression; ``"random"`` samples all pairs uniformly.
     horizon : int
@@ -209,7 +209,7 @@ def simulate_log(
         raise InputError(f"the rule '{outcome}' uses a coin of the list, which only page tokens contain")
     if rankings.provenance.get("ties") in REDRAWING:
         raise InputError("a log contains one order of tied documents: use rankings with a fixed order of ties")
-    # The first rule of each method needs no page token; the coin of an unbiased rule would require a token.
+    # The first rule of each method requires no page token; unbiased rules use a coin that only tokens contain.
     outcome = outcome or METHODS.configure(pairs).component.outcomes[0]
     live = Live(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
     label, component, params = POLICIES.configure(policy)

@@ -2,7 +2,7 @@
 
 Each part of each pair is summed as a separate pair, so that means, errors and sequences are computed as for the whole
 log. The intervals of a table hold simultaneously (Bonferroni over all its rows); p-values are corrected by Holm's rule.
-One test over all parts of a pair shows whether they differ, even if users are in several parts.
+For each pair, one test shows whether the means of the parts differ; it is valid even if users are in several parts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Beside(NamedTuple):
     frame: pd.DataFrame  # a row for each pair and part; the ranker that leads in the whole log comes first
     notes: list[str]  # notes on the table
     differ: Sequence[str] = ()  # a line on each pair: whether its parts differ; the clearest pair first
-    of: str = ""  # the unit of the means, unless all impressions count equally
+    of: str = ""  # the unit of the means; "" if all impressions count equally
 
     def shown(self, pairs: int) -> pd.DataFrame:
         """Return the rows of the first `pairs` pairs of rankers, with a column ``pair``."""
@@ -106,7 +106,7 @@ def sliced(
 def secondary(
     found: LogComparison, others: dict[str, LogComparison], *, confidence: float = 0.95, any_time: bool = False
 ) -> Beside:
-    """Return a table of secondary outcomes, which share an error separate from the primary outcome's."""
+    """Return a table of secondary outcomes, whose tests share one error, separate from the primary outcome's error."""
     leads = ahead(limits(found, confidence, any_time=any_time).mean)
     tests = sum(len(other.pairs) for other in others.values())
     frames = []
@@ -173,9 +173,10 @@ def interaction_p(
 ) -> float:
     """Return the p-value of "all these means are equal", for means with different errors that may be correlated.
 
-    Wald's statistic with the full covariance has two p-values, of which the larger is returned: Welch's (Biometrika
-    1951) is valid if no cluster is in two parts, Hotelling's (Annals of Mathematical Statistics 1931) if each cluster
-    is in all parts. Parts with fewer than five degrees of freedom are omitted; NaN if fewer than two parts remain.
+    Two p-values follow from Wald's statistic with the full covariance, and the larger p-value is returned. Welch's
+    (Biometrika 1951) is valid if no cluster is in two parts; Hotelling's (Annals of Mathematical Statistics 1931) is
+    valid if each cluster is in all parts. Parts with fewer than five degrees of freedom are omitted; the result is NaN
+    if fewer than two parts remain.
     """
     good = np.flatnonzero((freedom >= 5) & np.isfinite(error) & (error > 0))
     k = len(good)
@@ -195,7 +196,7 @@ def interaction_p(
 
 
 def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> FloatMatrix:
-    """Return sums of products of two cells over clusters (users if "both"): n n, n y, y n, y y."""
+    """Return sums over clusters (users if "both") of products of two parts' counts and sums: n n, n y, y n, y y."""
     out = np.zeros((4, size, size))
     if cluster == "impression":
         return out

@@ -24,24 +24,24 @@ from ltr_duel.logs.rows import repeating
 from ltr_duel.logs.sums import sorted_columns
 
 _STEPS = 240  # number of time steps in which gaps are measured
-_OVERTAKEN = 0.05  # usual share of clicked lists with a click after the user's next list, in another window
+_OVERTAKEN = 0.05  # usual share of clicked lists with a click after the user's next list, e.g. in another window
 _PAGES, _ROBOT = 50, 0.95  # minimum number of pages of a robot; minimum share of its pages with a click
 _NO_OWNERS = "pairs shown, owners by position and over time, A/A (requires the column owners, for all shown documents)"
-_LONELY = 1e-6  # probability of a gap in a day of even traffic
+_LONELY = 1e-6  # probability that even traffic has a gap longer than a quarter of the limit
 
 
 def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = "") -> list[Finding]:
     """Check whether the experiment behind a log is sound.
 
-    Tests of the coins assume independently sampled lists: if lists are cached for a user or query, so are their
-    coins. The choice of rankers may be fixed for a user, because its tests sum over all pages of a user.
+    Tests of the draft's coins assume that each list is sampled independently; a list that is cached for a user or query
+    repeats its coins. The set of rankers may be fixed for a user, because the tests of sets sum all pages of a user.
 
     Parameters
     ----------
     log : ClickLog
         Log opened with ``skip_bad=None``, so that repeated impressions are counted.
     rankers : collection of str
-        The only valid rankers, or empty for any.
+        The permitted rankers; by default, all rankers are permitted.
     planned : {"", "even"}
         Whether all sets of rankers were planned to be shown equally often; by default this is not checked.
 
@@ -101,7 +101,7 @@ def _repeated_ids(log: ClickLog, impressions: int) -> Finding:
 
 
 def _same_moment(engine: Any, rows: Any, n: int, *, timed: bool) -> Finding:
-    """Count repeated rows; if rows are in order of time, they are counted only if two neighbours have the same time."""
+    """Count repeated rows; sorted rows are searched only if two neighbouring rows have the same time."""
     named, number = rows.select("user", "query", "time"), 0
     times = rows.select("time")
     times = times.mutate(before=times.time.lag())
@@ -114,7 +114,7 @@ def _same_moment(engine: Any, rows: Any, n: int, *, timed: bool) -> Finding:
 
 
 def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> list[Finding]:
-    if known and known[1] < _PAGES:  # the comparison has counted users, and none has enough pages for a robot
+    if known and known[1] < _PAGES:  # counted before, and no user has enough pages for a robot
         users, most, robots, pages = *known, 0, 0
     else:
         named = rows.filter(rows.user.notnull())
@@ -140,8 +140,9 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
 def robots_among(pages: IntVector, clicked: IntVector, users: IntVector) -> NDArray[np.bool_]:
     """Return the kinds of users who are robots: they click on nearly all of many pages, much more often than others.
 
-    The other users' shares follow a Beta distribution with their mean and variance; p is corrected for the number of
-    users with many pages.
+    Users of one kind have the same numbers of pages and of pages with a click. The shares of clicked pages of the other
+    users are modelled by a Beta distribution with the same mean and variance; p is corrected for the number of users
+    with many pages.
     """
     rate, many = clicked / np.maximum(pages, 1), pages >= _PAGES
     found = np.zeros(len(pages), np.bool_)
@@ -160,7 +161,7 @@ def _unlike_their_queries(
 ) -> tuple[int, int]:
     """Return the number of robots that click more often than others do on the same queries, and their pages.
 
-    All pages of a query that no other user has count as one, so a user with a favourite query is not a robot.
+    If no other user has a query, a user's pages for it count as one page, so a user with a favourite query is no robot.
     """
     of_user = named.select("user", "query", clicked=(named.clicks.length() > 0).cast("int64"))
     of_query = of_user.group_by("query").agg(all_n=of_user.count(), all_clicked=of_user.clicked.sum().cast("int64"))
@@ -207,7 +208,7 @@ def _gaps(engine: Any, rows: Any, first: float, last: float, n: int) -> Finding:
     seen = np.zeros(_STEPS, np.bool_)
     seen[np.minimum(found["step"], _STEPS - 1)] = True
     longest = int(np.diff(np.flatnonzero(seen)).max(initial=1)) - 1
-    quiet = np.log(max(n, 2) / _LONELY) * 4 / max(n, 1)  # four times the expected longest gap of even traffic
+    quiet = np.log(max(n, 2) / _LONELY) * 4 / max(n, 1)  # limit: four times the gap that even traffic rarely exceeds
     share = longest / _STEPS
     sentence = f"the longest gap is {f'{share:.1%}' if longest else f'below {1 / _STEPS:.1%}'} of the log's time"
     return limited("gaps and clock steps", share, max(quiet, 0.2), sentence)

@@ -173,7 +173,7 @@ def _aligned(
 def _joined(
     engine: Warehouse, shown: Any, seen: Any, outcome: Outcome, late: Late, find: Callable[[Any], Found]
 ) -> Loaded:
-    """Join exposures and events in the team's database; rows with the same time are ordered by impression."""
+    """Join exposures and events in an external database; rows with the same time are ordered by impression."""
     exposures, events = _owned(cleaned(shown), cleaned(seen))
     exposures = exposures.mutate(row=exposures.impression)
     found, number = met(exposures, events), _number(engine, events, outcome)
@@ -191,7 +191,7 @@ def _joined(
 def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
     """Return exposures, and events with all of their columns.
 
-    Raises `InputError` if neither gives the owner of an item, because no event could be credited.
+    Raises `InputError` if neither table contains owners of items, because no event could be credited.
     """
     if not LISTS & set(exposures.columns) and "owner" not in events.columns:
         raise InputError(
@@ -241,7 +241,7 @@ def _rows_of(part: Part) -> int:
 
 
 def damaged(path: Path, what: str = "cannot be read") -> Callable[[Exception], InputError]:
-    """Return a function that converts an error of the engine to an `InputError`: unreadable file or failed query."""
+    """Return a function that converts engine errors to an `InputError` about an unreadable file or a failed query."""
 
     def sentence(error: Exception) -> InputError:
         import duckdb

@@ -1,13 +1,14 @@
 """Statistics of a pair's outcomes for planning, from a log or from comparisons on simulated users.
 
-The pair with the clearest result looks clearer than it is, because it was selected. So effects are shrunk: the means of
-pairs are modelled as draws around 0 with a common variance, estimated by the excess of their variation over their
-errors; an effect is its expectation given the mean (empirical Bayes: Efron, Morris, JASA 1973; such expectations need
-no correction for selection). For a single pair, the variance is estimated from its one mean.
+The clearest effect is overestimated, because its pair was selected. Effects are therefore shrunk (empirical Bayes:
+Efron, Morris, JASA 1973). The true means of pairs are modelled as draws around 0 with a common variance, which is
+estimated by the excess of the observed means' variation over their errors. The estimate of an effect is its expectation
+given the observed mean; such expectations need no correction for selection. For a single pair, the variance is
+estimated from this pair's mean.
 
-A few clusters give a poor estimate of the factor by which clusters multiply the variance. A plan with the estimate
-itself would be too short for half of the logs; so an upper confidence bound of 80 % is used (Browne. On the use of a
-pilot sample for sample size determination. Statistics in Medicine 1995).
+The design effect is the factor by which clusters multiply the variance. Few clusters estimate it poorly, and a plan
+based on the estimate would be too short for half of the logs. Therefore, an upper confidence bound of 80 % is used
+(Browne. On the use of a pilot sample for sample size determination. Statistics in Medicine 1995).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Spread(NamedTuple):
 
     @property
     def largest(self) -> float:
-        """The largest possible effect: the mean square for wins, losses and ties, otherwise its root."""
+        """The largest possible effect: the mean square for wins, losses and ties, or its root for other outcomes."""
         return self.square**0.5 if self.between else self.square
 
     @property
@@ -89,7 +90,7 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 def spreads_in_log(found: LogComparison) -> list[Spread]:
     """Return the spreads of a log's pairs, the largest effect first.
 
-    A log whose rankers were chosen by earlier outcomes is refused: it does not represent a fixed plan.
+    A log whose rankers were chosen by earlier outcomes is refused, because it does not represent a fixed plan.
     """
     if "policies" in found.provenance:
         names = " and ".join(found.provenance["policies"])

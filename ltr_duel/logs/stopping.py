@@ -72,7 +72,7 @@ def stopping_decisions(
         others, is ever wrong; above 0 and below 1.
     margin : float
         Largest absolute mean outcome that does not matter. The verdict is "no difference" once the absolute mean is
-        shown to be smaller; with 0, it is never "no difference".
+        shown to be smaller; with a margin of 0, the verdict is never "no difference".
     tuned_at : float
         See `confidence_sequence`; it must be the same at every look.
 
@@ -146,17 +146,17 @@ def outcomes_go_together(found: LogComparison) -> bool:
 
 
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the further impressions until the experiment may stop if means persist, and the winner then.
+    """Return the number of further impressions until the experiment may stop if means persist, and the winner then.
 
-    The experiment may stop once a ranker wins against all others, or every pair is decided. Infinity: never, or too few
-    observations to project.
+    The experiment may stop once a ranker wins against all others, or every pair is decided. The number is infinite if
+    the experiment would never stop, or if there are too few observations for a projection.
     """
     further, winner = projected(names, decisions)
     return (np.inf if further and too_few(winner, decisions) else further), winner
 
 
 def projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Like `impressions_to_go`, but without a minimum number of observations."""
+    """Return the result of `impressions_to_go` without the minimum number of observations."""
     met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # no projection for pairs without impressions
     ways = [(max((one.more for one in decisions), default=np.inf) if met_all else np.inf, "")]
     for name in names:
@@ -254,7 +254,7 @@ def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:
 
 
 def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
-    """Return a clause on the rivals against which, by the warnings, the winner's mean drifted; "" if there are none."""
+    """Return a clause on rivals against which the winner's mean drifted, according to the warnings; "" without any."""
     notes = found.warnings if isinstance(found, LogComparison) else []
     drifted = [note.partition(": ")[0] for note in notes if note.endswith(CHANGED)]
     rivals = [one for one in found.names if {f"{one} against {winner}", f"{winner} against {one}"} & set(drifted)]

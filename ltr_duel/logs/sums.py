@@ -1,8 +1,8 @@
 """The sums of a log's outcomes for each pair of rankers, computed exactly with integers.
 
-For each pair and cluster (a user, a query, or both), the engine sums outcomes; it returns the number of clusters with
-each combination of sums. This table is small, because most outcomes are wins, losses and ties, and sufficient: all
-statistics of independent clusters follow from it.
+The engine sums the outcomes of each pair and cluster (a user, a query, or both), and returns the number of clusters
+with each combination of sums. This table is small, because most outcomes are wins, losses or ties. It is sufficient,
+because all statistics of independent clusters follow from it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class PairSums:
     sum: FloatVector  # sum of the outcomes
     square: FloatVector  # sum of the squared outcomes
     sequences: Sequences  # users' first outcomes (clusters ``user`` and ``both``), otherwise all outcomes
-    kinds: tuple[Clusters, ...]  # users; queries; or users, queries and (user, query); or empty, by ``cluster``
+    kinds: tuple[Clusters, ...]  # by ``cluster``: users; queries; users, queries and (user, query); none
     slopes: int = 0  # number of slopes by which the outcomes were adjusted
     signs: tuple[Clusters, ...] = ()  # like ``kinds``, for the sign test, if its sums differ
 
@@ -133,7 +133,7 @@ class PairSums:
             np.add.at(count, users.pair, np.where(sign == side, users.number, 0))
         wins, losses, ties = counts
         plain = wins.astype(np.float64) - losses, wins.astype(np.float64) + losses
-        none = Sequences(*np.zeros((len(Sequences._fields), len(wins))))  # users' outcomes change over time
+        none = Sequences(*np.zeros((len(Sequences._fields), len(wins))))  # users' outcomes may still change
         return PairSums("user", wins, losses, ties, *plain, none, (each,))
 
     def _clustered(self, means: Callable[..., Means]) -> Means:

@@ -103,7 +103,7 @@ class Impressions(NamedTuple):
 
 
 def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:
-    """Return the entries of a column of lists, with null as ``missing``; row r has ``[ptr[r]:ptr[r + 1]]``."""
+    """Return the entries of a column of lists, with null as ``missing``; row r has entries ``[ptr[r]:ptr[r + 1]]``."""
     ptr = as_writable(column.offsets.to_numpy()).astype(np.int64)
     values = column.values
     if pa.types.is_string(values.type) or pa.types.is_list(values.type):

@@ -97,7 +97,7 @@ def _of(found: LogComparison, *, one_look: bool) -> str:
 
 
 def _head(found: LogComparison, k: int, mean: float, verdict: str, of: str) -> dict[str, str]:
-    """Return the first cells of a row; wins and losses only for unweighted means, which they determine."""
+    """Return the first cells of a row; wins, losses and ties only if they determine the mean."""
     sign = 1 if mean >= 0 else -1
     won, lost = (found.wins[k], found.losses[k])[::sign]
     row = {
@@ -223,8 +223,8 @@ def named_looks_sentence(
 ) -> str:
     """Return a sentence on whether the experiment stops by the looks so far.
 
-    The first look with a winner decides the pair; a later look that differs is mentioned; a failed check overrides any
-    winner.
+    The first look with a winner decides the pair. The sentence mentions a later look whose mean has the
+    opposite sign. A failed check overrides any winner.
     """
     said, failed = _by_looks(looks, days, rankers), failed_checks(findings)
     return f"no decision: {failed}. The outcomes alone: {said}" if failed else said

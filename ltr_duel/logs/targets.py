@@ -1,8 +1,8 @@
-"""The orders of each query's documents by all rankers, learnt from a log, and the log's rows in the same numbering.
+"""Learn from a log how rankers order each query's documents, and number the documents of the log's rows accordingly.
 
 The documents of each query are numbered once. Rows with rankings list all documents. A page token lists only the shown
-documents, but has the ranks of all documents by each of its rankers, so two tokens of a query are linked by a common
-ranker. A row can be used if its rankers order the documents as in their first row.
+documents, but contains the ranks of all documents by each of its rankers; two tokens of a query are therefore linked by
+a common ranker. A row can be used if each of its rankers orders the documents as in this ranker's first row.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Outcomes y are in [-1, 1]. A gambler bets a share l of the capital, 0 < l < 1 / 
 outcome then multiplies the capital by 1 + l (y - m). If the mean is at most m, the expected gain is not positive, so
 the probability that the capital ever reaches 1 / alpha times the initial capital is at most alpha (Ville's inequality).
 The same is true of a mixture of such bets: its capital is an e-value, valid after every observation. The values of m
-that are not rejected form the confidence sequence; its two ends are each tested at alpha / 2. Waudby-Smith, Ramdas.
+that are not rejected form the confidence sequence; each of its two ends is tested at alpha / 2. Waudby-Smith, Ramdas.
 Estimating means of bounded random variables by betting. JRSS B 2024.
 
 In the method of Waudby-Smith and Ramdas, the next share depends on the past, so each m requires a pass over all
@@ -72,8 +72,8 @@ class Bets(NamedTuple):
     def low(self, seen: Sequences, log_level: float) -> FloatVector:
         """Return the lower bound: the largest mean that is rejected because the capital reaches the level; -1 if none.
 
-        All smaller means are rejected too, because bets against them gain more. This also holds for outcomes other than
-        1, 0 and -1, although their lower bound on the capital may increase in m.
+        All smaller means are rejected too, because bets against smaller means gain more. This also holds for outcomes
+        other than 1, 0 and -1, although the lower bound on the capital from such outcomes may increase in m.
         """
         flat = Sequences(*map(np.ravel, np.broadcast_arrays(*seen)))
         low = np.full(len(flat.wins), -1.0)

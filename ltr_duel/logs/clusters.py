@@ -66,9 +66,9 @@ def cautious_means(
 ) -> Means:
     """Return means and errors for intervals, with one won and one lost cluster added, so that no error is 0.
 
-    Without added clusters, two impressions that are both won would have a sample variance of 0 (Agresti, Min.
-    Statistics in Medicine 2005). The size of an added cluster is the geometric mean of the mean cluster size and the
-    design effect, which is 1 if the outcomes of a cluster are independent, and the mean size if they are equal. The
+    Without added clusters, two won impressions have a sample variance of 0 (Agresti, Min. Statistics in Medicine 2005).
+    The size of an added cluster is the geometric mean of the mean cluster size and the design effect. The design effect
+    is 1 if the outcomes of a cluster are independent, and the mean cluster size if these outcomes are equal. The
     degrees of freedom are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums.
     """
     all_n, all_y = count * times, total * times

@@ -194,8 +194,8 @@ def _counted(engine: Any, t: Any, orders: Sets) -> dict[str, list[Any]]:
 def _identical_rankers(of: _Coins) -> Finding:
     """Simulate an A/A test: combine the owners of some lists with the clicks on other lists of the pair.
 
-    Owners are never credited with the clicks on their own list, so for a fair draft a mean outcome is as likely as its
-    negative.
+    Owners of a list are never combined with the clicks on the same list. For a fair draft, a mean outcome is therefore
+    as likely as its negative.
     """
     engine, rows, orders, names, seen = of
     clicked: dict[tuple[str, ...], dict[tuple[int, ...], int]] = {}

@@ -110,7 +110,7 @@ class Creditor:
         return self._outcomes(pages.clicked.rows, numbers, y)
 
     def _outcomes(self, rows: IntVector, numbers: list[int], y: FloatMatrix) -> list[Outcomes]:
-        """Return outcomes of rows with the rankers ``numbers``; column c of ``y`` belongs to the c-th pair of them."""
+        """Return outcomes of rows with the rankers ``numbers``; column c of ``y`` belongs to the c-th pair."""
         pairs, signs = zip(*(self.pair(a, b) for a, b in combinations(numbers, 2)), strict=True)
         return [Outcomes(np.repeat(rows, len(pairs)), np.tile(pairs, len(rows)), (y * np.array(signs)).ravel())]
 
@@ -220,7 +220,7 @@ class Creditor:
         return self.names.index(name)
 
     def pair(self, a: int, b: int) -> tuple[int, int]:
-        """Return the index of a pair, and +1 if its first ranker is ``a``, -1 if it is ``b``."""
+        """Return the index of a pair, and +1 if the pair's first ranker is ``a``, -1 if the first ranker is ``b``."""
         key = (min(a, b), max(a, b))
         if key not in self._number:
             self._number[key] = len(self.pairs)

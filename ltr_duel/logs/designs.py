@@ -82,7 +82,7 @@ def learnt(log: ClickLog, names: tuple[str, str]) -> tuple[RankedTargets, PageTa
 
 
 class Design:
-    """The lists that were shown, and the rankers that they interleave; both determine the weights."""
+    """The shown lists and their interleaved rankers, which determine the weights."""
 
     def __init__(self, log: ClickLog, names: tuple[str, str]) -> None:
         self._log, self._targets, self._only = log, learnt(log, names), ("", "")

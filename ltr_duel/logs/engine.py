@@ -153,7 +153,7 @@ class Engine:
 
     @contextmanager
     def _joins_as_written(self) -> Iterator[None]:
-        """Prevent DuckDB from swapping the sides of joins: it estimates 0 rows for positional joins, which is wrong."""
+        """Prevent DuckDB from swapping join sides by its estimate of rows, which is always 0 for positional joins."""
         self.duckdb.execute("SET disabled_optimizers = 'build_side_probe_side'")
         try:
             yield
@@ -169,7 +169,7 @@ class Engine:
 
 
 class Warehouse:
-    """An external database that is only read, given as an Ibis backend or its URL."""
+    """An external database, given as an Ibis backend or by URL; it is only read."""
 
     def __init__(self, url: str | Any) -> None:
         import ibis
@@ -227,7 +227,7 @@ class Warehouse:
 
 @functools.lru_cache(maxsize=256)
 def _sql(operation: Any) -> str:
-    """Convert an Ibis operation to DuckDB's SQL; cached, because it takes 20 ms and recurs for similar logs."""
+    """Convert an Ibis operation to DuckDB's SQL (20 ms); cached, because operations recur for similar logs."""
     import ibis
 
     return str(ibis.to_sql(operation.to_expr(), dialect="duckdb"))

@@ -16,7 +16,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, statis
 ERROR = 0.01  # maximum probability of a false alarm of a test
 RATE = 0.01  # share of faulty rows or events above which a check fails
 _HEAVY = 0.02  # share of the impressions that is considered usual for any user
-_FEW = 100_000  # maximum number of values for the sign-flip test; above, its normal approximation is used
+_FEW = 100_000  # maximum number of values for the sign-flip test; for more, a normal approximation is used
 _FLIPS = 1999  # number of random sign vectors
 
 
@@ -107,7 +107,7 @@ def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = No
 def flipped(beyond: FloatMatrix, expected: FloatVector) -> float:
     """Return the p-value of "each user's deviations from the expected counts have a random sign", one sign per user.
 
-    NaN if so few users have deviations that the test could not fail, whatever their signs.
+    NaN if so few users have deviations that the test could not fail for any signs.
     """
     beyond = beyond[:, expected > 0] / np.sqrt(expected[expected > 0])
     some = int(beyond.any(axis=1).sum())

@@ -20,7 +20,7 @@ class Limits(NamedTuple):
     p: FloatVector  # p-value of each pair, without correction for the number of pairs
 
     def turned(self, signs: IntVector) -> Limits:
-        """Return the limits with the two rankers of a pair exchanged where its sign is -1."""
+        """Return the limits with the two rankers exchanged in each pair whose sign is -1."""
         low, high = np.sort([signs * self.low, signs * self.high], axis=0)
         return Limits(signs * self.mean, low, high, self.p)
 

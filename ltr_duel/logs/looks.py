@@ -86,7 +86,7 @@ def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -
             found = engine.run(_moments(t, _clustered(t, keys, by)))
         moments = [running(found, name) for name in ("n", "total", "squares", "nn", "nt", "tt")]
         kinds.append(cautious_of_moments(*moments))
-        n, total = moments[:2]  # both are the same for each kind of cluster
+        n, total = moments[:2]  # equal for all kinds of clusters
         if sequences is None and keys == ("user",):
             sequences = [running(found, name) for name in Sequences._fields]
     if sequences is None:

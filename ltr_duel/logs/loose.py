@@ -6,7 +6,7 @@ from ltr_duel.logs.log import ClickLog
 
 
 def loose_sentence(log: ClickLog) -> str:
-    """Return a sentence on events without an impression and whether they count; "" if there are no such events."""
+    """Return a sentence on the events without an impression and on how many of them count; "" without such events."""
     number = log.loaded.number
     if number is None or not number.loose:
         return ""

@@ -1,4 +1,4 @@
-"""Weights of lists: their probability under the target rankers, relative to the mixture of rankers that was shown.
+"""Weights of lists: the probability of a list under the target rankers, relative to the rankers of the log.
 
 The rankers differ between rows of a log. If pair k was shown in a share a_k of a query's rows, all rows of the query
 are a sample of the mixture ``sum_k a_k P(list | k)``. The weight w of a list is ``P(list | target)`` divided by the
@@ -7,8 +7,8 @@ query.
 
 Observed weights do not show which lists a log lacks, because missing lists have no weight. However, all probabilities
 are known. Lists are therefore sampled for the target rankers, and their weights are computed. The mean of w over these
-samples estimates the mean of w^2 in the log. Samples with a weight above a cap are out of reach of the log, which shows
-them too rarely. The cap is chosen for the narrowest interval; it depends on neither clicks nor observed weights.
+samples estimates the mean of w^2 in the log. Lists with a weight above a cap are too rare in the log to be used: they
+are out of its reach. The cap is chosen for the narrowest interval; it depends on neither clicks nor observed weights.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ Hofmann, Schuth, Whiteson, de Rijke. Reusing Historical Interaction Data for Fas
 2013.
 
 The estimand is the mean outcome of t over the impressions of the log whose query has both rankings, so each query
-counts as often as in the log. Some lists of t are out of reach: the log lacks them. Their outcomes may be anything from
--1 to 1, so the interval is widened on each side by the share of these lists. If this share is above a tenth, the
-estimate is refused. The mean weight must equal its expectation from the known probabilities (`ltr_duel.logs.mixtures`);
-otherwise the lists were not sampled by the method in the log.
+counts as often as in the log. Some lists of t are out of reach: the log lacks these lists, or shows them too rarely.
+Their outcomes may be anything from -1 to 1, so the interval is widened on each side by the share of these lists. If
+this share is above a tenth, the estimate is refused. The mean weight must equal its expectation from the known
+probabilities (`ltr_duel.logs.mixtures`); otherwise the lists were not sampled by the method in the log.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from ltr_duel.logs.mixtures import Reach, reach_of
 
 _GROUPS = 4096  # clusters, see `ltr_duel.logs.clusters`
 FEWEST = 100.0  # minimum effective sample size, in impressions
-FEWEST_USERS = 20.0  # minimum effective number of users; with fewer, intervals from their scatter are too narrow
+FEWEST_USERS = 20.0  # minimum effective number of users; with fewer users, intervals are too narrow
 MISSING = 0.1  # maximum share of the target lists out of reach
-FARTHEST = 3.0  # standard errors by which the mean weight may differ from its expectation
+FARTHEST = 3.0  # maximum difference of the mean weight from its expectation, in standard errors
 
 
 class WeightedOutcome(NamedTuple):
@@ -190,7 +190,7 @@ class Totals:
 
     @property
     def users(self) -> float:
-        """The effective number of users, by their weights: (sum W)^2 / sum W^2."""
+        """The effective number of users: (sum W)^2 / sum W^2, where W is the total weight of a user."""
         return float(self._count.sum() ** 2 / max((self._count**2).sum(), 1e-300))
 
     def add(self, users: HashVector, weights: FloatVector, y: FloatVector) -> None:

@@ -1,8 +1,7 @@
-"""The outcomes of a log as a relation: one row for each impression and pair of rankers that it compared.
+"""The outcomes of a log as a relation: one row for each impression and each pair of its rankers.
 
-The engine computes credit by owners with an expression. Credit by other methods requires compiled kernels: their rows
-are credited in batches, and the outcomes are stored in a table of the engine. Outcomes are integers, so that sums are
-exact in any order.
+Credit by owners is computed by the engine. Other credit requires compiled kernels: rows are credited in batches, and
+the outcomes are stored in a table of the engine. Outcomes are integers, so that sums are exact in any order.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Users are of a few kinds, which differ in their number of impressions. For seque
 other. For fixed tests, a log has a fixed number of impressions: users of all kinds but the first are sampled, and users
 of the first kind, who have the fewest impressions, fill the log. A user's mean outcome has a Beta distribution on
 [-1, 1]. For many users of a kind, only two numbers are sampled: the (normal) sum of the users' sums, and the sum of the
-squares of these sums. They determine the mean and error of the test, and nearly its sign test.
+squares of these sums. The two numbers determine the mean, its error and, approximately, the sign test.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def short(value: Any) -> str:
 
 
 def checks_of(columns: tuple[str, ...]) -> list[Check]:
-    """Return the checks of a relation with these columns, in the order in which they are reported."""
+    """Return the checks of a relation with these columns, in the order in which faults are reported."""
     needed = [_needed(name) for name, column in LOG_COLUMNS.items() if column.needed]
     return [check for check in (_FAULT, *needed, *_CHECKS) if set(check.columns) <= set(columns)]
 

@@ -146,7 +146,7 @@ class Observed(NamedTuple):
         return confidence_sequence(*self.sequences, confidence=confidence, tests=tests, tuned_at=tuned_at)
 
     def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
-        """Return the factor by which observations must grow to decide each pair, if its mean persists."""
+        """Return the factor by which observations must grow to decide each pair, if the pair's mean persists."""
         n = np.maximum(self.sequences.n, 1)
         each = Sequences(*(part / n for part in self.sequences))
         needed = observations_needed(each, confidence=confidence, tests=tests, margin=margin, tuned_at=tuned_at)

@@ -167,8 +167,8 @@ def simulate_log(
     rankings : Rankings
         Rankings with a fixed order of ties.
     clicks, pairs, outcome, slates, top
-        See `Live`, except for the default outcome rule: it is the first rule of the method (``marginal_sign`` for
-        probabilistic interleaving), because credit by this rule requires no page token.
+        See `Live`. The default outcome rule differs: it is the first rule of the method (``marginal_sign`` for
+        probabilistic interleaving), because this rule requires no page token.
     policy : str or Policy
         Policy that chooses the rankers of each impression; ``"random"`` samples all pairs uniformly.
     horizon : int

@@ -39,7 +39,7 @@ class Beside(NamedTuple):
     by: str  # the first column: day, week, new, heavy, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; the ranker that leads in the whole log comes first
     notes: list[str]  # notes on the table
-    differ: Sequence[str] = ()  # a line on each pair: whether its parts differ; the clearest pair first
+    differ: Sequence[str] = ()  # a line on whether the parts differ, for each pair; the clearest pair first
     of: str = ""  # the unit of the means; "" if all impressions count equally
 
     def shown(self, pairs: int) -> pd.DataFrame:

@@ -159,7 +159,7 @@ def robots_among(pages: IntVector, clicked: IntVector, users: IntVector) -> NDAr
 def _unlike_their_queries(
     engine: Any, named: Any, each: Any, alike: dict[str, IntVector], found: NDArray[np.bool_]
 ) -> tuple[int, int]:
-    """Return the number of robots that click more often than others do on the same queries, and their pages.
+    """Return the number of robots that click more often than other users on the same queries, and of their pages.
 
     If no other user has a query, a user's pages for it count as one page, so a user with a favourite query is no robot.
     """

@@ -63,10 +63,10 @@ def stopping_decisions(
     Parameters
     ----------
     found : LogComparison or RunningComparison
-        If the log is clustered by users or queries (or both), every impression counts, with clustered errors (see
-        `Clustered`). If it is clustered by users only, each decision also has the mean of the users' first impressions.
-        If it is clustered by impressions, or if each cluster has one outcome, all impressions count as independent. A
-        running comparison counts the observations in its sequences.
+        If the errors are clustered by users or queries (or both), every impression counts (see `Clustered`). If the
+        clusters are users only, each decision also has the mean of the users' first impressions. If the clusters are
+        impressions, or if each cluster has one outcome, all impressions count as independent. For a running comparison,
+        the observations in ``sequences`` count.
     confidence : float
         Probability that all intervals hold at all times, so that no decision on a pair, and no winner against all
         others, is ever wrong; above 0 and below 1.

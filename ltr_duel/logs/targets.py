@@ -235,7 +235,7 @@ class PageTargets(Orders):
 
 
 def _join(known: dict[str, SmallIntVector], rankers: tuple[str, ...], order: Any, rank: Any) -> None:
-    """Add a token's rankers to the known rankers, if both share a ranker and agree on all shared rankers."""
+    """Add a token's rankers to the known rankers, if some ranker is in both and all such rankers have equal ranks."""
     here = {name: a for a, name in enumerate(rankers)}
     common = [name for name in rankers if name in known]
     if not known:

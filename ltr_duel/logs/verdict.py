@@ -34,7 +34,7 @@ class Evidence(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The decision; the table, the last line and the report page all print it."""
+    """The decision, as printed in the table, in the last line and on the report page."""
 
     winner: str  # winner against all others by the primary outcome; "" if none
     pairs: list[str]  # a short verdict per pair, in the order of the comparison's pairs

@@ -30,7 +30,7 @@ class Users(NamedTuple):
 
     number: int  # number of different users; 0 if no row has a user
     largest: str  # the user with the most impressions if this user's share is above `LARGE`, else ""
-    impressions: int  # impressions of the largest user
+    impressions: int  # impressions of the largest user; 0 if ``largest`` is empty
 
 
 class Summed(NamedTuple):

@@ -21,7 +21,7 @@ VERSION = 1  # version of the JSON format
 
 
 class Reached(NamedTuple):
-    """The impressions from which on a condition holds until the end of the budget; None if it never does."""
+    """The impressions from which on a condition holds until the end of the budget, with an interval; None for never."""
 
     value: int | None
     low: int | None
@@ -29,7 +29,7 @@ class Reached(NamedTuple):
 
 
 class Showing(NamedTuple):
-    """Results of the runs of one candidate. NDCG and regret are means per impression of the budget."""
+    """Results of one candidate under one click model. NDCG and regret are means per impression of the budget."""
 
     users: str  # click model
     runs: int
@@ -62,7 +62,7 @@ class Row(NamedTuple):
 
 
 class WhatIf(NamedTuple):
-    """Results of one candidate in a harder world."""
+    """Results of one candidate in a harder version of a world (`ltr_duel.advice.world`)."""
 
     change: str  # one of "as simulated", "noisier", "closer", "cycle"
     candidate: str

@@ -1,6 +1,7 @@
 """The entry points for advice: check the arguments, and simulate candidates for some rankings and a budget.
 
-candidates --race--> the best few --fresh runs--> claims --harder worlds--> what if --more impressions--> enough
+A race selects the best few candidates, fresh runs of these candidates give the reported estimates (claims), and runs in
+harder worlds and with more impressions answer further questions (`ltr_duel.advice.question`).
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def advise(
     clicks : str, ClickModel or sequence of them
         Possible click models of the users; the advice is for the worst one.
     confidence : float
-        Required probability that a right ranker is named, and confidence of all intervals; from 0.5 to 0.999.
+        Required probability that the ranker named at the end is right, which means the best or within the margin; also
+        the confidence of all intervals. From 0.5 to 0.999.
     margin : float
         Largest difference in NDCG@10 from the best ranker at which a ranker counts as equally good, from 0 to 1.
     aim : {"least loss", "sure"}
@@ -67,7 +69,7 @@ def advise(
     incumbent : str, optional
         The ranker that users see today; by default the first ranker.
     candidates : sequence of str
-        Policies with methods, ``"rucb/team_draft"``; by default the usual candidates.
+        Policies with methods, ``"rucb/team_draft"``; by default `ltr_duel.advice.candidates.DEFAULTS`.
     top : int
         Number of documents shown.
     batch : int
@@ -148,7 +150,7 @@ def try_candidates(
     ----------
     rankings : Rankings
     candidates : sequence of str
-        Policies with methods, ``"rucb/team_draft"``; if empty, the usual candidates.
+        Policies with methods, ``"rucb/team_draft"``; if empty, the default of `advise`.
     budget, clicks, confidence, margin, top, batch, seed, jobs, compiled
         See `advise`.
     simulations : int

@@ -25,7 +25,7 @@ def share(hits: int, n: int, confidence: float) -> Estimate:
 
 
 def mean(values: ArrayLike, confidence: float, surprise: float | None = None) -> Estimate:
-    """Return a mean with Student's interval. If values may exceed the mean by ``surprise``, `upper_mean` is used."""
+    """Return a mean with Student's interval; with ``surprise``, the upper end is `upper_mean`."""
     sample = np.asarray(values, np.float64)
     tail = (1 - confidence) / 2
     low = lower_mean(sample, tail)

@@ -15,8 +15,8 @@ from ltr_duel.interleaving import METHODS, able_methods
 
 APART = "a/b"
 # No default policy needs the horizon, so an experiment may be stopped early or extended; docs/advice.md lists the
-# omitted policies and the reasons. Policies for sets come first: their runs hardly need Python, so the other loops
-# can be compiled while they run.
+# omitted policies and the reasons. Policies for sets come first, because their runs hardly need the Python interpreter,
+# so the loops of the other policies can be compiled at the same time.
 DEFAULTS = (
     *(f"{policy}/{method}" for policy in ("multi_self_sparring", "mdb") for method in ("team_draft", "sosm")),
     "auto/sosm",

@@ -1,11 +1,13 @@
-"""Simulated users of a world, in three oracles that also measure the users' loss with the lists shown.
+"""Simulated users of a world, for three kinds of candidates, with the users' loss from the lists that they see.
 
-The loss compares a list with the best ranker's list for the same query. The mean over queries is the same as for a
-comparison with the best ranker's mean NDCG, but the choice of queries adds much less noise.
+The loss of a list is the NDCG of the best ranker's list for the same query, minus the NDCG of the list. A comparison
+with the best ranker's mean NDCG over all queries would have the same mean, but much more noise from the choice of
+queries.
 
 Pairs: the outcomes of a pair are independent of everything else, so they can be simulated before they are requested. A
-tape contains the next outcomes of each pair, and is refilled every few steps. So the loop of a policy depends on tapes
-only, and is compiled once rather than for each method. The results are the same as if users saw the lists one by one.
+tape contains the next outcomes of each pair, and is refilled every few steps. The loop of a policy thus depends on
+tapes only, and is compiled once rather than for each method. The results are the same as if users saw the lists one by
+one.
 
 Sets: each list is interleaved in the step in which the policy requests it.
 
@@ -41,7 +43,7 @@ from ltr_duel.interleaving import Comparison, click_list, compare_pair, compare_
 class Yardstick(NamedTuple):
     """The data for computing the NDCG of a list, and of the best ranker's list."""
 
-    worth: FloatVector  # (n_docs,) contribution to its query's NDCG of a document at the top of the list
+    worth: FloatVector  # (n_docs,) contribution of a document to the NDCG of its query if it is at the top
     discount: FloatVector  # (10 or fewer,) share of this contribution at each position
     best: FloatVector  # (n_queries,) NDCG of the best ranker's list
 

@@ -1,4 +1,4 @@
-"""An extensible run of a candidate in a world: the ranker named and users' loss at each checkpoint."""
+"""A run of a candidate in a world, which can be extended: the ranker named and users' loss at each checkpoint."""
 
 from __future__ import annotations
 

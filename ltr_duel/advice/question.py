@@ -1,7 +1,7 @@
 """The steps from a question to an answer: a race, claims, what-if worlds, and a search for a sufficient budget.
 
-The probability of error is divided between the race (a fifth) and the intervals of the claims (the rest). Claims are
-based on fresh runs that did not affect the choice of candidates.
+Claims are the reported estimates for the first candidates. They are based on fresh runs that did not affect the choice
+of candidates. The race has a fifth of the probability of error, and the intervals of the claims have the rest.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Question:
         self._level = 1 - (1 - _RACE_SHARE) * wrong / len(worlds)  # confidence of an interval in one world
         self._raced: dict[tuple[int, int], Trials] = {}  # keyed by candidate and world
         self._sizes = sorted({max(4, int(part * simulations)) for part in _SIZES})
-        looks = len(self._sizes) + 1  # the last look includes the runs of the claims
+        looks = len(self._sizes) + 1  # one more test of each bound, which includes the runs of the claims
         self._proof = Proof(
             worlds[0].surprise, confidence, _RACE_SHARE * wrong, looks, len(self._candidates), len(worlds)
         )
@@ -205,7 +205,7 @@ class Question:
         return answers
 
     def _enough(self, advised: Candidate, row: Row) -> Enough:
-        """Extend some runs until enough of them are right; separate runs of this length estimate the probability."""
+        """Extend runs until enough of them are right; estimate the probability from separate runs of this length."""
         world, runs = self._worlds[row.worlds.index(row.worst)], max(_LEAST, self._simulations // 10)
         factor, _ = self._lab.until(
             Wanted(advised, world, 0, runs),

@@ -1,11 +1,12 @@
 """A race: all candidates get a few runs, and possible winners get further runs.
 
-The score of a candidate is its mean loss in its worst world; the lowest score is the best. There are two tests. The
-strict test is part of the claims: a candidate is *dropped* if it is shown to be worse than another one (`Proof`), and
-the probability that the best candidate is ever dropped is at most the ``error`` of the race. The loose test only
-allocates runs: the leader gets the maximum number of runs, and so do the rivals whose loss may still be clearly lower
-(`_rivals`). A candidate without further runs is not called worse, and gets runs again if the leader turns out to be
-worse than expected. This can happen because bad runs are rare and costly, and most small samples contain none.
+A world consists of the rankers and one click model (`ltr_duel.advice.world`). The score of a candidate is its mean loss
+in its worst world; the lowest score is the best. There are two tests. The strict test is part of the reported results:
+a candidate is *dropped* if it is shown to be worse than another one (`Proof`). The probability that the best candidate
+is ever dropped is at most the ``error`` of the race. The loose test only allocates runs: the leader gets the maximum
+number of runs, and so do the rivals whose loss may still be clearly lower (`_rivals`). A candidate without further runs
+is not called worse, and gets runs again if the leader turns out to be worse than expected. This can happen because bad
+runs are rare and costly, and most small samples contain none.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ltr_duel.core import FloatVector, MarkVector, statistics
 
 SLACK = 0.1  # rivals get no further runs if their loss is lower by at most this fraction of the leader's loss
 _BLUNT = 0.05  # one-sided error of the loose test
-_MOST_RIVALS = 3  # number of candidates with further runs, leader included; higher in earlier rounds (1/2, 1/4, ...)
+_MOST_RIVALS = 3  # most candidates with further runs, leader included; early rounds: 1/2, 1/4, ... of all if more
 
 
 class Shots(NamedTuple):
@@ -35,7 +36,7 @@ class Shots(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """A request for the runs of a candidate in a world with the numbers ``begin`` to ``end`` (exclusive)."""
+    """A request for the runs ``begin`` to ``end`` (exclusive) of a candidate in a world."""
 
     candidate: int
     world: int
@@ -67,14 +68,14 @@ class Finish(NamedTuple):
 class Proof(NamedTuple):
     """The test whether one candidate is worse than another.
 
-    A candidate is worse than another one if its lower bound in some world is above the other one's upper bounds in all
-    worlds. A candidate is in doubt if it is shown to miss the confidence in some world; a candidate that is not in
-    doubt is never called worse than a candidate in doubt.
+    Candidate A is worse than candidate B if, in some world, the lower bound on the loss of A is above the upper bounds
+    of B in all worlds. A candidate is in doubt if it is shown to miss the confidence in some world; a candidate that is
+    not in doubt is never called worse than a candidate in doubt.
 
     Each bound is tested once for each number of runs. The best candidate can be dropped only if one of three kinds of
-    bounds is wrong: a lower bound of this candidate, the upper bound of another candidate in the world that is worst
-    for it, or a bound on a share of right runs. Each kind has a third of the error, divided equally among the bounds;
-    upper bounds allow for rare high losses (`upper_mean`).
+    bounds is wrong: a lower bound of the best candidate, the upper bound of another candidate in the worst world of
+    this other candidate, or a bound on a share of right runs. Each kind has a third of the error, divided equally among
+    the bounds; upper bounds allow for rare high losses (`upper_mean`).
     """
 
     surprise: float  # excess of the loss of a wrong run over the mean loss
@@ -140,7 +141,7 @@ def _next(
     floor: float,
     sure_first: bool,
 ) -> list[tuple[int, int]]:
-    """Return the (candidate, world) pairs to run next: pairs of the leader and of its rivals with the fewest tries."""
+    """Return the (candidate, world) pairs to run next: among the leader and its rivals, the pairs with fewest tries."""
     leader, *_ = left
     worst = _worst_worlds(shots[leader])
     pairs = [(leader, m) for m in range(proof.worlds) if m in worst or tries[leader, m] < most - 1]

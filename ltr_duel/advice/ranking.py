@@ -1,4 +1,4 @@
-"""Standings of policies on the suite: measurements, tables, a plot and a page."""
+"""Standings of policies on a suite of problems (`ltr_duel.advice.suite`): measurements, tables, a plot and a page."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Ranking(NamedTuple):
     runs: int
     batches: bool
     data: Path | None  # folder of the data that are not part of the package
-    kept: Path | None  # file of the stored cells
+    kept: Path | None  # file of the stored measurements
     seed: int
     jobs: int
     sources: Mapping[str, str]  # digests of the files that define policies outside the package
@@ -86,7 +86,7 @@ def _is_wanted(problem: Problem, patterns: Sequence[str]) -> bool:
 def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
     """Return a part of the standings as a table of strings: one row per policy, the best first.
 
-    frame: standings of one kind of problems and one length, with or without batches.
+    frame: standings of one kind of problems and one number of steps, with or without batches.
     """
     names = list(frame.columns)
     families = [name for name in names[names.index("error") + 1 :] if frame[name].notna().any()]
@@ -106,7 +106,7 @@ def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
 
 
 def parts_of(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Divide standings into one table for each kind of problems, length and use of batches, keyed by title."""
+    """Divide standings into a table for each kind of problems, number of steps and use of batches, keyed by title."""
     parts = {}
     for (problems, batches, steps), part in frame.groupby(_ABOUT, sort=False):
         late = " in batches of 1 %" if batches != "no" else ""
@@ -127,7 +127,7 @@ def standings_page(halves: Mapping[str, pd.DataFrame]) -> str:
 def plot_standings(halves: Mapping[str, pd.DataFrame]) -> Axes:
     """Plot the geometric mean and the worst problem of each policy on the last half, without batches.
 
-    There is a panel for matrices and one for live problems, and a dot for each length, from light to dark.
+    There is a panel for matrices and one for live problems, and a dot for each number of steps, from light to dark.
     """
     frame = list(halves.values())[-1]
     frame = frame[frame["batches"] == "no"]

@@ -1,7 +1,7 @@
 """The costs of policies on the problems of the suite: regret relative to the policy that is best in hindsight.
 
-A cell is a policy on a problem for a number of steps, with outcomes at once or in batches of one percent. Measured
-cells are stored in a file, one per line, and are not measured again.
+A cell is a policy on a problem for a number of steps, with outcomes after each step or after batches of one percent of
+the steps. Measured cells are stored in a file, one per line, and are not measured again.
 """
 
 from __future__ import annotations
@@ -123,11 +123,11 @@ def _world(problem: Problem, method: str) -> tuple[OracleSource, PreferenceMatri
 
 
 def standings(costs: Iterable[Costs]) -> pd.DataFrame:
-    """Return the ratio of each policy's regret to the best policy's regret, for each kind of problems and length.
+    """Return the ratio of each policy's regret to the best policy's regret, by kind of problems and number of steps.
 
     The minimum of noisy means is too low, so ratios to it would be too high. Therefore one half of the runs determines
     the best policy of a problem, the other half determines the ratios, and the roles are then exchanged. A ratio below
-    1 is possible. Intervals are conditional on these best policies, and omitted for fewer than `FEWEST` runs.
+    1 is possible. Intervals treat these best policies as given, and are omitted for fewer than `FEWEST` runs.
 
     Columns: ``problems`` (matrices or live), ``batches``, ``steps``, ``policy``, ``times the best`` (geometric mean
     over the problems), ``low`` and ``high`` (95 %, Student's t over resamples of the runs), ``worst``, ``worst on``,

@@ -44,7 +44,7 @@ def gathered(world: World, times: IntVector, runs: Sequence[Played]) -> Trials:
 
 
 class Wanted(NamedTuple):
-    """A request for the runs of a candidate in a world with the numbers ``begin`` to ``end`` (exclusive)."""
+    """A request for the runs ``begin`` to ``end`` (exclusive) of a candidate in a world."""
 
     candidate: Candidate
     world: World
@@ -106,7 +106,7 @@ class Laboratory:
 
     @contextmanager
     def _compiling(self, sources: Sequence[Source]) -> Iterator[dict[str, Future[None]]]:
-        """Compile new loops in a separate thread; yield a future for each candidate, which is done once it can run.
+        """Compile new loops in a separate thread; yield a future per candidate, done once the candidate can run.
 
         Two threads must not compile the same loop at once, but compiled loops can run while another one is compiled.
         """

@@ -57,7 +57,7 @@ class World:
 
     @property
     def surprise(self) -> float:
-        """The cost of naming the best of the wrong rankers; 0 if no ranker is wrong."""
+        """NDCG of the best ranker minus NDCG of the best wrong ranker; 0 if no ranker is wrong."""
         wrong = self.gaps[self.right == 0]
         return float(wrong.min()) if len(wrong) else 0.0
 

@@ -33,7 +33,7 @@ class Chosen(NamedTuple):
     colors: Mapping[str, str] = {}
     labels: Mapping[str, str] = {}
     order: Sequence[str] = ()
-    among: Collection[str] = ()  # names of all figures with common colours; by default the drawn names
+    among: Collection[str] = ()  # all names of the figures that share colours; by default the drawn names
 
     def names(self, drawn: Iterable[str]) -> list[str]:
         """Return the drawn names, in the chosen order; names outside this order are last.
@@ -126,8 +126,8 @@ def draw_over_time(
 ) -> pd.DataFrame:
     """Plot the mean of each policy against steps, and return the plotted table (`averaged`).
 
-    Policies that use their horizon, or have several horizons, are drawn as markers at the ends. If the abscissa is the
-    number of outcomes, each checkpoint is drawn at the mean number of outcomes that the runs had received by then.
+    Policies that use their horizon, or have several horizons, are drawn as markers at the ends of runs. If the abscissa
+    is the number of outcomes, each checkpoint is drawn at the mean number of outcomes received up to this checkpoint.
     """
     log, start, x = scales
     rows = comparable_rows(frame)

@@ -27,14 +27,14 @@ from ltr_duel.preferences import (
     transitive_null,
 )
 
-_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # sampled transitive worlds: few if there are more than `_MANY` rankers
+_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # numbers of simulated transitive matrices; few for more than `_MANY` rankers
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
 UNDECIDED = "undecided"
 
 
 def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return the Condorcet winner, the likeliest winner, its probability, P(none) and the cycles, as table cells.
+    """Return the Condorcet winner, the likeliest winner with its probability, P(none) and the cycles, as table cells.
 
     The winner is `UNDECIDED` if the conclusion of the matrix, a winner or none, has a probability below `SURE`.
     """
@@ -52,7 +52,7 @@ def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
 
 
 def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return the range of each property over transitive worlds with this noise; "" if the noise is unknown."""
+    """Return each property's range in simulated transitive matrices with this noise; "" if the noise is unknown."""
     if not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all() or len(matrix) < 3:
         return dict.fromkeys(STATISTICS, "")
     size = len(matrix)
@@ -67,7 +67,7 @@ def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
 
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Return the properties of a matrix as lines, with their ranges over transitive worlds with its noise."""
+    """Return the properties of a matrix as lines, with their ranges in transitive matrices with this noise."""
     if open_pairs(matrix):
         return [
             "Copeland, Borda and von Neumann winners, order, transitivity and bounds are omitted: they need all pairs."

@@ -88,13 +88,13 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
 def _undecided(matrix: PreferenceMatrix) -> str:
     """Return "Undecided"; for the matrix of a log, a phrase that includes the two-sided p-value."""
     about = matrix.provenance
-    if about.get("rankers") != len(matrix):  # some rankers of the log are not in the matrix
+    if about.get("rankers") != len(matrix):  # some rankers of the log are missing, so its p-value does not apply
         return "Undecided"
     return str(about.get("undecided", "Undecided"))
 
 
 def of_queries(matrix: PreferenceMatrix) -> str:
-    """Return a phrase on the queries, and for a log the users, for which a probability holds."""
+    """Return a phrase that names the queries (for a log, also the users) for which a probability holds."""
     about = matrix.provenance
     queries, of_log = about.get("queries"), about.get("source") == "click log" and about.get("cluster") == "user"
     if not ("clicks" in about or of_log) or not isinstance(queries, int):
@@ -103,7 +103,7 @@ def of_queries(matrix: PreferenceMatrix) -> str:
 
 
 def _about_ties(matrix: PreferenceMatrix) -> str:
-    """Return sentences on the order of tied documents for which a probability holds; "" if hardly any are tied."""
+    """Return sentences on the order of ties that a probability assumes; "" if hardly any documents are tied."""
     about = matrix.provenance
     order, share = matrix.tie_order, about.get("tied_share", 1.0)
     if not order or share < _FEW_TIES:

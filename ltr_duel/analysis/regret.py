@@ -32,7 +32,7 @@ from ltr_duel.simulation import Results, averaged, final_rows
 BOUND = "lower bound (asymptotic, pairs)"
 _NAME = "_name of a line"
 _SAMPLE = 34  # length of a sample of a line, in points; shorter samples would not show the dashes
-_MOVED = 0.01  # names farther from the ends of their lines, as a share of the height of the axes, get a leader line
+_MOVED = 0.01  # a name farther than this share of the axes' height from the end of its line gets a leader line
 _MOST_ENDS = 6  # maximum number of names at the ends of lines; for more lines there is a legend
 
 
@@ -56,14 +56,14 @@ def plot_regret(
     """Plot mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
 
     For a policy that uses its horizon, only the end of each run is plotted. Such a policy is a different algorithm for
-    each horizon, so its regret before the end does not predict the regret for a shorter horizon. The end of each run is
-    also plotted for a policy with several horizons.
+    each horizon, so its regret before the end does not predict the regret for a shorter horizon. For a policy
+    with several horizons, too, only the end of each run is plotted.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or a table with the columns policy, repetition, t and the regret. A column ``lower_bound``, if it is
-        constant, contains the constant c of the bound c ln t.
+        Results, or a table with the columns policy, repetition, t and the regret. An optional column
+        ``lower_bound`` contains the constant c of the bound c ln t, which is plotted if c is the same in all rows.
     ax : Axes, optional
         Axes to draw on; by default the axes of a new figure.
     x : {"steps", "outcomes"}
@@ -241,7 +241,7 @@ def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
 
 
 def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> None:
-    """Write names and samples at the right ends of lines, lowest first, with distances so that names do not touch."""
+    """Write names and samples at the right ends of lines, lowest first, far enough apart that names do not touch."""
     ax.get_ylim()  # applies pending autoscaling
     to_axes = ax.transData - ax.transAxes
     data = [np.asarray(line.get_xydata(), np.float64) for line in lines]

@@ -23,7 +23,7 @@ from ltr_duel.interleaving import METHODS
 
 # Palette of Okabe and Ito, without yellow, which is hardly visible on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-HUES = (*COLOURS, "#882255")  # hues of one figure; colour-blind readers can distinguish the added wine red too
+HUES = (*COLOURS, "#882255")  # hues of one figure, with wine red, which colour-blind readers can distinguish too
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 Dash = str | tuple[int, tuple[int, ...]]
 DASHES: tuple[Dash, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
@@ -43,7 +43,7 @@ _METHODS = (
     "roughly_optimized", "sosm", "team_draft",
 )  # fmt: skip
 _METHOD_MARKERS = (*MARKERS[:5], "h", "*", "<", ">")
-# Metadata fields that depend on the time or on the version of the library.
+# Omitted metadata fields, which depend on the time or on the version of Matplotlib.
 _METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},

@@ -42,7 +42,7 @@ class Claim:
     needs: tuple[str, ...] = ()  # requirements for deciding the claim, see `NEEDS`
     truth: float | None = None
     note: str = ""  # remark for readers of the verdict, for example that the criterion was changed, and why
-    data_note: str = ""  # remark on the data of the claim; omitted if the verdict is that it needs data
+    data_note: str = ""  # remark on the data of the claim; omitted if the verdict is `needs data`
 
 
 def read_claims(path: str | Path) -> list[Claim]:

@@ -1,7 +1,7 @@
 """The vocabulary of figure files: the texts of a figure, its experiments or measurements, and their data.
 
-A figure file is plain Python that combines these declarations (`ltr_duel.papers.figure_files`). This module reads and
-runs nothing. ``quick`` always means the keys that are different at the quick scale.
+A figure file is plain Python that combines these declarations (`ltr_duel.papers.figure_files`). This module reads no
+files and runs no experiments. ``quick`` always contains the settings that differ at the quick scale.
 """
 
 from __future__ import annotations

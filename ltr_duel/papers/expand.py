@@ -73,9 +73,9 @@ def expand(figure: Figure, scale: str, root: Path | None) -> list[dict[str, Any]
     """Return the experiments of a figure as tables in the form of experiment files.
 
     The first available source of each problem is used; optional problems without a source, and studies without
-    problems, are omitted. A published matrix that replaces a corpus becomes an entry of ``matrices``. It keeps the
-    settings of the corpus that are valid for a matrix, including a single click model, with which it was estimated,
-    but not several click models.
+    problems, are omitted. A published matrix that replaces a corpus becomes an entry of ``matrices``. This entry
+    keeps the settings of the corpus that are valid for a matrix. A single click model is kept, because the matrix was
+    estimated with it; a list of click models is dropped.
     """
     tables = []
     for number, study in enumerate(figure.studies, 1):

@@ -3,14 +3,14 @@
 A world has the panels of the claim's tables, with the same number of runs and the same noise: the mean and the
 standard deviation of each policy's runs, and the correlation between policies. The runs are sampled again
 (log-normal), and so are the problems if they are random draws. Cells of tables are sampled with their standard errors;
-exact cells are unchanged. Cells of an estimated matrix keep their range under noise alone, so a claim about order or
-transitivity within this range is called true in no world. tests/papers/test_transitive_worlds.py samples whole
-matrices. The numbers are then moved until the claim is false or true:
+exact cells are unchanged. The range that a cell of an estimated matrix has under noise alone is the same in all worlds,
+so a claim about order or transitivity within this range is called true in no world. Whole matrices are sampled in
+tests/papers/test_transitive_worlds.py. The sampled numbers are then moved until the claim is false or true:
 
-- false: one panel, a different one in each world, is just outside an end of the criterion (for a place, policies are
-  level); the other panels are as in a true world;
-- true: every panel is in the middle of the criterion, or beyond its only end by a factor of 1.5; for a place, the
-  regret of all other policies is higher (or lower) by a factor of 1.25.
+- false: one panel, a different one in each world, is just outside an end of the criterion (for the rank of a policy,
+  its mean equals the mean of the best other policy); the other panels are as in a true world;
+- true: every panel is in the middle of the criterion, or beyond its only end by a factor of 1.5; for the rank of a
+  policy, the regret of all other policies is higher (or lower) by a factor of at least 1.25.
 
 The result is the number of worlds in which the verdict is `holds`.
 """

@@ -90,7 +90,7 @@ def read_made(out: Path) -> dict[str, Made]:
         about = _about(path.parent)
         try:
             frame = pd.read_parquet(path.parent / "data.parquet", filesystem=LocalFileSystem())
-        except (OSError, ValueError) as error:  # base classes of pyarrow's errors too
+        except (OSError, ValueError) as error:  # pyarrow's errors are subclasses of these
             raise _damaged(path.parent / "data.parquet", str(error)) from None
         made[path.parent.name] = Made(path.parent, frame, about)
     if not made:

@@ -31,9 +31,9 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
     Columns: the facts of the problem; horizon; compares ("pairs" or "sets"), the group in which policies are ranked;
     place (from 1); to_best (the mean as a multiple of the lowest mean); low and high (bounds on this ratio for all
     policies together with 95 % confidence, see `compare_with_best`; NaN for too few runs); policy; runs; regret (mean)
-    and median; to_bound (average regret of pairs divided by c ln T, if the winner is known with probability .95; may be
-    below 1, because the bound is asymptotic); reference_error (the change of mean average regret by one standard error
-    of the matrix); accuracy (share of runs that name the winner, if the winner is known with probability .95);
+    and median; to_bound (for pairs: average regret divided by c ln T, if the winner is known with probability .95; may
+    be below 1, because the bound is asymptotic); reference_error (the change of mean average regret by one standard
+    error of the matrix); accuracy (share of runs that name the winner, if the winner is known with probability .95);
     ndcg_accuracy (share of runs that name a ranker with the highest NDCG).
     """
     errors.require_one_of("column", column, [str(name) for name in frame.columns])

@@ -1,20 +1,21 @@
 """Derive verdicts from numbers. No other module makes verdicts.
 
-A criterion is a range. The answer of a panel is "yes" if the measured interval is entirely inside the range, "no" if it
-is entirely outside, and "open" if it includes an end. A claim may have a second, weaker criterion (``partly``): if the
-answer would be "no", but the interval is entirely within the weaker range, the answer is "weaker". So a factor of two
-does not refute the claim of a factor of three. Then a claim
+A claim is measured on panels, which are parts of its figures. A criterion is a range. The answer of a panel is "yes" if
+the measured interval is entirely inside the range, "no" if it is entirely outside, and "open" if it includes an end. A
+claim may have a second, weaker criterion (``partly``): if the interval is entirely outside the first range, but
+entirely inside the weaker range, the answer is "weaker" instead of "no". With such a criterion, a measured factor of
+two does not refute a claimed factor of three. A claim
 
 - `holds`, if the answer is yes in all panels;
 - `only a weaker form holds`, if all answers are yes or weaker, so some panel contradicts the claim as printed;
 - `does not hold`, if all answers are no;
-- is `mixed`, if some answers are no or weaker and other answers are not; the ledger names these panels;
-- is `undecided` otherwise: no panel is outside, but an interval includes an end.
+- is `mixed`, if some but not all answers are no, or if some are weaker and others open; the ledger names these panels;
+- is `undecided`, if some answers are open and all others are yes.
 
-Four other words state why a claim is not judged: `not made`, if a figure was not reproduced; `incomplete`, if a panel
-of the claim does not exist or could not be measured; `needs data`, if the claim is about a corpus, and a panel uses a
-surrogate, an excerpt or another corpus; `needs the printed scale`, if runs were shorter than printed. The measured
-numbers are shown even then.
+Four other verdicts state why a claim is not judged: `not made`, if a figure was not reproduced; `incomplete`, if a
+panel of the claim does not exist or could not be measured; `needs data`, if the claim is about a corpus, and a panel
+uses a surrogate, an excerpt or another corpus; `needs the printed scale`, if runs were shorter than printed. The
+measured numbers are shown even then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decide searches without a service: a plan is a file with the probabilities of the rankers to show.
+"""Decide which rankers a search shows, without a service: a plan is a file with the probabilities of sets of rankers.
 
 Log of earlier plans -> policy -> plan -> decide (on any number of machines, without a network) -> log.
 """

@@ -1,4 +1,4 @@
-"""Keep earlier plans, and compare a log with them."""
+"""Store plans, and check that a log fits the stored plans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltr_duel.plan.outcomes import ID
 from ltr_duel.plan.plan import LivePlan
 
 _SOUND = "gaps and clock steps", "repeated impressions"
-_OF_REPEATS = "events before exposure", "events out of order"  # caused by an earlier row of the same impression
+_OF_REPEATS = "events before exposure", "events out of order"  # checks that fail if an impression has several rows
 _SLACK = 300.0  # tolerated difference of clocks, in seconds
 _ERROR = 0.001  # probability of a false alarm of each test; small, because tests run after every plan
 _TESTS = ("pairs shown", "pairs over time", "empty pages", "owners of place 1", "owners over time", "owners by place",
@@ -31,7 +31,10 @@ def _kept(out: Path, version: int | str) -> Path:
 
 
 def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
-    """Write a plan to ``out`` and to a second file, named by version, for no other plan; return the second file."""
+    """Write a plan to ``out`` and to a file named by its version; return the path of the second file.
+
+    Raises `InputError` if the second file exists and contains a different plan.
+    """
     kept, text = _kept(out, plan.version), plan.to_json(keys)
     if kept.exists() and json.loads(kept.read_text("utf-8"))["plan"] != json.loads(text)["plan"]:
         raise InputError(f"{kept}: a different plan {plan.version} exists and may be in use; set --version")
@@ -73,9 +76,10 @@ def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings
 
 
 def _failed(log: ClickLog, settings: Settings) -> list[Finding]:
-    """Return the failed checks, except the checks that fail for sound logs of plans.
+    """Return the failed checks, except checks that fail even for sound logs of plans.
 
-    These fail because pages with a single ranker are not logged, and a page shown again has the same impression id.
+    Sound logs fail some checks because pages with a single ranker are not logged, and because a page that is shown
+    again has the same impression id.
     """
     found = check_log(log, settings.rankers)
     sound = (*_SOUND, *(_OF_REPEATS if log.bad.repeated else ()))

@@ -1,7 +1,7 @@
 """Make the next plan from the settings of an experiment and the log of its earlier plans.
 
-A plan is a function of settings, log, version and start time: if it is made again, or on another machine, its bytes are
-the same.
+A plan is determined by settings, log, version and start time: the same inputs give the same bytes at any time, on any
+machine.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class Planner:
     def learn(self, shown: list[Shown]) -> None:
         """Learn the outcomes of the latest plan, and sample the next plan.
 
-        Pages of a single ranker have no row in the log, but count as steps of the policy. So the policy receives the
-        expected number of such pages, given the number of rows; a full batch if the plan contains only such pages.
+        Pages of a single ranker have no row in the log, but count as steps of the policy. The policy therefore
+        receives the expected number of such pages, given the number of rows, or a full batch if the plan contains only
+        such pages.
         """
         alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
         of, draws = sum(alone.values()), self.planned.batch
@@ -111,8 +112,8 @@ def next_plan(
     log : ClickLog, optional
         The exposures of all earlier plans with their clicks; None for the first plan.
     at : float
-        Start time of the plan, in seconds since 1970. Exposures that are younger at this time than the deadline of the
-        settings are left out, because their clicks may still arrive.
+        Start time of the plan, in seconds since 1970. Exposures after ``at`` minus the deadline of the settings are
+        omitted, because their clicks may still arrive.
     version : int, optional
         Version of the plan; by default one more than the larger of ``after`` and the last version in the log.
     after : int

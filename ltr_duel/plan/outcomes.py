@@ -1,4 +1,4 @@
-"""Read the outcomes in the log of earlier plans, in an order that does not depend on the files."""
+"""Read the outcomes in the log of earlier plans, sorted by version, time and impression."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A plan: the probabilities with which sets of rankers are shown, for decisions without a service.
 
-A plan is a file. A search is decided by a hash of the plan's salt, the user and the query, so every machine with the
-plan shows the same page, also when the search is repeated; nothing is stored. The rules are simple to implement in any
-language (docs/plans.md); `clients/js/plan.js` implements them in JavaScript.
+A plan is a file. A hash of the plan's salt, the user and the query determines the page of a search. Every machine with
+the plan therefore shows the same page, even if the search is repeated, and stores nothing. The rules are simple to
+implement in any language (docs/plans.md); `clients/js/plan.js` implements them in JavaScript.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class PlanDecision:
     Parameters
     ----------
     shown : tuple
-        Document ids, from the top: the requested part of the page.
+        Document ids of the requested part of the page, from top to bottom.
     rankers : tuple of str
-        The rankers of the lists on the page.
+        The rankers whose lists are on the page.
     record : dict or None
         The exposure, a row of a click log, for `ltr-duel logs` and the next plan; None for a page of a single ranker.
     total : int
         Number of documents on the whole page.
     served : str
-        ``plan``, or ``expired`` if the page is the incumbent's.
+        ``plan``, or ``expired`` if the plan has ended, so that the page shows the incumbent's list.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class PlanDecision:
 
 @dataclass(frozen=True, eq=False)
 class LivePlan:
-    """Sets of rankers with their probabilities, which decide searches.
+    """The sets of rankers that searches show, with their probabilities.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class LivePlan:
     salt : str
         Salt of the hash, which differs between the plans of an experiment.
     sets : tuple of (tuple of str, int)
-        Sets of different rankers, each with the number of draws of the policy, out of ``draws``, that chose it.
+        Sets of different rankers, each with its number of draws by the policy; ``draws`` is the sum of these numbers.
     recommended, incumbent : str
         The policy's recommendation, and the ranker that is shown after the end of the plan.
     settings, log : str
@@ -166,7 +166,7 @@ class LivePlan:
         rankings : mapping of str to sequence
             Document ids (strings or whole numbers), best first, for the rankers in `rankers` and the incumbent.
         offset, limit : int, optional
-            Number of documents above the part, and in the part; by default all that follow.
+            Number of documents to skip at the top of the page, and number to return; by default, 0 and all the rest.
         now : float, optional
             Time in seconds since 1970; by default the current time.
 

@@ -27,7 +27,7 @@ def signed(fields: Mapping[str, Any], keys: Keys) -> str:
 
 
 def verified(text: str, keys: Keys, place: str) -> dict[str, Any]:
-    """Return `FIELDS` and ``sets`` of a plan that one of these keys signed; raise `InputError` for others."""
+    """Return `FIELDS` and ``sets`` of a plan that one of these keys signed; raise `InputError` for other texts."""
     try:
         if len(text) > _LONGEST:
             raise ValueError

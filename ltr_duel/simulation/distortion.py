@@ -1,9 +1,10 @@
 """Distortion: whether comparing many rankers at once changes which ranker wins.
 
-A multileaved list is short: if many rankers share it, some contribute no document, and a ranker may win in a large set
-against a ranker that it loses to in pairs. As in the multi-dueling paper, random sets of rankers that have a Condorcet
-winner (by pairs) are multileaved as a whole. The distortion is the share of the other rankers that then beat the
-winner. Without distortion, and with enough multileavings, it is zero; rankers of nearly the same quality add noise.
+A multileaved list is short, so if many rankers share it, some contribute no document. A ranker may therefore beat a
+rival in a large set, although it loses to this rival in pairwise comparisons. As in the multi-dueling paper, random
+sets of rankers that have a Condorcet winner by pairwise comparisons are multileaved. The distortion is the share of the
+other rankers of a set that beat this winner in the multileavings. Without distortion, and with enough multileavings,
+the share is zero; rankers of nearly the same quality add noise.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
 (arXiv 1608.06253), Section 4.2.6 and Table 3.
@@ -28,7 +29,7 @@ KEYS = ["method", "clicks", "rankers"]
 
 
 class _Cell(NamedTuple):
-    """One repetition of one cell of the table."""
+    """One repetition for one method, click model and size of the set."""
 
     method: str
     comparer: Comparer
@@ -159,7 +160,8 @@ def measure_distortion(
 def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Average a table of `measure_distortion` over repetitions: a row for each method, click model and size.
 
-    ``percent`` and its ``standard_error`` (NaN for a single repetition), ``percent_clear``, and the ``repetitions``.
+    Further columns: means ``percent`` and ``percent_clear``, ``standard_error`` of ``percent`` (NaN for a single
+    repetition), and the number of ``repetitions``.
     """
     arguments.require_type("the table", frame, pd.DataFrame)
     cells = frame.groupby(KEYS, sort=False)

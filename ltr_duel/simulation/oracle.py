@@ -12,7 +12,7 @@ from ltr_duel.bandits import MatrixOracle
 from ltr_duel.core import InputError, as_writable, errors
 from ltr_duel.preferences import PreferenceMatrix
 
-INDEPENDENT_COINS: Final = "independent_coins"  # must be passed if sets are compared on a matrix
+INDEPENDENT_COINS: Final = "independent_coins"  # value of ``sets`` that lets policies compare sets on a matrix
 COINS_NOTE: Final = (
     "Sets of arms were compared by independent coins: m (m - 1) / 2 coins a step for m arms, which give more"
     " information than one list of documents. Regret with simulated users may be many times as high."
@@ -23,7 +23,7 @@ _MATRIX: Final = "matrix"
 
 @runtime_checkable
 class OracleSource(Protocol):
-    """The interface of an oracle in a simulation. A class that inherits from it has the default attributes.
+    """The interface of an oracle in a simulation. Subclasses inherit the default values of its attributes.
 
     Attributes
     ----------
@@ -32,13 +32,15 @@ class OracleSource(Protocol):
     provenance : dict
         Everything that determines the distribution of the outcomes, as JSON.
     in_sweeps : bool
-        Whether policies execute whole sweeps at once; then ``open`` returns a `MatrixOracle`. False by default.
+        Whether policies execute many steps at once (`ltr_duel.bandits.policy.Sweeps`); if so, ``open`` must return a
+        `MatrixOracle`. False by default.
     leaves_ties : bool
         Whether the outcome of a tied pair of a slate may be 0, instead of a coin's +1 or -1. False by default.
     compiled : bool
-        Whether kernels can use what ``open`` returns; if not, runs are plain Python. True by default.
+        Whether compiled kernels accept the result of ``open``; if not, runs are plain Python. True by default.
     refuses_sets : bool
-        Whether policies of sets are refused, because no law of a set's outcomes was given. False by default.
+        Whether policies that compare sets are refused, because the joint distribution of the outcomes of a set is
+        unknown. False by default.
 
     Examples
     --------
@@ -66,12 +68,13 @@ class FromMatrix(OracleSource):
     ----------
     matrix : PreferenceMatrix
     in_sweeps : bool
-        Whether policies execute whole sweeps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that are too
-        long for single steps. Runs have the same distribution, but other random numbers and other names.
+        Whether policies execute many steps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that are too long
+        for single steps. Results have the same distribution, but different random numbers and different run digests.
     sets : {"", "independent_coins"}
         How sets of arms are compared. A matrix does not determine the joint distribution of the outcomes of all pairs
         of a set in one list, so policies of sets are refused unless ``"independent_coins"`` is passed:
-        m (m - 1) / 2 coins a step for m arms. Runs of pairs, and their names, are the same with both values.
+        m (m - 1) / 2 coins a step for m arms. Both values give the same runs, with the same digests, for policies that
+        compare pairs.
 
     Raises
     ------

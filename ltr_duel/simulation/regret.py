@@ -43,8 +43,9 @@ def loss_per_arm(
 
     ``average``: the gap to the Condorcet winner, p[winner, j] - 1/2. A pair costs the mean of its two gaps, a slate the
     mean of all its gaps (Yue and Joachims, ICML 2011, eq. 1; Brost et al., CIKM 2016, eq. 1). ``copeland``, ``borda``:
-    the highest share of beaten rivals, or Borda score, minus arm j's. ``utility``, ``ndcg``: the highest of ``values``,
-    minus arm j's (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq. 4). Raises `InputError` for other names.
+    the highest share of beaten rivals (or Borda score) of an arm, minus the share (or score) of arm j. ``utility``,
+    ``ndcg``: the highest of ``values``, minus the value of arm j (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq.
+    4). Raises `InputError` for other names.
     """
     if definition == "average":
         gap = gaps(matrix)
@@ -61,7 +62,7 @@ def loss_per_arm(
 
 
 def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
-    """Return the position of each arm, 0 = best, which defines the best and the worst arm of a slate; shape (K,).
+    """Return the rank of each arm, from 0 for the best, which defines the best and worst arm of a slate; shape (K,).
 
     Arms are sorted by the gap to the Condorcet winner or, without a winner, by the Copeland score. Equal arms keep the
     order of the matrix, which does not affect regret.
@@ -73,9 +74,10 @@ def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
 
 
 def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the regret up to each checkpoint, the sum over arms in their order: the same bits on every machine.
+    """Return the regret up to each checkpoint; arms are summed in order, so every machine returns the same bits.
 
-    exposure: shape (..., K); impressions of each arm, or the steps in which it was the best, or the worst, of its set.
+    exposure: shape (..., K); impressions of each arm, or the number of steps in which the arm was the best (or the
+        worst) of the compared arms.
     loss: shape (K,); see `loss_per_arm`.
     """
     total = np.zeros(exposure.shape[:-1])

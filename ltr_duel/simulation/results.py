@@ -135,7 +135,7 @@ class Results:
         )
 
     def _regret(self, name: str) -> FloatVector:
-        """Return `RunResult.regret` of all runs, one after the other; many runs at a time, for speed."""
+        """Return `RunResult.regret` of all runs, concatenated; `_TOGETHER` runs are computed at once, for speed."""
         errors.require_one_of("regret", name, REGRETS)
         counted, loss = REGRETS[name].counts, loss_per_arm(self.matrix, REGRETS[name].loss, self.values.get(name))
         parts = []
@@ -253,7 +253,7 @@ class Results:
         return path
 
     def save(self, folder: str | Path) -> Path:
-        """Write results.parquet, pulls.parquet and runs.json: the same bytes at every time and on every machine."""
+        """Write results.parquet, pulls.parquet and runs.json; the same runs always give the same bytes."""
         runs = [{"digest": run.key.digest, "decisions": run.decisions, **run.key.__dict__} for run in self.runs]
         folder = arguments.as_path("results", folder)
         with files.replacing_files(folder) as temporary:

@@ -41,9 +41,9 @@ def simulate(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        The source of outcomes: a matrix, simulated users (`ltr_duel.simulation.Live`), or a matrix in whole sweeps,
-        ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`). Policies of sets require simulated users
-        or ``FromMatrix(matrix, sets="independent_coins")``.
+        The source of outcomes: a matrix; simulated users (`ltr_duel.simulation.Live`); or
+        ``FromMatrix(matrix, in_sweeps=True)``, with which policies execute many steps at once. Policies that compare
+        sets require simulated users or ``FromMatrix(matrix, sets="independent_coins")``.
     policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
@@ -57,13 +57,13 @@ def simulate(
     preferences : PreferenceMatrix, optional
         The matrix that defines regret; required unless ``source`` is a matrix or a `FromMatrix`.
     checkpoints_per_decade : int
-        How densely, on a logarithmic scale, pulls are recorded.
+        Number of checkpoints, at which pulls are recorded, for each factor of ten.
     batch : int
         Number of comparisons that a policy chooses before any of their outcomes arrives; at most the horizon.
     delay : int
         Number of steps between the end of a batch and the arrival of its outcomes; at most the horizon.
     compiled : bool
-        False runs the same source as plain Python: the same bytes, about a hundred times slower.
+        If False, run the same code as plain Python, which gives the same bytes about a hundred times more slowly.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def simulate(
 def _problem(
     source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
 ) -> tuple[OracleSource, PreferenceMatrix, str]:
-    """Return the oracle, the matrix that defines regret, and its digest if it is not the oracle's matrix."""
+    """Return the oracle, the matrix that defines regret, and its digest ("" for the matrix of the oracle)."""
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"the source of outcomes must be a PreferenceMatrix or an oracle, not {errors.shown(source)};"
@@ -171,7 +171,7 @@ def _wanted(policies: str | Policy | Sequence[str | Policy]) -> list[components.
 
 
 def check_fits(configured: components.Configured[Policy], oracle: OracleSource, batch: int = 1, delay: int = 0) -> None:
-    """Raise `InputError` if a policy cannot run with the oracle or with late outcomes."""
+    """Raise `InputError` if a policy cannot run with the oracle, in batches or with a delay."""
     policy, label = configured.component, configured.label
     if oracle.refuses_sets and policy.feedback == "slate":
         raise InputError(
@@ -227,7 +227,7 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
 
 
 def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
-    """Compile the loops of policies against a matrix, in single steps and, if they can, in sweeps; return their names.
+    """Compile the loops of policies against a matrix, in single steps and, if supported, in sweeps; return the names.
 
     Compiled code is stored in `ltr_duel.core.cache_home` until the package changes. Without names, all policies are
     compiled, in ``jobs`` processes of about 400 MB each. Raises `InputError`, before anything is compiled, for an
@@ -246,7 +246,8 @@ def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
 def _in_processes(names: list[str], workers: int) -> Iterator[str]:
     import joblib  # importing it takes as long as loading compiled loops
 
-    # A process compiles one loop at a time, so threads would not help. The first policy caches the shared kernels.
+    # A process compiles only one loop at a time, so the loops are compiled in several processes instead of threads.
+    # The first policy is compiled alone, because this caches the kernels that all policies share.
     yield _compile(names[0])
     yield from joblib.Parallel(workers, return_as="generator_unordered")(map(joblib.delayed(_compile), names[1:]))
 

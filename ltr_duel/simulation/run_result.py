@@ -14,7 +14,7 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
-AS_GIVEN = "as given"  # arms numbered by the rows of the matrix, as in all runs of versions without a random order
+AS_GIVEN = "as given"  # arms have the order of the matrix, as in all runs of versions without a random order
 _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
 
 
@@ -24,10 +24,11 @@ class RunKey:
 
     oracle: the distribution of the outcomes, as JSON.
     measured_by: digest of the preference matrix that defines regret, if it is not the oracle's matrix.
-    source: SHA-256 of the file that defines a policy from outside this package, and numbers versions above 1, see
-        `source_of`.
+    source: SHA-256 of the file that defines a policy outside this package, and versions above 1 of the random results
+        (`ltr_duel.core.numbering`); see `source_of`.
     labels: "random" if all policies of a repetition number the arms in the same random order, else "as given".
-    batch, delay: comparisons chosen before any of their outcomes is known, and steps from a batch to its outcomes.
+    batch: number of comparisons that are chosen before any of their outcomes is known.
+    delay: number of steps between the end of a batch and the arrival of its outcomes.
     """
 
     oracle: dict[str, Any] = field(repr=False)
@@ -45,17 +46,17 @@ class RunKey:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the key as canonical JSON, which contains ``labels`` only if they are random."""
+        """SHA-256 of `key_fields` as canonical JSON."""
         return core_digest.digest_of(key_fields(self))
 
     @property
     def configuration(self) -> str:
-        """The policy with all its parameters in canonical form, however the user wrote it."""
+        """The policy with all its parameters in canonical form, independent of the notation of the user."""
         return f"{self.policy}:{core_digest.canonical(self.params)}"
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key; fields of newer versions are omitted if they have the value of older runs."""
+    """Return the fields of a key, without newer fields that are as in older runs, so old digests stay valid."""
     return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 
@@ -95,9 +96,9 @@ class RunResult:
     recommended : ndarray of int64, shape (C,)
         The arm that the policy would choose if it had to stop.
     decisions : int
-        Steps in which the policy made a choice; the loop skipped the others.
+        Number of steps in which the policy made a choice; the loop skipped the other steps.
     best, worst : ndarray of int64, shape (C, K), optional
-        Steps in which the arm was the best, and the worst, of the compared arms. Strong and weak regret need them.
+        Number of steps in which the arm was the best (worst) of the compared arms; weak (strong) regret requires it.
     outcomes : ndarray of int64, shape (C,), optional
         Outcomes received: pairs of different arms that were compared. None in runs of versions without this count.
 
@@ -130,7 +131,7 @@ class RunResult:
 
     @property
     def independent_coins(self) -> bool:
-        """Whether sets of arms were compared, and each pair of a set by an independent coin of the matrix."""
+        """Whether sets of arms were compared by an independent coin of the matrix for each pair of a set."""
         return tosses_coins(self.key.oracle) and not np.array_equal(self.exposure * 2, self.pulls)
 
     def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:

@@ -1,9 +1,9 @@
 """Sensitivity: the number of impressions that a comparison method needs to identify the better of two rankers.
 
 Pairs of rankers are drawn at random; the better ranker has the higher NDCG@10. Each method compares each pair
-repeatedly on simulated users. After n impressions, the method selects the ranker with the larger sum of outcomes; if
-the sums are equal, this counts as half right. The accuracy of the method is the share of repetitions in which it
-selects the better ranker. Multileaving methods compare the two rankers as a set.
+repeatedly on simulated users. After n impressions, the method selects the ranker with the larger sum of outcomes; equal
+sums count as half right. The accuracy of the method is the share of repetitions in which it selects the better ranker.
+Multileaving methods compare the two rankers as a set.
 
 After Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013,
 Section 5.3 (efficiency). A method need not reach 100 %, because users and NDCG disagree about some pairs.
@@ -152,9 +152,10 @@ def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) ->
 def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
     """Return a table of the impressions that each method needs, from a table of `measure_sensitivity`.
 
-    ``impressions``: the median over pairs of the first checkpoint from which on the accuracy is reached (NaN if less
-    than half of the pairs reach it); ``pairs_sure``: the share of pairs that reach it; ``accuracy``: the mean accuracy
-    of the pairs at the last checkpoint, with its ``standard_error``.
+    A pair is sure from the first checkpoint from which on its accuracy is at least ``accuracy``. Columns: ``method``;
+    ``impressions``, the median of these checkpoints over pairs (NaN if less than half of the pairs become sure);
+    ``pairs_sure``, the share of pairs that become sure; ``accuracy``, the mean accuracy of the pairs at the last
+    checkpoint, with its ``standard_error``.
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):

@@ -30,7 +30,7 @@ from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation.oracle import OracleSource
 
 TIE_RULES = ("coin", "half")
-LIVE_NUMBERS = 1  # numbers version of queries and coins (`ltr_duel.core.numbering`)
+LIVE_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.numbering`)
 
 
 class LiveOracle(NamedTuple):
@@ -39,7 +39,7 @@ class LiveOracle(NamedTuple):
     pairs: Comparison
     slates: Comparison
     cumulative: FloatVector  # (n_queries,) running sums of the query weights; empty for equal weights
-    half: int  # 1: tied pairs of a slate stay tied and count as half a win for both arms
+    half: int  # 1 if tied pairs of a slate stay tied and count as half a win for both arms, else 0
 
 
 @kernel

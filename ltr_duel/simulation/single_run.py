@@ -11,7 +11,7 @@ from ltr_duel.core import FloatMatrix, IntVector, Streams, components, handed_ov
 from ltr_duel.simulation.oracle import OracleSource
 from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult
 
-_kept = threading.local()  # memory of each thread for a relabelled matrix, shared by its runs
+_kept = threading.local()  # scratch memory of each thread for a relabelled matrix, reused by the runs of the thread
 _MOST_KEPT = 1000  # largest number of arms for which this memory is kept
 
 
@@ -24,9 +24,11 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run one policy once, or its replacement if the oracle compares sets; see `places` for ``place``.
+    """Run one policy once; if the oracle compares sets, run the policy's replacement for sets, if any (`suited`).
 
-    The policy numbers the arms by `run_order`; the result has the order of the oracle's names.
+    place: result of `places`; by default, the order of the oracle's names.
+
+    The policy numbers the arms by `run_order`; the arms of the result have the order of the oracle's names.
     """
     configured = suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
     policy, size = configured.component, len(oracle.names)
@@ -78,7 +80,7 @@ def _room(size: int) -> FloatMatrix | None:
 
 
 def run_streams(key: RunKey) -> Streams:
-    """Return the streams of a run. All streams except the policy's are common to all policies of a repetition."""
+    """Return the streams of a run. All policies of a repetition share all streams except the policy's own."""
     own = {"policy": stream(key.seed, key.repetition, "policy", key.configuration)}
     return Streams(**own, **{name: stream(key.seed, key.repetition, name) for name in Streams._fields[1:]})
 

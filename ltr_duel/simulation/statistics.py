@@ -1,9 +1,9 @@
 """The final rows of runs, identification times, means with a spread, and tests for a difference of two policies.
 
 Repetition r of every policy has the same random streams for coins, users and queries, so the tests are paired. Paired
-tests are valid for every dependence between the runs of a repetition. Pairing hardly adds power, because two policies
-compare different arms at step t: over 300 repetitions on matrices of 6 and 8 arms the correlation of the final regrets
-of two policies was between -.12 and .19, with median .03.
+tests are valid for any dependence between the runs of a repetition. Pairing hardly adds power, because two policies
+compare different arms at the same step: over 300 repetitions on matrices of 6 and 8 arms the correlation of the final
+regrets of two policies was between -.12 and .19, with median .03.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
 
 
 def identification_time(run: pd.DataFrame, winner: str | None) -> float:
-    """Return the first checkpoint from which on the winner is recommended; infinity if the last row differs."""
+    """Return the first checkpoint from which on the winner is recommended; infinity if the last row has another arm."""
     wrong = np.flatnonzero((run[columns.RECOMMENDED] != winner).to_numpy())
     times = run[columns.T].to_numpy()
     if len(wrong) == 0:
@@ -107,8 +107,8 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     ----------
     frame : DataFrame
     keys : sequence of str
-        The columns that define groups. Groups are in the order of first appearance of all keys except the last; the
-        groups are sorted by the last key.
+        The columns that define groups. Groups are ordered by the first appearance of the values of all keys except the
+        last; groups that differ only in the last key are sorted by it.
     column : str
         The column to average. Rows in which it is NaN are omitted.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
@@ -170,9 +170,10 @@ def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame
 
 
 def paired_tests(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame:
-    """Compare every pair of policies, run by run, at the last step: first, second, and the columns of `summarise`.
+    """Compare every pair of policies at the last step, paired by repetition.
 
-    p is corrected for the number of pairs by Holm's method. Raises `InputError` if there is no such column.
+    Columns: first, second (policies), and the columns of the tests in `Results.summary`; p is corrected for the number
+    of pairs by Holm's method. Raises `InputError` if there is no such column.
     """
     values = _at_the_end(frame, column)
     rows = [{"first": a, "second": b, **_pair(values, a, b)} for a, b in combinations(values.columns, 2)]

@@ -1,6 +1,6 @@
 """Oracles from utilities: a random utility is drawn for each arm, and arms are compared by their utilities.
 
-Within a slate one utility is drawn for each arm and step, so outcomes of pairs that share an arm are correlated. Two
+In each step, one utility is drawn for each arm of the slate, so outcomes of pairs that share an arm are correlated. Two
 families:
 
 - `FromUtilities`: a link turns the utilities u, v of a pair into the probability that the first wins: ``(1 + u - v) /
@@ -46,7 +46,7 @@ from ltr_duel.simulation.oracle import OracleSource
 
 LINKS = ("linear", "logistic", "natural")
 HIGHER = len(LINKS)  # no link: the higher of two normal scores wins
-UTILITY_NUMBERS = 1  # numbers version of utilities (`ltr_duel.core.numbering`)
+UTILITY_NUMBERS = 1  # version of the random utilities (`ltr_duel.core.numbering`)
 
 
 class UtilityOracle(NamedTuple):
@@ -54,7 +54,7 @@ class UtilityOracle(NamedTuple):
 
     mean: FloatVector  # (K,) means of Bernoulli or normal utilities
     samples: FloatMatrix  # (K, N) samples of each arm's utility, drawn uniformly; or no columns
-    settings: IntVector  # (2,) number of the link; 1 if all arms of a step draw the same column
+    settings: IntVector  # (2,) number of the link; 1 if all arms of a step use the same column of samples, else 0
     utility: FloatVector  # (K,) scratch: the drawn utilities of the arms of the slate
 
 

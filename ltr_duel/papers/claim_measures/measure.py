@@ -135,7 +135,7 @@ def means(sample: Sample) -> FloatMatrix:
 
 
 def deviations(sample: Sample) -> FloatMatrix:
-    """Return the standard deviations over runs, with n - 1 degrees of freedom, in an array like the one of `means`."""
+    """Return the standard deviations over runs, with n - 1 degrees of freedom, in the shape of `means`."""
     parts = []
     for weights, group in zip(_weights(sample), sample.groups, strict=True):
         centred, runs = group.values - group.values.mean(axis=0), len(group.values)

@@ -88,7 +88,7 @@ def _rank(sample: Sample, *, counted_from: str = "least", **_: Any) -> Reading:
 
 
 def _with_rank(worlds: Sample, population: Sample, target: float, *, counted_from: str = "least", **_: Any) -> Sample:
-    """Move the policy clearly ahead of all others; if the target is not the first place, level with the best other."""
+    """Move the policy clearly ahead of all others; if the target is not rank 1, to the best other mean."""
     mine, *others = columns_of(population)
     best, factor = (min(others), 1 / _CLEARLY) if counted_from == "least" else (max(others), _CLEARLY)
     return scaled(worlds, [best / mine * (factor if target == 1 else 1.0), *np.ones(len(others))])
@@ -105,7 +105,7 @@ def place(
     counted_from: str = "least",
     column: str = col.REGRET,
 ) -> Sample:
-    """Return one plus the number of other policies with less regret (with more, if counted from the greatest)."""
+    """Rank a policy: 1 plus the number of policies with less regret (with more, if counted from the greatest)."""
     mine = select(panel, policy)
     if among is None:
         others = [rows for label, rows in panel.groupby(col.POLICY, sort=False) if label not in set(mine[col.POLICY])]
@@ -132,7 +132,7 @@ def _with_last_share(worlds: Sample, population: Sample, target: float, **_: Any
     aim=_with_last_share,
 )
 def late(panel: pd.DataFrame, *, policy: Selection, column: str = col.REGRET) -> Sample:
-    """Compute the share, which is near 0 for a policy that has converged, and 1/2 if regret grows linearly."""
+    """Compute the share of late regret: near 0 for a policy that has converged, 1/2 if regret grows linearly."""
     rows = select(panel, policy)
     end = int(rows[col.T].max())
     rows = rows[rows[col.HORIZON] == rows[col.HORIZON].max()]

@@ -121,7 +121,7 @@ def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) ->
     aim=_with_valley,
 )
 def valley(panel: pd.DataFrame, *, along: str, column: str = "value") -> Sample:
-    """Compute the share. It is 1 if the curve falls to one lowest point and then rises, 0 if this point is an end."""
+    """Compute the share: 1 if the curve falls to one lowest point and then rises, 0 if the lowest point is an end."""
     return _along(panel, along, column)
 
 

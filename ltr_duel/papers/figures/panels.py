@@ -47,7 +47,7 @@ def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequen
 
 
 def drawable(panel: Panel, column: str) -> tuple[Panel, str]:
-    """Return the panel and its column of regret; without a Condorcet winner, use Copeland regret and name it."""
+    """Return the panel and its column of regret; without a Condorcet winner, use Copeland regret and add a remark."""
     drawn = col.defined_regret(panel.rows, column)
     if drawn == column:
         return panel, column

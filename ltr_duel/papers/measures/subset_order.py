@@ -1,10 +1,10 @@
 """The share of random sets of rankers with a Condorcet winner, and the share with a total order (RUCB, Figure 5).
 
-The matrix is an estimate, and the estimate of a total order is hardly ever a total order. So the table also contains
-the largest possible true share: a set is excluded only if wins beyond noise form a circle in the set, or if each of its
-rankers loses to another one beyond noise. This bound holds with 95 % confidence for all sets together, for any true
-matrix. The least share of sets with a Condorcet winner is a 2.5 % quantile over matrices that differ from the estimate
-by its noise.
+The matrix is an estimate, and the estimate of a total order is hardly ever a total order. The table therefore also
+contains the largest possible true shares. A set cannot have a total order if wins beyond noise form a cycle in it, and
+cannot have a Condorcet winner if each of its rankers loses to another one beyond noise; all other sets are counted.
+These bounds hold with 95 % confidence for all sets together, for any true matrix. The least share of sets with a
+Condorcet winner is the 2.5 % quantile over copies of the estimate with added noise.
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1.
 """

@@ -1,6 +1,6 @@
 """Merge two or more rankings into one list, credit the clicks on it, and derive the winner from the credit.
 
-Each method is one file. This package does not depend on bandits.
+Each comparison method is one module. This package does not depend on `ltr_duel.bandits`.
 """
 
 import lazy_loader

@@ -23,10 +23,11 @@ _FAR = 6.0  # largest deviation, in standard errors, that is attributed to chanc
 def check_method(method: str | Method) -> None:
     """Test that a comparison method satisfies the contract.
 
-    The lists contain different documents of the query, and are as long as possible. Identical rankers win one half
-    each. Swapping two rankers mirrors the outcome. Outcomes are in -1..1. The probabilities of lists have sum 1. The
-    same seed gives the same list, and the same outcomes in compiled and interpreted code. The check uses queries with
-    one document, queries with fewer documents than positions, identical rankers, and all outcome rules.
+    A list contains only documents of the query, none of them twice, and is as long as possible. Identical rankers win
+    equally often. If two rankers are swapped, the mean outcome changes its sign. Outcomes are in -1..1. If the method
+    stores probabilities of lists, their sum is 1. The same seed gives the same list, and the same outcomes in compiled
+    and interpreted code. The check uses queries with one document, queries with fewer documents than positions,
+    identical rankers, and all outcome rules.
 
     Parameters
     ----------

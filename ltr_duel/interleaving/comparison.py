@@ -1,9 +1,9 @@
 """One comparison, from the query to the outcome.
 
-The rankings contain a fixed order of tied documents, which two tie rules replace. ``resample`` draws a new order for
-each impression, and credits clicks with the same order. ``redraw_at_inference`` also draws another order before clicks
-are credited. This rule reproduces an artifact of a public implementation, in which a ranker is not recognised as the
-source of its own tied documents.
+Rankings contain one fixed order of tied documents. Two tie rules replace this order. ``resample`` samples a new order
+for each impression, and uses it for both the list and the credit. ``redraw_at_inference`` samples one order for the
+list and another order for the credit. The second rule reproduces an artifact of a public implementation, in which the
+credit may not recognise a ranker as the source of its own tied documents.
 """
 
 from __future__ import annotations
@@ -41,29 +41,29 @@ COMPARISON_NUMBERS = 1  # version of the random numbers of a comparison, excludi
 
 
 class Comparison(NamedTuple):
-    """The data of one worker for comparing rankers on simulated users. The last four fields are scratch."""
+    """The data with which one worker compares rankers on simulated users. The last four fields are scratch."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
     users: Users
     ties: int  # FIXED, RESAMPLED or REDRAWN
     tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at position r of the order ties with the previous one
-    method: Any
+    method: Any  # state of the method
     page: Shown
-    current: Lists  # `lists`; if ties are redrawn, the current orders of one query, (rankers, longest)
+    current: Lists  # `lists` if ties are FIXED; otherwise the newest orders of one query, (rankers, longest)
     places: IntVector  # (rankers,) rows of the slate's rankers in `current`
-    pair: IntVector  # (2,) the pair as a slate
+    pair: IntVector  # (2,) the two rankers of a pair, as a slate
 
 
 @dataclass(frozen=True)
 class Comparer:
-    """A choice of rankings, click model, method and outcome rule for comparing rankers.
+    """The settings of comparisons: rankings, click model, method, outcome rule and length of the list.
 
     Parameters
     ----------
     rankings : Rankings
     clicks : ClickModel
-        A click model for the grades of the corpus.
+        A click model with as many relevance grades as the corpus.
     method : str or Method
         A name, with optional parameters (``probabilistic:tau=1``), or a custom method.
     outcome : str, optional
@@ -74,9 +74,10 @@ class Comparer:
     Raises
     ------
     InputError
-        If the method or rule is unknown, the grades do not match, or the corpus has no relevant document.
+        If the method or rule is unknown, the click model and the corpus have different numbers of grades, or the corpus
+        has no relevant document.
     MethodError
-        If a method of a plug-in file cannot be compiled; the message names the line.
+        If a method of a plug-in file cannot be compiled; the message names the line of code.
 
     Examples
     --------
@@ -126,7 +127,7 @@ class Comparer:
 
     @property
     def compiled(self) -> bool:
-        """Whether kernels can use the result of `open`; otherwise the same code runs as plain Python."""
+        """Whether compiled kernels accept the result of `open`; if not, the kernels run as plain Python."""
         return self.configured.component.compiled
 
     @property
@@ -156,7 +157,7 @@ class Comparer:
         return numbered(about, **versions)
 
     def open(self) -> Comparison:
-        """Return the data for kernels, with separate scratch."""
+        """Return the data for kernels, with new scratch arrays."""
         rankings, (_, method, params) = self.rankings, self.configured
         mapped.expect_few_reads((rankings.order, rankings.rank))
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
@@ -218,7 +219,7 @@ def compare_pair(
 
 @inlined
 def click_list(c: Comparison, query: int, length: int, rng: Generator) -> int:
-    """Simulate the clicks of a user on the list of the page; return the number of clicks."""
+    """Simulate the clicks of a user on the list in ``c.page``; return the number of clicks."""
     start = c.lists.query_ptr[query]
     return simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
 

@@ -4,15 +4,18 @@ Each call is dispatched on the class of the state.
 
     query --draw--> shown list, owners --click model--> clicks --credit--> who won
 
-A method is a module. It defines ``State``, a NamedTuple of constants and scratch arrays; ``init``, which returns a
-state; and `draw_pair` and `credit_pair`, or `draw_slate` and `credit_slate`, or all four. Drawing the list and scoring
-the clicks are separate, so that each can be tested against enumeration. Two optional functions reduce the variance of
-estimates: `find_contributors` and `draw_mirrored`.
+The owner of a shown document is the ranker that contributed it. A ranker also owns the clicks on its documents.
 
-A state carries no data from one comparison to the next. In addition to the list and its owners, a draw may leave a
-float array ``kept`` in the state for the credit. A `Page` of plain lists stores ``kept``, because it is credited later,
-possibly in another process. The functions are undecorated: numba compiles them with the loop that calls them, and the
-same code also runs as plain Python.
+A method is a module. It defines ``State``, a NamedTuple of constants and scratch arrays; ``init``, which returns a
+state; and `draw_pair` and `credit_pair`, or `draw_slate` and `credit_slate`, or all four. Separate functions draw the
+list and credit the clicks, so that tests can compare each function with an enumeration of all cases. Two optional
+functions reduce the variance of estimates: `find_contributors` and `draw_mirrored`.
+
+The result of a comparison does not depend on earlier comparisons with the same state. If a credit requires numbers from
+the draw in addition to the list and its owners, the draw writes them into a float array ``kept`` of the state. A `Page`
+of plain lists stores a copy of ``kept``, because its clicks are credited later, possibly in another process. The
+functions have no decorator: numba compiles them with the loop that calls them, and the same code also runs as plain
+Python.
 """
 
 from __future__ import annotations
@@ -28,21 +31,21 @@ from ltr_duel.core import FloatVector, IntVector, SignMatrix, SmallIntMatrix, di
 class Lists(NamedTuple):
     """Rankings as arrays for kernels; query q has the columns ``query_ptr[q]:query_ptr[q + 1]``."""
 
-    order: SmallIntMatrix  # (K, n_docs) positions, best first
-    rank: SmallIntMatrix  # (K, n_docs) 1 = best
+    order: SmallIntMatrix  # (K, n_docs) positions of documents within their query, best first
+    rank: SmallIntMatrix  # (K, n_docs) rank of each document; 1 = best
     query_ptr: IntVector  # (n_queries + 1,)
 
 
 class Shown(NamedTuple):
     """Scratch for one shown list of up to ``top`` documents."""
 
-    shown: IntVector  # (top,) document positions, from the top
-    owner: IntVector  # (top,) contributing ranker: 0, 1, ... within the pair or slate; -1 for no owner
+    shown: IntVector  # (top,) positions of the documents within their query, in the order of the list
+    owner: IntVector  # (top,) owner of each document: 0, 1, ... within the pair or slate; -1 for no owner
     clicks: IntVector  # (top,) clicked positions of the list, ascending
 
 
 class Size(NamedTuple):
-    """The sizes of a method's arrays."""
+    """The sizes on which the shapes of a method's arrays depend."""
 
     top: int  # number of documents shown
     longest: int  # number of documents of the largest query
@@ -103,7 +106,7 @@ def credit_slate(
     state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Score the clicks: for a < b in the slate, ``won[a, b]`` is +1 if ``slate[a]`` won, -1 if it lost, else 0."""
+    """Score the clicks: write +1 into ``won[a, b]`` if ``slate[a]`` beat ``slate[b]``, -1 if it lost, else 0; a < b."""
     raise TypeError("this method does not compare sets of rankers")
 
 
@@ -113,9 +116,10 @@ def find_contributors(
 ) -> None:
     """Write Pr(``first`` contributed the document | list) into ``q`` at the clicked positions.
 
-    Optional, for methods whose contributors are independent given the list and do not depend on clicks. The outcome is
-    the mean, over contributors, of the sign of the difference between the clicks owned by ``first`` and by ``second``;
-    under the rules in `Method.posterior`, the outcome is the sign of this mean.
+    This function is optional. It requires that, given the list, the contributors are independent of each other and of
+    the clicks. Estimates then use, as the outcome, the mean over all possible contributors of the sign of M - N, where
+    ``first`` owns M clicks and ``second`` owns N. Under the rules in `Method.posterior`, the outcome is the sign of
+    this mean.
     """
     raise TypeError("this method does not find contributors")
 
@@ -124,10 +128,10 @@ def find_contributors(
 def draw_mirrored(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list from uniform numbers, one for each position; return its length. Optional.
+    """Draw a list from uniform random numbers, one for each position; return its length.
 
-    Each list follows the distribution of `draw_pair`. If ``first`` and ``second`` are exchanged and the numbers are the
-    same, the other ranker contributes at each position, at the same depth.
+    This function is optional. Its lists have the same distribution as the lists of `draw_pair`. If ``first`` and
+    ``second`` are exchanged, the same number selects the other ranker at each position, and the same depth.
     """
     raise TypeError("this method does not draw mirrored lists")
 

@@ -1,4 +1,4 @@
-"""Interleaving and multileaving methods as components: declaration, registry, and checks of each call."""
+"""Interleaving and multileaving methods: their declaration, their registry, and checks of the results of plug-ins."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ltr_duel.interleaving.hooks import (
     find_contributors,
 )
 
-_compiled: set[type] = set()  # classes of plug-ins' states whose functions have been compiled
+_compiled: set[type] = set()  # state classes of the plug-in methods that have been compiled
 
 
 class MethodError(InputError):
-    """A comparison method breaks the contract; the message names the broken rule.
+    """A comparison method breaks the contract that `check_method` tests; the message names the broken rule.
 
     Examples
     --------
@@ -39,35 +39,39 @@ class MethodError(InputError):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Method(components.Component):
-    """A comparison method: a `Component` with further parameters.
+    """A comparison method: the functions that interleave or multileave rankers, and facts about them.
 
     Parameters
     ----------
     name, params, limits, choices, cite, where
         The parameters of every component; see `ltr_duel.core.Component`.
     state : type
-        The class of the state. A compiled method requires a NamedTuple of numbers and arrays.
+        The class of the method's state. For a compiled method, a NamedTuple of numbers and arrays.
     init : callable
-        ``init(size, params, outcome) -> state``, with separate scratch arrays; see `Size`. Only ``init`` allocates.
+        ``init(size, params, outcome) -> state`` allocates a state with new scratch arrays for the given `Size`. The
+        other compiled functions do not allocate memory.
     draw_pair, credit_pair, draw_slate, credit_slate : callable, optional
-        See the functions of these names. A method defines both functions for pairs, both for slates, or all four.
+        See the functions of these names in `ltr_duel.interleaving.hooks`. A method defines the two functions for
+        pairs, the two functions for slates, or all four.
     find_contributors, draw_mirrored : callable, optional
-        See the functions of these names. They reduce the variance of estimates, for methods that compare pairs.
+        See the functions of these names in `ltr_duel.interleaving.hooks`. They reduce the variance of estimates for
+        pairs of rankers.
     posterior : tuple of str
-        The outcome rules that use the sign of the mean over contributors; see `find_contributors`.
+        The outcome rules whose outcome is the sign of a mean over the possible contributors; see `find_contributors`.
     outcomes : tuple of str
-        The outcome rules for pairs; the first is the default for pages and logs of real users.
+        The outcome rules for pairs; the first rule is the default for pages and logs of real users.
     unbiased : str
-        The default of simulations and estimates: a rule under which random clicks favour neither of two rankers. If
-        empty, the first of ``outcomes``.
+        The default outcome rule of simulations and estimates, under which random clicks favour neither of two rankers.
+        If the string is empty, the default is the first of ``outcomes``.
     biased : tuple of str
-        The rules under which random clicks favour a ranker.
+        The outcome rules under which random clicks favour one of two rankers.
     shows, wins, needs, cost : str
-        Documentation: the construction of the list, the winner, the requirements, and the cost of a comparison.
+        Texts for the documentation: how the list is built, which ranker wins, what the method requires, and what a
+        comparison costs.
     compiled : bool
-        False if numba cannot compile the functions; they then run as plain Python.
+        False if numba cannot compile the functions, so that they run as plain Python.
     numbers : int
-        Version of the lists and credits for a given seed (`ltr_duel.core.numbering`).
+        Version of the lists and credits that a given seed produces (`ltr_duel.core.numbering`).
 
     Examples
     --------
@@ -133,7 +137,7 @@ class Method(components.Component):
 
 
 def bind(method: Method) -> None:
-    """Register a method's functions with the stubs in `hooks`."""
+    """Register a method's functions as implementations of the functions in `hooks`, for the class of its state."""
     pairs, slates = (method.draw_pair, method.credit_pair), (method.draw_slate, method.credit_slate)
     functions: list[Callable[..., Any] | None] = [*pairs, *slates]
     for draw, credit in (pairs, slates):
@@ -155,7 +159,7 @@ def bind(method: Method) -> None:
 
 
 def _tested(name: str, stub: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a plain function from outside this package, so that the result of each call is checked."""
+    """Wrap a plain-Python function from outside this package, so that the result of each call is checked."""
     function = interpreted(function)
 
     @functools.wraps(function)
@@ -204,7 +208,7 @@ def is_new_plugin(method: Method) -> bool:
 
 
 def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate: IntVector) -> None:
-    """Compile the functions of a plug-in method for its state, lists and scratch."""
+    """Compile the functions of a plug-in method for the types of these arguments."""
     of_pairs, of_slates = (state, lists, 0, 0, 1, page), (state, lists, 0, slate, 1, page)
     rng, won = stream(0, "compile"), np.zeros((1, 1), np.int8)
     for function, arguments in (

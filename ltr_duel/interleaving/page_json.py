@@ -1,7 +1,7 @@
-"""A page of plain lists as JSON: the written form, and all checks on reading.
+"""Write a page of plain lists as JSON, and read and check the JSON.
 
-Others may have changed the stored text, so the reader does not trust it: the text is parsed as JSON, its sizes are
-limited, each value is checked, and nothing is executed. Only the name of the method is looked up.
+The stored text may have been changed, so it is not trusted: it is parsed as JSON, its sizes are limited, each value is
+checked, and nothing in it is executed. The name of the method is looked up among the registered methods.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _LONGEST_METHOD = 200  # characters of a method with its parameters
 
 
 class Stored(NamedTuple):
-    """The content of a page, with the keys of its JSON form; before the checks, values may have any type."""
+    """The content of a page; the fields are the keys of its JSON form. Before the checks, values may have any type."""
 
     version: Any  # int
     method: Any  # str
     outcome: Any  # str
     rankers: Any  # list of str
     shown: Any  # list of document ids
-    owners: Any  # list of int: positions of rankers; -1 for no owner
-    numbers: Any  # list of int: the shown documents as numbers
+    owners: Any  # list of int: for each shown document, the position of its ranker in `rankers`; -1 for no ranker
+    numbers: Any  # list of int: the numbers of the shown documents
     orders: Any  # list of lists of int: the numbers of all documents for each ranker, best first
-    kept: Any  # list of float: the numbers that the method stored when it drew the list
+    kept: Any  # list of float: the values that the method stored when it drew the list
 
 
 def portable(document: Any) -> Any:
@@ -93,7 +93,7 @@ def wrong_names(stored: Stored) -> str:
 
 
 def _wrong_orders(stored: Stored) -> str:
-    """Return an error message about the orders; empty if they are valid. The names must be checked first."""
+    """Return an error message about the orders; empty if they are valid. Requires valid names."""
     if not isinstance(stored.orders, list) or len(stored.orders) != len(stored.rankers):
         return "'orders' must be a list with one order for each ranker"
     size = len(stored.orders[0]) if isinstance(stored.orders[0], list) else 0
@@ -106,7 +106,7 @@ def _wrong_orders(stored: Stored) -> str:
 
 
 def _wrong_list(stored: Stored) -> str:
-    """Return an error message about the shown list; empty if it is valid. The other parts must be checked first."""
+    """Return an error message about the shown list; empty if it is valid. Requires valid names and orders."""
     if not isinstance(stored.shown, list) or not 1 <= len(stored.shown) <= MOST_SHOWN:
         return f"'shown' must be a list of 1 to {MOST_SHOWN:,} documents"
     if not all(map(_is_id, stored.shown)):

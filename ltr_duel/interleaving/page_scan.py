@@ -1,8 +1,9 @@
-"""Read many pages at once from the exact text that `write_page` writes, without a Python object for each row.
+"""Read many pages at once from the exact text that `write_page` writes, without a Python object for each page.
 
-The result equals the result of `read_page`. The caller must use `read_page` for text that differs from the written form
-in any way (spaces, another order of keys, escapes, non-ASCII letters, numbers out of range), and for pages of methods
-that store numbers when they draw a list. So all error messages come from `read_page`.
+The result equals the result of `read_page`. Two kinds of pages are not read here, and the caller must pass them to
+`read_page`: pages whose text differs in any way from the text of `write_page` (spaces, another order of keys, escapes,
+non-ASCII letters, numbers out of range), and pages of methods that store values when they draw a list. So all error
+messages come from `read_page`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from ltr_duel.interleaving.page_json import (
 from ltr_duel.interleaving.workspace import workspace
 
 Bytes = NDArray[np.uint8]
-_DIGITS = 18  # maximum number of digits of a whole number as an id
+_DIGITS = 18  # maximum number of digits of a document id that is an integer
 _QUOTE, _COMMA, _OPEN, _CLOSE, _MINUS, _ZERO, _NINE, _BACKSLASH = (ord(c) for c in '",[]-09\\')
 
 
@@ -58,7 +59,7 @@ class Head(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """Document ids: row n has the ids ``first[n]:last[n]``; id k has the bytes ``data[ptr[k]:ptr[k + 1]]``."""
+    """Document ids: page n shows the ids ``first[n]:last[n]``; id k has the bytes ``data[ptr[k]:ptr[k + 1]]``."""
 
     ptr: IntVector
     data: Bytes
@@ -70,13 +71,13 @@ class Scanned(NamedTuple):
     """Pages with the same head; page n is query n of the lists."""
 
     lists: Lists
-    fit: MarkVector  # (pages,) 1 if the page was read
-    numbers: IntVector  # numbers of the shown documents, for all rows of the batch
-    owners: NDArray[np.int32]
+    fit: MarkVector  # (pages,) 1 if the page was read, 0 if it must be passed to `read_page`
+    numbers: IntVector  # numbers of the shown documents of all pages, including pages with other heads
+    owners: NDArray[np.int32]  # their owners, in the same order
 
 
 def read_head(text: bytes) -> Head | None:
-    """Return the content of a head found by `head_ends`; None if its pages must be read individually."""
+    """Return the content of a head found by `head_ends`; None if its pages must be passed to `read_page`."""
     if len(text) > LONGEST_TEXT // 2:
         return None
     try:
@@ -101,11 +102,11 @@ def scan_pages(
     data: the texts of the pages.
     at, stop: the text of page n after its head is ``data[at[n]:stop[n]]``.
     shown: the documents that each page must show, all different.
-    numbers, owners: outputs, filled at ``shown.first[n]:shown.last[n]``.
+    numbers, owners: outputs; page n is written to ``shown.first[n]:shown.last[n]``.
     """
     room = np.minimum((stop - at) // (2 * rankers), min(MOST_DOCUMENTS, MOST_PLACES // rankers))
-    room[stop - at > LONGEST_TEXT // 2] = 0  # with its head, the page may exceed the limit
-    order, rank = (np.empty((rankers, int(room.sum())), np.int16) for _ in range(2))  # unused memory is not allocated
+    room[stop - at > LONGEST_TEXT // 2] = 0  # text and head together may exceed LONGEST_TEXT
+    order, rank = (np.empty((rankers, int(room.sum())), np.int16) for _ in range(2))  # memory is allocated when used
     found = Scanned(Lists(order, rank, np.zeros(len(at) + 1, np.int64)), np.zeros(len(at), np.uint8), numbers, owners)
     scan(data, at, stop, shown, room, order.reshape(-1), np.zeros(MOST_DOCUMENTS, np.int64), found)
     return found
@@ -113,7 +114,7 @@ def scan_pages(
 
 @kernel
 def head_ends(data: Bytes, begin: IntVector, stop: IntVector, ends: IntVector) -> None:
-    """Write the position of the first document of each page, or -1 if the text differs from the written form."""
+    """Write the position of the first document in the text of each page, or -1 if `write_page` did not write it."""
     for n in range(ends.shape[0]):
         size = ends[n - 1] - begin[n - 1] if n > 0 else -1
         if 0 < size <= stop[n] - begin[n] and words.same_bytes(data, begin[n - 1], data, begin[n], size):
@@ -181,7 +182,7 @@ def scan(
 
 @inlined
 def after(data: Bytes, at: int, stop: int, word: Bytes) -> int:
-    """Return the position after ``word``; -1 if the text at ``at`` differs."""
+    """Return the position after ``word``; -1 if the text at ``at`` is not ``word``."""
     size = word.shape[0]
     if at < 0 or stop - at < size:
         return -1
@@ -205,7 +206,7 @@ def text_end(data: Bytes, at: int, stop: int) -> int:
 
 @inlined
 def same_documents(data: Bytes, at: int, stop: int, shown: Listed, first: int, last: int) -> int:
-    """Return the end of a list of documents; -1 if the documents differ or have escapes or unusual characters."""
+    """Return the end of the list of ids at ``at``; -1 if it differs from ``shown``, or has escapes or non-ASCII ids."""
     for k in range(first, last):
         if k > first:
             if at >= stop or data[at] != _COMMA:
@@ -233,7 +234,7 @@ def same_documents(data: Bytes, at: int, stop: int, shown: Listed, first: int, l
 
 @inlined
 def is_whole(data: Bytes, begin: int, size: int) -> bool:
-    """Return whether a text is a whole number in the form that JSON and Python write."""
+    """Return whether a text is an integer of at most 18 digits, as JSON and Python write it."""
     minus = 1 if size > 0 and data[begin] == _MINUS else 0
     if not 1 <= size - minus <= _DIGITS or (data[begin + minus] == _ZERO and size > 1):
         return False
@@ -247,7 +248,7 @@ def is_whole(data: Bytes, begin: int, size: int) -> bool:
 def whole_numbers(
     data: Bytes, at: int, stop: int, low: int, high: int, out: Any, begin: int, room: int
 ) -> tuple[int, int]:
-    """Read numbers from ``low`` (-1 or 0) to ``high``; return their count and the position of the closing bracket.
+    """Read integers in ``low`` (-1 or 0) to ``high``; return their count and the position of the closing bracket.
 
     Returns (0, -1) if the text contains anything else, or more than ``room`` numbers.
     """

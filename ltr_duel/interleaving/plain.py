@@ -1,8 +1,8 @@
 """Interleave plain lists: merge two or more lists of document ids into one page, and credit the clicks on it.
 
-This is the interface for a search page. It uses the kernels of the simulation on a corpus of one query, which contains
-the documents of all lists, so lists and credit have the same distribution. A document that is missing from a list is
-placed below the list's documents, in random order, as in the rankings of run files.
+This is the interface for search applications. It calls the kernels of the simulation on a corpus of one query, which
+contains the documents of all lists. So lists and credit have the same distribution as in the simulation. The documents
+that are missing from a ranker's list are ranked below its documents, in random order, as in the rankings of run files.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from ltr_duel.interleaving.workspace import fresh_rng, workspace
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Page:
-    """A page to show, with all data for crediting its clicks later, in this process or another.
+    """A page to show, with all data that are required to credit its clicks later, in this or another process.
 
-    `interleave` and `from_json` return pages. Documents are numbered from 0, in the order of their first appearance on
-    the lists, ranker after ranker.
+    `interleave` and `from_json` return pages. The documents of all lists are numbered from 0, in the order in which
+    they first appear if the lists are read one after the other.
 
     Parameters
     ----------
@@ -43,17 +43,18 @@ class Page:
     shown : tuple
         Document ids, from the top.
     owners : tuple of str or None
-        The ranker that contributed each shown document; None if no ranker did, or if the method does not record it.
+        The ranker that contributed each shown document. None for a document that no ranker contributed alone, and for
+        all documents if the method does not record contributors.
     method : str or Method
-        The comparison method with its parameters; the `Method` itself if it is not registered.
+        The name of the comparison method with its parameters, or the `Method` if it is not registered.
     outcome : str
         The outcome rule.
     numbers : tuple of int
-        The shown documents as numbers.
+        The numbers of the shown documents, from the top.
     orders : ndarray of int16, shape (rankers, documents)
         The numbers of all documents for each ranker, best first.
     kept : tuple of float
-        Numbers that the method stored when it drew the list.
+        Values that the method stored when it drew the list, for the credit.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class Page:
     kept: tuple[float, ...] = field(repr=False)
 
     def credit(self, clicks: Iterable[Hashable]) -> dict[tuple[str, str], float]:
-        """Return the outcome for each pair of rankers, from -1 (the second won) to +1 (the first won).
+        """Return the outcome for each pair of rankers, from -1 (the second ranker won) to +1 (the first ranker won).
 
         Parameters
         ----------
@@ -104,7 +105,8 @@ class Page:
     def to_json(self) -> str:
         """Return the page as a short ASCII string, for a session or a log.
 
-        The string contains the shown ids, and a short number for each document and ranker.
+        The string contains the ids of the shown documents. All documents, shown or not, are stored as one integer per
+        ranker.
 
         Raises
         ------
@@ -132,7 +134,7 @@ class Page:
     def from_json(cls, text: str) -> Page:
         """Read a page that `to_json` wrote; its content is checked, and nothing in it is executed.
 
-        Sign the text if users can change the stored text, because a changed text changes the credit.
+        If users can change the stored text, sign it, because a changed text may change the credit.
 
         Parameters
         ----------
@@ -198,9 +200,9 @@ def interleave(
     Parameters
     ----------
     rankings : mapping of str to sequence
-        The document ids of 2 to 200 rankers, best first. Lists may differ in length and in documents. An id is any
-        dictionary key that equals itself; equal keys (``1`` and ``1.0``) are one document. All lists together contain
-        at most 10,000 documents.
+        The document ids of 2 to 200 rankers, best first. Lists may differ in length and in documents. Ids must be
+        hashable and equal to themselves; equal ids (``1`` and ``1.0``) are one document. All lists together contain at
+        most 10,000 documents.
     method : str or Method
         A comparison method, with optional parameters (``"probabilistic:tau=1"``).
     outcome : str
@@ -219,10 +221,10 @@ def interleave(
     Raises
     ------
     InputError
-        If there are fewer than two rankers, a list is empty, a document is repeated, an id cannot be a key, the method
-        is unknown or does not compare this many rankers, or a number is out of range.
+        If there are fewer than two rankers, a list is empty or repeats a document, an id is not hashable, the method is
+        unknown or does not compare this many rankers, or a number is out of range.
     MethodError
-        If a method of a plug-in file cannot be compiled; the message names the line.
+        If a method of a plug-in file cannot be compiled; the message names the line of code.
 
     Examples
     --------
@@ -255,7 +257,7 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number all documents by first appearance; return the documents, and the lists as numbers, padded with -1."""
+    """Number all documents by first appearance; return the documents, and the lists as rows of numbers, then -1."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:

@@ -35,12 +35,12 @@ def register(page: str, **about: Any) -> Method:
     Parameters
     ----------
     page : str
-        The module: ``__name__``. The module contains the parts of the method: ``Params``, ``State``, ``init``,
-        ``draw_pair``, ``credit_pair``, ``draw_slate``, ``credit_slate``, ``find_contributors`` and ``draw_mirrored``,
-        or ``draw`` and ``credit`` as for `method_from_functions`.
+        The ``__name__`` of the module. The module contains either the parts of the method (``Params``, ``State``,
+        ``init``, ``draw_pair``, ``credit_pair``, ``draw_slate``, ``credit_slate``, ``find_contributors`` and
+        ``draw_mirrored``), or ``draw`` and ``credit`` as for `method_from_functions`.
     **about
-        The other parameters of `Method`: ``cite``, ``shows``, ``wins``, ``limits``, ... The default name is the file
-        name. A part that is passed here replaces the part in the module.
+        The other parameters of `Method`: ``cite``, ``shows``, ``wins``, ``limits``, ... The default of ``name`` is the
+        name of the file. A part that is passed here replaces the part of this name in the module.
 
     Returns
     -------

@@ -1,12 +1,13 @@
-"""Solve a small linear program for the fairest mixture of columns, by the revised simplex method in scratch memory.
+"""Solve a small linear program for the fairest probabilities of a table's columns, by the revised simplex method.
 
-Among all probabilities p over the columns, the program minimises the sum of ``|table @ p|`` (to 0 if possible). Among
-the minimisers, it maximises ``worth @ p``. At most rows + 1 columns get a positive probability.
+Among all probabilities p of the columns, the program minimises the bias, which is the sum of ``|table @ p|``. Among the
+minimisers, it maximises ``worth @ p``. At most rows + 1 columns get a positive probability.
 
-The initial basis consists of column 0 and, for each row, the positive or negative part of its sum. The first phase
-minimises the total of these parts, and the second phase maximises the worth. The leaving variable is chosen
-lexicographically, so no basis repeats (Dantzig, Orden, Wolfe. The generalized simplex method for minimizing a linear
-form under linear inequality restraints. Pacific Journal of Mathematics 1955).
+The sum of a row is its entry in ``table @ p``. Two variables represent the positive and the negative part of this sum.
+The initial basis consists of column 0 and one of the two parts for each row. The first phase minimises the total of all
+parts, which is the bias, and the second phase maximises the worth. The leaving variable is chosen lexicographically, so
+no basis repeats (Dantzig, Orden, Wolfe. The generalized simplex method for minimizing a linear form under linear
+inequality restraints. Pacific Journal of Mathematics 1955).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Program(NamedTuple):
     price: FloatVector  # (m,) simplex multipliers
     entering: FloatVector  # (m,) the entering column, in terms of the basis
     reduced: FloatVector  # (columns,) reduced costs
-    barred: MarkVector  # (columns + 2 * rows,) variables that would undo the first phase
+    barred: MarkVector  # (columns + 2 * rows,) 1 for variables that may not enter, because they increase the bias
 
 
 def new_program(rows: int, columns: int) -> Program:
@@ -54,7 +55,7 @@ def new_program(rows: int, columns: int) -> Program:
 
 @kernel
 def fairest(program: Program, table: FloatMatrix, worth: FloatVector, rows: int, columns: int) -> float:
-    """Solve the program for ``table[:rows, :columns]``; return the remaining bias.
+    """Solve the program for ``table[:rows, :columns]``; return the smallest possible bias.
 
     The solution is in ``program``: variable ``basis[i]`` has ``value[i]``, for i up to ``rows``; all other variables
     are 0.
@@ -63,7 +64,7 @@ def fairest(program: Program, table: FloatMatrix, worth: FloatVector, rows: int,
         for k in range(rows + 1):
             program.inverse[i, k] = 0.0
     for k in range(rows):
-        side = -1.0 if table[k, 0] < 0.0 else 1.0  # the positive part if the list favours the first ranker
+        side = -1.0 if table[k, 0] < 0.0 else 1.0  # the sign of the part in the initial basis
         program.basis[k] = columns + 2 * k + (0 if side > 0 else 1)
         program.inverse[k, k] = -side
         program.inverse[k, rows] = side * table[k, 0]
@@ -123,7 +124,7 @@ def find_prices(program: Program, worth: FloatVector, rows: int, columns: int, p
 
 @kernel
 def best_entry(program: Program, table: FloatMatrix, worth: FloatVector, rows: int, columns: int, phase: int) -> int:
-    """Return the variable with the largest gain per unit; -1 if no variable has a gain."""
+    """Return the variable with the most negative reduced cost, except barred variables; -1 if none is negative."""
     one = program.price[rows]
     if phase == 1:
         for j in range(columns):
@@ -166,7 +167,7 @@ def express(program: Program, table: FloatMatrix, rows: int, columns: int, enter
 
 @kernel
 def leaving(program: Program, rows: int, columns: int, phase: int) -> int:
-    """Return the row of the basis that first reaches 0, by the lexicographic rule; -1 if no row reaches 0."""
+    """Return the row of the basis variable that reaches 0 first, by the lexicographic rule; -1 if none reaches 0."""
     if phase == 2:  # barred parts of row sums are 0 and must stay 0
         for i in range(rows + 1):
             j = program.basis[i]
@@ -182,7 +183,7 @@ def leaving(program: Program, rows: int, columns: int, phase: int) -> int:
 
 @kernel
 def sooner(program: Program, rows: int, i: int, other: int) -> bool:
-    """Return whether row i reaches 0 before row ``other``; ties are broken lexicographically."""
+    """Return whether the variable of row i reaches 0 before that of row ``other``; ties break lexicographically."""
     a, b = program.entering[i], program.entering[other]
     difference = program.value[i] / a - program.value[other] / b
     for k in range(rows + 1):

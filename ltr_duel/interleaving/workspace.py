@@ -14,7 +14,7 @@ from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, err
 from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_slate, draw_pair, draw_slate
 from ltr_duel.interleaving.method import METHODS, Method, able_methods, compile_plugin, is_new_plugin
 
-_KEPT = 64  # largest number of workspaces of a thread, and of states of a workspace
+_KEPT = 64  # largest number of workspaces per thread, and of states per workspace
 
 
 class Workspace:
@@ -47,9 +47,9 @@ class Workspace:
         self._credit = credit if self.method.compiled else interpreted(credit)
 
     def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:
-        """Complete the orders in place (-1 follows a ranker's last document), and draw a list.
+        """Complete the orders in place, and draw a list; entries of an order after its last document must be -1.
 
-        Returns the shown documents, their contributors (-1 for none), and the numbers that the method stored for
+        Returns the shown documents, their contributors (-1 for none), and the values that the method stored for
         `credit`.
         """
         lists = self._lists(orders)
@@ -83,7 +83,7 @@ class Workspace:
         kept: Sequence[float],
         clicked: Sequence[int],
     ) -> SignMatrix | float:
-        """Return the outcome of two rankers, or a matrix for more rankers; ``clicked`` contains ascending positions."""
+        """Return the outcome for two rankers, or a matrix for more; ``clicked`` contains positions, ascending."""
         lists, state, page, length = self._lists(orders), self._state(orders), self._page, len(numbers)
         page.shown[:length] = numbers
         page.owner[:length] = owners
@@ -100,7 +100,7 @@ class Workspace:
         return Lists(orders, np.empty_like(orders), self._query_ptr)
 
     def _state(self, orders: SmallIntMatrix) -> Any:
-        """Return the method's state. A plain-Python method has one state per query, which stores solved programs."""
+        """Return a state of the method. Plain-Python methods have one state per query, in which they store results."""
         key = b"" if self.method.compiled else orders.tobytes()
         state = self._states.get(key)
         if state is None:
@@ -111,7 +111,7 @@ class Workspace:
 
 
 def room_for(documents: int) -> int:
-    """Return the capacity of a workspace for this many documents: a power of two, so that workspaces are reused."""
+    """Return the capacity of a workspace for this many documents: a power of two, so that others can reuse it."""
     return 1 << (documents - 1).bit_length()
 
 
@@ -142,7 +142,7 @@ def workspace(method: str | Method, outcome: str, top: int, rankers: int, docume
 
 
 def fresh_rng() -> Generator:
-    """Return this thread's generator, seeded by the system; a forked process gets a new generator."""
+    """Return this thread's generator, which the operating system seeded; a forked process gets a new generator."""
     if _local.process != os.getpid():
         _local.process, _local.rng = os.getpid(), np.random.default_rng()
     return _local.rng

@@ -1,7 +1,7 @@
-"""Balanced interleave: a coin decides which ranker leads; then the two lists are merged alternately.
+"""Balanced interleave: merge the two lists alternately, starting with a random ranker.
 
-Credit: let k be the smallest depth at which one of the rankers has the lowest clicked document. The ranker with more
-clicked documents in its top k wins.
+Credit: each of the two rankers gives a rank to the lowest clicked document of the list; let k be the better of the two
+ranks. The ranker with more clicked documents in its top k wins.
 
 Joachims. Evaluating Retrieval Performance Using Clickthrough Data. 2003; Chapelle, Joachims, Radlinski, Yue.
 Large-Scale Validation and Analysis of Interleaved Search Evaluation. TOIS 2012. The method is unfair under random
@@ -24,7 +24,7 @@ class State(NamedTuple):
     """Constants and scratch."""
 
     top: int
-    used: MarkVector  # (longest,) documents already shown; all zero between calls
+    used: MarkVector  # (longest,) 1 for documents already shown; all zero between calls
 
 
 def init(size: Size, params: components.NoParams, outcome: str) -> State:

@@ -1,8 +1,8 @@
-"""Document constraints: clicks imply which of two shown documents is better; the ranker with fewer violations wins.
+"""Document constraints: a click implies that a document is better than others; fewer violated constraints win.
 
 The list is built as in balanced interleave. A clicked document is better than (1) every unclicked document above it,
-and (2) the next document, if that is unclicked. A ranker violates such a constraint if it ranks the better document
-lower.
+and (2) the next document, if the next document is unclicked. A ranker violates such a constraint if it ranks the better
+document lower.
 
 He, Zhai, Li. Evaluation of Methods for Relative Comparison of Retrieval Systems Based on Clickthroughs. CIKM 2009; as
 described by Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods.
@@ -32,8 +32,8 @@ class State(NamedTuple):
 
     top: int
     constraints: int
-    used: MarkVector  # (longest,) documents already shown; all zero between calls
-    clicked: MarkVector  # (top,) scratch: clicked positions
+    used: MarkVector  # (longest,) 1 for documents already shown; all zero between calls
+    clicked: MarkVector  # (top,) scratch: 1 for clicked positions
 
 
 def init(size: Size, params: Params, outcome: str) -> State:

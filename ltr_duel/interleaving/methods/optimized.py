@@ -1,9 +1,10 @@
 """Optimized interleave: lists are shown with the probabilities that make the comparison fair and maximally sensitive.
 
 An allowed list shows, at each position, the best remaining document of one of the rankers. A document's credit is
-positive if the first ranker ranks it higher. The probabilities solve a linear program: at every position the expected
-credit is zero, so random clicks favour neither ranker; among such probabilities, the program maximises the
-sensitivity. If no probabilities are fair at every position, the program first minimises the biases.
+positive if the first ranker ranks it higher than the second ranker. The probabilities of the allowed lists solve a
+linear program. They make the expected credit zero at every position, so random clicks favour neither ranker. Among all
+such probabilities, they maximise the expected sensitivity. If no such probabilities exist, the program minimises the
+sum of the absolute expected credits before it maximises the sensitivity.
 
 Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. A program depends only on the
 top documents of both rankers and on their ranks, so recent solutions are stored and reused.
@@ -41,14 +42,14 @@ _KEPT = 4096  # number of stored solutions
 class Params(NamedTuple):
     """Parameters of optimized interleave."""
 
-    credit: str = "inverse"  # inverse: 1/r1 - 1/r2; linear: r2 - r1; binary: the sign of r2 - r1
+    credit: str = "inverse"  # for ranks r1 and r2: inverse 1/r1 - 1/r2; linear r2 - r1; binary the sign of r2 - r1
 
 
 class Merging(NamedTuple):
-    """Scratch for enumerating the allowed lists; row k of ``length + 1`` is for the first k positions."""
+    """Scratch for enumerating the allowed lists; in arrays with ``length + 1`` rows, row k is for lists of length k."""
 
-    used: MarkVector  # (longest,) documents in the list so far; all zero between calls
-    side: IntVector  # (length + 1,) the ranker to try next: 0, 1, or 2 after both
+    used: MarkVector  # (longest,) 1 for documents in the list so far; all zero between calls
+    side: IntVector  # (length + 1,) the ranker to try next, 0 or 1; 2 if both were tried
     reached: IntMatrix  # (length + 1, 2) search depth in each ranker's order
     document: IntVector  # (length,)
     credit: FloatVector  # (length,)
@@ -56,17 +57,17 @@ class Merging(NamedTuple):
 
 
 class Solutions(NamedTuple):
-    """Recent solutions; a hash of a program's key selects its slot, where a newer program overwrites an older one."""
+    """Recent solutions; a hash of a program's key selects its slot, and a newer program overwrites an older program."""
 
     key: IntMatrix  # (slots, 4 * length) the top documents of both rankers, and their ranks by the other ranker
-    places: IntVector  # (slots,) length of the lists; 0 for an empty slot
+    places: IntVector  # (slots,) number of positions of the lists; 0 for an empty slot
     size: IntVector  # (slots,) number of lists
     lists: IntMatrix  # (slots, (length + 1) * length) the lists, one after the other
     cumulative: FloatMatrix  # (slots, length + 1) cumulative probabilities of the lists
 
 
 class State(NamedTuple):
-    """Constants, scratch and solutions; ``length`` is the smaller of the numbers of positions and of documents."""
+    """Constants, scratch and solutions; ``length`` is the smaller of ``top`` and the largest number of documents."""
 
     top: int
     credit: int  # position in CREDITS
@@ -118,7 +119,7 @@ def init(size: Size, params: Params, outcome: str) -> State:
 
 @kernel
 def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
-    """Return the credit of a document, positive if the first ranker places it higher."""
+    """Return the credit of a document, which is positive if the first ranker ranks it higher."""
     if kind == 0:
         return 1.0 / rank_of_first - 1.0 / rank_of_second
     difference = float(rank_of_second - rank_of_first)
@@ -144,7 +145,7 @@ def sensitivity(first: float, second: float) -> float:
 def merge(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
     """Write all allowed lists with their credits and sensitivities, and return their number.
 
-    The order is lexicographic in the rankers that add the documents.
+    The lists are in lexicographic order of the rankers (0 or 1) that add their documents.
     """
     m, start = state.merging, lists.query_ptr[query]
     weight = 0.0
@@ -197,7 +198,7 @@ def solve(state: State, lists: Lists, query: int, first: int, second: int, lengt
     fairest(program, state.table, state.worth, length, columns)
     size, total, last = 0, 0.0, -1
     for _ in range(length + 1):
-        best = -1  # the next list of the basis, so that the order does not depend on the solver's path
+        best = -1  # lists are stored by ascending number, because their order in the basis depends on the solver's path
         for i in range(length + 1):
             j = program.basis[i]
             if last < j < columns and (best < 0 or j < program.basis[best]):
@@ -221,7 +222,7 @@ def solve(state: State, lists: Lists, query: int, first: int, second: int, lengt
 
 @kernel
 def slot_of(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
-    """Return the slot with the solved program of a query and a pair of rankers."""
+    """Return the slot with the solution for a query and a pair of rankers; solve the program if necessary."""
     start, mixed = lists.query_ptr[query], length
     for r in range(length):
         one, two = lists.order[first, start + r], lists.order[second, start + r]

@@ -2,15 +2,17 @@
 
 Each sampled list shows, at each position, the best remaining document of a random ranker. Ranker j credits document d
 with 1 / rank_j(d). The probabilities of the lists give all rankers the same expected credit at every depth. Among all
-such probabilities, a linear program selects those with the smallest expected variance between the rankers' scores on a
-list; these scores treat every document as clicked and divide its credit by its position. With few lists and many
-rankers, equal credit is often infeasible. ``roughly_optimized`` minimises the variance plus, for each depth, the
-largest difference in expected credit between two rankers. ``optimized_multileave`` falls back to it.
+such probabilities, a linear program selects the probabilities with the smallest expected variance between the rankers'
+scores of a list. A score is the sum of a ranker's credit for all documents of the list, each divided by its position.
+With few lists and many rankers, equal credit is often infeasible; ``optimized_multileave`` then falls back to
+``roughly_optimized``. This method minimises the variance plus, for each depth, the largest difference in expected
+credit between two rankers.
 
 Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014; Manabe,
 Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017. The last position
-is constrained like the others (public implementations omit it). Each query and set of rankers has a separate random
-stream for its lists, and its program is solved once, by HiGHS. The method runs as plain Python.
+is constrained like all other positions (public implementations omit its constraint). For each query and set of rankers,
+the lists are sampled from a separate random stream, and the program is solved once, by HiGHS. The method runs as plain
+Python.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class Choice(NamedTuple):
 
     lists: NDArray[np.int64]  # (n_lists, length)
     cumulative: NDArray[np.float64]  # (n_lists,)
-    feasible: bool  # whether all rankers expect the same credit at every depth
+    feasible: bool  # whether all rankers have the same expected credit at every depth
 
 
 class State:
@@ -94,7 +96,7 @@ def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) 
         if exact is not None:
             return Choice(sample, running_sums(exact), True)
     # Unknowns: p, then the highest and the lowest expected credit at each depth: low_k <= earned_jk @ p <= high_k.
-    rows = earned.transpose(0, 2, 1).reshape(-1, n_lists)  # ranker-major, then depth
+    rows = earned.transpose(0, 2, 1).reshape(-1, n_lists)  # one row for each ranker and depth, ranker by ranker
     depth = np.tile(np.eye(length), (len(earned), 1))
     none = np.zeros_like(depth)
     bounds = np.vstack([np.hstack([rows, -depth, none]), np.hstack([-rows, none, depth])])

@@ -1,13 +1,14 @@
 """Pairwise preference multileave: clicks become preferences between documents, weighted to remove position bias.
 
-At position i = 0, 1, ... the list shows a document drawn uniformly from all documents in the top i + 1 of some ranker
-that are not yet shown. A clicked document is preferred to every unclicked document down to the position after the last
-click. A preference counts only if both documents could have been drawn at either position. Its weight is the inverse of
-the probability of this event. A ranker's score is the total weight of the preferences that it agrees with. (The authors
-also divide by the number of counted preferences, which is the same for all rankers, so the winners are the same.)
+At position i = 0, 1, ... the list shows a document that is drawn uniformly from the candidates. The candidates are the
+documents that are in the top i + 1 of at least one ranker and are not yet shown. A clicked document is preferred to
+every unclicked document down to the position after the last click. A preference counts only if each of its two
+documents could have been drawn at both of their positions. The weight of a preference is the inverse of the probability
+of this event. A ranker's score is the total weight of the preferences with which it agrees. (The authors also divide
+scores by the number of counted preferences. This number is the same for all rankers, so the winners are the same.)
 
 Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017, with the
-preference rule of the authors' code. Under random clicks all rankers score the same on average.
+preference rule of the authors' code. Under random clicks, all rankers have the same mean score.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ class State(NamedTuple):
     """Constants and scratch."""
 
     top: int
-    listed: MarkVector  # (longest,) documents that have been candidates; all zero between calls
+    listed: MarkVector  # (longest,) 1 for documents that have been candidates; all zero between calls
     candidates: IntVector  # (rankers * top,) documents that may be shown next, followed by documents already shown
     choices: IntVector  # (top,) number of candidates at each position
     highest: IntVector  # (top,) smallest 0-based rank that any ranker gives to each shown document, at most `length`
-    clicked: MarkVector  # (top,) clicked positions
+    clicked: MarkVector  # (top,) 1 for clicked positions
     scores: FloatVector  # (rankers,)
 
 
@@ -117,7 +118,7 @@ def score_preferences(
 def count_choices(
     state: State, lists: Lists, start: int, slate: IntVector, size: int, page: Shown, length: int, depth: int
 ) -> None:
-    """Compute the number of candidates at each position of the list, and the highest rank of each document."""
+    """Write the number of candidates at each position, and the best rank that a ranker gives to each document."""
     total = 0
     for i in range(depth):
         for a in range(size):

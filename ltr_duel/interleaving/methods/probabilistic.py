@@ -1,21 +1,23 @@
 """Probabilistic interleave and multileave, with credit marginalised exactly over the possible contributors.
 
-Each ranker is a softmax over its documents: rank r has weight r^-tau (tau = 3). At each position of the list, a
-document is drawn from the distribution of a uniformly chosen ranker over the documents not yet shown. Given the list,
-the contributors are independent of each other and of the clicks, because clicks depend only on the list: ranker j
-contributed position k with probability q_kj = P_kj / sum_i P_ki. So the number of clicks that a ranker owns is a sum
-of independent Bernoulli variables, and a dynamic programme over the clicked positions computes its distribution. For
-two of many rankers, the programme uses the difference of their clicks, to which each click adds +1, -1 or 0.
+Each ranker is a softmax distribution over its documents: rank r has weight r^-tau (tau = 3). At each position of the
+list, one ranker is chosen uniformly (the contributor), and a document is drawn from its distribution over the documents
+that are not yet shown. Let P_kj be the probability with which ranker j draws the document at position k. Clicks depend
+only on the list. So, given the list, the contributors are independent of each other and of the clicks, and ranker j
+contributed position k with probability q_kj = P_kj / sum_i P_ki. A ranker owns the clicks on the documents that it
+contributed. The number of clicks that a ranker owns is a sum of independent Bernoulli variables, and a dynamic
+programme over the clicked positions computes its distribution. For two of many rankers, the programme computes the
+distribution of the difference between their numbers of clicks, to which each click adds +1, -1 or 0.
 
 Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011; for many
-rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (with contributors drawn
-independently).
+rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (here, the contributor of
+each position is chosen independently of the contributors of other positions).
 
-Outcome rules for pairs, with P1 (P2) the posterior probability that the first (second) ranker owns more of the
-clicks:
+Outcome rules for pairs, where P1 (P2) is the posterior probability that the first (second) ranker owns more clicks
+than the other ranker:
 
 - ``marginal_sign``: the first ranker wins if P1 > P2; equal probabilities tie. Published baselines used this rule. It
-  is biased, because it favours some rankers under random clicks; also, it turns the smallest lead into a win.
+  is biased: it favours some rankers under random clicks. It also turns the smallest lead into a win.
 - ``sampled``: the ranker that owns more clicks under the actually drawn contributors wins.
 - ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2, so the mean outcome is the
   same as for ``sampled``. This rule is the default for simulated users and for estimated matrices.
@@ -66,17 +68,17 @@ class State(NamedTuple):
 
     top: int
     rule: int  # index into OUTCOMES
-    weight: FloatVector  # (longest + 1 + AT_ONCE,) weight[r] = r^-tau, 0 beyond the longest; weight[0] unused
+    weight: FloatVector  # (longest + 1 + AT_ONCE,) weight[r] = r^-tau, or 0 if r > longest; weight[0] unused
     tail: FloatVector  # (longest + 1 + AT_ONCE,) tail[r] = weight[r] + weight[r + 1] + ...
-    used: MarkVector  # (longest,) scratch: documents already shown; all zero between calls
-    free: IntVector  # (rankers,) scratch: for each ranker of the slate, a rank above which all documents are shown
+    used: MarkVector  # (longest,) scratch: 1 for documents already shown; all zero between calls
+    free: IntVector  # (rankers,) scratch: for each ranker of the slate, a rank before which all documents are shown
     ranks: IntVector  # (top,) scratch: ranks that one ranker gives to the shown documents
     source: FloatMatrix  # (top, rankers) scratch: Pr(the ranker contributed click c)
-    owned: FloatVector  # (2 top + 3,) scratch: distribution of clicks owned, or of their difference
-    least: FloatVector  # (rankers,) scratch: Pr(the ranker owns a click)
+    owned: FloatVector  # (2 top + 3,) scratch: distribution of the number of owned clicks, or of a difference of two
+    least: FloatVector  # (rankers,) scratch: Pr(the ranker owns at least one click)
     most: FloatVector  # (rankers,) scratch: expected number of clicks that the ranker owns
-    pair: IntVector  # (2,) scratch: the pair as a slate
-    kept: FloatVector  # (1,) the coin of `marginal_bernoulli`, drawn with the list; (0,) for other rules
+    pair: IntVector  # (2,) scratch: the two rankers of a pair, as a slate
+    kept: FloatVector  # (1,) the uniform random number of `marginal_bernoulli`, drawn with the list; else (0,)
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
@@ -102,7 +104,7 @@ def init(size: Size, params: Params, outcome: str) -> State:
 
 @kernel
 def first_free(state: State, lists: Lists, ranker: int, start: int, place: int) -> int:
-    """Update and return the first rank of a ranker whose document is not yet shown."""
+    """Update and return the first free rank of a ranker: the first rank whose document is not yet shown."""
     free = state.free[place]
     while state.used[lists.order[ranker, start + free - 1]] == 1:
         free += 1
@@ -114,11 +116,11 @@ def first_free(state: State, lists: Lists, ranker: int, start: int, place: int) 
 def draw_document(
     state: State, lists: Lists, ranker: int, place: int, start: int, documents: int, u: float, rng: Generator
 ) -> int:
-    """Draw a document that is not yet shown from a ranker's softmax; ``u`` in [0, 1) is used for the first try.
+    """Draw a document that is not yet shown from a ranker's softmax; ``u`` in [0, 1) determines the first draw.
 
-    Draws from the first free rank and all ranks below it, and draws again if the document is already shown. The
-    document at the first free rank is never shown already, so at least ``weight[free] / tail[free]`` of the draws
-    succeed, about ``2 / free`` if tau = 3.
+    The function draws from the first free rank and all later ranks, until the document is not yet shown. The document
+    at the first free rank is not yet shown, so a draw succeeds with a probability of at least
+    ``weight[free] / tail[free]``, about ``2 / free`` if tau = 3.
     """
     free = first_free(state, lists, ranker, start, place)
     end = state.tail[documents + 1]
@@ -180,9 +182,10 @@ def trace_clicks(
 ) -> None:
     """Write Pr(ranker a contributed click c | list) into ``state.source[c, a]``.
 
-    At the last click, a ranker's remaining weight is the weight of all ranks from its first free rank on, minus the
-    weights of shown documents below this rank. From there up to the first click, the weight of each shown document is
-    added back. Sums instead of differences avoid cancellation, even for steep weights.
+    The function starts at the last clicked position. There, a ranker's remaining weight is the weight of all ranks from
+    its first free rank on, minus the weights of earlier shown documents at later ranks. The function then goes up the
+    list to the first click, and adds the weight of the document at each position. Adding, unlike subtracting on the
+    way down, avoids cancellation, even for steep weights.
     """
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]
@@ -216,7 +219,7 @@ def trace_clicks(
 
 @kernel
 def first_left(above: int, ranks: IntVector, places: int) -> int:
-    """Return the first rank not in ``ranks[:places]``; ``above`` contains these ranks up to _BITS as a bit mask."""
+    """Return the first rank not in ``ranks[:places]``; ``above`` is a bit mask of the ranks up to _BITS."""
     free = trailing_zeros(~above) + 1
     m = 0
     while free > _BITS and m < places:
@@ -237,7 +240,7 @@ def owned_lead(page: Shown, n_clicks: int) -> int:
 
 @kernel
 def lead_of_two(state: State, n_clicks: int) -> float:
-    """Return Pr(first ranker owns more clicks) - Pr(second owns more); no other ranker owns clicks."""
+    """Return Pr(first ranker owns more clicks) - Pr(second owns more), for lists of only these two rankers."""
     state.owned[0] = 1.0
     for c in range(n_clicks):
         q = state.source[c, 0]
@@ -253,7 +256,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
 
 @jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return Pr(ranker a owns more clicks than ranker b) - Pr(a owns fewer); other rankers may also own clicks."""
+    """Return Pr(ranker a owns more clicks than ranker b) - Pr(a owns fewer), for lists of two or more rankers."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):
@@ -275,7 +278,7 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
 
 @jit.outlined
 def bound_owned(state: State, size: int, n_clicks: int) -> None:
-    """Write the bounds for `credit_slate`: Pr(a ranker owns a click), and its expected number of owned clicks."""
+    """Write each ranker's Pr(it owns at least one click) and expected number of owned clicks, for `credit_slate`."""
     state.least[:size] = 1.0
     state.most[:size] = 0.0
     for c in range(n_clicks):
@@ -301,7 +304,7 @@ def compare_bounds(mine_least: float, mine_most: float, least: FloatVector, most
 
 @jit.outlined
 def distance(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return the sum over clicks of the rankers' absolute difference in probability, an upper bound of the lead."""
+    """Return an upper bound of the absolute lead: the sum over clicks of |Pr(a contributed) - Pr(b contributed)|."""
     total = 0.0
     for c in range(n_clicks):
         total += abs(state.source[c, a] - state.source[c, b])
@@ -330,10 +333,11 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Compare the owned clicks of each pair of rankers.
+    """Apply ``marginal_sign`` to each pair of rankers.
 
-    Let M and N be the numbers of clicks that a and b own. Then ``sign(M - N)`` is at least ``[M > 0] - N`` and at most
-    ``M - [N > 0]``. The means of these bounds decide nearly all pairs: 95 to 99% with 100 random rankers.
+    Let M and N be the numbers of clicks that a and b own, and let ``[x]`` be 1 if x is true, otherwise 0. Then
+    ``sign(M - N)`` is at least ``[M > 0] - N`` and at most ``M - [N > 0]``. The means of these bounds decide nearly all
+    pairs: 95 to 99% with 100 random rankers.
     """
     trace_clicks(state, lists, query, slate, size, page, n_clicks)
     bound_owned(state, size, n_clicks)
@@ -360,7 +364,7 @@ def find_contributors(
 def draw_mirrored(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list: ``first`` contributes where the number is below 1/2; the rest of the number determines the depth.
+    """Draw a list: ``first`` contributes if the number is below 1/2; the fraction of twice the number sets the depth.
 
     If the number selects a document that is already shown, a new number is drawn, as in `draw_list`.
     """

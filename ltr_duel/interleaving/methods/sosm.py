@@ -1,8 +1,9 @@
 """SOSM: sample-only scored multileaving.
 
-The list is built as in team-draft multileave; the teams are then ignored. Each ranker ranks only the shown documents
-(rho = 1..length), and its score is the sum of rho^-tau over the clicked documents (tau = 3). The higher score wins;
-equal scores tie. So each impression scores all rankers, including rankers that contributed no document.
+The list is built as in team-draft multileave, but the credit ignores which ranker contributed a document. Each ranker
+ranks only the shown documents, with ranks rho = 1..length. Its score is the sum of rho^-tau over the clicked documents
+(tau = 3). The higher score wins; equal scores tie. So each impression scores all rankers, including rankers that
+contributed no document.
 
 Brost, Cox, Seldin, Lioma. An Improved Multileaving Algorithm for Online Ranker Evaluation. SIGIR 2016
 (arXiv 1608.00788). In general, the method is unfair under random clicks: see docs/methods.md.

@@ -1,15 +1,16 @@
 """Team draft: rankers take turns, in a new random order each round, to add their best document not yet shown.
 
-A click is credited to the ranker that added the document; more clicks win. A pair is treated as a slate of two. The
-method is fair under random clicks: below the common prefix, each ranker owns a position with the same probability.
-(This does not hold for documents: a document that only one ranker ranks highly is always owned by this ranker.)
+The ranker that added a document owns the clicks on it; the ranker that owns more clicks wins. A pair is treated as a
+slate of two rankers. The method is fair under random clicks: at each position below the common prefix, all rankers are
+equally likely to be the owner. (A given document has no such symmetry: if only one ranker ranks the document highly,
+this ranker always owns it.)
 
 Radlinski, Kurup, Joachims. How Does Clickthrough Data Reflect Retrieval Quality? CIKM 2008; for many rankers Schuth,
 Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014.
 
 The common prefix of all rankings is shown first and has no owner, as in the public implementations. With
-``prefix_credit=1``, these documents are drafted too, as in the original paper. If there are many more rankers than
-positions, most rankers own no document.
+``prefix_credit=1``, rankers also take turns to add the documents of the common prefix, as in the original paper. If
+there are many more rankers than positions, most rankers own no document.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Draft(NamedTuple):
 
     top: int
     prefix_credit: int
-    used: MarkVector  # (longest,) documents already shown; all zero between calls
-    turns: IntVector  # (rankers,) positions in the slate, in the order of their turns
+    used: MarkVector  # (longest,) 1 for documents already shown; all zero between calls
+    turns: IntVector  # (rankers,) positions of rankers in the slate, in the order of their turns
     reached: IntVector  # (rankers,) search depth in the order of each ranker of the slate
 
 
@@ -44,8 +45,8 @@ class State(NamedTuple):
     """Constants and scratch."""
 
     draft: Draft
-    pair: IntVector  # (2,) the pair as a slate
-    scores: IntVector  # (rankers,) numbers of owned clicks
+    pair: IntVector  # (2,) the two rankers of a pair, as a slate
+    scores: IntVector  # (rankers,) number of clicks that each ranker owns
 
 
 def new_draft(size: Size, prefix_credit: int = 0) -> Draft:
@@ -74,7 +75,7 @@ def draft_list(draft: Draft, lists: Lists, query: int, slate: IntVector, size: i
         draft.reached[a] = k
     turn = 0
     while k < length:
-        other = turn + random_below(size - turn, rng)  # one step of a shuffle; only the required turns are drawn
+        other = turn + random_below(size - turn, rng)  # one step of a shuffle; turns that are not used are not sampled
         place = draft.turns[other]
         draft.turns[other] = draft.turns[turn]
         draft.turns[turn] = place

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +19,7 @@ import pandas as pd
 
 from ltr_duel.advice.suite import Problem, reference
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import FloatVector, InputError, IntVector, digest, statistics, stream
+from ltr_duel.core import FloatVector, InputError, IntVector, digest, files, statistics, stream
 from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings
@@ -68,7 +69,10 @@ def measure(
     """
     known: dict[str, Any] = {}
     if kept is not None and kept.exists():
-        known = {one["key"]: one for one in map(json.loads, kept.read_text(encoding="utf-8").splitlines())}
+        for line in kept.read_text(encoding="utf-8").splitlines():
+            with suppress(json.JSONDecodeError):  # the last line of a killed process; its cell is measured again
+                one = json.loads(line)
+                known[one["key"]] = one
     found = []
     for number, cell in enumerate(cells):
         key = _key(cell, runs, seed, sources)
@@ -77,8 +81,7 @@ def measure(
             known[key] = {"key": key, "name": cell.problem.name, **_run(cell, runs, seed, jobs)}
             if kept is not None:
                 kept.parent.mkdir(parents=True, exist_ok=True)
-                with kept.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(known[key]) + "\n")
+                files.write_text(kept, "".join(f"{json.dumps(one)}\n" for one in known.values()))
         found.append(Costs(cell, np.array(known[key]["regret"]), np.array(known[key]["wrong"])))
     return found
 

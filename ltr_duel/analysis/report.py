@@ -35,8 +35,8 @@ def render_report(
     notes: Sequence[str] = (),
 ) -> str:
     """Return a self-contained HTML page of a study: answer, tables, figures with captions, and settings."""
-    matrix, run = results.matrix, results.runs[0].key
-    bound, policies = lower_bound(matrix), policies_table(results)
+    matrix, policies = results.matrix, policies_table(results)
+    bound, run = lower_bound(matrix), results.runs[0].key
     of_estimate = " (of the estimate)" if matrix.standard_error.any() else ""
     settings = {
         **matrix.provenance,

@@ -17,7 +17,7 @@ from ltr_duel.logs import ClickLog, Finding, check_log, finding_lines
 from ltr_duel.plan.outcomes import ID
 from ltr_duel.plan.plan import LivePlan
 
-_SOUND = "gaps and clock steps", "repeated impressions"
+_SOUND = "gaps", "repeated impressions"
 _OF_REPEATS = "events before exposure", "events out of order"  # checks that fail if an impression has several rows
 _SLACK = 300.0  # tolerated difference of clocks, in seconds
 _ERROR = 0.001  # probability of a false alarm of each test; small, because tests run after every plan
@@ -45,7 +45,8 @@ def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
 
 def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
     """Return the plans stored beside a file, by version."""
-    found = [LivePlan.read(path, keys) for path in sorted(out.parent.glob(_kept(out, "*").name))]
+    name = re.compile(rf"{re.escape(out.stem)}\.\d+{re.escape(out.suffix)}")
+    found = [LivePlan.read(path, keys) for path in sorted(out.parent.glob("*")) if name.fullmatch(path.name)]
     return {plan.version: plan for plan in found}
 
 

@@ -91,6 +91,16 @@ def test_cells_are_measured_once_and_have_the_same_runs_on_any_number_of_threads
     assert first[0].regret.tolist() != first[1].regret.tolist(), "batches are other runs"
 
 
+def test_a_cell_whose_line_was_cut_by_a_kill_is_measured_again(tmp_path):
+    cells = [Cell(BY_NAME["arxiv"], name, 100, False) for name in ("rucb", "auto")]
+    path = tmp_path / "cells.jsonl"
+    measure(cells, path, runs=2, jobs=1, said=silent)
+    whole, said = path.read_bytes(), []
+    path.write_bytes(whole[:-20])
+    measure(cells, path, runs=2, jobs=1, said=said.append)
+    assert len(said) == 1 and path.read_bytes() == whole
+
+
 def test_what_is_measured_of_another_file_is_measured_anew(tmp_path):
     cells, said = [Cell(BY_NAME["arxiv"], "rucb", 100, False)], []
     measure(cells, tmp_path / "cells.jsonl", runs=2, jobs=1, said=said.append, sources={"rucb": "one"})

@@ -71,6 +71,11 @@ def test_a_page_says_by_what_simulated_users_compared_sets():
         assert ("<dt>sets are compared by</dt><dd>sosm</dd>" in page) == named
 
 
+def test_a_page_without_runs_is_refused(results):
+    with pytest.raises(InputError, match="there is no run"):
+        render_report(Results((), results.matrix), title="a study")
+
+
 def test_figures_tables_and_pages_of_sets_on_a_matrix_name_the_independent_coins(results):
     pairs = simulate(bradley_terry(5), "rucb", horizon=200, repetitions=2)
     for one, named in ((results, True), (pairs, False)):

@@ -207,6 +207,9 @@ def test_the_command_plans_checks_and_keeps(loop, tmp_path):
         assert done.exit_code == 0, done.output
         assert "plan 4 of 'shoes', from" in done.output
     assert (made.folder / "plan.4.json").read_bytes() == (made.folder / "plan.json").read_bytes()
+    (made.folder / "plan.old.json").write_text("a copy by the user, which is not the plan of a version")
+    assert CliRunner().invoke(cli, [*words, "--out", str(made.folder / "plan.json")]).exit_code == 0
+    (made.folder / "plan.old.json").unlink()
     moved = CliRunner().invoke(cli, [*words, "--out", str(tmp_path / "plan.json")])
     assert moved.exit_code and "shown by plan 1, whose file is missing" in moved.output
     (tmp_path / "shoes.toml").write_text(text.replace("double_thompson", "rucb"))

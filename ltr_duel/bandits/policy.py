@@ -83,8 +83,9 @@ class Policy(components.Component):
     deterministic : bool
         Whether the choices depend only on the outcomes, not on random numbers of the policy.
     any_order : bool
-        Whether outcomes may arrive late and in any order: `update` only counts outcomes, and `select` stores nothing
-        that `update` or a later `select` uses. If true, `update` receives all outcomes of a batch, see
+        Whether outcomes may arrive late and in any order: `update` only counts outcomes, and uses nothing that `select`
+        stored. A `select` may use what earlier calls stored, such as the numbers of their choices, but must allow for
+        outcomes that have not arrived. If true, `update` receives all outcomes of a batch, see
         `ltr_duel.bandits.batched`.
     adaptive : bool
         Whether choices depend on outcomes; logs of an adaptive policy require other estimates and intervals.

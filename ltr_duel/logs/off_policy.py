@@ -134,8 +134,9 @@ def weigh_outcomes(
     estimate = total.estimate(expected, effective, confidence)
     if click_model and total.weight > 0:
         credit, rng = design.credit, stream(seed, "logs", "weigh", "clicks")
-        found = residuals(joined(parts), design.mixtures, within, click_model, credit, rng)
-        estimate = robust_estimate(joined(parts).users, found, effective / expected**2, confidence)
+        together = joined(parts)
+        found = residuals(together, design.mixtures, within, click_model, credit, rng)
+        estimate = robust_estimate(together.users, found, effective / expected**2, confidence)
     mean, near, error, half = estimate
     return WeightedOutcome(
         first,

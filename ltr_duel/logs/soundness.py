@@ -201,7 +201,7 @@ def _as_often(pages: float, clicked: float, mean: float, variance: float) -> flo
 
 
 def _gaps(engine: Any, rows: Any, first: float, last: float, n: int) -> Finding:
-    """Check for steps of the clock, and for periods without rows."""
+    """Check for long periods without rows, as after an outage or if the clock was set forward."""
     span = max(last - first, 1e-9) * (1 + 1e-9)
     step = ((rows.time - first) / span * _STEPS).floor().cast("int64")
     found = engine.run(rows.group_by(step=step).agg(n=rows.count())).to_pydict()
@@ -211,7 +211,7 @@ def _gaps(engine: Any, rows: Any, first: float, last: float, n: int) -> Finding:
     quiet = np.log(max(n, 2) / _LONELY) * 4 / max(n, 1)  # limit: four times the gap that even traffic rarely exceeds
     share = longest / _STEPS
     sentence = f"the longest gap is {f'{share:.1%}' if longest else f'below {1 / _STEPS:.1%}'} of the log's time"
-    return limited("gaps and clock steps", share, max(quiet, 0.2), sentence)
+    return limited("gaps", share, max(quiet, 0.2), sentence)
 
 
 def _events(log: ClickLog) -> list[Finding]:

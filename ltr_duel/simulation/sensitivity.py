@@ -153,7 +153,7 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
     """Return a table of the impressions that each method needs, from a table of `measure_sensitivity`.
 
     A pair is sure from the first checkpoint from which on its accuracy is at least ``accuracy``. Columns: ``method``;
-    ``impressions``, the median of these checkpoints over pairs (NaN if less than half of the pairs become sure);
+    ``impressions``, the median of these checkpoints over pairs (NaN unless more than half of the pairs become sure);
     ``pairs_sure``, the share of pairs that become sure; ``accuracy``, the mean accuracy of the pairs at the last
     checkpoint, with its ``standard_error``.
     """

@@ -70,14 +70,15 @@ def _print(report: experiment.Report, out: Path) -> None:
         + (f", {len(report.failed):,} failed" if report.failed else "")
         + (f", {report.left:,} to do" if report.left else "")
     )
-    for why in sorted(report.replaced.values())[:_MOST]:
+    for why in sorted(set(report.replaced.values()))[:_MOST]:
         click.echo(f"repeated: {why}", err=True)
     for why in sorted(report.damaged.values())[:_MOST]:
-        click.echo(f"damaged: {why}", err=True)
+        click.echo(why, err=True)
     if report.failed:
         click.echo(f"for the errors: ltr-duel status {out}", err=True)
-    if report.failed or report.damaged:
-        click.echo("--retry repeats these runs", err=True)
+        click.echo("--retry repeats the failed runs", err=True)
+    if report.damaged:
+        click.echo(f"'ltr-duel verify --repair {out}' repairs these files", err=True)
     if report.left:
         click.echo("the same command resumes from here", err=True)
     elif not report.done and not report.failed and not report.damaged:

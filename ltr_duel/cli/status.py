@@ -9,6 +9,7 @@ import click
 
 from ltr_duel import experiment
 from ltr_duel.cli._options import PATH
+from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Command
 
 _MOST = 10
@@ -44,8 +45,7 @@ def command(folder: Path, traceback: bool) -> None:
             click.echo(one["traceback"])
     if len(status.failures) > _MOST and not traceback:
         click.echo(f"... and {len(status.failures) - _MOST} more (--traceback prints all)")
-    for why in sorted(status.damaged.values())[:_MOST]:
-        click.echo(f"damaged: {why}")
+    echo_lines(sorted(status.damaged.values())[:_MOST])
     for name in status.foreign[:_MOST]:
         click.echo(f"not part of an experiment: {folder / 'runs' / name}")
     if status.unplanned:

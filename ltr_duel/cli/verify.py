@@ -32,13 +32,15 @@ def command(
     """
     paths = [plugin.path for plugin in plugins]
     verdict = experiment.verify_store(folder, sample=sample, seed=seed, plugins=paths, jobs=jobs, repair=repair)
-    _print_some([f"made again: {why}" for why in verdict.repaired])
+    _print_some([f"repaired: {why}" for why in verdict.repaired])
     _print_some(verdict.complaints)
-    again = f", {len(verdict.repaired):,} made again" if repair else ""
+    again = f", {verdict.executed:,} executed for the repair" if repair else ""
     count = len(verdict.complaints)
     found = "no complaints" if not count else "1 complaint" if count == 1 else f"{count:,} complaints"
     compared = f"{verdict.checked:,} runs compared with their checksums, {verdict.repeated:,} runs repeated"
     click.echo(f"{compared}{again}: {found}")
+    if verdict.unfinished:
+        click.echo(f"planned runs that are not finished: {verdict.unfinished:,} ('ltr-duel run' executes them)")
     if verdict.complaints:
         sys.exit(1)
 

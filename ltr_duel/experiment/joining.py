@@ -15,10 +15,10 @@ import pyarrow as pa
 from ltr_duel.core import InputError, files
 from ltr_duel.experiment.counts import Counts, counts_of, same_counts
 from ltr_duel.experiment.leases import live_drivers, locked
-from ltr_duel.experiment.plan_file import read_plans
+from ltr_duel.experiment.plan_file import read_plan, read_plans
 from ltr_duel.experiment.runs_file import SCHEMA, SUFFIX, write_batches
 from ltr_duel.experiment.store import Store, StoreFullError
-from ltr_duel.experiment.stored_runs import StoredRuns
+from ltr_duel.experiment.stored_runs import StoredRuns, wrong_with_problem
 
 MANY = 64  # number of files at which small files are joined
 LARGE = 1 << 26  # bytes; files of this size or more are not joined
@@ -72,13 +72,17 @@ class Merged(NamedTuple):
 def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     """Copy all runs, plans and matrices of stores, which stay unchanged, into a new folder or another store.
 
+    Damaged matrices and origins are left out; damaged plans, matrices and origins of the target are replaced.
+
     Raises `InputError` if a source is not a store of this version or has a damaged plan, if a batch of runs cannot be
     decoded, or if two results of one run differ. No run is copied then.
     """
     into, stores = Store(target), [Store(source) for source in sources]
+    matrices: dict[str, str] = {}
     for store in stores:
         store.require()
-        read_plans(store)  # raises an error if a plan is damaged
+        problems = (problem for plan in read_plans(store) for problem in plan.about["problems"])
+        matrices |= {problem["digest"]: problem["matrix_sha256"] for problem in problems}
     chosen: dict[str, StoredRuns] = {}
     if into.exists():
         into.require()
@@ -97,14 +101,32 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     into.prepare()
     for store in stores:
         for path in (*store.files(store.plans), *store.files(store.problems), *store.files(store.origins)):
-            place = into.folder / path.relative_to(store.folder)
-            if not place.exists():
-                into.write(place, path.read_bytes())
+            if _wrong_with(into, path, matrices):  # missing, or damaged
+                if why := _wrong_with(store, path, matrices):
+                    damaged.append(why)
+                else:
+                    into.write(into.folder / path.relative_to(store.folder), path.read_bytes())
     if copied:
         with into.writing(into.place("runs", uuid.uuid4().hex + SUFFIX)) as file:
             write_batches(file, _first_rows(copied))
     _copy_failures(into, stores, chosen.keys())
     return Merged(len(copied), already_there, damaged)
+
+
+def _wrong_with(store: Store, name: Path, matrices: Mapping[str, str]) -> str:
+    """Return the error of a plan, matrix or origin in a store, "" if it is sound.
+
+    name: the path of the file, or of its copy in another store.
+    matrices: the digest of each problem's matrix.
+    """
+    path = store.folder / name.parent.name / name.name
+    if path.parent == store.problems:
+        return wrong_with_problem(path, matrices.get(path.stem, ""))
+    try:
+        read_plan(path) if path.parent == store.plans else store.origin(path.stem)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def _require_same(runs: StoredRuns, chosen: Mapping[str, StoredRuns], digests: Sequence[str]) -> None:

@@ -80,7 +80,7 @@ class Driver:
             return False
         if digest in owners:
             self.store.remove(self._place(digest, owners[digest]))
-        open(self._place(digest, self.id), "x").close()
+        open(self._place(digest, self.id), "wb").close()
         self._mine.add(digest)
         owners[digest] = self.id
         return True

@@ -54,6 +54,7 @@ _CONTINUED = b"\xff\xff\xff\xff"  # the first bytes of each message
 _IS_BATCH = 3  # type number of record batches
 _INDEXED = ["run", "generation"]
 _BATCH = 1 << 20  # smallest size of a batch of joined runs, in bytes
+_BLOCK = 1 << 16  # bytes that are searched at once for the next sound message
 
 
 class Row(NamedTuple):
@@ -165,12 +166,11 @@ def find_messages(file: pa.NativeFile, size: int, start: int = 0) -> Iterator[Me
             yield from [message] * bool(message.runs)
             here += message.size
             continue
-        rest = _read(file, here, size - here)
         if here == 0:
-            _require_format(rest)
-        found = _next_message(file, rest, here)
-        begun = rest.startswith(_CONTINUED) or _CONTINUED.startswith(rest)
-        yield Gap(here, found, torn=found == size and not end and (begun or not any(rest)))
+            _require_format(_read(file, 0, _BLOCK))
+        begun = _CONTINUED.startswith(_read(file, here, min(len(_CONTINUED), size - here)))
+        found, zeros = _next_message(file, here, size)
+        yield Gap(here, found, torn=found == size and not end and (begun or zeros))
         here = found
 
 
@@ -208,15 +208,19 @@ def _require_format(data: bytes) -> None:
         raise InputError(f"its format is {found[1].decode()!r}: another version of ltr-duel has written it")
 
 
-def _next_message(file: pa.NativeFile, rest: bytes, offset: int) -> int:
-    """Return the offset of the next sound message after an offset, or the end of the file."""
-    at = rest.find(_CONTINUED, 1)
-    while at >= 0:
-        end = _end(file, offset + at, offset + len(rest))
-        if end and _message(file, offset + at, end):
-            return offset + at
-        at = rest.find(_CONTINUED, at + 1)
-    return offset + len(rest)
+def _next_message(file: pa.NativeFile, offset: int, size: int) -> tuple[int, bool]:
+    """Return the offset of the next sound message, or ``size``, and whether all bytes before it are zeros."""
+    zeros = True
+    for start in range(offset, size, _BLOCK):
+        block = _read(file, start, min(_BLOCK + len(_CONTINUED) - 1, size - start))
+        zeros = zeros and not any(block)
+        at = block.find(_CONTINUED, int(start == offset))
+        while at >= 0:
+            end = _end(file, start + at, size)
+            if end and _message(file, start + at, end):
+                return start + at, zeros
+            at = block.find(_CONTINUED, at + 1)
+    return size, zeros
 
 
 def _read(file: pa.NativeFile, offset: int, count: int) -> bytes:

@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 from ltr_duel.core import InputError, arguments, host
 from ltr_duel.core import files as core_files
 from ltr_duel.experiment.index import Index
-from ltr_duel.experiment.record import parsed_record, read_record
+from ltr_duel.experiment.record import read_record
 from ltr_duel.experiment.runs_file import HEADER, HEX
 
 _FAILURE = {"policy": str, "problem": str, "horizon": int, "repetition": int, "error": str, "traceback": str}
@@ -189,19 +189,14 @@ class Store:
         return name
 
     def origin(self, name: str) -> dict[str, Any]:
-        """Return an origin of runs. Raises `InputError` with a part of a sentence if it is damaged."""
-        try:
-            text = (self.origins / f"{name}.json").read_bytes() if is_digest(name) else b""
-        except FileNotFoundError:
-            raise InputError("its manifest is missing") from None
-        except OSError as error:
-            raise InputError(f"its manifest cannot be read: {error.strerror}") from None
-        if hashlib.sha256(text).hexdigest() != name:
-            raise InputError("the checksum of its manifest does not match")
-        try:
-            return parsed_record(text, {})
-        except InputError as error:
-            raise InputError(f"its manifest is {error}") from None
+        """Return an origin of runs. Raises `InputError` if its file is damaged or missing."""
+        if not is_digest(name):
+            raise InputError(f"{self.runs}: damaged: a run names an origin that is not a SHA-256")
+        path = self.origins / f"{name}.json"
+        content = read_record(path, "the origin of a run", {})
+        if hashlib.sha256(path.read_bytes()).hexdigest() != name:
+            raise InputError(f"{path}: damaged: its checksum does not match")
+        return content
 
     def files(self, folder: Path) -> list[Path]:
         """Return the files of a folder that are named by a digest, sorted; other files do not belong to a store."""

@@ -77,7 +77,7 @@ class StoredRuns:
     def wrong_with(self, digests: Iterable[str]) -> dict[str, str]:
         """Check runs, their digests and their origins; return a message for each digest, "" if the run is sound.
 
-        A run that no plan contains is sound if its checksum matches.
+        A run that no plan contains is sound if its checksum matches. The runs of a damaged origin have one message.
         """
         wrong = {}
         for names, rows in self._batches(digests):
@@ -87,11 +87,19 @@ class StoredRuns:
                         raise rows
                     if digest in self.planned:
                         self.result(digest, rows.slice(k, 1))
-                        self._origin(rows["origin"][k].as_py())
-                    wrong[digest] = ""
                 except InputError as error:
                     wrong[digest] = f"{self.where(digest)}: damaged: {error}"
+                else:
+                    wrong[digest] = self._wrong_origin(rows, k) if digest in self.planned else ""
         return wrong
+
+    def _wrong_origin(self, rows: pa.RecordBatch, k: int) -> str:
+        """Return the error of the origin of a run, or "" if it is sound."""
+        try:
+            self._origin(rows["origin"][k].as_py())
+        except InputError as error:
+            return str(error)
+        return ""
 
     def result(self, digest: str, row: pa.RecordBatch) -> RunResult:
         """Return a planned run from its row. Raises `InputError` (a part of a sentence) for another run's row."""

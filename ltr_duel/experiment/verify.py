@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +33,8 @@ class Verdict(NamedTuple):
     repeated: int  # number of runs of the sample that were repeated
     complaints: list[str]  # remaining errors
     repaired: list[str]  # repaired errors
+    executed: int  # number of runs executed to repair errors
+    unfinished: int  # number of planned runs that are neither done nor failed
 
 
 def verify_store(
@@ -71,25 +74,31 @@ def verify_store(
             complaints.append(f"{plan.about['spec_path']}: cannot be repeated here: {error}")
         wanted -= here
     complaints += [f"{digest}: no plan here contains it, so it cannot be repeated" for digest in sorted(wanted)]
-    wrong = {digest: why if digest in why else f"{digest}: {why}" for digest, why in sorted(runs.items()) if why}
-    wrong |= _wrong_matrices(stored)
-    wrong |= broken
-    repaired = []
+    wrong = {digest: why for digest, why in sorted(runs.items()) if why} | _wrong_matrices(stored) | broken
+    missing, repaired, executed = _unfinished(stored), [], 0
     if repair and wrong:
-        missing = _missing(stored) if broken else set()
-        mended, refused = do_again(store, plans, wrong.keys() | missing, plugins, jobs)
+        again = wrong.keys() | (missing if broken else set())
+        mended, refused, executed = do_again(store, plans, again, plugins, jobs)
         complaints += refused
         if not refused:
             join(store, broken.keys())
-        mended |= broken.keys() - store.scan().broken.keys()
+        now = StoredRuns(store, plans)
+        mended |= broken.keys() - now.index.broken.keys()
         repaired = [wrong.pop(digest) for digest in sorted(mended & wrong.keys())]
-    return Verdict(len(runs), repeated, [*wrong.values(), *complaints], repaired)
+        missing = _unfinished(now)
+    complaints = _counted(wrong.values()) + complaints
+    return Verdict(len(runs), repeated, complaints, _counted(repaired), executed, len(missing))
 
 
-def _missing(stored: StoredRuns) -> set[str]:
+def _unfinished(stored: StoredRuns) -> set[str]:
     """Return the planned runs that are neither done nor failed."""
     failed = {path.stem for path in stored.store.files(stored.store.failed)}
     return stored.planned.keys() - stored.index.done.keys() - failed
+
+
+def _counted(errors: Iterable[str]) -> list[str]:
+    """Return each message once, with its number of runs if several runs have it."""
+    return [f"{why} ({count:,} runs)" if count > 1 else why for why, count in Counter(errors).items()]
 
 
 def _wrong_matrices(stored: StoredRuns) -> dict[str, str]:
@@ -148,17 +157,18 @@ def rebuilt(stored: StoredPlan, plugins: Sequence[str | Path], jobs: int) -> Pla
 
 def do_again(
     store: Store, plans: Sequence[StoredPlan], digests: Collection[str], plugins: Sequence[str | Path], jobs: int
-) -> tuple[set[str], list[str]]:
+) -> tuple[set[str], list[str], int]:
     """Repeat runs and write matrices again, even if they exist.
 
     digests: the digests of the runs, and of the problems whose matrices are wrong.
 
-    Returns the digests of the runs and problems that are sound now, and messages about plans that cannot be repaired.
+    Returns the digests of the runs and problems that are sound now, messages about plans that cannot be repaired, and
+    the number of runs executed.
 
     Raises `KeyboardInterrupt` after Ctrl-C; finished runs are kept.
     """
     mended: set[str] = set()
-    refused = []
+    refused, executed = [], 0
     for stored in plans:
         left = set(digests) - mended
         runs = left.intersection(stored.runs["digest"].to_pylist())
@@ -173,8 +183,9 @@ def do_again(
             continue
         if report.interrupted:
             raise KeyboardInterrupt
+        executed += report.done + len(report.failed)
         now = StoredRuns(store, plans)
         wrong = now.wrong_with((runs & {run.digest for run in plan} & now.index.done.keys()) - set(report.failed))
         mended |= {digest for digest, why in wrong.items() if not why}
         mended |= problems.intersection(problem.digest for problem in plan.problems)
-    return mended, refused
+    return mended, refused, executed

@@ -42,4 +42,4 @@ def test_a_store_whose_runs_need_a_plugin_is_verified_with_that_file_alone(spec_
     run_experiment(plan_of(spec), folder, backend=Backend(jobs=1))
     (complaint,) = verify_store(folder, jobs=1).complaints
     assert f"it needs {awkward} (SHA-256 {sha256_file(awkward)}): pass this file with --plugin" in complaint
-    assert verify_store(folder, jobs=1, plugins=[awkward]) == (4, 4, [], [])
+    assert verify_store(folder, jobs=1, plugins=[awkward]) == (4, 4, [], [], 0, 0)

@@ -105,6 +105,22 @@ def test_an_end_of_zeros_that_a_machine_leaves_that_lost_power_is_torn():
         assert gap == Gap(len(data), len(data) + zeros, True)
 
 
+def test_gaps_do_not_cost_the_rest_of_the_file_each():
+    class Counting(pa.BufferReader):
+        count = 0
+
+        def read(self, count):
+            Counting.count += count
+            return super().read(count)
+
+    messages = made(400)
+    data = HEADER + b"".join(b"\xff\xff\xff\xff\0" + one for one in messages)
+    results = list(find_messages(Counting(data), len(data)))
+    assert [one.runs for one in results if isinstance(one, Message)] == [one.runs for one in found(data)[1::2]]
+    assert sum(isinstance(one, Gap) for one in results) == len(messages)
+    assert Counting.count < 50 * len(data), "without blocks, the rest of the file is read at each gap"
+
+
 def test_a_message_that_claims_to_expand_to_more_than_the_memory_is_refused_before_it_is_taken():
     (raw,) = made(1)
     for size in (2**40, 2**62):

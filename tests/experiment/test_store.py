@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from filelock._identity import host_name
 
+from ltr_duel.cli.main import main
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.index import Index
@@ -138,7 +139,7 @@ def test_any_byte_that_is_changed_is_seen_and_can_be_mended(store, tmp_path):
     damage(store.folder, min(index.done, key=index.done.get))
     verify_store(store.folder, sample=0, repair=True, jobs=1)
     assert results_of(store.folder) == expected
-    assert verify_store(store.folder, sample=6, jobs=1) == (6, 6, [], [])
+    assert verify_store(store.folder, sample=6, jobs=1) == (6, 6, [], [], 0, 0)
 
 
 def test_a_file_of_runs_that_is_cut_anywhere_is_a_store_with_fewer_runs(store, plan):
@@ -375,12 +376,13 @@ def test_what_is_damaged_is_made_again_on_request_and_nothing_else(store, plan, 
     if how == "verify":
         verdict = verify_store(store.folder, sample=0, repair=True, jobs=1)
         assert (verdict.checked, verdict.complaints, len(verdict.repaired)) == (5, [], 3)
+        assert (verdict.executed, verdict.unfinished) == (2, 0)
     else:
         report = run_experiment(plan, store.folder, backend=ONE, retry=True)
         assert (report.done, report.already_done) == (2, 4)
         assert set(report.replaced) == {forged}
     assert results_of(store.folder) == expected
-    assert verify_store(store.folder, sample=6, jobs=1) == (6, 6, [], [])
+    assert verify_store(store.folder, sample=6, jobs=1) == (6, 6, [], [], 0, 0)
 
 
 @pytest.mark.parametrize("how", ["verify", "retry"])
@@ -390,16 +392,57 @@ def test_runs_whose_origin_is_damaged_are_made_again(store, plan, how, content):
     sound = path.read_bytes()
     path.unlink() if content is None else path.write_bytes(content)
     complaints = verify_store(store.folder, sample=0).complaints
-    why = "its manifest is missing" if content is None else "the checksum of its manifest does not match"
-    assert len(complaints) == 6 and all(why in one for one in complaints)
+    why = f"{path}: " + ("cannot be read" if content is None else "damaged: its checksum does not match")
+    assert len(complaints) == 1 and complaints[0].startswith(why) and complaints[0].endswith(" (6 runs)")
     with pytest.raises(InputError, match=why):
         StudyResults(store.folder).manifest(runs_in(store.folder)[0])
     if how == "verify":
         verdict = verify_store(store.folder, sample=0, repair=True, jobs=1)
-        assert (verdict.complaints, len(verdict.repaired)) == ([], 6) and why in verdict.repaired[0]
+        assert (verdict.complaints, verdict.executed) == ([], 6)
+        assert len(verdict.repaired) == 1 and why in verdict.repaired[0]
     else:
         assert run_experiment(plan, store.folder, backend=ONE, retry=True).done == 6
     assert results_of(store.folder) == expected and path.read_bytes() == sound
+
+
+def test_runs_that_a_cut_at_the_end_of_a_batch_removed_are_unfinished(store, plan, capsys):
+    expected, path = results_of(store.folder), segment(store)
+    last = max(store.scan().done.values())
+    path.write_bytes(path.read_bytes()[: last.offset])
+    assert verify_store(store.folder, sample=0) == (5, 0, [], [], 0, 1)
+    with pytest.raises(SystemExit) as end:
+        main("verify", str(store.folder), "--sample", "0")
+    assert end.value.code == 0 and "planned runs that are not finished: 1 " in capsys.readouterr().out
+    assert run_experiment(plan, store.folder, backend=ONE).done == 1
+    assert results_of(store.folder) == expected
+
+
+def test_a_merge_replaces_damaged_files_of_the_target_and_copies_none(store, tmp_path):
+    expected, target = results_of(store.folder), tmp_path / "target"
+    merge_stores(target, [store.folder])
+    for name in ("plans", "problems", "origins"):
+        (path,) = (target / name).iterdir()
+        path.write_bytes(b"{}")
+        merge_stores(target, [store.folder])
+        assert path.read_bytes() == (store.folder / name / path.name).read_bytes()
+    assert results_of(target) == expected and verify_store(target, sample=0).complaints == []
+    (matrix,), (origin,) = store.problems.iterdir(), store.origins.iterdir()
+    for path in (matrix, origin):
+        path.write_bytes(b"{}")
+    merged = merge_stores(tmp_path / "new", [store.folder])
+    assert merged.copied == 6 and [one.split(":")[0] for one in merged.damaged] == [str(matrix), str(origin)]
+    assert not any((tmp_path / "new" / "problems").iterdir())
+    assert merge_stores(tmp_path / "new", [target, store.folder]).damaged == []
+
+
+def test_status_and_run_say_of_a_damaged_file_what_repairs_it(store, plan, spec_file, capsys):
+    damage(store.folder, runs_in(store.folder)[0])
+    for words in (["status", store.folder], ["run", plan.file.path, "--out", store.folder, "--jobs", "1"]):
+        with pytest.raises(SystemExit) as end:
+            main(*map(str, words))
+        out, err = capsys.readouterr()
+        assert end.value.code == 1 and (out + err).count("damaged") == 1
+    assert "1 done now" in out and "--retry" not in err and f"'ltr-duel verify --repair {store.folder}' repairs" in err
 
 
 def test_an_interrupted_repair_ends_as_interrupted(store, monkeypatch):

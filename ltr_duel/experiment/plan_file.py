@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,7 +18,7 @@ from ltr_duel.experiment.record import NUMBER, Fields, checked_record, parsed_re
 from ltr_duel.experiment.store import Store
 
 FORMAT = "ltr_duel.plan/2"
-_KEY = b"ltr_duel"
+_KEY, _CHECKSUM = b"ltr_duel", b"ltr_duel.sha256"  # of the JSON; Parquet itself has checksums of the rows
 _SCHEMA = pa.schema(
     [
         ("digest", pa.string()),
@@ -57,9 +58,11 @@ class StoredPlan(NamedTuple):
 
 def write_plan(file: BinaryIO, about: dict[str, Any], runs: Iterable[Any]) -> None:
     """Write the file. Each run has the columns as attributes."""
-    schema = _SCHEMA.with_metadata({_KEY: json.dumps({"format": FORMAT, **about}, sort_keys=True).encode()})
+    text = json.dumps({"format": FORMAT, **about}, sort_keys=True).encode()
+    schema = _SCHEMA.with_metadata({_KEY: text, _CHECKSUM: hashlib.sha256(text).hexdigest()})
     # Digests never repeat, so a dictionary of them would only waste memory.
-    with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=["label"]) as writer:
+    options = {"compression": "zstd", "use_dictionary": ["label"], "write_page_checksum": True}
+    with pq.ParquetWriter(file, schema, **options) as writer:
         chunk: dict[str, list[Any]] = {name: [] for name in schema.names}
         for run in runs:
             for name, values in chunk.items():
@@ -81,11 +84,15 @@ def read_plan(path: Path) -> StoredPlan:
     Raises `InputError` if the file is damaged or not a plan.
     """
     try:
-        with pq.ParquetFile(path) as file:  # read_table would import pandas, which takes longer than the whole `status`
+        # read_table would import pandas, which takes longer than the whole `status`
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read(use_threads=False)
-        about = parsed_record((table.schema.metadata or {}).get(_KEY, b"{}"), {})
+        metadata = table.schema.metadata or {}
+        about = parsed_record(text := metadata.get(_KEY, b"{}"), {})
         if about.pop("format", None) != FORMAT:
             raise InputError(f"a Parquet file, but not a plan in the format {FORMAT}")
+        if metadata.get(_CHECKSUM, b"").decode(errors="replace") != hashlib.sha256(text).hexdigest():
+            raise InputError("its checksum does not match")
         about = checked_record(about, _ABOUT)
         for problem in about["problems"]:
             _check_problem(problem)
@@ -102,7 +109,7 @@ def read_plan(path: Path) -> StoredPlan:
             raise InputError("a run has a problem that it does not contain")
         if not about["policies"].keys() >= set(pc.unique(table["label"]).to_pylist()):
             raise InputError("a run has a policy that it does not contain")
-    except (pa.ArrowException, OSError, InputError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:  # of the file, or of names that are not UTF-8
         why = (str(error).strip().splitlines() or [""])[0]
         raise InputError(
             f"{path}: damaged, or not a plan ({why}); 'ltr-duel run' with the experiment's file writes it again"

@@ -69,12 +69,12 @@ class Store:
         Raises `InputError` if they cannot be made, or the folder contains other files.
         """
         self._refuse_earlier()
-        if self.folder.is_dir() and not self.exists() and any(self.folder.iterdir()):
+        folders = (self.plans, self.problems, self.runs, self.origins, self.failed, self.claims, self.drivers, self.tmp)
+        others = set(self.folder.iterdir()) - {*folders} if self.folder.is_dir() else set()
+        if others and not self.exists():  # another process may have made some of the folders
             raise InputError(f"{self.folder}: contains files that do not belong to an experiment; give an empty folder")
         try:
-            for folder in (
-                self.plans, self.problems, self.runs, self.origins, self.failed, self.claims, self.drivers, self.tmp,
-            ):  # fmt: skip
+            for folder in folders:
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{self.folder}: cannot be written: {error.strerror}") from None

@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import random
 import tracemalloc
 from contextlib import ExitStack
 from dataclasses import replace
@@ -208,6 +209,14 @@ def test_a_folder_of_something_else_is_left_alone(plan, tmp_path):
             look(tmp_path / "letters")
 
 
+def test_a_store_whose_first_process_was_killed_or_has_just_begun_is_used(plan, tmp_path):
+    for names in (["plans"], ["plans", "problems", "runs"]):
+        folder = tmp_path / str(len(names))
+        for name in names:
+            (folder / name).mkdir(parents=True)
+        assert run_experiment(plan, folder, backend=ONE).done == 6
+
+
 def test_a_merge_refuses_two_results_of_one_run_that_differ(store, plan, tmp_path):
     run_experiment(plan, tmp_path / "other", backend=ONE)
     other = Store(tmp_path / "other")
@@ -285,6 +294,21 @@ def test_a_plan_is_written_piece_by_piece(spec_file, tmp_path):
     stored = read_plan(tmp_path / "plan.parquet")
     assert stored.runs["digest"].to_pylist() == [run.digest for run in plan] and stored.about["name"] == "long"
     assert stored.runs["repetition"].to_pylist() == list(range(2200))
+
+
+def test_a_changed_byte_of_a_plan_is_refused_or_changes_nothing(store):
+    (path,), rng = store.plans.iterdir(), random.Random(6)
+    sound, refused = read_plan(path), 0
+    data = path.read_bytes()
+    for place in rng.sample(range(len(data)), 1000):
+        hurt = bytearray(data)
+        hurt[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(hurt)
+        try:
+            assert read_plan(path) == sound, place
+        except InputError as error:
+            refused += "damaged, or not a plan" in str(error)
+    assert refused > 500
 
 
 def test_a_file_is_made_in_tmp_where_a_driver_that_is_killed_leaves_nothing_among_results(plan, tmp_path, monkeypatch):

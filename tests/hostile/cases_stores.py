@@ -87,7 +87,8 @@ def about(kind, change):
         old = json.loads(table.schema.metadata[b"ltr_duel"])
         new = change(old) if callable(change) else change
         text = new if isinstance(new, str) else json.dumps(new)
-        pq.write_table(table.replace_schema_metadata({b"ltr_duel": text.encode()}), path)
+        checksum = hashlib.sha256(text.encode()).hexdigest()
+        pq.write_table(table.replace_schema_metadata({"ltr_duel": text, "ltr_duel.sha256": checksum}), path)
 
     return damage
 

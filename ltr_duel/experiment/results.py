@@ -17,9 +17,9 @@ from ltr_duel.core import columns as core_columns
 from ltr_duel.experiment.counts import COUNTED
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
-from ltr_duel.experiment.stored_runs import Planned, StoredRuns
+from ltr_duel.experiment.stored_runs import Planned, StoredRuns, read_matrix
 from ltr_duel.experiment.study_table import StudyTable
-from ltr_duel.preferences import PreferenceMatrix, load_preferences
+from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, MEASURED, Results, identified, summarise, with_correct
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class StudyResults:
         self._plans = [plan for plan in read_plans(self._store) if not plans or plan.path.stem in plans]
         self._stored, parts = StoredRuns(self._store, self._plans), []
         index = self._stored.index
+        if not self._plans:
+            raise InputError(f"{folder}: contains no plan; 'ltr-duel run' with the experiment's file writes it")
         for why in index.broken.values():
             self._stored.refuse(why)
         self._problems: dict[str, dict[str, Any]] = {}  # by name; from the first plan that contains the problem
@@ -116,7 +118,10 @@ class StudyResults:
 
     def matrix(self, problem: str) -> PreferenceMatrix:
         """Return the matrix by which regret is measured."""
-        return load_preferences(self._store.problem_path(self._about(problem)["digest"]))
+        try:
+            return read_matrix(self._store.problem_path(self._about(problem)["digest"]))
+        except InputError as error:
+            self._stored.refuse(str(error))
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
         """Return the results on one problem at one horizon, by default the longest."""

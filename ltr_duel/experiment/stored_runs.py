@@ -18,7 +18,7 @@ from ltr_duel.experiment.index import Rows
 from ltr_duel.experiment.plan_file import StoredPlan
 from ltr_duel.experiment.runs_file import SCHEMA
 from ltr_duel.experiment.store import Store
-from ltr_duel.preferences import load_preferences
+from ltr_duel.preferences import PreferenceMatrix, load_preferences
 from ltr_duel.simulation import RunKey, RunResult, key_fields
 
 
@@ -72,7 +72,7 @@ class StoredRuns:
 
     def refuse(self, wrong: str) -> NoReturn:
         """Raise an error about damage that `verify_store` repairs."""
-        raise InputError(f"{wrong}; 'ltr-duel verify --repair {self.store.folder}' repeats the run")
+        raise InputError(f"{wrong}; 'ltr-duel verify --repair {self.store.folder}' repairs it")
 
     def wrong_with(self, digests: Iterable[str]) -> dict[str, str]:
         """Check runs, their digests and their origins; return a message for each digest, "" if the run is sound.
@@ -190,10 +190,17 @@ def digests(key: dict[str, Any]) -> Callable[[int], str]:
     return digest
 
 
+def read_matrix(path: Path) -> PreferenceMatrix:
+    """Return the matrix of a problem. Raises `InputError` if the file is missing or damaged."""
+    if not path.exists():
+        raise InputError(f"{path}: missing")
+    return load_preferences(path)
+
+
 def wrong_with_problem(path: Path, digest: str) -> str:
     """Compare the matrix of a problem with its digest; return an error message, or "" if it is sound."""
     try:
-        found = load_preferences(path).digest
+        found = read_matrix(path).digest
     except InputError as error:
         return str(error)
     return "" if found == digest else f"{path}: damaged: its runs were measured by another matrix"

@@ -231,7 +231,7 @@ def problems(change):
 
 PLAN = r"store/plans/[0-9a-f]{64}\.parquet: damaged, or not a plan \(.*'ltr-duel run'.* writes it again"
 RUN = r"store/runs/[0-9a-f]{32}\.arrows: run [0-9a-f]{64}: damaged: "
-REPAIR = r"'ltr-duel verify --repair store' repeats the run"
+REPAIR = r"'ltr-duel verify --repair store' repairs it"
 
 PLANS = {
     "empty": content("plans", b""),
@@ -313,7 +313,7 @@ FILES = {
 }
 
 MATRICES = {
-    "is missing": (gone("problems"), "no such file"),
+    "is missing": (gone("problems"), "missing; 'ltr-duel verify --repair store' repairs it"),
     "is cut off": (cut("problems"), "not a preference matrix"),
     "is text": (content("problems", "a b c"), "not a row of numbers|not a preference matrix"),
     "is another one": (other_matrix([[0.5, 0.9, 0.9], [0.1, 0.5, 0.9], [0.1, 0.1, 0.5]]), "not the matrix of run"),
@@ -349,6 +349,13 @@ CASES = [
     *(
         Case(f"results: a run that {name}", ("results", "store"), None, {"store": store(damage)}, f"{RUN}.*{why}")
         for name, (damage, why) in RUNS.items()
+    ),
+    Case(
+        "results: no plan",
+        ("results", "store"),
+        None,
+        {"store": store(gone("plans"))},
+        "store: contains no plan; .*run",
     ),
     Case("results: says how", ("results", "store"), None, {"store": store(flipped)}, REPAIR),
     *(

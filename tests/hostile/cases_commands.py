@@ -152,7 +152,7 @@ RANKERS = [
     typed("rankers evaluate small.txt --measure MAP --measure MAP", "each once"),
     typed("rankers evaluate small.txt --ties fixd", "no tie rule 'fixd'; ("),
     typed("rankers evaluate small.txt --rankers run:absent", "its documents have no ids"),
-    typed("rankers evaluate small.txt --rankers run:", "'run:' requires a word after the colon: run:FILE"),
+    typed("rankers evaluate small.txt --rankers run:", "'run:' requires text after the colon: run:FILE"),
     typed("rankers evaluate small.txt --rankers =run:x", "no kind of ranker '=run'; did you mean 'run'? ("),
     typed("rankers evaluate small.txt --rankers lightgbm:m.csv", "m.csv: not a LightGBM model"),
     typed("rankers evaluate small.txt --rankers xgboost:m.csv", "m.csv: an XGBoost model is read from"),

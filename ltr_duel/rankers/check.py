@@ -32,7 +32,7 @@ def check_ranker_kind(kind: str | RankerKind) -> None:
         require_rankers(kind, again)
         said = [(one.name, one.about) for one in again]
         if said != [(one.name, one.about) for one in first]:
-            raise InputError(f"kind of ranker '{kind.name}': names or descriptions differ if the source is opened twice")
+            raise InputError(f"kind of ranker '{kind.name}': names or descriptions differ if it is opened twice")
         for one, other in zip(first, again, strict=True):
             opened = (one.scores, one.scores, other.scores)
             scores = [require_scores(kind, dataset, one.name, given()) for given in opened]

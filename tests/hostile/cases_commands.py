@@ -149,7 +149,7 @@ RANKERS = [
     typed("rankers evaluate small.txt --measure NDCG@", "write a cut-off from 1 to 100,000, as in 'NDCG@10'"),
     typed("rankers evaluate small.txt --measure NDCG@1e999", "write a cut-off from 1 to 100,000, as in 'NDCG@10'"),
     typed("rankers evaluate small.txt --measure ''", "no measure ''; (NDCG@k,"),
-    typed("rankers evaluate small.txt --measure MAP --measure MAP", "each once"),
+    typed("rankers evaluate small.txt --measure MAP --measure MAP", "named twice"),
     typed("rankers evaluate small.txt --ties fixd", "no tie rule 'fixd'; ("),
     typed("rankers evaluate small.txt --rankers run:absent", "its documents have no ids"),
     typed("rankers evaluate small.txt --rankers run:", "'run:' requires text after the colon: run:FILE"),

@@ -134,7 +134,7 @@ def test_queries_that_are_all_alike_leave_room_for_others():
         (["P@0"], "write a cut-off"),
         (["P@100001"], "write a cut-off"),
         (["MPA"], "no measure 'MPA'; did you mean 'MAP'"),
-        (["MAP", "map"], "each once"),
+        (["MAP", "map"], "named twice"),
         ([], "there is no measure"),
     ],
 )

@@ -135,7 +135,7 @@ def test_queries_that_are_all_alike_leave_room_for_others():
         (["P@100001"], "write a cut-off"),
         (["MPA"], "no measure 'MPA'; did you mean 'MAP'"),
         (["MAP", "map"], "named twice"),
-        ([], "there is no measure"),
+        ([], "name at least one measure"),
     ],
 )
 def test_measures_that_do_not_exist_are_refused(measures, complaint):

@@ -40,7 +40,7 @@ MEASURED = ("utility", "ndcg")  # the matrix has no such values: they must be pa
 def loss_per_arm(
     matrix: PreferenceMatrix, definition: str, values: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the loss of one impression of each arm, shape (K,); NaN if required values or the Condorcet winner are missing.
+    """Return the loss of one impression of each arm, shape (K,); NaN if required values or the winner are missing.
 
     ``average``: the gap to the Condorcet winner, p[winner, j] - 1/2. A pair costs the mean of its two gaps, a slate the
     mean of all its gaps (Yue and Joachims, ICML 2011, eq. 1; Brost et al., CIKM 2016, eq. 1). ``copeland``, ``borda``:

@@ -56,7 +56,7 @@ class RunKey:
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key, without newer fields whose values describe all old runs, so old digests stay valid."""
+    """Return the fields of a key, without newer fields whose values apply to all old runs: old digests stay valid."""
     return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 

@@ -104,7 +104,7 @@ def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLi
 def signed_rank_p(x: ArrayLike) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test, exact also with ties and zeros.
 
-    The hypothesis is that of `sign_flip_p`. Zeros receive ranks, but the sum omits these ranks (Pratt, JASA 1959).
+    The hypothesis is the same as for `sign_flip_p`. Zeros receive ranks, but the sum omits them (Pratt, JASA 1959).
 
     x: shape (n,); independent observations: paired differences.
 

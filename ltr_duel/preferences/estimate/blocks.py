@@ -53,7 +53,7 @@ implement(evaluate, Played, _play)
 
 
 class Piece(NamedTuple):
-    """Task of one thread: comparisons ``begin`` to ``end`` of some pairs."""
+    """Task of one thread: comparisons ``begin[n]`` to ``end[n] - 1`` of each pair ``first[n]``, ``second[n]``."""
 
     first: IntVector
     second: IntVector

@@ -67,7 +67,7 @@ class Settings:
 
     @property
     def queries(self) -> str:
-        """The choice of queries: drawn, common or stratified."""
+        """How queries are chosen: ``drawn``, ``common`` or ``stratified``."""
         return next((how for how in ("common", "stratified") if how in self.reductions), "drawn")
 
     @property

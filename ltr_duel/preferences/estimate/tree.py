@@ -125,7 +125,7 @@ def walk_users(comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Ge
     """Return the mean outcome over users: the sum of outcome times share over the tree, depth first."""
     c = comparison
     total, n = 0.0, 0  # n: number of clicks so far
-    rare, next_one = 0.0, tree.rare * uniform(rng)  # users on rare branches so far; position of the next sample
+    rare, next_one = 0.0, tree.rare * uniform(rng)  # share of users on rare branches so far; next sample
     tree.mass[0] = 1.0
     tree.place[0] = 0
     tree.outcome[0] = 0.0

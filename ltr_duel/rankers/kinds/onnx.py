@@ -20,7 +20,7 @@ _OPERATOR, _ATTRIBUTES = 4, 5  # field numbers of a node
 _GRAPHS = (6, 11)  # field numbers of an attribute that contain nested operators
 _DEEPEST = 20  # maximum number of levels of nested operators
 
-# Operators whose time or memory depends on a number in the file, so that a few bytes can require any amount of either.
+# Operators whose time or memory depends on a number in the file, so a few bytes can require unlimited time or memory.
 UNLIMITED = frozenset(
     (
         "Loop", "Scan", "SequenceMap", "ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize", "Upsample",

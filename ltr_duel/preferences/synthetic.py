@@ -1,7 +1,7 @@
 """Preference matrices made from a rule: from utilities, in the families of the published experiments, or at random.
 
-`SYNTHETIC` contains matrices of a fixed size that papers used. The functions accept any size; `FAMILIES` maps the names
-in experiment specifications to the functions.
+`SYNTHETIC` contains matrices that papers used, each of a fixed size. The functions accept any size; `FAMILIES` maps the
+names in experiment specifications to the functions.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def require_few(path: Path, rankers: int, most: int) -> None:
 
 
 class _Rows:
-    """Collects rows of numbers; a first row with a single number is the number of the rows that follow."""
+    """Collects rows of numbers; a single number in the first row is the number of the rows that follow."""
 
     def __init__(self, path: Path, most: int) -> None:
         self._path, self._most = path, most

@@ -248,7 +248,7 @@ def _of_measure(rankings: Rankings, measure: str, values: FloatMatrix, confidenc
     p = np.full(len(means), np.nan)
     if queries > 1:
         reach = statistics.student_reach(values.std(axis=1, ddof=1) / np.sqrt(queries), queries - 1.0, confidence)
-        unseen = float(statistics.clopper_pearson(0, queries, confidence)[1])  # most queries with other values
+        unseen = float(statistics.clopper_pearson(0, queries, confidence)[1])  # highest share of other values
         alike = np.ptp(values, axis=1) == 0
         low = np.where(alike, means * (1 - unseen), np.maximum(means - reach, 0))
         high = np.where(alike, means + (1 - means) * unseen, np.minimum(means + reach, 1))

@@ -2,9 +2,9 @@
 
     features    features:1,5,23    run:bm25.trec.gz    lightgbm:model.txt    scores:scores.parquet    mine=run:a.trec
 
-A word is ``KIND``, ``KIND:WHAT`` or ``NAME=KIND:WHAT``. Rankers of every kind give scores to documents, the best
-document the highest; rankers of several kinds can be combined in one `Rankings`. The modules of the package
-`ltr_duel.rankers.kinds` register the kinds.
+A word is ``KIND``, ``KIND:WHAT`` or ``NAME=KIND:WHAT``. Every ranker gives scores to documents; a higher score is
+better. Rankers of several kinds can be combined in one `Rankings`. The modules of the package `ltr_duel.rankers.kinds`
+register the kinds.
 """
 
 from __future__ import annotations
@@ -125,8 +125,8 @@ def rankers_named(
     Returns
     -------
     Rankings
-        ``provenance["rankers"]`` has the origin, with the file's digest, of each ranker except features that keep their
-        names.
+        ``provenance["rankers"]`` contains the origin of each ranker, with the digest of its file. Features are left
+        out, unless they are renamed.
 
     Raises
     ------

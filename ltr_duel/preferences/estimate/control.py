@@ -33,7 +33,7 @@ _MOST_GAIN = (FARTHEST - 1.0) / 2
 
 
 def taken_off(settings: Settings) -> FloatMatrix:
-    """Return corrections, (K, n_queries); outcomes are reduced by the first ranker's minus the second's correction."""
+    """Return corrections, (K, n_queries). An outcome of i against j is reduced by correction i minus correction j."""
     taken = gains_of(settings.comparer)
     centre(taken, fitted_slope(settings), _MOST_GAIN)
     return taken

@@ -50,7 +50,7 @@ class PieceStore:
             with files.replacing(self._path(piece)) as temporary:
                 np.save(temporary, rows, allow_pickle=False)
         except BaseException:
-            with suppress(OSError):  # a folder that is not empty stays
+            with suppress(OSError):  # a folder with other pieces stays
                 self._folder.rmdir()
                 if self._is_new:
                     self._root.rmdir()

@@ -114,7 +114,7 @@ class Settings:
         return digest.hexdigest()
 
     def checked_count(self, comparisons: int | None) -> int:
-        """Return the number of comparisons (the default for None), rounded up to whole units, at least two."""
+        """Return the number of comparisons (the default for None), rounded up to at least two whole units."""
         if comparisons is None:
             comparisons = FEW if self.reductions else MANY
         comparisons = errors.require_whole("the number of comparisons", comparisons)

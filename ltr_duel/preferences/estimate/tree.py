@@ -1,4 +1,4 @@
-"""All users of a shown list as a tree: its branches are to click or not, and to stop or not, at each rank.
+"""The users of a shown list as a tree, which branches at each rank: some users click, some stop, the others go on.
 
 `walk_users` traverses the tree. A branch that fewer than one user in 16 takes is not split further. The users on such
 branches are sampled systematically (Cochran, Sampling Techniques, 3rd ed., chapter 8): one user per sixteenth of all

@@ -39,7 +39,7 @@ def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
 
 
 def handed_over(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Make an array and the arrays that it is a view of read-only, so that `frozen` need not copy the array."""
+    """Make an array read-only, with all arrays that it is a view of, so that `frozen` need not copy the array."""
     holder: Any = array
     while isinstance(holder, np.ndarray):
         holder.setflags(write=False)

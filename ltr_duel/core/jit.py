@@ -69,7 +69,7 @@ def outlined(function: Callable[P, R]) -> Callable[P, R]:
 def kernel_for(
     function: Callable[P, R], *modules: str, parts: Mapping[str, Callable[..., Any]] | None = None, **flags: bool
 ) -> Callable[P, R]:
-    """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
+    """Compile, like `kernel`, a function whose `dispatched` calls are implemented in ``modules``.
 
     Stored code is valid while the sources of these modules and of the function are the same. ``parts`` maps global
     names in the code to functions that are inlined there, instead of `dispatched` calls: for a dispatched call, numba

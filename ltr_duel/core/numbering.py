@@ -1,7 +1,7 @@
-"""Versions of random results: an integer for each component, raised when the same seed gives different bytes.
+"""Numbers versions: an integer for each component, which is increased when the same seed gives different results.
 
-Results of one version cannot be continued with another version. An upgrade of the package that changes no bytes changes
-no version. Version 1 is not stored, so that results from before the introduction of versions have version 1.
+Results of one version cannot be continued with another version. An upgrade of the package that does not change results
+does not change a version. Version 1 is not stored, so results that are older than numbers versions have version 1.
 """
 
 from __future__ import annotations

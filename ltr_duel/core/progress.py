@@ -20,7 +20,7 @@ QUICK = 0.5  # seconds; shorter work shows no bar in a notebook, because finishe
 
 
 class NoBar:
-    """Replaces a bar if none is wanted, without tqdm, whose lock fixes the start method of multiprocessing."""
+    """A bar that draws nothing. It does not use tqdm, whose lock fixes the start method of multiprocessing."""
 
     disable = True  # an attribute of tqdm's bars
 

@@ -104,12 +104,12 @@ def located(where: str) -> Iterator[None]:
 
 
 def whole(low: int, high: int | None = None) -> Reader:
-    """Read a whole number, also written as 1e6."""
+    """Return a reader of whole numbers, which may be written as 1e6."""
     return lambda given: int(_number(given, low, high, whole=True))
 
 
 def number(low: float, high: float | None = None) -> Reader:
-    """Read a number."""
+    """Return a reader of numbers."""
     return lambda given: float(_number(given, low, high, whole=False))
 
 
@@ -130,7 +130,7 @@ def text(given: Any) -> str:
 
 
 def component(registry: components.Registry[Any]) -> Reader:
-    """Read the name of a registered component with its parameters, ``"rucb:alpha=0.51"``, as its checked label."""
+    """Return a reader of component names with parameters, ``"rucb:alpha=0.51"``; it returns the checked label."""
 
     def read(given: Any) -> str:
         if not isinstance(given, str) or not given.strip():
@@ -141,7 +141,7 @@ def component(registry: components.Registry[Any]) -> Reader:
 
 
 def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Reader:
-    """Read one of several names; a function that returns them is called when they are needed."""
+    """Return a reader of one of several names; ``legal`` may be a function, which is called when a name is read."""
 
     def read(given: Any) -> str:
         if isinstance(given, str) and given.strip():

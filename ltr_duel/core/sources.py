@@ -1,8 +1,8 @@
 """Find the source files that compiled code depends on, so that its cache is renewed exactly when one of them changes.
 
 numba's disk cache notices an edit of a kernel's file, but not of the files that this file imports. This module finds
-imports by parsing the text of files, and runs no import. File names are strings, because with `Path` objects each
-process that loads a kernel took twice as long here.
+imports by parsing the text of files, and runs no import. File names are strings, because `Path` objects would double
+the time that each process spends in this module when it loads a kernel.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
 
 
 def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings) -> list[str]:
-    """Return sentences about rows of a log that do not fit these plans, and about failed checks of the log.
+    """Return sentences about the rows of a log that do not fit these plans, and about failed checks of the log.
 
     Open the log with ``skip_bad=None``, so that its bad lines are counted.
     """

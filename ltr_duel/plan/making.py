@@ -51,9 +51,9 @@ class Planner:
     def learn(self, shown: list[Shown]) -> None:
         """Learn the outcomes of the latest plan, and sample the next plan.
 
-        Pages of a single ranker have no row in the log, but count as steps of the policy. The policy therefore
-        receives the expected number of such pages, given the number of rows, or a full batch if the plan contains only
-        such pages.
+        Pages of a single ranker have no row in the log, but count as steps of the policy. The policy therefore receives
+        an estimate of the number of such pages, computed from the number of rows, or a full batch if the plan contains
+        only such pages.
         """
         alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
         of, draws = sum(alone.values()), self.planned.batch
@@ -117,7 +117,8 @@ def next_plan(
     version : int, optional
         Version of the plan; by default one more than the larger of ``after`` and the last version in the log.
     after : int
-        Version of the last plan used; required if that plan has no row in the log (only single rankers).
+        Version of the last plan used; required if that plan has no row in the log, because it shows only single
+        rankers.
     plan : PlanSettings, optional
 
     Returns

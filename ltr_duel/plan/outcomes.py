@@ -29,7 +29,7 @@ class Learned(NamedTuple):
 def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
     """Credit the exposures of a log that were shown before a time; a repeated impression counts once.
 
-    Ties are broken by pseudorandom bits derived from the name of the impression.
+    Ties are broken by pseudorandom bits derived from the id of the impression.
     """
     found = credited(log, settings.rankers, columns=("impression", "rankers"))
     rows = log.engine.run(found.rows.select("line", "impression", "time", "rankers"))

@@ -140,7 +140,7 @@ class LivePlan:
         return counts
 
     def impression(self, unit: str, query: str) -> str:
-        """Return the name of the impression of a search, which is the same each time its page is shown."""
+        """Return the id of a search's impression, which is the same each time the page of the search is shown."""
         return self._name(self._hash(unit, query))
 
     def _name(self, seed: bytes) -> str:
@@ -273,7 +273,7 @@ _local = threading.local()  # one generator for each thread, because making a ge
 
 
 def _generator(seed: bytes) -> np.random.Generator:
-    """Return the thread's generator, seeded with 32 bytes: the state of PCG64, then its increment, made odd."""
+    """Return the thread's generator, seeded with 32 bytes: the state of PCG64, then its increment (made odd)."""
     try:
         rng: np.random.Generator = _local.rng
     except AttributeError:

@@ -27,7 +27,7 @@ def signed(fields: Mapping[str, Any], keys: Keys) -> str:
 
 
 def verified(text: str, keys: Keys, place: str) -> dict[str, Any]:
-    """Return `FIELDS` and ``sets`` of a plan that one of these keys signed; raise `InputError` for other texts."""
+    """Return `FIELDS` and ``sets`` of a plan; raise `InputError` if it is invalid or not signed by one of the keys."""
     try:
         if len(text) > _LONGEST:
             raise ValueError

@@ -1,4 +1,4 @@
-"""K x K preference matrices: estimated, published and synthetic; their winners and bounds.
+"""K x K preference matrices (estimated, published and synthetic), their winners, and bounds on regret.
 
 This package does not depend on bandits.
 """

@@ -26,8 +26,9 @@ class Agreement:
     pairs: one row for each pair: first, second, p_a, p_b, difference, z (NaN if neither matrix has an error), sorted
     by ``|z|`` and then by ``|difference|``, largest first.
     root_mean_square: the root mean square of the differences.
-    chance: the p-value of a chi-squared test that both matrices estimate the same preferences; None without errors.
-    settings: the settings in which the two estimates differ, each with both values.
+    chance: the p-value of a chi-squared test that both matrices estimate the same preferences; None without standard
+        errors.
+    settings: the settings in which the two estimates differ; both values of each setting.
     """
 
     names: tuple[str, ...]

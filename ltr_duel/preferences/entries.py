@@ -14,7 +14,7 @@ from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, handed_ove
 _BLOCK = 2**20  # entries that are checked together
 SUM_TOLERANCE = 1e-9  # largest difference between p + p.T and 1
 ROUNDING = 1e-12  # differences up to this size are rounding errors
-_MOST_COMPARISONS = 2**53  # limit for a pair, because float64 represents whole numbers up to this exactly
+_MOST_COMPARISONS = 2**53  # maximum for a pair, because float64 represents all whole numbers up to it exactly
 
 
 def square(name: str, values: Any) -> FloatMatrix:
@@ -29,7 +29,7 @@ def square(name: str, values: Any) -> FloatMatrix:
 
 
 def symmetric(name: str, values: Any, size: int) -> FloatMatrix:
-    """Return one number for each pair, in both orders; zeros (a lazily allocated array) if ``values`` is empty."""
+    """Return a symmetric matrix of numbers; zeros (a lazily allocated array) if ``values`` is empty."""
     try:
         given = np.asanyarray(values)
     except ValueError:
@@ -45,7 +45,7 @@ def symmetric(name: str, values: Any, size: int) -> FloatMatrix:
 
 
 def counts(name: str, values: Any, size: int) -> IntMatrix:
-    """Return one whole number for each pair, in both orders; zeros if ``values`` is empty."""
+    """Return a symmetric matrix of whole numbers; zeros if ``values`` is empty."""
     if isinstance(values, np.ndarray) and values.dtype == np.int64 and values.shape == (size, size):
         fit = not np.ma.isMaskedArray(values) and values.min() >= 0 and values.max() <= _MOST_COMPARISONS
         if fit and (values == values.T).all():
@@ -89,7 +89,7 @@ def _real(name: str, given: NDArray[Any]) -> FloatMatrix:
 
 
 def checked_names(given: Any, size: int) -> tuple[str, ...]:
-    """Return the names of ``size`` rankers; numbers if no names are given."""
+    """Return the names of ``size`` rankers; the default names are 0, 1, ..."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InputError(f"the names of rankers must be a list of strings, not {errors.shown(given)}")
     names = tuple(given) or tuple(str(k) for k in range(size))

@@ -224,7 +224,7 @@ def _metadata(path: Path, metadata: dict[bytes, bytes]) -> tuple[tuple[str, ...]
     written = about.get("format") if isinstance(about, dict) else None
     if isinstance(written, str) and written.startswith("ltr_duel.preferences/") and written != FORMAT:
         raise InputError(
-            f"{path}: the format of another version ({written[:40]}); use that version to save the matrix as .csv"
+            f"{path}: written by another version ({written[:40]}); use that version to save the matrix as .csv"
         )
     if written != FORMAT:
         from ltr_duel.data import parquet_words

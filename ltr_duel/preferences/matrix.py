@@ -42,13 +42,13 @@ class PreferenceMatrix:
     provenance : dict
         The origin of the matrix, as JSON.
     tally : Tally, optional
-        The exact counts of an estimated matrix; further comparisons are added to them.
+        The exact counts of an estimated matrix, to which more comparisons can be added.
 
     Raises
     ------
     InputError
         If the matrix is not square, has an entry outside 0..1, ``p + p.T`` differs from 1, names, errors or counts do
-        not fit, or there is not enough memory. The arrays are read-only copies, so a checked matrix stays valid.
+        not fit, or there is not enough memory. The arrays are read-only, so a checked matrix stays valid.
 
     Examples
     --------
@@ -123,7 +123,7 @@ class PreferenceMatrix:
         return place
 
     def relabelled(self, names: Mapping[str, str] | Sequence[str]) -> PreferenceMatrix:
-        """Return the same matrix with other names: a list of all names in order, or some as ``{old: new}``."""
+        """Return the same matrix with other names, given as a list of all names or as a mapping ``{old: new}``."""
         if isinstance(names, Mapping):
             for old in names:
                 self.index(old)
@@ -205,7 +205,7 @@ class PreferenceMatrix:
 
     @property
     def tie_order(self) -> str:
-        """The rule for documents with equal scores, such as ``fixed_random, tie seed 0``; empty if not known."""
+        """The rule that ordered tied documents, such as ``fixed_random, tie seed 0``; empty if it is not known."""
         from ltr_duel.rankers import SEEDED  # imported here because `rankers` imports the compiler
 
         rule = str(self.provenance.get("ties", ""))

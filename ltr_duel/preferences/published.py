@@ -26,7 +26,7 @@ def arxiv() -> PreferenceMatrix:
     Notes
     -----
     The paper prints -.04 in row D, column B; row B, column D is .06, so the correct value is -.06. A public copy of
-    the matrix has .55 in place of .56 in row B, column D, which makes gamma 1.25; the paper reports 1.5.
+    the matrix has .55 instead of .56 in row B, column D, which makes gamma 1.25; the paper reports 1.5.
 
     D and F are exactly even. The paper calls A, ..., F a total order that satisfies the stochastic triangle
     inequality, but the gap of .11 between A and E exceeds .05 (A and C) + .01 (C and E).

@@ -1,6 +1,6 @@
 """Preference matrices made from a rule: from utilities, in the families of the published experiments, or at random.
 
-`SYNTHETIC` contains the matrices that a paper used at a fixed size. The functions accept any size; `FAMILIES` maps the
+`SYNTHETIC` contains matrices that papers used, each of a fixed size. The functions accept any size; `FAMILIES` maps the
 names in experiment specifications to the functions.
 """
 
@@ -56,9 +56,10 @@ def logistic_normal(size: int, seed: int = 0) -> PreferenceMatrix:
 
 
 def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> PreferenceMatrix:
-    """Return a total order in which all arms except the best beat the next arm by ``gamma`` times the gap.
+    """Return a total order in which arms beat the next arm by ``gamma * gap`` and all later arms by ``gap``.
 
-    Beat the Mean, Figure 2: strong transitivity fails; relaxed transitivity holds with ``gamma``.
+    The best arm beats every arm by ``gap``. Beat the Mean, Figure 2: strong transitivity fails; relaxed transitivity
+    holds with ``gamma``.
     """
     errors.require_between("gamma times the gap", gamma * gap, gap, 0.5)
     about = {"family": "strong neighbours", "gamma": gamma, "gap": gap}
@@ -82,8 +83,8 @@ def geometric(size: int = 8, first: float = 0.4, ratio: float = 0.5) -> Preferen
 def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceMatrix:
     """Return a matrix of a winner and a circle of the other arms (Komiyama et al., COLT 2015).
 
-    Each arm on the circle beats the next half of the circle; if the number of these arms is even, opposite arms tie.
-    The paper uses four arms, the default.
+    Each arm on the circle beats the next half of the circle; if the circle has an even number of arms, opposite arms
+    tie. The paper uses four arms, the default.
     """
     around = max(1, size - 1)
 
@@ -218,7 +219,7 @@ def members(
 ) -> Iterator[tuple[list[str], dict[str, Any], PreferenceMatrix]]:
     """Yield the matrices of a family: each size with each gamma, gap and draw; draw n has seed n - 1.
 
-    Each item is (words, facts, matrix); the words and the facts both describe how the matrix differs from the others.
+    Each item is (words, facts, matrix): the size, gamma, gap and draw as words of a name and as a dict, and the matrix.
     """
     make, takes = FAMILIES[family]
     given = {"gamma": bool(gamma), "gap": bool(gap), "seed": draws > 1}

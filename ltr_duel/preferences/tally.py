@@ -19,7 +19,7 @@ MOST_COMPARISONS = 2**30  # for each pair, so that sums stay far below 2^63
 
 
 class Tally(NamedTuple):
-    """Counts of all pairs i < j; zero elsewhere.
+    """Counts of all pairs i < j; all other entries are zero.
 
     Outcomes are between -1 and +1; outcomes corrected by control variates are between -9 and +9.
 
@@ -30,7 +30,7 @@ class Tally(NamedTuple):
     lists: IntMatrix  # (K, K) numbers of lists shown
     total: IntMatrix  # (K, K) sum of the outcomes, times 2^32; positive: i is ahead
     square: IntMatrix  # (K, K) sum over units of the squared mean outcome, times 2^32
-    within: IntMatrix  # (K, K) sum over units of two evaluations of (y1 - y2)^2 / 2, times 2^32
+    within: IntMatrix  # (K, K) sum of (y1 - y2)^2 / 2 over units with two evaluations, times 2^32
 
     @classmethod
     def empty(cls, size: int) -> Tally:
@@ -71,7 +71,7 @@ class Tally(NamedTuple):
 def preferences_of(tally: Tally) -> FloatMatrix:
     """Return p: the share of wins, with a tie counted as half; 1/2 for pairs that were never compared.
 
-    The mean of few corrected outcomes can exceed 1 in absolute value, so means are clipped.
+    The mean of a small number of corrected outcomes can exceed 1 in absolute value, so means are clipped.
     """
     upper = np.triu_indices(len(tally.lists), 1)
     mean = np.clip(tally.total[upper] / (SCALE * np.maximum(tally.lists[upper], 1)), -1, 1)
@@ -113,9 +113,10 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
 
 
 def wins_and_ties(tally: Tally, evaluations_of_a_unit: int) -> tuple[IntMatrix, IntMatrix] | None:
-    """Return wins[i, j] of i over j and the symmetric ties, or None if some outcome was fractional.
+    """Return the wins of i over j and the symmetric numbers of ties, or None if some outcome was fractional.
 
-    For a unit with two outcomes y1 and y2 and mean m, y1^2 + y2^2 = 2 m^2 + (y1 - y2)^2 / 2.
+    The number of decided comparisons of a unit with outcomes y1 and y2 and mean m is y1^2 + y2^2, which is equal to
+    2 m^2 + (y1 - y2)^2 / 2.
     """
     whole = int(SCALE)
     decided = evaluations_of_a_unit * tally.square + tally.within

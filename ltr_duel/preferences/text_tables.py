@@ -1,7 +1,7 @@
 """Preference matrices in plain files: text with or without names, and ``.npy``.
 
-The readers never hold more in memory than the limit allows: text is read line by line, and the shape in an ``.npy``
-header is compared with the limit before memory is allocated.
+The limit on the number of rankers also limits the memory of the readers: text is read line by line, and the shape in an
+``.npy`` header is compared with the limit before memory is allocated.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def require_few(path: Path, rankers: int, most: int) -> None:
 
 
 class _Rows:
-    """Collects rows of numbers; a single number before several rows is the number of rows."""
+    """Collects rows of numbers; a single number in the first row is the number of the rows that follow."""
 
     def __init__(self, path: Path, most: int) -> None:
         self._path, self._most = path, most
@@ -129,7 +129,7 @@ def _from_csv(path: Path, head: str, lines: Iterator[tuple[int, str]], most: int
 
 
 def _lines(path: Path, file: BufferedReader, most_rankers: int) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines; raise if a line is too long, or if there are too many lines, for the allowed size."""
+    """Yield numbered lines; raise if a line is longer, or the file has more lines, than ``most_rankers`` allows."""
     longest = (most_rankers + 1) * _CHARACTERS
     source: Any = gzip.GzipFile(fileobj=file) if files.is_gzipped(file) else file
     for number in range(1, 2 * most_rankers + 11):

@@ -1,4 +1,4 @@
-"""Rankers order the documents of each query by a feature, a run or a model. Rankings, tie rules, measures.
+"""Rankers, which order the documents of each query by a feature, a run or a model; rankings, tie rules and measures.
 
 This package does not simulate clicks or compare rankers.
 """

@@ -1,4 +1,4 @@
-"""Test that a kind of rankers satisfies its contract: `check_ranker_kind`."""
+"""Test that a kind of ranker satisfies its contract: `check_ranker_kind`."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from ltr_duel.rankers.sources import RANKER_KINDS, RankerKind, require_rankers, 
 
 
 def check_ranker_kind(kind: str | RankerKind) -> None:
-    """Test that a kind of rankers satisfies the contract, on a small corpus and the file written by its ``example``.
+    """Test that a kind of ranker satisfies the contract, on a small corpus and the file written by its ``example``.
 
-    Rankers have different names. Scores are floats, one for each document; at least one score is finite and no score is
-    plus infinity. The description of a ranker is JSON and names the kind. Opening again gives equal rankers.
+    The contract: All rankers have different names. Scores are floats, one for each document; at least one score is
+    finite, and no score is plus infinity. The description of each ranker is valid JSON and names the kind. Opening the
+    source twice gives the same names, descriptions and scores.
     """
     _, kind, _ = RANKER_KINDS.configure(kind)
     dataset = make_corpus(queries=5, documents=8, features=3)
@@ -31,9 +32,9 @@ def check_ranker_kind(kind: str | RankerKind) -> None:
         require_rankers(kind, again)
         said = [(one.name, one.about) for one in again]
         if said != [(one.name, one.about) for one in first]:
-            raise InputError(f"kind of ranker '{kind.name}': a name or a description differs if it is opened again")
+            raise InputError(f"kind of ranker '{kind.name}': names or descriptions differ if it is opened twice")
         for one, other in zip(first, again, strict=True):
             opened = (one.scores, one.scores, other.scores)
             scores = [require_scores(kind, dataset, one.name, given()) for given in opened]
             if not all(np.array_equal(scores[0], later, equal_nan=True) for later in scores[1:]):
-                raise InputError(f"kind of ranker '{kind.name}': scores of '{one.name}' differ if it is opened again")
+                raise InputError(f"kind of ranker '{kind.name}': scores of '{one.name}' differ if they are read twice")

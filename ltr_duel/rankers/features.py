@@ -1,8 +1,8 @@
 """One ranker for each feature column, which orders the documents of a query by this feature, highest first.
 
-The order is always descending, even if ascending would be better, because the arms of the published experiments are
-descending. Only if the features are ranks themselves (rank aggregation), lower is better. A document whose value is
-missing (NaN) is not retrieved by the ranker.
+As in the published experiments, the order is descending even for features whose ascending order would be better. The
+exception is corpora for rank aggregation: their features are ranks, so the lowest value comes first. If a document has
+no value of the feature (NaN), the ranker does not retrieve the document.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
 
-_FORMAT = 2  # version of cached orders and ranks, to be raised when their meaning changes
+_FORMAT = 2  # version of cached orders and ranks; increase it when their meaning changes
 
 
 def feature_rankers(
@@ -45,13 +45,13 @@ def feature_rankers(
     seed : int
         Seed of the tie rule.
     drop_constant : bool
-        Leave out features that are constant within every query, unless `features` names them. A constant feature does
-        not order documents, so such a ranker only applies its tie rule.
+        Leave out features that are constant within every query, unless `features` names them. The order of such a
+        ranker is determined by the tie rule alone.
     jobs : int
         Number of threads, -1 for all cores.
     cache : bool, optional
-        Store orders and ranks on disk and map them into memory, so that they are computed once. The default is True
-        for converted corpora, whose features are stored on disk (``ltr-duel data convert``).
+        Store orders and ranks on disk and map them into memory, so that they are computed only once. The default is
+        True for corpora converted by ``ltr-duel data convert``, whose features are also mapped from disk.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def feature_scores(dataset: Dataset, column: int) -> NDArray[Any]:
 
 
 def constant_features(dataset: Dataset) -> tuple[str, ...]:
-    """Return the names of the features with a single value within each query; reads as little as necessary."""
+    """Return the names of the features that are constant within every query."""
     names = []
     for name, scores in zip(dataset.feature_names, dataset.features.T, strict=True):
         if _is_constant(scores, dataset.query_ptr):
@@ -108,7 +108,7 @@ def constant_features(dataset: Dataset) -> tuple[str, ...]:
 
 
 def _is_constant(scores: NDArray[Any], query_ptr: IntVector) -> bool:
-    """Return whether each query has a single value; stops at the first block of queries with more values."""
+    """Return whether each query has a single value; stop at the first block with a query that has several values."""
     first, many = 0, 64
     while first < len(query_ptr) - 1:
         ends = query_ptr[first : first + many + 1]
@@ -132,8 +132,8 @@ def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:
 def column_means(dataset: Dataset) -> NDArray[np.float64]:
     """Return the mean of each feature over all documents, scaled to 0..1 within each query.
 
-    LETOR calls this scaling normalisation on the query level; normalised corpora are not changed by it. A feature that
-    is constant within a query counts as 0 in that query, and so does a missing value.
+    LETOR calls this scaling query-level normalisation; it does not change normalised corpora. A feature that is
+    constant within a query counts as 0 in that query. Missing values are set to 0 before scaling.
     """
     start = dataset.query_ptr[:-1]
     length = np.diff(dataset.query_ptr)

@@ -1,16 +1,16 @@
 """Quality of rankings by relevance grades, without clicks: NDCG, ERR, average precision, reciprocal rank, P and R.
 
-Documents count as relevant from grade 1 on. A query without a relevant document counts 0 and stays in the mean, as in
-trec_eval and in LETOR's tools (Yahoo's tools give 1/2 or 1), so that differences between rankers only shrink by a
-common factor. The whole order of a ranker is measured, including the documents that a run does not retrieve, which are
-placed last by the tie rule.
+A document is relevant if its grade is at least 1. A query without a relevant document has the value 0 and is included
+in the mean, as in trec_eval and in LETOR's tools (Yahoo's tools use 1/2 or 1). Such queries shrink all differences
+between rankers by the same factor. The documents that a run does not retrieve are measured too: they are ranked after
+all retrieved documents, in the order of the tie rule.
 
 - NDCG@k: Jarvelin, Kekalainen, TOIS 2002, with the gain 2^grade - 1 of Burges et al. (ICML 2005):
   DCG@k = sum over the first k documents of (2^grade - 1) / log2(1 + rank), divided by the DCG@k of the ideal order of
   all documents of the query.
 - ERR@k: Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009: a user reads from the top and stops at a document with
-  probability (2^grade - 1) / 2^highest; ERR is the expected 1 / rank of this document. As in TREC's gdeval,
-  the highest grade is 4, or the corpus's highest grade if that is larger.
+  probability (2^grade - 1) / 2^highest; ERR is the expected value of 1 / rank of the document at which the user stops.
+  As in TREC's gdeval, ``highest`` is 4, or the corpus's highest grade if it is above 4.
 - MAP, MRR, P@k, R@k (recall): as in trec_eval.
 """
 
@@ -29,7 +29,7 @@ from ltr_duel.rankers.rankings import Rankings
 Grades = NDArray[np.int16]
 _GDEVAL_HIGHEST = 4
 _ALL = 1 << 40  # a cut-off that includes all documents
-_QUERIES = 200  # number of queries after which memory is released
+_QUERIES = 200  # memory is released once per this number of queries
 
 
 class _Query(NamedTuple):
@@ -84,7 +84,7 @@ def _relevant(query: _Query) -> int:
 _KINDS: dict[str, Callable[[_Query, int], FloatVector]] = {
     "NDCG": _ndcg, "ERR": _err, "MAP": _average_precision, "MRR": _reciprocal_rank, "P": _precision, "R": _recall,
 }  # fmt: skip
-_WHOLE_LIST = ("MAP", "MRR")  # measures that do not require a cut-off
+_WHOLE_LIST = ("MAP", "MRR")  # measures whose cut-off is optional
 DEFAULT_MEASURES = ("NDCG@10", "ERR@10", "MAP", "MRR", "P@10", "R@10")
 
 
@@ -117,7 +117,7 @@ def measure_by_query(rankings: Rankings, measure: str = "NDCG@10") -> FloatMatri
     Parameters
     ----------
     rankings : Rankings
-        If ties are ordered again in each comparison, one of their orders is measured.
+        If the tie rule reorders ties in each comparison, the order stored in ``rankings`` is measured.
     measure : str
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
 
@@ -148,7 +148,7 @@ def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
     Parameters
     ----------
     rankings : Rankings
-        If ties are ordered again in each comparison, one of their orders is measured.
+        If the tie rule reorders ties in each comparison, the order stored in ``rankings`` is measured.
     k : int
         Number of documents that count, at least 1; if a query has fewer documents, all of them count.
 
@@ -176,7 +176,7 @@ def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
 
 
 def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[FloatMatrix]:
-    """Return some measures of each ranker on each query, as `measure_by_query`, in one pass over the orders."""
+    """Return one matrix for each measure, like the result of `measure_by_query`, in one pass over the orders."""
     highest = max(_GDEVAL_HIGHEST, rankings.grades - 1)
     tables = [np.empty((len(rankings), rankings.n_queries)) for _ in measures]
     deepest = max(measure.k for measure in measures)
@@ -208,11 +208,14 @@ def evaluate_rankers(
     Returns
     -------
     DataFrame
-        One row for each measure and ranker, the best first: measure, ranker, mean (over queries), low, high (interval
-        of the mean by Student's t; if all values are equal, the interval allows for a share of unseen queries with
-        other values; NaN for a single query), difference (to the best ranker), p (two-sided, of the paired differences
-        to the best: the larger p of Student's test and an exact sign test; NaN for the best), queries. Because the same
-        queries determine the best ranker, p is corrected by Holm's method for all K (K - 1) / 2 pairs of K rankers.
+        One row for each measure and ranker; the best ranker is the first row of its measure. The columns are measure,
+        ranker, mean (over queries), low and high (Student's confidence interval of the mean; NaN for a single query),
+        difference (from the mean of the best ranker), p (NaN for the best ranker) and queries (their number).
+
+        If all values of a ranker are equal, its interval allows for a share of unseen queries with other values. The
+        two-sided p-value of the paired differences from the best ranker is the larger p-value of Student's test and an
+        exact test of random signs. It is corrected by Holm's method for all K (K - 1) / 2 pairs of K rankers, because
+        the best ranker is determined by the same queries.
 
     Raises
     ------
@@ -231,7 +234,7 @@ def evaluate_rankers(
     arguments.require_type("rankings", rankings, Rankings)
     wanted = [measure_named(one) for one in arguments.as_names("measures", measures)]
     if not wanted or len(set(wanted)) < len(wanted):
-        raise InputError("name at least one measure, and each once" if wanted else "there is no measure to evaluate by")
+        raise InputError("the same measure is named twice" if wanted else "name at least one measure")
     tables = zip(wanted, measures_by_query(rankings, wanted), strict=True)
     rows = (_of_measure(rankings, measure.name, values, confidence) for measure, values in tables)
     return pd.concat(rows, ignore_index=True)
@@ -245,7 +248,7 @@ def _of_measure(rankings: Rankings, measure: str, values: FloatMatrix, confidenc
     p = np.full(len(means), np.nan)
     if queries > 1:
         reach = statistics.student_reach(values.std(axis=1, ddof=1) / np.sqrt(queries), queries - 1.0, confidence)
-        unseen = float(statistics.clopper_pearson(0, queries, confidence)[1])  # bound on the share of other queries
+        unseen = float(statistics.clopper_pearson(0, queries, confidence)[1])  # highest share of other values
         alike = np.ptp(values, axis=1) == 0
         low = np.where(alike, means * (1 - unseen), np.maximum(means - reach, 0))
         high = np.where(alike, means + (1 - means) * unseen, np.minimum(means + reach, 1))

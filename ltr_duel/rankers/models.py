@@ -2,7 +2,7 @@
 
 Nothing is unpickled: a model file is read by the model's library, in a format that contains only numbers. Libraries do
 not check these numbers, so the trees and operators of a file are checked before the library reads the file. The
-library's predictions are used without a change.
+library's predictions are used unchanged.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def model_rankers(
     ----------
     dataset : Dataset
     models : mapping of str to estimator or callable
-        An object with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM booster), or a function. It
-        receives features, shape (n, n_features), and returns one score for each document, the highest for the best. A
-        method ``predict`` receives blocks of 65,536 documents, a function receives all documents at once.
+        An object with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM booster), or a function. The
+        method or function receives features, shape (n, n_features), and returns one score for each document; a higher
+        score is better. A method ``predict`` receives at most 65,536 documents per call, a function all documents.
     ties, seed, jobs
         As for `feature_rankers`.
 
@@ -95,7 +95,7 @@ def model_file(what: str, kind: str) -> Path:
 
 @contextmanager
 def needed_library(name: str) -> Iterator[None]:
-    """Name the packages to install if a library of the extra ``models`` cannot be imported in this context."""
+    """Raise `InputError` with installation instructions if a library is not found in the ``with`` block."""
     try:
         yield
     except ImportError:
@@ -112,7 +112,7 @@ def model_ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> l
 
 
 def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.float64]:
-    """Return the predictions of a model, computed in blocks, because a library may copy its input several times."""
+    """Return a model's predictions, computed in blocks to limit the memory for the library's copies of its input."""
     scores = np.empty(dataset.n_docs)
     for start in range(0, dataset.n_docs, _BLOCK):
         rows = slice(start, min(start + _BLOCK, dataset.n_docs))
@@ -128,7 +128,7 @@ def check_features(model: str, trained: int, dataset: Dataset) -> None:
 
 
 def checked_scores(model: str, found: Any, documents: int) -> NDArray[np.float64]:
-    """Return predictions as scores; shape (documents,)."""
+    """Return predictions as scores of shape (documents,); raise `InputError` unless each is a finite number."""
     scores = np.asarray(found)
     if scores.shape not in ((documents,), (documents, 1)) or scores.dtype.kind not in "fiu":
         raise InputError(

@@ -1,8 +1,8 @@
 """A corpus without features, made of relevance judgements (qrels) and pooled runs.
 
-The documents of a query are the judged documents and the first documents, down to a depth, of each run or column of a
-table of scores. Documents without a judgement or with a negative grade (spam) have grade 0 and are counted. Queries
-without a judgement, and queries for which no run retrieves a document, are left out.
+The documents of a query are its judged documents and the best documents of each run, up to a number called the depth.
+A run can also be a column of a table of scores. Documents without a judgement or with a negative grade (spam) have
+grade 0 and are counted. Queries without a judgement, and queries for which no run retrieves a document, are left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Pool(NamedTuple):
     unjudged: int  # number of documents without a judgement; their grade is 0
     left_out: int  # number of queries without a judgement, or for which no run retrieves a document
     negative: int  # number of documents with a negative grade, which becomes 0
-    depth: int  # number of documents of each run that are pooled, per query
+    depth: int  # maximum number of documents of each run that are pooled, per query
 
 
 def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: str = "") -> Pool:
@@ -47,7 +47,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
         The run of each ranker: a TREC run file, plain or gzipped; a frame with the columns qid, docno and score, or
         query_id, doc_id and score; or records with these attributes.
     depth : int
-        Number of documents of each run that are pooled, per query.
+        Maximum number of documents of each run that are pooled, per query.
     name : str
         Name of the corpus in plots and reports.
 
@@ -58,8 +58,8 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     Raises
     ------
     InputError
-        If a file or column is missing or breaks the format, a document is judged or retrieved twice for a query, or no
-        query is left.
+        If a file or column is missing or malformed, a document is judged or retrieved twice for a query, or no query is
+        left.
 
     Examples
     --------
@@ -116,9 +116,10 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
 
 
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
-    """Pool the judgements of ``qrels:FILE`` and the files that the words of rankers name; None for other paths.
+    """Pool the judgements of a path ``qrels:FILE`` with the files that ranker words name; None for any other path.
 
-    folder: base of relative paths; reading: whether options for reading feature files are given (an error with qrels).
+    folder: base of relative paths.
+    reading: whether the user gave options for reading feature files, which is an error with ``qrels:FILE``.
     """
     kind, _, file = path.partition(":")
     if kind != "qrels":
@@ -182,7 +183,7 @@ def _judgements(qrels: Any) -> dict[str, dict[str, int]]:
 
 
 def _judged_lines(qrels: Any) -> Iterator[tuple[str, str, str, Any]]:
-    """Yield the position of a line or row for messages, and its query, document and grade."""
+    """Yield the source line or row of each judgement (for messages), and its query, document and grade."""
     if isinstance(qrels, str | Path):
         for number, words in words_of(Path(qrels)):
             where = f"{qrels}:{number}"
@@ -196,7 +197,7 @@ def _judged_lines(qrels: Any) -> Iterator[tuple[str, str, str, Any]]:
 
 
 def _records(what: str, given: Any, values: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:
-    """Yield query, document and value of rows, whose columns may have any of the usual names."""
+    """Yield query, document and value of each row; a column or attribute may have any of its usual names."""
     wanted = (("qid", "query_id"), ("docno", "doc_id"), values)
     rows: Iterable[Any] = given.itertuples(index=False) if isinstance(given, pd.DataFrame) else given
     for row in rows:

@@ -50,8 +50,8 @@ class Rankings:
         1 where the document at this position of the order ties with the document above it. Stored for tie rules that
         order ties again in each comparison.
     tied_documents : ndarray of int64, shape (K,), or empty
-        Number of documents that have the same score as another document of their query, so that the tie rule orders
-        them; empty if the scores are not known.
+        Number of documents that the tie rule orders, because another document of their query has the same score; empty
+        if the scores are not known.
 
     Raises
     ------
@@ -60,7 +60,7 @@ class Rankings:
 
     Notes
     -----
-    The arrays are read-only: copies, or the given arrays if no owner can write to them.
+    The arrays are read-only. A given array is copied unless it is read-only already.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Rankings:
         return len(self.names)
 
     def __getitem__(self, wanted: Sequence[str | int]) -> Rankings:
-        """Return a subset of the rankers, by names or positions, in the order given.
+        """Return the rankings of the given rankers (names or positions), in the given order.
 
         Raises
         ------

@@ -3,9 +3,9 @@
     qid Q0 docid rank score tag
 
 Documents are matched by query id and document id. As in trec_eval, only the score determines the order (highest first);
-the rank is ignored. The lines of a query must be adjacent: if they are not, the file contains two runs, or two
-retrievals of a query, which is an error. Retrieved documents that are not in the corpus are counted, reported and left
-out. Documents that a run does not retrieve are ranked after all retrieved documents, in the order of the tie rule.
+the rank is ignored. The lines of a query must be adjacent, because otherwise the file probably contains two runs, or
+two retrievals for one query. Retrieved documents that are not in the corpus are counted, reported and left out.
+Documents that a run does not retrieve are ranked after all retrieved documents, in the order of the tie rule.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ltr_duel.rankers.ties import TieRule
 
 _SHAPE = "'<query> Q0 <document> <rank> <score> <tag>'"
 
-Line = tuple[str, str, str, float]  # position in the file, query, document, score
+Line = tuple[str, str, str, float]  # file and line number for messages, query, document, score
 Places = dict[str, dict[str, int]]  # query id -> document id -> row
 
 
@@ -73,7 +73,7 @@ class RunFile:
 
     @property
     def name(self) -> str:
-        """Name of the run's ranker: the file name without ``.gz``, if any, and without the suffix before it."""
+        """Name of the run's ranker: the file name without its suffix; a final ``.gz`` is removed first."""
         return Path(self.path.name.removesuffix(".gz")).stem
 
     @property
@@ -88,7 +88,7 @@ class RunFile:
 
     @property
     def report(self) -> str:
-        """Description of the matched documents, in one sentence."""
+        """Numbers of matched and unmatched documents, in one sentence."""
         return (
             f"{self.path}: {self.lines:,} lines retrieve {self.retrieved:,} of {len(self.scores):,} documents, for"
             f" {self.queries:,} queries; not in the corpus: {self.unknown_queries:,} queries, and"
@@ -97,7 +97,7 @@ class RunFile:
 
 
 def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[RunFile]:
-    r"""Read run files, plain or gzipped (recognised by the first bytes).
+    r"""Read run files; gzipped files are recognised by their first bytes.
 
     Parameters
     ----------
@@ -150,8 +150,8 @@ def run_rankers(
     ----------
     dataset : Dataset
     runs : sequence of RunFile, or mapping of str to RunFile
-        Results of `read_runs` on the same corpus. In a sequence, rankers have the names of their files, without
-        ``.gz``, if any, and without the suffix before it.
+        Results of `read_runs` on the same corpus. The keys of a mapping are the names of the rankers; in a sequence,
+        `RunFile.name` is the name.
     ties, seed, jobs
         As for `feature_rankers`.
 
@@ -191,7 +191,7 @@ def run_rankers(
 
 
 def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, documents: int) -> RunFile:
-    """Match the lines of a run, from a file or another source, to a corpus."""
+    """Match the lines of a run to a corpus; ``path`` and ``digest`` describe the source of the lines."""
     scores = np.full(documents, np.nan)
     strange: set[str] = set()
     found: set[str] = set()

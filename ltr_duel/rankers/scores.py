@@ -25,7 +25,7 @@ from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.sorting import Ranked, Scored, blocks_of, rank_documents
 from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, salt_of
 
-Arrays = dict[str, NDArray[Any]]  # orders, ranks and numbers of tied documents; ties for rules that order them again
+Arrays = dict[str, NDArray[Any]]  # orders, ranks, tied_documents; also ties, if the tie rule reorders them
 Kinds = Mapping[str, tuple[DTypeLike, tuple[int, ...]]]
 Make = Callable[[Kinds, Callable[[Arrays], None]], Arrays]
 
@@ -50,12 +50,12 @@ def rankings_from_scores(
     scores : callable
         ``scores(k)`` returns the scores of ranker k, shape (n_docs,). NaN or minus infinity means that the ranker does
         not retrieve the document. Such documents are ranked after all retrieved documents, in the order of the tie
-        rule, which orders all documents of a query for which nothing is retrieved.
+        rule. If no document of a query is retrieved, the tie rule orders all of them.
     ties, seed, jobs
         As for `feature_rankers`.
     make : callable, optional
-        Function that allocates the arrays: ``make(kinds, compute)`` returns an array for each name in ``kinds``, of
-        this dtype and shape, filled by ``compute``. By default the arrays are not stored.
+        ``make(kinds, compute)`` allocates an array for each name in ``kinds``, which maps names to dtypes and shapes,
+        and calls ``compute`` to fill the arrays, or returns stored arrays. By default the arrays are not stored.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def rankings_from_scores(
             bits = _bits(names[k], scores(k), dataset)
             salt = salt_of(seed, "" if ties == "shared" else names[k])
             ranked = Ranked(made["orders"][k], made["ranks"][k], made["ties"][k] if "ties" in made else untied)
-            with np.errstate(over="ignore"):  # hashes overflow, which numpy reports if kernels are interpreted
+            with np.errstate(over="ignore"):  # hashes overflow; numpy warns about it if kernels are interpreted
                 scored = Scored(bits, query_ptr, documents, salt, ties != "file")
                 made["tied_documents"][k] = rank_documents(scored, blocks, ranked)
             for row in ranked:

@@ -1,10 +1,10 @@
 """Sort the documents of each query by descending score, one column of scores at a time.
 
-A score becomes a whole number that increases as the score decreases. Its upper 35 bits (which represent a float32
-exactly), 14 bits of the hash by which the tie rule orders documents, and the document's position in the query are
-packed into one number of 64 bits, so sorting these numbers sorts the documents. Documents whose scores agree in 35 bits
-form a run, which is then sorted by complete scores and hashes. Queries of similar length are sorted together, because
-numpy sorts the rows of a matrix with vector instructions.
+Each score is converted to a whole number that increases as the score decreases. Three parts are packed into one 64-bit
+number: the upper 35 bits of the converted score (which represent a float32 exactly), 14 bits of the hash by which the
+tie rule orders documents, and the document's position in the query. Sorting these numbers sorts the documents, except
+that documents whose scores agree in 35 bits form a run, which is then sorted by complete scores and hashes. Queries of
+similar length are sorted together, because numpy sorts the rows of a matrix with vector instructions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ltr_duel.rankers.ties import mix
 
 LongVector = NDArray[np.uint64]
 
-_AT_ONCE = 2**16  # numbers in a block, chosen so that a block stays in a core's cache
+_AT_ONCE = 2**16  # numbers in a block, chosen so that a block fits in a core's cache
 _PLACES = 15  # bits of a position
 _POSITION = 2**_PLACES - 1
 _SHARED = 29  # bits of a hash and a position together
@@ -48,7 +48,7 @@ class Ranked(NamedTuple):
 
 
 def blocks_of(query_ptr: IntVector) -> Iterator[IntVector]:
-    """Yield the queries of each block, which are sorted together; their lengths differ by at most an eighth."""
+    """Yield the queries of each block. A block is sorted in one call; the lengths in it differ by up to an eighth."""
     sizes = np.diff(query_ptr)
     queries = np.argsort(sizes, kind="stable")
     rising, first = sizes[queries], 0
@@ -99,7 +99,7 @@ def falling_key(bits: int) -> int:
 
 @kernel
 def place_documents(scored: Scored, queries: IntVector, numbers: IntMatrix, ranked: Ranked) -> int:
-    """Write the output for some queries, from their sorted numbers; return the number of tied documents."""
+    """Write orders, ranks and ties of a block from its sorted numbers; return the number of tied documents."""
     sharing = 0
     for row in range(queries.shape[0]):
         start = scored.query_ptr[queries[row]]
@@ -126,12 +126,12 @@ def place_documents(scored: Scored, queries: IntVector, numbers: IntMatrix, rank
 
 @kernel
 def order_run(scored: Scored, start: int, run: IntVector) -> None:
-    """Order a run, whose scores agree in their upper 35 bits, by complete scores and hashes (Shell's sort)."""
+    """Order a run, whose scores agree in their upper 35 bits, by complete scores and hashes (Shellsort)."""
     size, gap = run.shape[0], 1
     first = falling_key(scored.bits[start + (run[0] & _POSITION)])
     for k in range(1, size):
         if falling_key(scored.bits[start + (run[k] & _POSITION)]) != first:
-            while 3 * gap + 1 < size:  # for equal scores, gap 1 suffices: only close hashes are out of order
+            while 3 * gap + 1 < size:  # equal scores need gap 1 only, because 14 bits of the hashes are sorted already
                 gap = 3 * gap + 1
             break
     while gap > 0:

@@ -2,8 +2,9 @@
 
     features    features:1,5,23    run:bm25.trec.gz    lightgbm:model.txt    scores:scores.parquet    mine=run:a.trec
 
-A word is ``KIND``, ``KIND:WHAT`` or ``NAME=KIND:WHAT``. Every kind gives scores of documents, highest first; rankers of
-several kinds can be combined in one `Rankings`. Modules of the package `ltr_duel.rankers.kinds` register the kinds.
+A word is ``KIND``, ``KIND:WHAT`` or ``NAME=KIND:WHAT``. Every ranker gives scores to documents; a higher score is
+better. Rankers of several kinds can be combined in one `Rankings`. The modules of the package `ltr_duel.rankers.kinds`
+register the kinds.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Ranker(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RankerKind(components.Component):
-    """A kind of rankers, which opens one type of source.
+    """A kind of ranker: how its sources are named, opened and described.
 
     Parameters
     ----------
@@ -55,16 +56,17 @@ class RankerKind(components.Component):
     open : callable
         ``open(dataset, what) -> list of Ranker``; ``what`` is the text after the colon.
     params, limits, choices, cite, where
-        See `ltr_duel.core.Component`; a kind does not need them.
+        See `ltr_duel.core.Component`; a kind of ranker does not need them.
     takes : str
-        The part of a word after the colon. ``"FILE"`` stands for a path, relative to the folder of a spec.
+        Placeholder for the text after the colon, shown to users; empty if there is no such text. With ``"FILE"``, the
+        text is a path, relative to the ``folder`` of `rankers_named`.
     means : str
         Description of the source, for users.
     pooled : callable, optional
-        ``pooled(path) -> dict`` with the run of each ranker of a file, for `ltr_duel.rankers.pool_runs`, so that
-        judgements and such files form a corpus. A kind without ``pooled`` only orders the documents of a corpus.
+        ``pooled(path) -> dict`` returns the run of each ranker in a file, from which `ltr_duel.rankers.pool_runs` makes
+        a corpus. Rankers of a kind without ``pooled`` only order the documents of an existing corpus.
     example : callable, optional
-        ``example(dataset, folder)`` writes a file into a folder, and returns the part of its word after the colon.
+        ``example(dataset, folder) -> str`` writes a file into a folder, and returns the text after the colon with which
         `ltr_duel.rankers.check_ranker_kind` opens the file.
 
     Examples
@@ -123,7 +125,8 @@ def rankers_named(
     Returns
     -------
     Rankings
-        The provenance contains, under ``rankers``, the origin of each ranker except features, with its file's digest.
+        ``provenance["rankers"]`` contains the origin of each ranker, with the digest of its file. Features are left
+        out, unless they are renamed.
 
     Raises
     ------
@@ -192,7 +195,7 @@ def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
 
 def _opened(dataset: Dataset, kind: RankerKind, what: str, folder: Path) -> list[Ranker]:
     if kind.takes and not what:
-        raise InputError(f"'{kind.name}:' requires a word after the colon: {kind.name}:{kind.takes}")
+        raise InputError(f"'{kind.name}:' requires text after the colon: {kind.name}:{kind.takes}")
     found = kind.open(dataset, str(folder / what) if kind.takes == "FILE" else what)
     require_rankers(kind, found)
     return [
@@ -218,7 +221,7 @@ def require_rankers(kind: RankerKind, found: Any) -> None:
 
 
 def require_scores(kind: RankerKind, dataset: Dataset, name: str, given: Any) -> Scores:
-    """Return valid scores: a float per document, NaN or minus infinity if the document is not retrieved."""
+    """Check and return scores: a float per document, NaN or minus infinity if the document is not retrieved."""
     scores = np.asarray(given)
     shape, wanted = scores.shape, dataset.relevance.shape
     _require(shape == wanted, kind, f"scores of '{name}' have shape {shape}, not one per document")
@@ -234,7 +237,7 @@ def _require(holds: bool, kind: RankerKind, what: str) -> None:
 
 
 def _features(dataset: Dataset, what: str) -> list[str]:
-    """Return the names of the features in a list of names or numbers; all names if the list is empty."""
+    """Return the names of the features that ``what`` lists by name or number; all features if it is empty."""
     if not what:
         return list(dataset.feature_names)
     if what in dataset.feature_names:

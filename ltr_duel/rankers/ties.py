@@ -1,10 +1,10 @@
 """Rules that determine which of two documents with the same score is ranked first.
 
-``fixed_random`` orders tied documents by a hash of (seed, query, document, ranker). This order is reproducible, the
-same for the whole experiment, independent of the order of the file (files may be sorted by label), and different for
-each ranker, so that ties do not make two rankers identical.
+``fixed_random`` orders tied documents by a hash of (seed, query, position in the query, ranker). This order is
+reproducible, the same for the whole experiment, independent of the labels (which may determine the order of a file),
+and different for each ranker, so that ties do not make two rankers identical.
 
-- ``shared`` uses the same hash for all rankers, so that two constant features tie exactly;
+- ``shared`` uses the same hash for all rankers, so that two constant features give identical rankings;
 - ``file`` keeps the order of the file;
 - ``resample`` and ``redraw_at_inference`` order ties again in each comparison (`ltr_duel.interleaving.comparison`).
 """
@@ -24,7 +24,7 @@ TIE_RULES: tuple[TieRule, ...] = ("fixed_random", "shared", "file", "resample", 
 SEEDED: tuple[TieRule, ...] = ("fixed_random", "shared")  # rules that depend on the tie seed
 REDRAWING: tuple[TieRule, ...] = ("resample", "redraw_at_inference")
 
-TIE_NUMBERS = 1  # version of the orders for a seed (`ltr_duel.core.numbering`)
+TIE_NUMBERS = 1  # version of the orders that result from a seed (`ltr_duel.core.numbering`)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -38,7 +38,7 @@ def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[
 
 
 def salt_of(seed: int, ranker: str) -> np.uint64:
-    """Return the salt of a ranker, which orders tied documents by ascending ``mix(document ^ salt)``."""
+    """Return the salt of a ranker; its tied documents are ordered by ascending ``mix(document ^ salt)``."""
     return np.uint64(_digest(f"{seed}\x1f{ranker}"))
 
 

@@ -1,6 +1,7 @@
 """Check the decision trees of a model file before a library reads them, because libraries do not check them.
 
-A file whose children point back, or past the end, makes a library loop forever or read memory out of bounds.
+A child index that refers to an ancestor makes a library loop forever; an index past the end makes it read memory out of
+bounds.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from ltr_duel.core import IntVector
 
 _WHOLE = re.compile(r"(-?[0-9]+ ?)*")
-_DEEPEST = 5000  # limit, because libraries descend by recursion
+_DEEPEST = 5000  # maximum depth of a tree, because libraries descend by recursion
 
 
 def whole_numbers(given: Any, low: int, high: int, size: int = -1) -> IntVector:
@@ -27,14 +28,14 @@ def whole_numbers(given: Any, low: int, high: int, size: int = -1) -> IntVector:
         given = [int(one) for one in given.split()]
     found = np.array(given) if len(given) else np.zeros(0, np.int64)
     if found.ndim != 1 or found.dtype.kind not in "iu" or size not in (-1, len(found)):
-        raise ValueError("not a list of whole numbers of that length")
+        raise ValueError("not a list of whole numbers of the required length")
     if len(found) and not (low <= found.min() and found.max() <= high):
         raise ValueError("a number is out of range")
     return found.astype(np.int64)
 
 
 def require_tree(left: IntVector, right: IntVector) -> None:
-    """Check a tree with its root at 0; a negative child is a leaf.
+    """Check a tree whose root is node 0; a negative child index is a leaf.
 
     Raises `ValueError` if a child is out of range, has two parents or is the root, or if the tree is too deep.
     """

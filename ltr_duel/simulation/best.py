@@ -1,12 +1,13 @@
 """Multiple comparisons with the best: bounds on the ratio of each policy's mean regret to the best policy's.
 
-Let D be the difference of the logarithms of two mean regrets, and s its standard error for paired runs by the delta
-method. The runs are resampled many times. For each candidate b for the best policy, |D* - D| / s* of the resamples is
-ranked for each rival. The 95 % quantile of the highest rank of a resample gives an interval around D for each rival, so
-that all intervals hold at once (Beran, Balanced Simultaneous Confidence Sets, JASA 1988; studentised, because regrets
-have heavy tails). A policy may be the best if no rival's interval lies entirely below it. The outermost ends of the
-intervals, over all policies that may be the best, bound the true ratio to the true best policy, for all policies at
-once, in 95 % of studies (Edwards and Hsu, Multiple Comparisons with the Best Treatment, JASA 1983).
+Let D be the difference between the logarithms of two mean regrets, and s its standard error for paired runs by the
+delta method. The runs are resampled many times; D* and s* are the values of D and s in a resample. For each candidate
+for the best policy and each of its rivals, the resamples are ranked by |D* - D| / s*. The 95 % quantile, over the
+resamples, of the highest rank among the rivals gives an interval around D for each rival, such that all intervals hold
+at once (Beran, Balanced Simultaneous Confidence Sets, JASA 1988; studentised, because regrets have heavy tails). A
+candidate may be the best if no rival's interval lies entirely below 0. The outermost ends of the intervals, over all
+policies that may be the best, bound the true ratio to the true best policy, for all policies at once, in 95 % of
+studies (Edwards and Hsu, Multiple Comparisons with the Best Treatment, JASA 1983).
 
 An event with a probability below 1 / n may be absent from all n runs; the intervals do not cover such events.
 """
@@ -18,7 +19,7 @@ from numpy.random import Generator
 
 from ltr_duel.core import FloatMatrix, FloatVector
 
-LEAST_RUNS = 6  # fewer runs have too few different resamples
+LEAST_RUNS = 6  # with fewer runs, there are too few different resamples
 _SAMPLES = 4000
 _OUTSIDE = 0.05
 
@@ -80,7 +81,7 @@ def _differences(paid: FloatMatrix, shares: FloatMatrix) -> tuple[FloatMatrix, F
 
 
 def _balanced(beyond: FloatMatrix) -> FloatVector:
-    """Return quantiles of the columns, at one common level, such that 95 % of the rows lie within all of them."""
+    """Return one quantile of each column, all at the same level, such that 95 % of the rows are within all of them."""
     samples = len(beyond)
     rank = np.argsort(np.argsort(beyond, axis=0), axis=0).max(axis=1)
     order = np.sort(rank)[int(np.ceil((1 - _OUTSIDE) * samples)) - 1]

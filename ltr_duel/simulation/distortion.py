@@ -1,10 +1,10 @@
 """Distortion: whether comparing many rankers at once changes which ranker wins.
 
-A multileaved list is short, so if many rankers share it, some contribute no document. A ranker may therefore beat a
-rival in a large set, although it loses to this rival in pairwise comparisons. As in the multi-dueling paper, random
-sets of rankers that have a Condorcet winner by pairwise comparisons are multileaved. The distortion is the share of the
-other rankers of a set that beat this winner in the multileavings. Without distortion, and with enough multileavings,
-the share is zero; rankers of nearly the same quality add noise.
+If many rankers share a multileaved list, which is short, some rankers contribute no document. A ranker may therefore
+beat a rival in a large set, although it loses to this rival in pairwise comparisons. As in the multi-dueling paper, the
+sets of rankers are random sets that have a Condorcet winner by pairwise comparisons. Each set is multileaved many
+times. The distortion is the share of the other rankers of a set that beat this winner in the multileavings. Without
+distortion, and with enough multileavings, the share is zero; rankers of nearly the same quality add noise.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
 (arXiv 1608.06253), Section 4.2.6 and Table 3.
@@ -54,7 +54,7 @@ def measure_distortion(
     seed: int = 0,
     jobs: int = -1,
 ) -> pd.DataFrame:
-    """Multileave random sets of rankers that have a Condorcet winner, and count the rankers that beat it.
+    """Multileave random sets of rankers that have a Condorcet winner, and count the rankers that beat this winner.
 
     The winner follows from a preference matrix estimated with probabilistic interleave, the same click model and the
     same queries. All methods compare the same sets. Each repetition has separate random streams, so the result depends

@@ -1,6 +1,6 @@
-"""The source of the outcomes of a simulation: a matrix here, simulated users in `simulated_users`.
+"""Sources of the outcomes of a simulation: a matrix in this module, simulated users in `simulated_users`.
 
-A simulation opens a fresh oracle (`ltr_duel.bandits.oracle`) of its `OracleSource` for each run, because threads must
+For each run, a simulation opens a new oracle (`ltr_duel.bandits.oracle`) from its `OracleSource`, because threads must
 not share scratch memory.
 """
 
@@ -23,7 +23,7 @@ _MATRIX: Final = "matrix"
 
 @runtime_checkable
 class OracleSource(Protocol):
-    """The interface of an oracle in a simulation. Subclasses inherit the default values of its attributes.
+    """The interface of the objects from which simulations open oracles. Subclasses inherit the default attributes.
 
     Attributes
     ----------
@@ -106,5 +106,5 @@ class FromMatrix(OracleSource):
 
 
 def tosses_coins(provenance: dict[str, Any]) -> bool:
-    """Whether an oracle of this provenance compares each pair by an independent coin of a matrix."""
+    """Return whether an oracle with this provenance samples the outcome of each pair independently from a matrix."""
     return bool(provenance.get("oracle") == _MATRIX)

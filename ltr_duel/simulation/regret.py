@@ -27,6 +27,7 @@ REGRETS: Mapping[str, Definition] = {
     "average": Definition("average", "exposure", "mean gap of the compared arms to the Condorcet winner"),
     "strong": Definition("average", "worst", "gap of the worst of the compared arms to the Condorcet winner"),
     "weak": Definition("average", "best", "gap of the best of the compared arms to the Condorcet winner"),
+    # "The mean" below is the mean of the compared arms.
     "copeland": Definition("copeland", "exposure", "share of rivals that the best arm beats, minus the mean"),
     "borda": Definition("borda", "exposure", "Borda score of the best arm, minus the mean"),
     "utility": Definition("utility", "exposure", "utility of the best arm, minus the mean; needs utilities"),
@@ -39,7 +40,7 @@ MEASURED = ("utility", "ndcg")  # the matrix has no such values: they must be pa
 def loss_per_arm(
     matrix: PreferenceMatrix, definition: str, values: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the loss of one impression of each arm, shape (K,); NaN if the definition needs values that are missing.
+    """Return the loss of one impression of each arm, shape (K,); NaN if required values or the winner are missing.
 
     ``average``: the gap to the Condorcet winner, p[winner, j] - 1/2. A pair costs the mean of its two gaps, a slate the
     mean of all its gaps (Yue and Joachims, ICML 2011, eq. 1; Brost et al., CIKM 2016, eq. 1). ``copeland``, ``borda``:
@@ -62,7 +63,7 @@ def loss_per_arm(
 
 
 def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
-    """Return the rank of each arm, from 0 for the best, which defines the best and worst arm of a slate; shape (K,).
+    """Return the rank of each arm, from 0 for the best, shape (K,). Ranks define the best and worst arm of a slate.
 
     Arms are sorted by the gap to the Condorcet winner or, without a winner, by the Copeland score. Equal arms keep the
     order of the matrix, which does not affect regret.
@@ -74,7 +75,7 @@ def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
 
 
 def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the regret up to each checkpoint; arms are summed in order, so every machine returns the same bits.
+    """Return the regret up to each checkpoint, summed in the order of the arms, so every machine gives the same bits.
 
     exposure: shape (..., K); impressions of each arm, or the number of steps in which the arm was the best (or the
         worst) of the compared arms.

@@ -135,7 +135,7 @@ class Results:
         )
 
     def _regret(self, name: str) -> FloatVector:
-        """Return `RunResult.regret` of all runs, concatenated; `_TOGETHER` runs are computed at once, for speed."""
+        """Return `RunResult.regret` of all runs, concatenated; for speed, `_TOGETHER` runs are computed at once."""
         errors.require_one_of("regret", name, REGRETS)
         counted, loss = REGRETS[name].counts, loss_per_arm(self.matrix, REGRETS[name].loss, self.values.get(name))
         parts = []
@@ -175,7 +175,7 @@ class Results:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences that belong below every table and figure of these runs; usually none."""
+        """Notes to print below every table and figure of these runs; usually none."""
         late = [lateness_note(run.key.batch, run.key.delay) for run in self.runs]
         coins = [COINS_NOTE] if any(run.independent_coins for run in self.runs) else []
         return [*coins, *dict.fromkeys(filter(None, late))]
@@ -184,7 +184,7 @@ class Results:
         """Return, for each policy, the mean regret at the horizon and the share of runs that name the winner.
 
         Columns: policy, regret_average, regret_copeland (means over repetitions), accuracy (NaN without a Condorcet
-        winner), steps_to_winner (median identification time: the first checkpoint from which on the winner is
+        winner), steps_to_winner (median identification time: the first checkpoint from which the winner is always
         recommended; infinite if the winner is not recommended at the horizon).
         """
         winner = self.matrix.condorcet_winner
@@ -211,10 +211,11 @@ class Results:
 
         Columns: policy; runs; mean; sd (of the runs, n - 1); se (of the mean); q10, q25, median, q75, q90; and, against
         the policy with the lowest mean: difference (mean of the paired differences), p_wilcoxon and p_t (paired,
-        two-sided; p_t is the larger one of Student's test and of an exact test by signs), effect (Cohen's d of the
-        paired differences) and probability (share of repetitions in which the policy has more regret, ties as half).
-        These columns are NaN for the best policy itself, and for fewer than two repetitions. The best policy is
-        selected with the same runs, so p is corrected by Holm's method for all P (P - 1) / 2 pairs of P policies.
+        two-sided; p_t is the larger p-value of Student's test and an exact test of random signs), effect (Cohen's d of
+        the paired differences) and probability (share of repetitions in which the policy has more regret than the best
+        policy; a tie counts as half). These columns are NaN for the best policy, and for fewer than two repetitions.
+        Both p-values are corrected by Holm's method for all P (P - 1) / 2 pairs of P policies, because the best policy
+        is determined by the same runs.
         """
         return summarise(self.to_frame(), column or self._default_column)
 
@@ -246,7 +247,7 @@ class Results:
         return core_columns.regret_column("average" if self.matrix.condorcet_winner is not None else "copeland")
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the tidy table as CSV; numbers have all their digits."""
+        """Write the tidy table as CSV, with all digits of the numbers."""
         path = arguments.as_path("a table", path)
         with files.replacing(path) as temporary:
             self.to_frame().to_csv(temporary, index=False, lineterminator="\n")

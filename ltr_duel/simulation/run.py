@@ -47,7 +47,7 @@ def simulate(
     policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
-        Number of steps, up to 10^15. The loop skips steps in which, according to the policy, nothing can change.
+        Number of steps, up to 10^15. The loop skips steps in which, according to the policy, its state cannot change.
     repetitions : int
         Up to 10^6; use `ltr_duel.experiment` for more.
     seed : int

@@ -14,7 +14,7 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
-AS_GIVEN = "as given"  # arms have the order of the matrix, as in all runs of versions without a random order
+AS_GIVEN = "as given"  # arms have the order of the matrix, as in all runs of old versions
 _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
 
 
@@ -56,7 +56,7 @@ class RunKey:
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key, without newer fields that are as in older runs, so old digests stay valid."""
+    """Return the fields of a key, without newer fields whose values apply to all old runs: old digests stay valid."""
     return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 
@@ -100,7 +100,7 @@ class RunResult:
     best, worst : ndarray of int64, shape (C, K), optional
         Number of steps in which the arm was the best (worst) of the compared arms; weak (strong) regret requires it.
     outcomes : ndarray of int64, shape (C,), optional
-        Outcomes received: pairs of different arms that were compared. None in runs of versions without this count.
+        Number of outcomes received: pairs of different arms that were compared. None in runs of old versions.
 
     Examples
     --------

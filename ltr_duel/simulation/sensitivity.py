@@ -1,8 +1,8 @@
 """Sensitivity: the number of impressions that a comparison method needs to identify the better of two rankers.
 
 Pairs of rankers are drawn at random; the better ranker has the higher NDCG@10. Each method compares each pair
-repeatedly on simulated users. After n impressions, the method selects the ranker with the larger sum of outcomes; equal
-sums count as half right. The accuracy of the method is the share of repetitions in which it selects the better ranker.
+repeatedly on simulated users. After n impressions, the method selects the ranker with the larger sum of outcomes. The
+accuracy of the method is the share of repetitions in which it selects the better ranker; equal sums count as half.
 Multileaving methods compare the two rankers as a set.
 
 After Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013,
@@ -61,7 +61,7 @@ def measure_sensitivity(
     seed: int = 0,
     jobs: int = -1,
 ) -> pd.DataFrame:
-    """Measure each method's accuracy against the number of impressions.
+    """Measure each method's accuracy as a function of the number of impressions.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) ->
 def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
     """Return a table of the impressions that each method needs, from a table of `measure_sensitivity`.
 
-    A pair is sure from the first checkpoint from which on its accuracy is at least ``accuracy``. Columns: ``method``;
-    ``impressions``, the median of these checkpoints over pairs (NaN unless more than half of the pairs become sure);
+    A pair is sure from the first checkpoint at which, and after which, its accuracy is at least ``accuracy``. Columns:
+    ``method``; ``impressions``, the median of these checkpoints over pairs (NaN unless more than half become sure);
     ``pairs_sure``, the share of pairs that become sure; ``accuracy``, the mean accuracy of the pairs at the last
     checkpoint, with its ``standard_error``.
     """
@@ -176,7 +176,7 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
 
 
 def _needed(curve: pd.Series[float], accuracy: float) -> float:
-    """Return the first checkpoint from which on a curve is never below ``accuracy``, or infinity."""
+    """Return the first checkpoint from which a curve is never below ``accuracy``, or infinity."""
     missed = np.flatnonzero(curve < accuracy)
     first = missed[-1] + 1 if missed.size else 0
     return float(curve.index[first]) if first < len(curve) else np.inf

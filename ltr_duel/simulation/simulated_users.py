@@ -75,8 +75,8 @@ implement(multiduel, LiveOracle, _multiduel)
 class Live(OracleSource):
     """Simulated users as an oracle: pass it to `simulate` instead of a matrix, or call it directly.
 
-    Queries are drawn with replacement. There is one random stream for queries, one for lists, one for clicks and
-    one for the coins of ties. Each call of `open` allocates separate scratch memory, so threads share none.
+    Queries are drawn with replacement. There is one random stream for queries, one for lists, one for clicks and one
+    for the coins of ties. Each call of `open` allocates separate scratch memory, so threads do not share memory.
 
     Parameters
     ----------

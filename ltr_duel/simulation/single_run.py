@@ -24,7 +24,7 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run one policy once; if the oracle compares sets, run the policy's replacement for sets, if any (`suited`).
+    """Run one policy once, or its replacement for sets (see `suited`) if it has one and the oracle compares sets.
 
     place: result of `places`; by default, the order of the oracle's names.
 
@@ -80,7 +80,7 @@ def _room(size: int) -> FloatMatrix | None:
 
 
 def run_streams(key: RunKey) -> Streams:
-    """Return the streams of a run. All policies of a repetition share all streams except the policy's own."""
+    """Return the streams of a run. All policies of a repetition share all streams except the stream ``policy``."""
     own = {"policy": stream(key.seed, key.repetition, "policy", key.configuration)}
     return Streams(**own, **{name: stream(key.seed, key.repetition, name) for name in Streams._fields[1:]})
 

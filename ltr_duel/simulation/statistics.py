@@ -1,4 +1,4 @@
-"""The final rows of runs, identification times, means with a spread, and tests for a difference of two policies.
+"""The final rows of runs, identification times, means with a spread, and tests for a difference between two policies.
 
 Repetition r of every policy has the same random streams for coins, users and queries, so the tests are paired. Paired
 tests are valid for any dependence between the runs of a repetition. Pairing hardly adds power, because two policies
@@ -56,9 +56,10 @@ def final_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
 def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
     """Return a tidy table without the rows that cannot be compared, and with the column ``separate``.
 
-    A policy that uses its horizon is a different algorithm for each horizon: its regret before the end predicts
-    nothing about a shorter horizon. A policy with several horizons (within each combination of ``by``) would mix runs
-    of different length. For both kinds of policies, only the last row of each run is kept, and ``separate`` is true.
+    A policy that uses its horizon is a different algorithm for each horizon: its regret before the end predicts nothing
+    about a shorter horizon. If a policy has several horizons (within a combination of ``by``), means at one step would
+    mix runs of different lengths. For both kinds of policies, only the last row of each run is kept, and ``separate``
+    is true.
     Without the column horizon, all runs of a policy are assumed to end at the policy's last step.
     """
     lines = frame.groupby([*by, columns.POLICY], sort=False)
@@ -78,7 +79,7 @@ def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
 
 
 def identification_time(run: pd.DataFrame, winner: str | None) -> float:
-    """Return the first checkpoint from which on the winner is recommended; infinity if the last row has another arm."""
+    """Return the first checkpoint from which the winner is always recommended; infinity if the last row misses it."""
     wrong = np.flatnonzero((run[columns.RECOMMENDED] != winner).to_numpy())
     times = run[columns.T].to_numpy()
     if len(wrong) == 0:
@@ -149,7 +150,7 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
 
 
 def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame:
-    """Return one row for each policy, at the last step: the columns of `Results.summary`.
+    """Return one row for each policy, at the last step, with the columns of `Results.summary`.
 
     frame: columns policy, repetition, t, and the column to summarise. Raises `InputError` if it is missing.
     """

@@ -3,9 +3,9 @@
 In each step, one utility is drawn for each arm of the slate, so outcomes of pairs that share an arm are correlated. Two
 families:
 
-- `FromUtilities`: a link turns the utilities u, v of a pair into the probability that the first wins: ``(1 + u - v) /
-  2`` (linear), ``1 / (1 + exp(v - u))`` (logistic) or ``u / (u + v)`` (natural; 1/2 if both are 0). Utilities are
-  Bernoulli, or drawn from a table of samples, as in the papers on utilities (Ailon et al.; Wolfenfeld).
+- `FromUtilities`: a link converts the utilities u, v of a pair to the probability that the first arm wins:
+  ``(1 + u - v) / 2`` (linear), ``1 / (1 + exp(v - u))`` (logistic) or ``u / (u + v)`` (natural; 1/2 if both are 0).
+  Utilities are Bernoulli, or drawn from a table of samples, as in the papers on utilities (Ailon et al.; Wolfenfeld).
 - `NormalScores`: normal scores with unit variance; the higher score wins, ``p = Phi((mu_i - mu_j) / sqrt 2)``, as in
   Table 1 of the multi-dueling paper (`preferences.synthetic.UTILITY_SETS`).
 

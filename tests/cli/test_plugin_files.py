@@ -216,7 +216,7 @@ RANKER_KINDS.add(RankerKind(name="mine", open=open_mine, takes=TAKES))
         ("np.zeros(size, int)", "('a',)", "''", "scores of 'a' are int64, not floats"),
         ("np.full(size, np.inf)", "('a',)", "''", "'a' retrieves no document"),
         ("np.append(np.zeros(size - 1), np.inf)", "('a',)", "''", "a score of 'a' is infinite"),
-        ("np.random.default_rng().random(size)", "('a',)", "''", "scores of 'a' differ if it is opened again"),
+        ("np.random.default_rng().random(size)", "('a',)", "''", "scores of 'a' differ if they are read twice"),
         ("np.zeros(size)", "('a',)", "'FILE'", "cannot be checked without an example"),
     ],
 )

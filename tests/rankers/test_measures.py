@@ -134,8 +134,8 @@ def test_queries_that_are_all_alike_leave_room_for_others():
         (["P@0"], "write a cut-off"),
         (["P@100001"], "write a cut-off"),
         (["MPA"], "no measure 'MPA'; did you mean 'MAP'"),
-        (["MAP", "map"], "each once"),
-        ([], "there is no measure"),
+        (["MAP", "map"], "named twice"),
+        ([], "name at least one measure"),
     ],
 )
 def test_measures_that_do_not_exist_are_refused(measures, complaint):

@@ -1,7 +1,7 @@
 """Intervals and tests, each with its estimand, its assumptions and its source.
 
 `intervals`
-    Student's interval of a mean, Clopper and Pearson's of a share, the normal and the bootstrap interval.
+    Student's interval of a mean, Clopper and Pearson's interval of a share, the normal and the bootstrap interval.
 `signs`
     Exact tests of "the mean is 0", by flipping the signs of clusters or of paired differences; Holm's correction.
 `group_sequential`

@@ -51,8 +51,8 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
 def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVector:
     """Return the two-sided p-value of "the expected value is 0" by Student's t.
 
-    The assumptions are those of `student_reach`. Without degrees of freedom, or without any variation, the data do not
-    determine the error, and the p-value is 1.
+    The assumptions are the same as for `student_reach`. Without degrees of freedom, or without any variation, the data
+    do not determine the error, and the p-value is 1.
 
     The result is above 0.
 

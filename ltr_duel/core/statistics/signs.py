@@ -1,12 +1,12 @@
 """Tests of "the mean is 0" that are exact for few observations: they use the sum's distribution over all signs.
 
 The hypothesis is that each observation is as likely as its negative, independently of the other observations. It holds
-if two rankers are identical, because a coin divides the clicks of a user between them. Then, given the sizes |x|, the
-signs are fair coins, and the p-value is the probability that the sum is at least as far from 0 as the observed sum
-(Fisher, The Design of Experiments 1935, section 21). Observations may be sums of clusters of any sizes; zeros carry no
-information. If the mean is 0 but the distribution is not symmetric, the test is valid for large samples, because the
-sum is divided by the square root of the sum of squares (Janssen, Studentized permutation tests for non-i.i.d.
-hypotheses, Statistics & Probability Letters 1997).
+if two rankers are identical, because the contributor of each clicked document is then random. Under the hypothesis,
+given the sizes |x|, the signs are fair coins, and the p-value is the probability that the sum is at least as far from 0
+as the observed sum (Fisher, The Design of Experiments 1935, section 21). Observations may be sums of clusters of any
+sizes; zeros carry no information. If the mean is 0 but the distribution is not symmetric, the test is valid for large
+samples, because the sum is divided by the square root of the sum of squares (Janssen, Studentized permutation tests for
+non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLi
 def signed_rank_p(x: ArrayLike) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test, exact also with ties and zeros.
 
-    The hypothesis is that of `sign_flip_p`. Zeros receive ranks, but the sum omits these ranks (Pratt, JASA 1959).
+    The hypothesis is the same as for `sign_flip_p`. Zeros receive ranks, but the sum omits them (Pratt, JASA 1959).
 
     x: shape (n,); independent observations: paired differences.
 

@@ -1,1 +1,1 @@
-"""Preferences estimated from simulated clicks: settings, samplers, variance reduction, resumable pieces."""
+"""Estimate preferences from simulated clicks: settings, sampling, variance reduction, and resumable pieces of work."""

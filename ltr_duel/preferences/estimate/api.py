@@ -1,4 +1,4 @@
-"""Estimate a preference matrix off-line, from any number of simulated comparisons of each pair of rankers.
+"""Estimate a preference matrix offline, from any number of simulated comparisons of each pair of rankers.
 
 pairs x blocks --cut--> pieces --all workers--> whole-number counts --add up--> p, standard errors
 """
@@ -18,7 +18,7 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import Tally
 from ltr_duel.rankers import Rankings, require_rankings
 
-MOST_IN_A_SEARCH = 4_000_000  # comparisons of a pair after which a search ends: identical rankers never separate
+MOST_IN_A_SEARCH = 4_000_000  # comparisons of a pair; without a maximum, a search among identical rankers would not end
 
 
 def estimate_preferences(
@@ -41,10 +41,10 @@ def estimate_preferences(
 ) -> PreferenceMatrix:
     """Compare each pair of rankers on simulated users, and return the share of comparisons that each ranker wins.
 
-    A comparison draws a query uniformly with replacement, shows a list interleaved from the two rankers, simulates
-    clicks on the list, and credits the clicks. Each block of each pair has its own random stream, whose key contains
-    the names of the two rankers. So the result depends neither on the number of workers nor on the other rankers in
-    the set, and an estimate can be extended later.
+    Without variance reduction, a comparison draws a query uniformly with replacement, shows a list interleaved from the
+    two rankers, simulates the clicks of a user, and credits the clicks. Each block of 4,000 comparisons of a pair has a
+    separate random stream, whose key contains the names of the two rankers. So the result depends neither on the number
+    of workers nor on the other rankers in the set, and an estimate can be extended later.
 
     Parameters
     ----------
@@ -53,13 +53,13 @@ def estimate_preferences(
     clicks : str or ClickModel
         Name of a click model, or a custom table.
     method, outcome : str
-        The method that compares two rankers, and the rule that determines the winner (see `ltr_duel.interleaving`). The
-        default rule is ``marginal_bernoulli`` for probabilistic interleave, for which the papers used the biased
-        ``marginal_sign``; else the method's first rule, which need not be unbiased under random clicks.
+        The method that compares two rankers, and the rule that determines the winner (see `ltr_duel.interleaving`). For
+        probabilistic interleave, the default rule is ``marginal_bernoulli``; the papers used ``marginal_sign``, which
+        is biased. For other methods, it is the method's first rule, which may be biased under random clicks.
     comparisons : int, optional
         Number of comparisons of each pair, at least 2; by default 1,000, or 4,000 without variance reduction. If a
-        variance reduction makes groups of 2 or 4 lists, the number is rounded up to whole groups, at least two. With
-        ``target_error`` or ``until_winner``, this is the initial number.
+        variance reduction compares in groups of 2 or 4 lists, the number is rounded up to at least two whole groups.
+        With ``target_error`` or ``until_winner``, this is the initial number.
     top : int
         Number of documents shown.
     seed : int
@@ -75,14 +75,14 @@ def estimate_preferences(
     at_most : int
         Largest number of comparisons of a pair for ``target_error`` and ``until_winner``.
     variance_reduction : {"auto", "none"} or sequence of {"common", "stratified", "integrated", "antithetic", "control"}
-        Methods that reach the same error with fewer lists; see `ltr_duel.preferences.estimate.settings`. By default all
-        reductions that the method and the tie rule allow; the provenance names them.
+        Methods that reach the same error with fewer lists; see `ltr_duel.preferences.estimate.settings`. By default,
+        the method and the tie rule determine the reductions, and the provenance names them.
     store : path, optional
-        Folder for partial results: after a kill, the same call resumes from them. The folder may be deleted when the
+        Folder for partial results: after a kill, the same call resumes from them. The folder may be deleted once the
         matrix is saved.
     share : (int, int), optional
-        ``(2, 5)``: count only the second fifth of the pieces and put them into the store. The returned matrix contains
-        only this share; a final call without ``share`` combines all shares.
+        ``(2, 5)``: count only the second of five shares of the comparisons, and put the counts into the store. The
+        returned matrix contains only this share; a final call without ``share`` combines all shares.
 
     Returns
     -------
@@ -126,13 +126,12 @@ def extend_preferences(
     Extending 4,000 comparisons to 8,000 gives the same bytes as estimating 8,000 comparisons at once.
 
     rankings: the same rankers on the same corpus.
-    comparisons: total number for each pair; pairs that have this many already are left unchanged.
+    comparisons: total number for each pair; pairs that already have at least this number are left unchanged.
     clicks: required only if the matrix was estimated with a custom table.
     jobs, target_error, until_winner, at_most, store: as for `estimate_preferences`.
 
     Raises `InputError` if the matrix has no counts, if the corpus, the rankers or the tie rule are not the same, or if
-    a component of the comparisons has a different numbers version (`ltr_duel.core.numbering`). Package versions do not
-    matter.
+    the numbers version (`ltr_duel.core.numbering`) of a component has changed. Versions of packages may differ.
     """
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"comparisons can be added to a PreferenceMatrix, not to {errors.shown(matrix)}")

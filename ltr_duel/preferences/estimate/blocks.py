@@ -1,8 +1,8 @@
 """Comparisons in blocks: block b of a pair contains comparisons 4,000 b to 4,000 (b + 1) - 1.
 
-Each block of each pair has its own random stream, whose key contains the names of the two rankers and the number of
-the block. So the first n comparisons of a pair are the same if they are made at once, in pieces, after a kill, or on
-other machines, and they do not depend on the other rankers in the set.
+Each block of each pair has a separate random stream, whose key contains the names of the two rankers and the number of
+the block. So the first n comparisons of a pair are the same whether they are made at once, in pieces, after a kill, or
+on other machines, and they do not depend on the other rankers in the set.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ltr_duel.interleaving import Comparison, compare_pair
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import SCALE
 
-BLOCK = 4000  # lists in a block; a multiple of all sizes of a unit
+BLOCK = 4000  # lists in a block; a multiple of the number of lists of a unit, which is 1, 2 or 4
 NOTHING = np.zeros((0, 0))  # no corrections
 
 
@@ -53,7 +53,7 @@ implement(evaluate, Played, _play)
 
 
 class Piece(NamedTuple):
-    """Task of one thread: comparisons ``begin`` to ``end`` of some pairs."""
+    """Task of one thread: comparisons ``begin[n]`` to ``end[n] - 1`` of each pair ``first[n]``, ``second[n]``."""
 
     first: IntVector
     second: IntVector
@@ -64,7 +64,7 @@ class Piece(NamedTuple):
 class BlockWorker:
     """Counts comparisons in one thread, with scratch arrays that are allocated once.
 
-    taken: corrections, shape (K, n_queries), or (0, 0) for none; their difference is subtracted from outcomes.
+    taken: corrections, shape (K, n_queries), or (0, 0) for none; see `ltr_duel.preferences.estimate.control`.
     """
 
     def __init__(self, settings: Settings, evaluator: Any, taken: FloatMatrix = NOTHING) -> None:
@@ -95,7 +95,7 @@ class BlockWorker:
 def queries_of(block: int, settings: Settings) -> IntVector:
     """Return the queries of a block, one for each unit; empty if queries are drawn separately for each pair.
 
-    Stratified: the units of a pair visit all queries in turn, in a new random order for each pass.
+    If queries are stratified, the units of a pair visit all queries in turn, in a new random order for each pass.
     """
     return _queries(block, settings.seed, settings.rankings.n_queries, settings.lists_of_a_unit, settings.queries)
 
@@ -134,7 +134,7 @@ class BlockPlan(NamedTuple):
 def count_block(
     block: BlockPlan, first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector
 ) -> None:
-    """Simulate the first ``end`` comparisons of a block, and add the comparisons from ``begin`` on to ``row``."""
+    """Simulate the first ``end`` comparisons of a block; add to ``row`` all of them except the first ``begin``."""
     evaluator, queries, taken = block.evaluator, block.queries, block.taken
     lists = block.lists_of_an_evaluation * block.evaluations_of_a_unit
     for unit in range(end // lists):

@@ -1,8 +1,8 @@
 """Control variates: subtract the part of an outcome that the query alone predicts, and add back the mean of that part.
 
-The gain of a ranker for a query is the sum, over the documents that it would show, of Pr(click | grade) / rank. An
-outcome is correlated with the difference between the gains of the two rankers, whose mean over all queries is known
-exactly. So
+The gain of a ranker for a query is the sum of Pr(click | grade) / rank over the first ``top`` documents of its ranking.
+An outcome is correlated with the difference between the gains of the two rankers, and the mean of this difference over
+all queries is known exactly. So
 
     outcome - slope x (difference of gains for this query - its mean over all queries)
 
@@ -27,20 +27,20 @@ from ltr_duel.preferences.tally import FARTHEST, SCALE
 from ltr_duel.rankers import Rankings
 
 _QUERIES, _RANKERS = 256, 8  # numbers of sampled queries, and of rankers with random orders
-_EVALUATIONS = 1024  # evaluations to which a slope is fitted; its error is a few percent, and even 10 % is harmless
+_EVALUATIONS = 1024  # evaluations for fitting a slope; its error is a few percent, and 10 % would be harmless
 _STEPS = 1024.0  # slopes are multiples of 1 / 1024, so that rounding errors of sums do not change them
 _MOST_GAIN = (FARTHEST - 1.0) / 2
 
 
 def taken_off(settings: Settings) -> FloatMatrix:
-    """Return the corrections, (K, n_queries); the first ranker's minus the second's is subtracted from outcomes."""
+    """Return corrections, (K, n_queries). An outcome of i against j is reduced by correction i minus correction j."""
     taken = gains_of(settings.comparer)
     centre(taken, fitted_slope(settings), _MOST_GAIN)
     return taken
 
 
 def fitted_slope(settings: Settings) -> float:
-    """Return the slope of outcomes over differences of gains for rankers that order documents at random."""
+    """Return the slope of outcomes on differences of gains, fitted to rankers that order documents at random."""
     rng = stream(settings.seed, "preferences", "control")
     comparer = random_rankers(settings.comparer, rng)
     each = tuple(name for name in settings.reductions if name in ("integrated", "antithetic"))

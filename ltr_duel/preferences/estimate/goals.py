@@ -6,10 +6,11 @@ comparisons of the most promising candidate's undecided pairs is then doubled. T
 all its pairs, when no candidate is left (then there is no Condorcet winner), or when all remaining pairs have the
 maximum number of comparisons.
 
-In round r, an interval misses on one side with probability at most ``(1 - confidence) / (K r (r + 1))``. The answer can
-be wrong only if one of at most K particular intervals misses: the intervals of the true winner against the others, or,
-if there is no winner, one interval for each ranker, against a rival that it does not beat. So all answers of a search
-are jointly correct with the given confidence, up to the normal approximation in Wilson's interval.
+In round r, an interval lies above the true value with probability at most ``(1 - confidence) / (K r (r + 1))``, and
+below it with at most the same probability. The answer can be wrong only if one of at most K particular intervals lies
+on the wrong side: the intervals of the true winner against the others, or, if there is no winner, one interval for each
+ranker, against a rival that it does not beat. Summed over all rounds, these probabilities are at most 1 - confidence,
+up to the normal approximation in Wilson's interval.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def matrix_of(settings: Settings, tally: Tally, reached: dict[str, Any]) -> Pref
     """Return the matrix of a tally; ``reached`` contains the provenance entries about the number of comparisons."""
     queries = settings.rankings.n_queries if settings.queries == "stratified" else 0
     error = errors_of(tally, settings.lists_of_a_unit, queries)
-    versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # informative: upgrades do not change numbers
+    versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # for information: upgrades do not change results
     share = settings.rankings.tied_share
     tied = {} if share is None else {"tied_share": round(share, 4)}  # determined by the corpus and the rankers
     provenance = {**settings.provenance, **tied, "versions": versions, **reached}
@@ -87,7 +88,7 @@ def _pairs(names: tuple[str, ...], against: str | None) -> tuple[IntVector, IntV
 def _reach_error(
     sampler: PairSampler, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
 ) -> None:
-    """Add blocks to pairs whose error is above the target; their current spread determines the number of blocks."""
+    """Add blocks to pairs whose error is above the target; the current error determines the number of blocks."""
     while True:
         error = matrix_of(sampler.settings, tally, {}).standard_error[pairs]
         lists = tally.lists[pairs]
@@ -100,7 +101,7 @@ def _reach_error(
 
 
 def _search_winner(sampler: PairSampler, tally: Tally, confidence: float, at_most: int) -> dict[str, Any]:
-    """Add comparisons until the winner is known; return the result of the search, as JSON."""
+    """Add comparisons until the search ends; return the result as JSON."""
     names = sampler.settings.rankings.names
     size = len(names)
     for number in range(1, 1000):
@@ -129,9 +130,9 @@ def beaten_for_certain(matrix: PreferenceMatrix, miss: float) -> NDArray[np.bool
 def _next_pairs(
     tally: Tally, beats: NDArray[np.bool_], candidates: IntVector, at_most: int
 ) -> tuple[IntVector, IntVector] | None:
-    """Return the undecided pairs of the most promising candidate; None if no candidate has any.
+    """Return the undecided pairs, with fewer than ``at_most`` comparisons, of the most promising candidate.
 
-    Only pairs with fewer than ``at_most`` comparisons count.
+    A candidate without such pairs is skipped; None if no candidate has such pairs.
     """
     lists = tally.lists + tally.lists.T
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,19 +1,20 @@
-"""Clicks integrated out: the mean outcome of a shown list over all users who might see it.
+"""Integrate over clicks: compute the mean outcome of a shown list over all users who might see it.
 
 The mean over all users has less variance than the outcome of one user, and the same expectation, so integration adds no
 bias. For any method, the users are enumerated as a tree (`estimate.tree`). Two special cases are faster
 (`ltr_duel.interleaving.hooks`). If the contributors of documents do not depend on clicks, `find_contributors` finds the
-contributors once for a list. If, in addition, the outcome depends only on the balance of owned clicks, a dynamic
-programme over the balance integrates over clicks and contributors exactly.
+contributors once for a list. If, in addition, the outcome depends only on the balance (the number of clicks that the
+first ranker owns minus the number that the second owns), a dynamic programme over the balance integrates over clicks
+and contributors exactly.
 
 A method with `draw_mirrored` can draw lists in mirrored pairs (`Antithetic`), both from the same uniform numbers. If
 one ranker has a chance advantage in one list, the other ranker has the same advantage in the mirrored list, so the mean
 of the two lists varies much less than the mean of two independent lists (Hammersley and Morton, A New Monte Carlo
 Technique: Antithetic Variates, 1956).
 
-If ties are ordered again for each list (``resample``), the documents of the query are copied to scratch before each
-evaluation, with the ties of both rankers in a new random order, and the evaluation uses the copy. For each order of
-ties, the expected outcome over lists is unchanged, so the expected outcome over all orders is unchanged too.
+If ties are reordered for each list (``resample``), both rankings of the query are copied to scratch arrays before each
+evaluation, with ties in a new random order, and the evaluation uses the copies. For each order of ties, the expected
+outcome over lists is unchanged, so the expected outcome over all orders is unchanged too.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _evaluate(evaluator: Integrated, query: int, first: int, second: int, rng: n
 def mean_over_users(
     comparison: Comparison, tree: Tree, query: int, first: int, second: int, length: int, rng: np.random.Generator
 ) -> float:
-    """Return the mean outcome of the shown list over all its users, or an unbiased estimate of this mean."""
+    """Return the mean outcome of the shown list over all users, or an unbiased estimate of this mean."""
     c = comparison
     start = c.lists.query_ptr[query]
     for k in range(length):
@@ -100,7 +101,7 @@ def find_places(comparison: Comparison, tree: Tree, duel: Duel) -> None:
 
 @kernel
 def mean_balance(tree: Tree, length: int) -> float:
-    """Return Pr(the first ranker owns more clicks) - Pr(the second does), over users and contributors."""
+    """Return Pr(the first ranker owns more clicks) - Pr(the second ranker does), over users and contributors."""
     total, zero = 0.0, length + 1
     for d in range(2 * length + 3):
         tree.balance[d] = 0.0

@@ -1,7 +1,7 @@
 """Make the comparisons: cut them into pieces, look up stored pieces, count the rest on all workers, and add all counts.
 
-Counted pieces are stored on disk, in one file each, which is written atomically. The file name is a digest of the
-comparisons in the piece.
+Each counted piece is stored in a separate file, which is written atomically. The file name is a digest of the pairs and
+numbers of the comparisons in the piece.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ltr_duel.preferences.estimate.integrated import open_evaluator
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import Tally
 
-_COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second, for frequent progress, fast Ctrl-C and little loss
+_COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second: progress is frequent, Ctrl-C is fast, a kill loses little
 
 
 class PieceStore:
-    """A folder with counted pieces of one estimate; it need not exist. After a kill, all stored pieces are complete.
+    """A folder with counted pieces of one estimate; `prepare` creates it. After a kill, all stored pieces are complete.
 
     The path of a piece depends on its comparisons and on ``key``, the digest of the settings.
     """
@@ -50,7 +50,7 @@ class PieceStore:
             with files.replacing(self._path(piece)) as temporary:
                 np.save(temporary, rows, allow_pickle=False)
         except BaseException:
-            with suppress(OSError):  # the folder is not empty
+            with suppress(OSError):  # a folder with other pieces stays
                 self._folder.rmdir()
                 if self._is_new:
                     self._root.rmdir()
@@ -78,7 +78,7 @@ class PieceStore:
 class PairSampler:
     """Counts comparisons for one estimate, on ``jobs`` threads, with or without a store of counted pieces.
 
-    share: the slice of the pieces to count, for several machines that fill one store.
+    share: the slice of the pieces that this process counts; several machines can fill one store.
     """
 
     def __init__(self, settings: Settings, jobs: int, store: PieceStore | None, share: slice) -> None:
@@ -125,7 +125,7 @@ class PairSampler:
 
 
 def _pieces(first: IntVector, second: IntVector, begin: IntVector, end: IntVector) -> Iterator[Piece]:
-    """Cut the comparisons into pieces of about equal size; a pair is cut only if it is larger than a piece."""
+    """Cut the comparisons into pieces of about equal size; a pair is cut only if it does not fit into one piece."""
     sizes = end - begin
     before = np.concatenate([[0], np.cumsum(sizes)])
     start = 0

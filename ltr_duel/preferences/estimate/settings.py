@@ -1,4 +1,4 @@
-"""Settings of an estimate except the number of comparisons; partial results may be reused if their digest is equal."""
+"""Settings of an estimate except the number of comparisons; estimates with equal settings can share partial results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REDUCTIONS: dict[str, str] = {
     "antithetic": "lists are drawn in mirrored pairs; requires 'integrated' and a method that mirrors lists",
     "control": "the part of an outcome that the query predicts is subtracted, and its mean over queries added back",
 }
-# Numbers versions (`ltr_duel.core.numbering`) of the blocks and of each reduction.
+# The numbers version (`ltr_duel.core.numbering`) of the blocks, and of each reduction.
 NUMBERS = dict.fromkeys(("blocks", *REDUCTIONS), 1)
 
 MANY, FEW = 4000, 1000  # default numbers of comparisons of a pair, without and with variance reduction
@@ -34,7 +34,7 @@ REDRAWN_RULE = "redraw_at_inference"  # the tie rule that uses two orders of tie
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """Settings of the comparison of rankers, and of the simulation."""
+    """Settings that determine each simulated comparison."""
 
     comparer: Comparer = field(repr=False)  # its method compares pairs
     seed: int
@@ -67,7 +67,7 @@ class Settings:
 
     @property
     def queries(self) -> str:
-        """The choice of queries: drawn, common or stratified."""
+        """How queries are chosen: ``drawn``, ``common`` or ``stratified``."""
         return next((how for how in ("common", "stratified") if how in self.reductions), "drawn")
 
     @property
@@ -114,7 +114,7 @@ class Settings:
         return digest.hexdigest()
 
     def checked_count(self, comparisons: int | None) -> int:
-        """Return the number of comparisons, or the default, rounded up to at least two whole units."""
+        """Return the number of comparisons (the default for None), rounded up to at least two whole units."""
         if comparisons is None:
             comparisons = FEW if self.reductions else MANY
         comparisons = errors.require_whole("the number of comparisons", comparisons)
@@ -158,7 +158,8 @@ def make_settings(
 def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
     """Return the default variance reductions: all that fit the comparer, as measured in docs/preferences.md.
 
-    None fits if ties are reordered before clicks are credited, because a list then has no fixed outcome.
+    There are no default reductions if ties are reordered before clicks are credited, because then the clicks on a list
+    do not determine its outcome.
     """
     if comparer.rankings.provenance.get("ties") == REDRAWN_RULE:
         return ()

@@ -1,6 +1,6 @@
-"""The users of a shown list as a tree: click or not, stop or not, rank after rank.
+"""The users of a shown list as a tree, which branches at each rank: some users click, some stop, the others go on.
 
-`walk_users` traverses the tree. A branch with fewer than one user in 16 is not split further. The users on such
+`walk_users` traverses the tree. A branch that fewer than one user in 16 takes is not split further. The users on such
 branches are sampled systematically (Cochran, Sampling Techniques, 3rd ed., chapter 8): one user per sixteenth of all
 users is simulated to the end and represents this sixteenth. The mean is unbiased, and the time is bounded.
 """
@@ -28,25 +28,28 @@ class Duel(NamedTuple):
 
 
 class ByCredit(NamedTuple):
-    """The method credits the clicks."""
+    """For any method: the method credits the clicks of each branch."""
 
     any_method: bool = True  # numba does not support empty NamedTuple classes
 
 
 class ByPosterior(NamedTuple):
-    """The outcome is the sign of the mean over contributors."""
+    """The outcome is the sign of Pr(the first ranker owns more clicks) - Pr(the second ranker owns more clicks)."""
 
     any_method: bool = False
 
 
 class ByBalance(NamedTuple):
-    """The outcome is the mean over contributors."""
+    """The outcome is Pr(the first ranker owns more clicks) - Pr(the second ranker owns more clicks)."""
 
     any_method: bool = False
 
 
 class Tree(NamedTuple):
-    """Probabilities of actions at each rank; scratch for traversals, indexed by clicks so far, and for programmes."""
+    """Probabilities of actions at each rank, and scratch arrays for `walk_users` and `mean_balance`.
+
+    The scratch arrays of `walk_users` are indexed by the number of clicks on a branch so far.
+    """
 
     credit: ByCredit | ByPosterior | ByBalance
     rare: float
@@ -54,13 +57,13 @@ class Tree(NamedTuple):
     stop: FloatVector  # (top,) Pr(stop | click)
     leave: FloatVector  # (top,) Pr(leave | no click)
     go_on: FloatVector  # (top,) Pr(no click, and on to the next rank | the user reaches the rank)
-    mass: FloatVector  # (top + 1,) share of all users that are on this branch
+    mass: FloatVector  # (top + 1,) share of all users who are on this branch
     place: IntVector  # (top + 1,) rank of the next document on this branch
     outcome: FloatVector  # (top + 1,) outcome of the clicks so far
     q: FloatVector  # (top,) Pr(the first ranker contributed rank k), given the list
     owned: FloatMatrix  # (top + 1, top + 1) owned[n, m] = Pr(the first ranker owns m of the first n clicks)
-    balance: FloatVector  # (2 top + 3,) share of users whose owned clicks differ by index - top - 1
-    moved: FloatVector  # (2 top + 3,)
+    balance: FloatVector  # (2 top + 3,) share of users for whom (clicks of first) - (of second) is index - length - 1
+    moved: FloatVector  # (2 top + 3,) the balance after the next rank
 
 
 def open_tree(comparer: Comparer, rare: float = RARE) -> Tree:
@@ -90,7 +93,7 @@ def open_tree(comparer: Comparer, rare: float = RARE) -> Tree:
 
 @dispatched
 def note_click(credit: Any, tree: Tree, page: Shown, n_clicks: int) -> None:
-    """Record the last of ``n_clicks`` clicks on the page, after all earlier clicks."""
+    """Record the last of ``n_clicks`` clicks on the page; the earlier clicks are recorded already."""
 
 
 def _note_owned(credit: ByPosterior, tree: Tree, page: Shown, n_clicks: int) -> None:
@@ -104,7 +107,7 @@ def _note_owned(credit: ByPosterior, tree: Tree, page: Shown, n_clicks: int) -> 
 
 @dispatched
 def outcome_so_far(credit: Any, comparison: Comparison, tree: Tree, duel: Duel, n_clicks: int) -> float:
-    """Return the outcome of the first ``n_clicks`` clicks on the page, which are all recorded."""
+    """Return the outcome of the first ``n_clicks`` clicks on the page, all of which are recorded."""
     c = comparison
     return credit_pair(c.method, c.lists, duel.query, duel.first, duel.second, c.page, duel.length, n_clicks)
 
@@ -122,7 +125,7 @@ def walk_users(comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Ge
     """Return the mean outcome over users: the sum of outcome times share over the tree, depth first."""
     c = comparison
     total, n = 0.0, 0  # n: number of clicks so far
-    rare, next_one = 0.0, tree.rare * uniform(rng)  # users on rare branches so far; position of the next sample
+    rare, next_one = 0.0, tree.rare * uniform(rng)  # share of users on rare branches so far; next sample
     tree.mass[0] = 1.0
     tree.place[0] = 0
     tree.outcome[0] = 0.0

@@ -1,1 +1,1 @@
-"""Properties of a preference matrix: winners, transitivity, lower bounds, and their confidence."""
+"""Properties of a preference matrix: winners, confidence in the winners, transitivity, and lower bounds on regret."""

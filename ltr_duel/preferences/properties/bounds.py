@@ -1,4 +1,4 @@
-"""Asymptotic bounds on the regret of policies that play pairs or whole sets: the hardness of a preference matrix."""
+"""The hardness of a preference matrix: asymptotic bounds on the regret of policies that play pairs or whole sets."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def lower_bound(matrix: PreferenceMatrix) -> float | None:
     Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
     Theorem 1, with regret (gap_i + gap_j) / 2. The constant is the cost of comparing each suboptimal arm i with its
     cheapest rival j until i certainly loses:
-    ``sum_{i != winner} min_{j: p_ij < 1/2} (gap_i + gap_j) / (2 d(p_ij, 1/2))``, d the Bernoulli relative entropy.
-    The bound holds for every strongly consistent policy that compares two arms per step.
+    ``sum_{i != winner} min_{j: p_ij < 1/2} (gap_i + gap_j) / (2 d(p_ij, 1/2))``, where d is the relative entropy of two
+    Bernoulli distributions. The bound holds for every strongly consistent policy that compares two arms per step.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     A set S of arms costs the mean of their gaps and compares all its pairs at once. If each of these comparisons
     contains as much information as a duel, the least regret is the minimum of a linear program, in which set S is
     played N_S ln T times. For each suboptimal arm i, comparisons with arms that beat i must give enough information:
-    ``sum_S N_S sum_{j in S: p_ij < 1/2} d(p_ij, 1/2) >= 1``. With pairs alone, the program also chooses the rivals, so
-    its value is at most `lower_bound`. The constant is for orientation only, because the outcomes within a set are not
-    independent and no theorem excludes better policies.
+    ``sum_S N_S sum_{j in S: p_ij < 1/2} d(p_ij, 1/2) >= 1``. Even if all sets were pairs, the value would be at most
+    `lower_bound`, because the program also chooses the rivals. The constant is for orientation only, because the
+    outcomes within a set are not independent and no theorem excludes better policies.
 
     With more than ``most_arms`` arms, only some sets are used: the best pair of each arm, and the best 2, 3, ..., K
     arms by their gaps.

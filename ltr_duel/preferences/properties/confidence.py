@@ -2,10 +2,10 @@
 
 The prior of each entry is uniform from 0 to 1. An estimate is treated as the number of wins and losses that would give
 the same standard error (`effective_counts`), so the posterior of an entry is a Beta distribution, approximately normal
-for many comparisons. An entry with few comparisons, all won, is not certain. Entries with standard error 0 are exact
-only in a matrix without numbers of comparisons.
+for many comparisons. A ranker that won all of its few comparisons is therefore not certain to be better. Entries with
+standard error 0 are exact only in a matrix without numbers of comparisons.
 
-Pairs are assumed to be compared independently, so for Condorcet winners the probability is a product. If pairs share
+Pairs are assumed to be compared independently, so the probability of a Condorcet winner is a product. If pairs share
 queries (`variance_reduction` "common" and "stratified") or lists (logs of multileaving), the errors in a ranker's row
 are positively correlated, and the product is too small (Slepian's inequality). Copeland and Borda winners are computed
 from sampled matrices, whose random stream depends on the matrix only, so the results are reproducible.
@@ -22,7 +22,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.intervals import effective_counts
 
-_CERTAIN = 8.0  # pairs are not sampled if more standard errors than this separate them from 1/2
+_CERTAIN = 8.0  # pairs that are more than this number of standard errors away from 1/2 are not sampled
 _MOST_NUMBERS = 20_000_000  # maximum number of random numbers for all draws
 
 
@@ -61,10 +61,10 @@ def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
 
 
 def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return the probability of being a Copeland winner for each ranker that wins in a sample.
+    """Return the probability of being a Copeland winner for each ranker that wins in at least one sampled matrix.
 
-    The probability of beating all others is computed as for Condorcet winners; only the remainder is a share of sampled
-    matrices. So the probability is never below the probability of being the Condorcet winner.
+    The probability is the sum of two parts: the probability of being the Condorcet winner, which is a product, and the
+    share of sampled matrices without a Condorcet winner in which the ranker is a Copeland winner.
     """
     size = len(matrix)
     sure = pair_confidence(matrix)
@@ -93,7 +93,7 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
 
 
 def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return the share of samples in which a ranker has the highest Borda score, for each ranker with a nonzero share.
+    """Return the share of samples in which each ranker has the highest Borda score; shares of 0 are left out.
 
     In an exactly known matrix, all rankers with the highest score have share 1.
     """

@@ -1,8 +1,8 @@
 """The effect of noise alone on cycles, gamma and similar properties of estimated preferences.
 
 An estimate of transitive preferences is hardly ever transitive. So a property is compared with its distribution over
-transitive worlds: the strongly transitive preferences closest to the estimate (`strongly_transitive_fit`), with the
-noise of the estimate added again.
+transitive worlds. A transitive world is the strongly transitive matrix closest to the estimate
+(`strongly_transitive_fit`), plus random noise with the standard errors of the estimate.
 
 The fit follows part of the noise of the estimate, so the worlds can be more transitive than the truth. A second
 bootstrap measures this bias by fitting worlds again (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
@@ -53,7 +53,7 @@ _LEAST_ERROR = 1e-6  # minimum standard error, for pairs whose outcomes were all
 
 
 class Statistic(NamedTuple):
-    """A property of a matrix that noise changes."""
+    """A property of a matrix, and whether larger or smaller values are less transitive."""
 
     measured: Callable[[PreferenceMatrix], float | None]  # None, without a Condorcet winner, counts as least transitive
     worse: int  # +1 if a larger number is less transitive, -1 if a smaller number is, otherwise 0
@@ -91,7 +91,7 @@ def transitive_null(
     comparisons: int = 0,
     statistics: Mapping[str, tuple[Callable[[PreferenceMatrix], float | None], int]] | None = None,
 ) -> pd.DataFrame:
-    """Compare properties of estimated preferences with the same properties of transitive worlds with this noise.
+    """Compare properties of estimated preferences with the same properties of transitive worlds.
 
     Parameters
     ----------
@@ -100,8 +100,8 @@ def transitive_null(
     worlds : int
         The number of transitive worlds, at least 19.
     comparisons : int
-        Number of comparisons of each pair, without ties, to assume if the matrix has no standard errors, for example a
-        published matrix.
+        Number of comparisons of each pair (without ties) that is assumed if the matrix has no standard errors, such as
+        a published matrix.
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
         The properties. The callable returns a number for a matrix, or None without a Condorcet winner; None counts as
         less transitive than any number. The sign is +1 if a larger number is less transitive, -1 if a smaller number is
@@ -151,7 +151,7 @@ def transitive_null(
 
 
 def noise_of(matrix: PreferenceMatrix, comparisons: int = 0) -> FloatMatrix:
-    """Return the standard errors of a matrix; if it has none, the errors after ``comparisons`` comparisons per pair."""
+    """Return the standard errors of a matrix; if it has none, those of ``comparisons`` comparisons per pair."""
     error = matrix.standard_error
     if not error.any():
         if not comparisons:
@@ -172,7 +172,7 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where a ranker beats another beyond noise, else 0; the confidence holds for all ones (Bonferroni)."""
+    """Return 1 where a ranker beats another beyond noise, else 0; the confidence is for all pairs (Bonferroni)."""
     error, size = noise_of(matrix, comparisons), len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     wins: FloatMatrix = (matrix.p - 0.5 > reach * error).astype(np.float64)
@@ -180,7 +180,7 @@ def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence
 
 
 def circle_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> int:
-    """Return the size of the largest set of rankers that beat each other in circles beyond noise; 1 if none exists.
+    """Return the size of the largest set of rankers that beat each other in circles, beyond noise; 1 without a circle.
 
     A size above 1 contradicts every total order, with this confidence and without assumptions about the preferences.
     """

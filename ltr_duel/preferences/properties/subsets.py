@@ -1,12 +1,12 @@
-"""Random subsets of the rankers: shares with a Condorcet winner or a total order, and samples with a winner.
+"""Subsets of the rankers: the shares that have a Condorcet winner or a total order, and random subsets with a winner.
 
-Ranker r wins a set of k rankers if and only if the other k - 1 are among the N_r rankers that r beats. So P_K, the
-share of sets that have a winner, is a sum of binomial coefficients, and such sets can be sampled exactly: r is the
-winner with probability proportional to C(N_r, k - 1), and the others are any k - 1 of the N_r rankers.
+Ranker r wins a set of K rankers if and only if the other K - 1 are among the N_r rankers that r beats. So P_K, the
+share of sets that have a winner, is the sum of C(N_r, K - 1) over all r, divided by the number of sets. Such sets can
+be sampled exactly: r is the winner with probability proportional to C(N_r, K - 1), and the others are any K - 1 of the
+N_r rankers.
 
-Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N_r, K) in the formula
-of P_K, but then P_1, which must be 1, would be the mean number of beaten rankers. The correct term is C(N_r, K - 1):
-the winner r, and K - 1 of the N_r rankers that r beats.
+Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N_r, K) instead of
+C(N_r, K - 1), but then P_1, which must be 1, would be the mean number of beaten rankers.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
     size : int
         Number of rankers in a subset.
     subsets : int
-        Number of random subsets. If no more subsets exist, each is checked once and the share is exact.
+        Number of random subsets. If at most this number of subsets exists, each is checked, and the share is exact.
     seed : int
 
     Returns

@@ -1,4 +1,4 @@
-"""All properties of a preference matrix in one record; and the von Neumann winner, which always exists."""
+"""All properties of a preference matrix in one record, and the von Neumann winner, which always exists."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Properties:
     """Winners, order and hardness of a matrix. Properties that require a Condorcet winner are None without a winner.
 
     copeland_winners, borda_winner, borda_winners: see `PreferenceMatrix`.
-    copeland_confidence, borda_confidence: the probability that a ranker wins, if above 0.001.
+    copeland_confidence, borda_confidence: the probability that each ranker wins, where it is above 0.001.
     strong_violations: number of triples that break strong stochastic transitivity.
     strong_triples: number of all triples in which i beats j and j beats k.
     gamma_btm, gamma_rucb: two definitions of relaxed transitivity.
@@ -42,7 +42,7 @@ class Properties:
     """
 
     condorcet_winner: str | None
-    condorcet_confidence: dict[str, float]  # Pr(true Condorcet winner), if above 0.001
+    condorcet_confidence: dict[str, float]  # Pr(a ranker is the true Condorcet winner), where it is above 0.001
     copeland_winners: tuple[str, ...]
     copeland_confidence: dict[str, float]
     borda_winner: str

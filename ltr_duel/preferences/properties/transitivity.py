@@ -1,4 +1,4 @@
-"""Total orders, cycles, and measures of the distance between preferences and transitivity.
+"""Total orders, cycles, and measures of how far preferences are from transitivity.
 
 Definitions, with e[i, j] = p[i, j] - 1/2, and with index 1 for the Condorcet winner:
 
@@ -62,7 +62,7 @@ def gamma_btm(matrix: PreferenceMatrix) -> float | None:
 
 
 def gamma_rucb(matrix: PreferenceMatrix) -> float | None:
-    """Return gamma over all ordered pairs (j, k) of rivals, whether or not j beats k; None without a winner.
+    """Return `gamma_btm` extended to all ordered pairs (j, k) of rivals, even if k beats j; None without a winner.
 
     The values 4.85, 11.6 and 47.3 of Zoghi et al. (RUCB, ICML 2014, appendix) agree with this definition, although the
     paper prints the inequality with p in place of p - 1/2.
@@ -93,7 +93,7 @@ def _gamma(matrix: PreferenceMatrix, *, every_pair: bool) -> float | None:
 
 
 def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
-    """Return the violations of the stochastic triangle inequality: columns j, k, excess (largest first).
+    """Return the violations of the stochastic triangle inequality, largest excess first; columns j, k, excess.
 
     Returns None without a Condorcet winner. ``excess`` is e[1, k] - e[1, j] - e[j, k].
 
@@ -119,7 +119,7 @@ def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
 
 
 def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
-    """Return the numbers of triples that break strong transitivity and of all triples (i beats j, j beats k).
+    """Return the number of triples that break strong transitivity, and of all triples (i beats j, j beats k).
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def cyclic_triples(matrix: PreferenceMatrix) -> int:
 
 
 def find_cycle(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
-    """Return three rankers of which each beats the next and the last beats the first; None without such a cycle."""
+    """Return three rankers such that each beats the next and the last beats the first; None without such a cycle."""
     beats = matrix.p > 0.5
     paths = (beats.astype(np.float64) @ beats) * beats.T  # [i, k]: number of cycles i, j, k
     if not paths.any():

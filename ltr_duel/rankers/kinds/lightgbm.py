@@ -33,7 +33,7 @@ def open_lightgbm(dataset: Dataset, what: str) -> list[Ranker]:
 
 
 def _require_trees(path: Path, text: str) -> None:
-    """Raise `InputError` for trees with which LightGBM would read out of bounds or loop forever."""
+    """Raise `InputError` for trees that would make LightGBM read memory out of bounds or loop forever."""
     head, *trees = text.split("\nTree=")
     try:
         about = _fields(head)
@@ -68,7 +68,7 @@ def _require_tree(tree: dict[str, str], last_feature: int) -> None:
         if bounds[0] != 0 or (bounds[1:] < bounds[:-1]).any() or bounds[-1] > len(words):
             raise ValueError("cat_boundaries are out of range")
     if any(decision & 1 and not 0 <= one < kinds for decision, one in zip(decisions, thresholds, strict=True)):
-        raise ValueError("a threshold is not the number of a categorical split")
+        raise ValueError("the threshold of a categorical split does not refer to a set of categories")
     if int(whole_numbers(tree.get("is_linear", "0"), 0, 1, 1)[0]):
         _require_linear(tree, leaves, last_feature)
 

@@ -1,4 +1,4 @@
-"""``lists:FILE``: a feature file of ranks, as in LETOR's aggregation corpora (1 is best, NULL is not retrieved)."""
+"""``lists:FILE``: a feature file of ranks, as in LETOR's aggregation corpora (1 is best, NULL means not retrieved)."""
 
 from __future__ import annotations
 

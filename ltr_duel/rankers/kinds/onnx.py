@@ -14,13 +14,13 @@ from ltr_duel.data import Dataset
 from ltr_duel.rankers.models import check_features, model_file, model_ranker, needed_library
 from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
 
-_GRAPH, _FUNCTIONS = 7, 25  # numbers of the fields of a model
-_NODES, _NODES_OF_FUNCTION = 1, 7
-_OPERATOR, _ATTRIBUTES = 4, 5  # fields of a node
-_GRAPHS = (6, 11)  # fields of an attribute that contain nested operators
-_DEEPEST = 20  # levels of nested operators
+_GRAPH, _FUNCTIONS = 7, 25  # field numbers of a model, in ONNX's protocol buffers
+_NODES, _NODES_OF_FUNCTION = 1, 7  # field numbers of a graph, and of a function
+_OPERATOR, _ATTRIBUTES = 4, 5  # field numbers of a node
+_GRAPHS = (6, 11)  # field numbers of an attribute that contain nested operators
+_DEEPEST = 20  # maximum number of levels of nested operators
 
-# Operators whose time or memory depends on a number in the file, so that a few bytes can require any amount of either.
+# Operators whose time or memory depends on a number in the file, so a few bytes can require unlimited time or memory.
 UNLIMITED = frozenset(
     (
         "Loop", "Scan", "SequenceMap", "ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize", "Upsample",
@@ -58,7 +58,7 @@ def _in_nodes(graph: memoryview, nodes: int, depth: int) -> Iterator[str]:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Yield number and content of the fields that have a length; skip the fields that are numbers."""
+    """Yield number and content of the length-delimited fields; skip fields of numeric types."""
     at = 0
     while at < len(data):
         tag, at = _number(data, at)
@@ -115,7 +115,7 @@ def open_onnx(dataset: Dataset, what: str) -> list[Ranker]:
     def predict(features: NDArray[np.float32]) -> Any:
         try:
             return session.run(None, {inputs[0].name: np.ascontiguousarray(features)})[0]
-        except Exception as error:  # classes of the runtime, as above
+        except Exception as error:  # any of the runtime's classes, as above
             raise InputError(f"{path}: the model cannot be run: {str(error).splitlines()[0]}") from None
 
     return model_ranker(path, "onnx", dataset, predict)
@@ -129,8 +129,8 @@ def _require_limited(path: Path, content: bytes) -> None:
         raise InputError(f"{path}: not an ONNX model ({error})") from None
     if found:
         raise InputError(
-            f"{path}: has the operator {found[0]}, with which a small file can take any time or memory; write the model"
-            " with operators of fixed size"
+            f"{path}: has the operator {found[0]}, which lets a small file use unlimited time or memory; write the"
+            " model with operators of fixed size"
         )
 
 

@@ -25,7 +25,7 @@ def open_scores(dataset: Dataset, what: str) -> list[Ranker]:
 
 
 def pooled(path: Path) -> dict[str, pd.DataFrame]:
-    """Return the run of each column of scores: all documents of the table, with these scores."""
+    """Return one run for each column of scores: all documents of the table with the scores of the column."""
     table, names = _table(path)
     keys = table[["query", "document"]].set_axis(["qid", "docno"], axis=1)
     return {f"{path}: {name}": keys.assign(score=table[name]) for name in names}
@@ -57,7 +57,7 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _rows(path: Path, table: pd.DataFrame, dataset: Dataset) -> tuple[IntVector, int]:
-    """Return each line's row in the corpus, -1 for an unknown document, and the number of unknown documents."""
+    """Return the corpus row of each line of a table (-1 if unknown), and the number of unknown documents."""
     places = document_rows(dataset)
     pairs = zip(table["query"].astype(str), table["document"].astype(str), strict=True)
     rows = np.array([places.get(query, {}).get(document, -1) for query, document in pairs], np.int64)

@@ -96,7 +96,7 @@ def _require_tree(tree: dict[str, Any], features: int) -> None:
 
 
 def _require_categories(tree: dict[str, Any], size: int, inner: Any) -> None:
-    """Raise `ValueError` for splits by categories that the file does not contain."""
+    """Raise `ValueError` if a categorical split refers to categories that the file does not contain."""
     kinds = whole_numbers(tree.get("split_type", []), 0, 1)
     if len(kinds) not in (0, size):
         raise ValueError("split_type has a wrong length")

@@ -9,9 +9,17 @@ from typing import Any, NamedTuple
 
 import click
 
-from ltr_duel import data, rankers
+from ltr_duel import data, preferences, rankers
 from ltr_duel.cli._options import COUNT
 from ltr_duel.core import InputError
+
+
+def read_matrix(file: Path, most_rankers: int) -> preferences.PreferenceMatrix:
+    """Read a preference matrix, or return the synthetic or published matrix of this name."""
+    name = str(file)
+    if file.exists() or name not in ("arxiv", *preferences.SYNTHETIC):
+        return preferences.load_preferences(file, most_rankers=most_rankers)
+    return preferences.arxiv() if name == "arxiv" else preferences.synthetic_preferences(name)
 
 
 class Reading(NamedTuple):

@@ -14,7 +14,7 @@ from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE, PATH, ROWS
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend, rule_sentence
-from ltr_duel.cli._reading import Corpus, corpus_options
+from ltr_duel.cli._reading import Corpus, corpus_options, read_matrix
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
@@ -42,7 +42,7 @@ command.add_command(extend)
 @options.wide
 def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and the properties of its preferences."""
-    matrix = _read(file, most_rankers)
+    matrix = read_matrix(file, most_rankers)
     if as_json:
         click.echo(json.dumps(_everything(matrix)))
         return
@@ -69,7 +69,7 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
 @options.wide
 def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
     """Compare the matrices in A and B on the rankers that both have."""
-    agreement = preferences.compare_matrices(_read(a, most_rankers), _read(b, most_rankers))
+    agreement = preferences.compare_matrices(read_matrix(a, most_rankers), read_matrix(b, most_rankers))
     echo_lines(analysis.agreement_lines(agreement))
     click.echo()
     print_table(analysis.agreement_table(agreement, rows))
@@ -83,7 +83,7 @@ def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
 @options.most_rankers
 def plot(file: Path, title: str, out: Path, most_rankers: int) -> None:
     """Draw the matrix in FILE as a heat map, in Copeland order; pairs whose better ranker is uncertain are grey."""
-    analysis.save_figure(analysis.plot_preferences(_read(file, most_rankers), title=title), out)
+    analysis.save_figure(analysis.plot_preferences(read_matrix(file, most_rankers), title=title), out)
     click.echo(f"{out}")
 
 
@@ -100,7 +100,7 @@ def subset(
     most_rankers: int, out: Path,
 ) -> None:  # fmt: skip
     """Write the matrix of some rankers in FILE, optionally with other names or in another format."""
-    matrix = _read(file, most_rankers)
+    matrix = read_matrix(file, most_rankers)
     if rankers is not None and size is not None:
         raise InputError("give either --rankers or --size")
     if rankers is not None:
@@ -187,15 +187,6 @@ def _orders(ties: dict[str, Any], many: int, again: bool) -> list[dict[str, Any]
     seeds = [{"ties": "fixed_random", "seed": seed} for seed in range(many)]
     listed = [ties, *seeds, *([{"ties": "resample", "seed": 0}] if again else [])]
     return [order for place, order in enumerate(listed) if order not in listed[:place]]
-
-
-def _read(file: Path, most_rankers: int) -> preferences.PreferenceMatrix:
-    """Read a file, or make the matrix of that name."""
-    if not file.exists() and str(file) == "arxiv":
-        return preferences.arxiv()
-    if not file.exists() and str(file) in preferences.SYNTHETIC:
-        return preferences.synthetic_preferences(str(file))
-    return preferences.load_preferences(file, most_rankers=most_rankers)
 
 
 def _everything(matrix: preferences.PreferenceMatrix) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from ltr_duel import analysis, bandits, interleaving, logs, preferences, simulat
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, PATH, ROWS
 from ltr_duel.cli._output import echo_lines, only_writer, print_table
-from ltr_duel.cli._reading import Corpus, corpus_options
+from ltr_duel.cli._reading import Corpus, corpus_options, read_matrix
 from ltr_duel.cli._words import Command, method_names, policy_names
 from ltr_duel.core import InputError, files, several
 
@@ -60,6 +60,8 @@ def command(
 ) -> None:  # fmt: skip
     """Run policies against the preference matrix in FILE, and plot their regret.
 
+    In place of FILE, the name of a synthetic or published matrix ('arxiv', 'arith51', ...) is accepted.
+
     With --log the impressions of the first repetition (of the only policy) become a click log, for 'ltr-duel logs'.
 
     With --live CORPUS each comparison is a query, a shown list, and a simulated user who clicks. Regret is measured by
@@ -105,7 +107,7 @@ def command(
                 seed=run["seed"], jobs=run["jobs"],
             )  # fmt: skip
     if file is not None:
-        matrix = preferences.load_preferences(file, most_rankers=most_rankers)
+        matrix = read_matrix(file, most_rankers)
         if live is not None:
             _require_same_order(file, matrix.provenance, rankings.provenance)
     results = simulation.simulate(

@@ -46,6 +46,8 @@ def command(folder: Path, traceback: bool) -> None:
     if len(status.failures) > _MOST and not traceback:
         click.echo(f"... and {len(status.failures) - _MOST} more (--traceback prints all)")
     echo_lines(sorted(status.damaged.values())[:_MOST])
+    if status.damaged:
+        click.echo(f"'ltr-duel verify --repair {folder}' repairs these files")
     for name in status.foreign[:_MOST]:
         click.echo(f"not part of an experiment: {folder / 'runs' / name}")
     if status.unplanned:

@@ -41,6 +41,8 @@ def command(
     click.echo(f"{compared}{again}: {found}")
     if verdict.unfinished:
         click.echo(f"planned runs that are not finished: {verdict.unfinished:,} ('ltr-duel run' executes them)")
+    if verdict.complaints and not repair:
+        click.echo(f"'ltr-duel verify --repair {folder}' repairs runs and matrices")
     if verdict.complaints:
         sys.exit(1)
 

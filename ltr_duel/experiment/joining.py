@@ -74,13 +74,15 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
 
     Damaged matrices and origins are left out; damaged plans, matrices and origins of the target are replaced.
 
-    Raises `InputError` if a source is not a store of this version or has a damaged plan, if a batch of runs cannot be
+    Raises `InputError` if a source is not a store of this version, contains the target or has a damaged plan, if a batch of runs cannot be
     decoded, or if two results of one run differ. No run is copied then.
     """
     into, stores = Store(target), [Store(source) for source in sources]
     matrices: dict[str, str] = {}
     for store in stores:
         store.require()
+        if store.folder.resolve() in into.folder.resolve().parents:
+            raise InputError(f"{target}: inside {store.folder}, which stays unchanged; give another folder")
         problems = (problem for plan in read_plans(store) for problem in plan.about["problems"])
         matrices |= {problem["digest"]: problem["matrix_sha256"] for problem in problems}
     chosen: dict[str, StoredRuns] = {}

@@ -145,15 +145,20 @@ def _lease(store: Store, driver: str, lost: Any = None) -> SoftFileLease:
     return SoftFileLease(store.place("drivers", driver + _LEASE), blocking=False, thread_local=False, **options)
 
 
-def _is_held(lease: SoftFileLease) -> bool:
-    """Whether another process holds a lease; on another machine, a lease ends after a minute without a renewal."""
+def _is_held(lease: SoftFileLease, *, unreadable: bool = True) -> bool:
+    """Whether another process holds a lease; on another machine, a lease ends after a minute without a renewal.
+
+    unreadable: the result if the file cannot be opened.
+    """
     if not os.path.exists(lease.lock_file):
         return False
     try:
         with lease:
             return False
-    except (Timeout, OSError, ValueError):  # held; not readable by this user; with another duration
+    except (Timeout, ValueError):  # held; with another duration
         return True
+    except OSError:  # of another user, or in a folder that cannot be written
+        return unreadable
 
 
 def live_drivers(store: Store) -> list[dict[str, Any]]:
@@ -165,7 +170,9 @@ def live_drivers(store: Store) -> list[dict[str, Any]]:
                 about = read_record(path, "a driver", _ABOUT)
                 beat = path.with_suffix(_LEASE).stat().st_mtime
                 here = about["host"] == socket.gethostname()  # its process exists, even if it is paused
-                if _is_held(_lease(store, path.name)) and (here or _now(store) - beat < SILENT):
+                exists = not here or psutil.pid_exists(about["pid"])
+                held = _is_held(_lease(store, path.name), unreadable=exists)
+                if held and (here or _now(store) - beat < SILENT):
                     found.append(about)
     return found
 

@@ -53,12 +53,11 @@ def check_method(method: str | Method) -> None:
             comparer = Comparer(_rankings(documents), _CLICKS, method, outcome)
             if kind.pairs:
                 _check_lists(kind, comparer, lambda c, rng: draw_pair(c.method, c.lists, 0, 0, 1, c.page, rng))
-            if kind.slates:
-                for size in (1, 2, 4):
-                    slate = np.arange(size)
-                    _check_lists(
-                        kind, comparer, lambda c, rng, s=slate: draw_slate(c.method, c.lists, 0, s, len(s), c.page, rng)
-                    )
+            for size in (1, 2, 4) if kind.slates else ():
+                slate = np.arange(size)
+                _check_lists(
+                    kind, comparer, lambda c, rng, s=slate: draw_slate(c.method, c.lists, 0, s, len(s), c.page, rng)
+                )
         comparer = Comparer(_rankings(12), _CLICKS, method, outcome)
         if kind.pairs:
             _check_pairs(kind, comparer)

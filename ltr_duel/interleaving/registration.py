@@ -40,7 +40,8 @@ def register(page: str, **about: Any) -> Method:
         ``draw_mirrored``), or ``draw`` and ``credit`` as for `method_from_functions`.
     **about
         The other parameters of `Method`: ``cite``, ``shows``, ``wins``, ``limits``, ... The default of ``name`` is the
-        name of the file. A part that is passed here replaces the part of this name in the module.
+        name of the file. A part that is passed here replaces the part of this name in the module. ``slates=False``
+        declares that ``draw`` and ``credit`` compare two rankers only.
 
     Returns
     -------
@@ -69,7 +70,7 @@ def register(page: str, **about: Any) -> Method:
     return METHODS.add(Method(**given))
 
 
-def method_from_functions(name: str, draw: Draw, credit: Credit, **about: Any) -> Method:
+def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool = True, **about: Any) -> Method:
     """Return a method for pairs and for sets of rankers that calls two plain Python functions.
 
     Parameters
@@ -81,6 +82,8 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, **about: Any) -
     credit : callable
         ``credit(orders, shown, clicks)`` returns one score for each ranker; ``clicks`` contains one or more clicked
         positions of ``shown``, ascending.
+    slates : bool
+        Whether the functions accept any number of rankers; False if they require two.
     **about
         Other parameters of `Method`: ``cite``, ``shows``, ``wins``, ...
 
@@ -104,9 +107,9 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, **about: Any) -
         return Functions(name, size.top, draw, credit)
 
     given: dict[str, Any] = {"name": name, "state": Functions, "init": init, "compiled": False, **about}
-    return Method(
-        draw_pair=_draw_pair, credit_pair=_credit_pair, draw_slate=_draw_slate, credit_slate=_credit_slate, **given
-    )
+    if slates:
+        given |= {"draw_slate": _draw_slate, "credit_slate": _credit_slate}
+    return Method(draw_pair=_draw_pair, credit_pair=_credit_pair, **given)
 
 
 class Functions(NamedTuple):

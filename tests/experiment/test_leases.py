@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import time
@@ -36,6 +37,19 @@ def test_a_driver_elsewhere_is_alive_while_it_renews_its_lease_whatever_the_cloc
     ages_ago = lease.stat().st_mtime - 100
     os.utime(lease, (ages_ago, ages_ago))
     assert ids(store) == []
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_lease_in_a_read_only_folder_is_held_if_its_process_exists(store, monkeypatch, exists):
+    def refused(self):
+        raise OSError(errno.EROFS, "read-only file system")
+
+    with Driver(store, ABOUT) as driver:
+        path = store.drivers / driver.id
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": os.getpid() if exists else 2**31 - 1}))
+        with monkeypatch.context() as patch:
+            patch.setattr(leases.SoftFileLease, "__enter__", refused)
+            assert ids(store) == [driver.id] * exists
 
 
 def test_the_claim_of_a_driver_elsewhere_is_void_when_its_lease_was_not_renewed_for_a_minute(store, monkeypatch):

@@ -441,6 +441,12 @@ def test_runs_that_a_cut_at_the_end_of_a_batch_removed_are_unfinished(store, pla
     assert results_of(store.folder) == expected
 
 
+def test_a_merge_into_a_folder_of_a_source_is_refused(store):
+    with pytest.raises(InputError, match=r"inside .*, which stays unchanged"):
+        merge_stores(store.runs / "all", [store.folder])
+    assert not (store.runs / "all").exists()
+
+
 def test_a_merge_replaces_damaged_files_of_the_target_and_copies_none(store, tmp_path):
     expected, target = results_of(store.folder), tmp_path / "target"
     merge_stores(target, [store.folder])
@@ -466,7 +472,8 @@ def test_status_and_run_say_of_a_damaged_file_what_repairs_it(store, plan, spec_
             main(*map(str, words))
         out, err = capsys.readouterr()
         assert end.value.code == 1 and (out + err).count("damaged") == 1
-    assert "1 done now" in out and "--retry" not in err and f"'ltr-duel verify --repair {store.folder}' repairs" in err
+        assert f"'ltr-duel verify --repair {store.folder}' repairs" in out + err
+    assert "1 done now" in out and "--retry" not in err
 
 
 def test_an_interrupted_repair_ends_as_interrupted(store, monkeypatch):

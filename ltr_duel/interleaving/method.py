@@ -239,7 +239,7 @@ def able_methods(*, sets: bool) -> list[str]:
 
 def require_able(method: str | Method, *, sets: bool) -> None:
     """Raise unless a method compares sets of rankers (``sets`` is true) or pairs (``sets`` is false)."""
-    able = able_methods(sets=sets)
-    if METHODS.configure(method).component.name not in able:
+    label, component, _ = METHODS.configure(method)
+    if not (component.slates if sets else component.pairs):
         kind = "sets of rankers" if sets else "two rankers"
-        raise InputError(f"'{method}' does not compare {kind}; methods that do: {', '.join(able)}")
+        raise InputError(f"'{label}' does not compare {kind}; methods that do: {', '.join(able_methods(sets=sets))}")

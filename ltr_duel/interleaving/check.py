@@ -24,7 +24,8 @@ def check_method(method: str | Method) -> None:
     """Test that a comparison method satisfies the contract.
 
     A list contains only documents of the query, none of them twice, and is as long as possible. Identical rankers win
-    equally often. If two rankers are swapped, the mean outcome changes its sign. Outcomes are in -1..1. If the method
+    equally often. If two rankers are swapped, the mean outcome changes its sign. A ranker with the relevant documents
+    at the top wins more often than it loses against the reverse of its order. Outcomes are in -1..1. If the method
     stores probabilities of lists, their sum is 1. The same seed gives the same list, and the same outcomes in compiled
     and interpreted code. The check uses queries with one document, queries with fewer documents than positions,
     identical rankers, and all outcome rules.
@@ -148,7 +149,7 @@ def _check_pairs(kind: Method, comparer: Comparer) -> None:
     _require(
         abs(one + other) < _FAR * sqrt(2 / _TIMES), kind, f"swapping rankers does not mirror outcomes: {one}, {other}"
     )
-    _require(mean(0, 3) > 0, kind, "a ranker loses to its own reverse, although it ranks better")
+    _require(mean(0, 3) > 0, kind, "a ranker does not beat its own reverse, although it ranks better")
 
 
 def _check_slates(kind: Method, comparer: Comparer) -> None:
@@ -161,4 +162,4 @@ def _check_slates(kind: Method, comparer: Comparer) -> None:
     _require(
         bool((np.abs(mean + mirrored) < _FAR * sqrt(2 / _TIMES)).all()), kind, "the order of a set changes who wins"
     )
-    _require(mean[0, 3] > 0, kind, "in a set, a ranker loses to its own reverse, although it ranks better")
+    _require(mean[0, 3] > 0, kind, "in a set, a ranker does not beat its own reverse, although it ranks better")

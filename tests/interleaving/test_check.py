@@ -51,11 +51,11 @@ def test_a_method_of_two_functions_keeps_the_contract():
         (lambda orders, top, rng: [len(orders[0]), *orders[0][1:top]], inverse_ranks, "of other queries"),
         (lambda orders, top, rng: orders[0][: max(1, top // 2)], inverse_ranks, "could be longer"),
         (lambda orders, top, rng: orders[0][:top], lambda o, s, c: [1.0] + [0.0] * (len(o) - 1), "one half each"),
-        (team_draft, lambda o, s, c: [-x for x in inverse_ranks(o, s, c)], "loses to its own reverse"),
+        (team_draft, lambda o, s, c: [-x for x in inverse_ranks(o, s, c)], "does not beat its own reverse"),
         (
             team_draft,
             lambda o, s, c: inverse_ranks(o, s, c) if len(o) == 2 else [0.0] * len(o),
-            "in a set, a ranker loses",
+            "in a set, a ranker does not beat",
         ),
         (lambda o, t, rng: np.random.permutation(len(o[0]))[:t].tolist(), inverse_ranks, "same seed"),  # noqa: NPY002
     ],

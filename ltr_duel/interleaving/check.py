@@ -114,12 +114,15 @@ def _play_pairs(comparison: Comparison, first: int, second: int, outcomes: Float
 def _play_slates(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: int, total: FloatMatrix, rng: Generator
 ) -> None:
-    """Add to ``total[i, j]`` the wins of ranker i over j minus its losses, for i before j in the slate."""
+    """Add to ``total[i, j]`` the wins of ranker i over j minus its losses, for i before j in the slate.
+
+    A sign other than -1, 0 and 1 makes the total infinite.
+    """
     for _ in range(times):
         compare_slate(comparison, 0, slate, slate.shape[0], won, rng, rng)
         for a in range(slate.shape[0]):
             for b in range(a + 1, slate.shape[0]):
-                total[slate[a], slate[b]] += won[a, b]
+                total[slate[a], slate[b]] += won[a, b] if -1 <= won[a, b] <= 1 else np.inf
 
 
 def _outcomes(comparer: Comparer, first: int, second: int, times: int, *, compiled: bool) -> FloatVector:
@@ -155,6 +158,7 @@ def _check_pairs(kind: Method, comparer: Comparer) -> None:
 def _check_slates(kind: Method, comparer: Comparer) -> None:
     slate = np.arange(4)
     fast, plain = (_leads(comparer, slate, 200, compiled=kind.compiled and one) for one in (True, False))
+    _require(bool(np.isfinite(plain).all()), kind, "credit_slate writes a sign that is not -1, 0 or 1")
     _require(np.array_equal(fast, plain), kind, "compiled code and plain Python give different outcomes")
     mean = _leads(comparer, slate, _TIMES, compiled=kind.compiled)
     mirrored = _leads(comparer, slate[::-1].copy(), _TIMES, compiled=kind.compiled).T

@@ -115,12 +115,14 @@ def run_slates(
 def run_sweeps(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, met: IntMatrix
 ) -> int:
-    """Call `sweep` once for each checkpoint, up to the last. ``met`` (K, K): duels of each pair so far."""
+    """Call `sweep` up to each checkpoint, and to the end of ``span``. ``met`` (K, K): duels of each pair so far."""
     decisions, t = 0, span.start
-    for row in range(recorder.times.shape[0]):
-        decisions += sweep(state, params, oracle.p, t, recorder.times[row], met, streams.policy)
-        t = recorder.times[row] + 1
-        count_met(recorder, row, met, recommend(state, params))
+    while t <= span.stop:
+        until = min(recorder.due[0], span.stop)
+        decisions += sweep(state, params, oracle.p, t, until, met, streams.policy)
+        t = until + 1
+        if until == recorder.due[0]:
+            count_met(recorder, met, recommend(state, params))
     return decisions
 
 

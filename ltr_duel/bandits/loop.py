@@ -187,7 +187,8 @@ class Run:
         in_sweeps: bool = False,
         late: Lateness | None = None,
     ) -> None:
-        require_room(policy, params, n_arms, horizon=horizon, in_sweeps=in_sweeps)
+        in_turn = late is not None and not policy.any_order
+        require_room(policy, params, n_arms, horizon=horizon, in_sweeps=in_sweeps, in_turn=in_turn)
         walker = policy.sweeps if in_sweeps and policy.sweeps is not None else policy
         self.state = walker.init(n_arms, horizon if policy.needs_horizon else 0, params)
         self.n_arms, self.t, self.decisions = n_arms, 0, 0

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from ltr_duel.bandits import POLICIES, LivePolicy, Run
+from ltr_duel.bandits.batched import new_late
+from ltr_duel.bandits.in_turn import new_in_turn
+from ltr_duel.bandits.learner import Learner
 from ltr_duel.bandits.memory_needs import run_bytes
 from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import InputError, host
@@ -98,9 +101,6 @@ def test_a_policy_that_needs_more_than_there_is_is_refused(monkeypatch):
         simulate(FromMatrix(matrix, in_sweeps=True), "beat_the_mean", preferences=matrix, horizon=10, repetitions=1)
 
 
-def test_the_copy_of_a_matrix_that_a_run_takes_is_refused_where_it_does_not_fit(monkeypatch):
-    matrix = PreferenceMatrix(np.full((LARGE, LARGE), 0.5))
-    free(monkeypatch, 7 * 10**7)
 def test_the_copies_of_a_state_that_learns_in_turn_are_counted(monkeypatch):
     policy, n_arms = POLICIES["savage"], 160
     assert not policy.any_order
@@ -130,6 +130,9 @@ def test_the_unused_outcomes_of_each_pair_are_counted(monkeypatch):
     new_late(LARGE, 2, 0, slates=False, in_turn=False)
 
 
+def test_the_copy_of_a_matrix_that_a_run_takes_is_refused_where_it_does_not_fit(monkeypatch):
+    matrix = PreferenceMatrix(np.full((LARGE, LARGE), 0.5))
+    free(monkeypatch, 7 * 10**7)
     with pytest.raises(InputError, match=r"^a copy of the matrix of 3,000 arms needs 0.1 GB of memory, and 0.1 GB is"):
         simulate(matrix, "sparring", horizon=10, repetitions=1)
 

@@ -81,12 +81,13 @@ class Late(NamedTuple):
 def new_late(n_arms: int, batch: int, delay: int, *, slates: bool, in_turn: bool) -> Late:
     """Return an empty ring. Raises `InputError` if there is not enough memory for the ring."""
     room = batch + delay
-    host.require_memory(
-        f"{room:,} comparisons whose outcomes are not known", 8 * room * (3 + slates * n_arms * (1 + n_arms / 8))
-    )
-    first, second, outcome = np.zeros((3, room), np.int64)
     sets = room if slates else 0
     pairs = n_arms if in_turn and not slates else 0
+    host.require_memory(
+        f"{room:,} comparisons whose outcomes are not known",
+        8 * (3 * room + sets * n_arms * (1 + n_arms / 8) + 2 * pairs**2),
+    )
+    first, second, outcome = np.zeros((3, room), np.int64)
     return Late(
         batch,
         delay,

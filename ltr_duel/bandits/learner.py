@@ -60,7 +60,7 @@ class Learner:
         self, policy: str | Policy, n_arms: int, *, horizon: int, rng: Generator, others: Generator, order: ArrayLike
     ) -> None:
         _, self._policy, self._params = POLICIES.configure(policy)
-        require_room(self._policy, self._params, n_arms, horizon=horizon)
+        require_room(self._policy, self._params, n_arms, horizon=horizon, in_turn=True)
         state = self._policy.init(n_arms, horizon if self._policy.needs_horizon else 0, self._params)
         self._state, self._words = in_one_piece(state)
         self._trial, self._tried = in_one_piece(state)

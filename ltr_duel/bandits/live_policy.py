@@ -101,8 +101,8 @@ class LivePolicy:
         self._t, self._n_arms = 1, n_arms
         self._player = Player(self._policy, self._params, n_arms)
         self._order = np.arange(n_arms) if order is None else np.array(order)
-        if self._order.shape != (n_arms,) or set(self._order.tolist()) != set(range(n_arms)):
-            raise InputError(f"the order of {n_arms} arms must contain each of 0 to {n_arms - 1} once")
+        if not _is_order(self._order, n_arms):
+            raise InputError(f"the order of {n_arms} arms must contain each of the integers 0 to {n_arms - 1} once")
         self._asked: tuple[int, ...] = ()  # the pending arms, in the policy's numbering
 
     @property
@@ -251,7 +251,7 @@ class LivePolicy:
         wrong += [
             name
             for name, fits in (
-                ("order", order.shape == (n_arms,) and set(order.tolist()) == set(range(n_arms))),
+                ("order", _is_order(order, n_arms)),
                 ("asked", asked.ndim == 1 and asked.dtype.kind == "i" and len(asked) in self._sizes(n_arms)),
                 ("asked arms", set(asked.ravel().tolist()) <= set(range(n_arms))),
                 ("t", arrays["t"].shape == (1,) and arrays["t"][0] >= 1),
@@ -280,3 +280,7 @@ class LivePolicy:
                 f"this snapshot of policy '{name}' has numbers version {numbers}, not {own.numbers};"
                 " pass accept_new_code=True to resume anyway"
             )
+
+
+def _is_order(order: NDArray[Any], n_arms: int) -> bool:
+    return order.dtype.kind in "iu" and order.shape == (n_arms,) and set(order.tolist()) == set(range(n_arms))

@@ -115,12 +115,14 @@ def run_slates(
 def run_sweeps(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, met: IntMatrix
 ) -> int:
-    """Call `sweep` once for each checkpoint, up to the last. ``met`` (K, K): duels of each pair so far."""
+    """Call `sweep` up to each checkpoint, and to the end of ``span``. ``met`` (K, K): duels of each pair so far."""
     decisions, t = 0, span.start
-    for row in range(recorder.times.shape[0]):
-        decisions += sweep(state, params, oracle.p, t, recorder.times[row], met, streams.policy)
-        t = recorder.times[row] + 1
-        count_met(recorder, row, met, recommend(state, params))
+    while t <= span.stop:
+        until = min(recorder.due[0], span.stop)
+        decisions += sweep(state, params, oracle.p, t, until, met, streams.policy)
+        t = until + 1
+        if until == recorder.due[0]:
+            count_met(recorder, met, recommend(state, params))
     return decisions
 
 
@@ -185,7 +187,8 @@ class Run:
         in_sweeps: bool = False,
         late: Lateness | None = None,
     ) -> None:
-        require_room(policy, params, n_arms, horizon=horizon, in_sweeps=in_sweeps)
+        in_turn = late is not None and not policy.any_order
+        require_room(policy, params, n_arms, horizon=horizon, in_sweeps=in_sweeps, in_turn=in_turn)
         walker = policy.sweeps if in_sweeps and policy.sweeps is not None else policy
         self.state = walker.init(n_arms, horizon if policy.needs_horizon else 0, params)
         self.n_arms, self.t, self.decisions = n_arms, 0, 0

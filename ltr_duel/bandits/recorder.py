@@ -140,8 +140,8 @@ def pairs_of(slate: IntVector, size: int) -> int:
 
 @kernel
 def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
-    """Fill the row of the checkpoint that is due, and advance to the next; after the last, `NEVER` is due."""
-    row, times, pulls, best = recorder.row[0], recorder.times, recorder.pulls_now, recorder.best_now
+    """Fill the row of the checkpoint that is due, and advance to the next."""
+    row, pulls, best = recorder.row[0], recorder.pulls_now, recorder.best_now
     recorder.recommended[row] = recommended
     recorder.outcomes[row] = recorder.outcomes_now[0]
     for k in range(pulls.shape[0]):
@@ -149,13 +149,21 @@ def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
         recorder.exposure[row, k] = pulls[k] / 2.0 if pairs else recorder.alone[k] + recorder.shared[k]
         recorder.best[row, k] = best[k]
         recorder.worst[row, k] = pulls[k] - best[k] if pairs else recorder.worst_now[k]
-    recorder.row[0] += 1
-    recorder.due[0] = times[row + 1] if row + 1 < times.shape[0] else NEVER
+    next_checkpoint(recorder)
 
 
 @kernel
-def count_met(recorder: Recorder, row: int, met: IntMatrix, recommended: int) -> None:
-    """Fill the row of a checkpoint from the number of duels of each pair so far."""
+def next_checkpoint(recorder: Recorder) -> None:
+    """Advance to the next checkpoint; after the last, `NEVER` is due."""
+    recorder.row[0] += 1
+    row = recorder.row[0]
+    recorder.due[0] = recorder.times[row] if row < recorder.times.shape[0] else NEVER
+
+
+@kernel
+def count_met(recorder: Recorder, met: IntMatrix, recommended: int) -> None:
+    """Fill the row of the checkpoint that is due from the number of duels of each pair so far, and advance."""
+    row = recorder.row[0]
     recorder.recommended[row] = recommended
     for first in range(met.shape[0]):
         for second in range(met.shape[0]):
@@ -165,3 +173,4 @@ def count_met(recorder: Recorder, row: int, met: IntMatrix, recommended: int) ->
     for k in range(met.shape[0]):
         recorder.exposure[row, k] = recorder.pulls[row, k] / 2.0
         recorder.worst[row, k] = recorder.pulls[row, k] - recorder.best[row, k]
+    next_checkpoint(recorder)

@@ -24,7 +24,8 @@ def check_method(method: str | Method) -> None:
     """Test that a comparison method satisfies the contract.
 
     A list contains only documents of the query, none of them twice, and is as long as possible. Identical rankers win
-    equally often. If two rankers are swapped, the mean outcome changes its sign. Outcomes are in -1..1. If the method
+    equally often. If two rankers are swapped, the mean outcome changes its sign. A ranker with the relevant documents
+    at the top wins more often than it loses against the reverse of its order. Outcomes are in -1..1. If the method
     stores probabilities of lists, their sum is 1. The same seed gives the same list, and the same outcomes in compiled
     and interpreted code. The check uses queries with one document, queries with fewer documents than positions,
     identical rankers, and all outcome rules.
@@ -112,12 +113,15 @@ def _play_pairs(comparison: Comparison, first: int, second: int, outcomes: Float
 def _play_slates(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: int, total: FloatMatrix, rng: Generator
 ) -> None:
-    """Add to ``total[i, j]`` the wins of ranker i over j minus its losses, for i before j in the slate."""
+    """Add to ``total[i, j]`` the wins of ranker i over j minus its losses, for i before j in the slate.
+
+    A sign other than -1, 0 and 1 makes the total infinite.
+    """
     for _ in range(times):
         compare_slate(comparison, 0, slate, slate.shape[0], won, rng, rng)
         for a in range(slate.shape[0]):
             for b in range(a + 1, slate.shape[0]):
-                total[slate[a], slate[b]] += won[a, b]
+                total[slate[a], slate[b]] += won[a, b] if -1 <= won[a, b] <= 1 else np.inf
 
 
 def _outcomes(comparer: Comparer, first: int, second: int, times: int, *, compiled: bool) -> FloatVector:
@@ -147,12 +151,13 @@ def _check_pairs(kind: Method, comparer: Comparer) -> None:
     _require(
         abs(one + other) < _FAR * sqrt(2 / _TIMES), kind, f"swapping rankers does not mirror outcomes: {one}, {other}"
     )
-    _require(mean(0, 3) > 0, kind, "a ranker loses to its own reverse, although it ranks better")
+    _require(mean(0, 3) > 0, kind, "a ranker does not beat its own reverse, although it ranks better")
 
 
 def _check_slates(kind: Method, comparer: Comparer) -> None:
     slate = np.arange(4)
     fast, plain = (_leads(comparer, slate, 200, compiled=kind.compiled and one) for one in (True, False))
+    _require(bool(np.isfinite(plain).all()), kind, "credit_slate writes a sign that is not -1, 0 or 1")
     _require(np.array_equal(fast, plain), kind, "compiled code and plain Python give different outcomes")
     mean = _leads(comparer, slate, _TIMES, compiled=kind.compiled)
     mirrored = _leads(comparer, slate[::-1].copy(), _TIMES, compiled=kind.compiled).T
@@ -160,4 +165,4 @@ def _check_slates(kind: Method, comparer: Comparer) -> None:
     _require(
         bool((np.abs(mean + mirrored) < _FAR * sqrt(2 / _TIMES)).all()), kind, "the order of a set changes who wins"
     )
-    _require(mean[0, 3] > 0, kind, "in a set, a ranker loses to its own reverse, although it ranks better")
+    _require(mean[0, 3] > 0, kind, "in a set, a ranker does not beat its own reverse, although it ranks better")

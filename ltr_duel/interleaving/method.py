@@ -176,7 +176,8 @@ def _tested(name: str, stub: Callable[..., Any], function: Callable[..., Any]) -
         outcome = function(*given)
         if stub is credit_slate:
             won, size = given[-1], given[4]
-            if (np.abs(won[:size, :size][np.triu_indices(size, 1)]) > 1).any():
+            signs = won[:size, :size][np.triu_indices(size, 1)]
+            if ((signs < -1) | (signs > 1)).any():  # np.abs(-128) is -128 in int8
                 raise MethodError(f"method '{name}': credit_slate writes a sign that is not -1, 0 or 1")
         elif not is_number(outcome) or not -1 <= outcome <= 1:
             raise MethodError(f"method '{name}': credit_pair returns {errors.shown(outcome)}, not a number in -1..1")
@@ -238,7 +239,7 @@ def able_methods(*, sets: bool) -> list[str]:
 
 def require_able(method: str | Method, *, sets: bool) -> None:
     """Raise unless a method compares sets of rankers (``sets`` is true) or pairs (``sets`` is false)."""
-    able = able_methods(sets=sets)
-    if METHODS.configure(method).component.name not in able:
+    label, component, _ = METHODS.configure(method)
+    if not (component.slates if sets else component.pairs):
         kind = "sets of rankers" if sets else "two rankers"
-        raise InputError(f"'{method}' does not compare {kind}; methods that do: {', '.join(able)}")
+        raise InputError(f"'{label}' does not compare {kind}; methods that do: {', '.join(able_methods(sets=sets))}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ltr_duel.core import FloatVector, IntVector, errors
 from ltr_duel.logs.comparison import LogComparison, tested_ends
-from ltr_duel.logs.stopping import _seen
+from ltr_duel.logs.stopping import look_data
 
 
 class Limits(NamedTuple):
@@ -31,7 +31,7 @@ def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_t
     With ``any_time``, and for adaptive logs, the intervals are valid at any time.
     """
     if any_time or found.adaptive:
-        seen, mean, _ = _seen(found)
+        seen, mean, _ = look_data(found)
         now = seen.sequence(confidence, tests)
         return Limits(mean, now.low, now.high, np.minimum(np.exp(-now.log_e), 1.0))
     low, high = tested_ends(found.cautious, found.p, 1 - (1 - confidence) / tests)
@@ -87,14 +87,12 @@ def guardrails(
     places, signs = places_in(primary, other)
     leads = ahead(limits(primary, confidence, any_time=any_time).mean)
     found = limits(other, 1 - 2 * (1 - confidence), any_time=any_time)  # twice the error, because limits are one-sided
-    guards = []
-    for pair, place, lead, sign in zip(primary.named_pairs, places, leads, signs, strict=True):
-        if place < 0:
-            continue
-        mean, low, _, _ = (float(part[place]) for part in found.turned(np.full(len(found.p), lead * sign)))
-        first, second = pair[::lead]
-        guards.append(Guardrail(outcome, first, second, mean, min(low, mean), margin))
-    return guards
+    shared = np.flatnonzero(places >= 0)
+    found = Limits(*(part[places[shared]] for part in found)).turned((leads * signs)[shared])
+    return [
+        Guardrail(outcome, *primary.named_pairs[n][:: leads[n]], float(mean), float(min(low, mean)), margin)
+        for n, mean, low in zip(shared, found.mean, found.low, strict=True)
+    ]
 
 
 def guardrail_lines(found: list[Guardrail]) -> list[str]:

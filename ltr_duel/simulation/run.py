@@ -98,7 +98,15 @@ def simulate(
 
     at_once = min(jobs, repetitions * len(wanted))
     for one in wanted:
-        require_room(one.component, one.params, len(matrix), horizon=horizon, in_sweeps=oracle.in_sweeps, runs=at_once)
+        require_room(
+            one.component,
+            one.params,
+            len(matrix),
+            horizon=horizon,
+            in_sweeps=oracle.in_sweeps,
+            in_turn=(batch, delay) != (1, 0) and not one.component.any_order,
+            runs=at_once,
+        )
     place = places(matrix)
     tasks = [
         _Task(

@@ -196,8 +196,8 @@ def test_pairs_are_simulated_and_deployed_by_the_rule_that_random_clicks_do_not_
 
 
 def test_fitted_users_are_drawn_within_their_errors_and_the_same_for_all_candidates(rankings, tmp_path, monkeypatch):
-    given = {"format": FORMAT, "model": "sdbn", "source": "a log", "click": [0.1] * 5, "stop": [0.3] * 5}
-    given |= {"errors": {"attraction": [0.02, 0.02, None, 0.02, 0.02], "satisfaction": [0.1] * 5}}
+    given = {"format": FORMAT, "model": "sdbn", "source": "a log", "click": [0.1, 0.1, 0.0, 0.1, 0.1]}
+    given |= {"stop": [0.3] * 5, "errors": {"attraction": [0.02, 0.02, None, 0.02, 0.02], "satisfaction": [0.1] * 5}}
     (tmp_path / "users.json").write_text(json.dumps(given))
     monkeypatch.chdir(tmp_path)
     [world] = worlds_of(rankings, ("users.json",), 3, 0.01)

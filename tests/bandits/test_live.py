@@ -116,10 +116,12 @@ def test_with_an_order_the_policy_takes_the_same_path_under_other_numbers():
         assert (again.ask(), again.recommend()) == (other.ask(), other.recommend())
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2, 2], [0, 1, 2], [1, 2, 3, 4], 3])
+@pytest.mark.parametrize("order", [[0, 1, 2, 2], [0, 1, 2], [1, 2, 3, 4], 3, [0.0, 1.0, 2.0, 3.0]])
 def test_an_order_names_each_arm_once(order):
-    with pytest.raises(InputError, match="the order of 4 arms must contain each of 0 to 3 once"):
+    with pytest.raises(InputError, match="the order of 4 arms must contain each of the integers 0 to 3 once"):
         LivePolicy("rucb", 4, order=order)
+    with pytest.raises(InputError, match="not a snapshot of policy 'rucb' for 4 arms; invalid: order"):
+        LivePolicy.restore("rucb", LivePolicy("rucb", 4).snapshot() | {"order": np.array(order)})
 
 
 @pytest.mark.parametrize("policy", ["random", "random_slate", "exp3_sparring:settle=1", "versatile_db"])

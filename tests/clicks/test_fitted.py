@@ -365,6 +365,31 @@ FORGED = [
 ]
 
 
+NONE = 12**-0.5  # sd of a uniform distribution on 0..1
+FILLED = [  # fields of the file, errors in the file, errors of the component
+    ({}, {"attraction": [0.1, None], "satisfaction": [None, 0.2]}, {"p_click": (0.1, NONE), "p_stop": (NONE, 0.2)}),
+    ({"click": [0.1, 1.0]}, {"attraction": [0.1, None]}, {"p_click": (0.1, 0.0)}),
+    ({"attention": [1.0, 0.5]}, {"attention": [None, 0.3]}, {"p_notice": (0.0, 0.3)}),
+    ({"attention": [0.9, 1.0]}, {"attention": [None, 0.3]}, {"p_notice": (0.0, 0.3)}),
+    (
+        {"stop": [0.28, 0.46], "leave": [0.1, 0.1]},  # going on .9, satisfaction .2 and .4
+        {"going on": [0.05], "satisfaction": [0.2, 0.1]},
+        {"p_stop": (np.hypot(0.9 * 0.2, 0.8 * 0.05), np.hypot(0.9 * 0.1, 0.6 * 0.05)), "p_leave": (0.05, 0.05)},
+    ),
+    ({"stop": [1.0, 1.0], "leave": [1.0, 1.0]}, {"going on": [None], "satisfaction": [None, None]}, {}),
+    ({}, {"attraction": [None, None], "satisfaction": [0.1]}, {}),
+    ({"leave": [0.3, 0.3]}, {"going on": []}, {}),
+]
+
+
+@pytest.mark.parametrize("fields, stated, found", FILLED)
+def test_an_undetermined_probability_is_not_exact(fields, stated, found, tmp_path):
+    path = tmp_path / "users.json"
+    path.write_text(json.dumps(GOOD | fields | {"errors": stated}))
+    errors = CLICK_MODELS.configure(str(path)).component.errors
+    assert {name: pytest.approx(values) for name, values in errors.items()} == found
+
+
 @pytest.mark.parametrize("text, said", FORGED)
 def test_forged_files_are_refused(text, said, tmp_path):
     path = tmp_path / "users.json"

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from ltr_duel.bandits import POLICIES, LivePolicy, Run
+from ltr_duel.bandits.batched import new_late
+from ltr_duel.bandits.in_turn import new_in_turn
+from ltr_duel.bandits.learner import Learner
 from ltr_duel.bandits.memory_needs import run_bytes
 from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import InputError, host
@@ -96,6 +99,35 @@ def test_a_policy_that_needs_more_than_there_is_is_refused(monkeypatch):
     assert len(simulate(matrix, "merge_rucb", horizon=2, repetitions=1, jobs=2).runs) == 1
     with pytest.raises(InputError, match="'beat_the_mean' with 3,000 arms needs"):
         simulate(FromMatrix(matrix, in_sweeps=True), "beat_the_mean", preferences=matrix, horizon=10, repetitions=1)
+
+
+def test_the_copies_of_a_state_that_learns_in_turn_are_counted(monkeypatch):
+    policy, n_arms = POLICIES["savage"], 160
+    assert not policy.any_order
+    state = policy.init(n_arms, 1000, policy.params())
+    size = run_bytes(policy, policy.params(), n_arms, horizon=1000)
+    late = new_late(n_arms, 2, 0, slates=False, in_turn=True)
+    _, turn = new_in_turn(state, late, np.random.default_rng())
+    copies = turn.words.nbytes + turn.before.nbytes + turn.tried.nbytes
+    assert run_bytes(policy, policy.params(), n_arms, horizon=1000, in_turn=True) == pytest.approx(
+        size + copies, rel=0.01
+    )
+
+    one = run_bytes(policy, policy.params(), LARGE, horizon=1000)
+    free(monkeypatch, 2 * one)
+    matrix = PreferenceMatrix(np.full((LARGE, LARGE), 0.5))
+    with pytest.raises(InputError, match=r"^policy 'savage' with 3,000 arms needs"):
+        simulate(matrix, "savage", horizon=1000, repetitions=1, batch=2)
+    with pytest.raises(InputError, match=r"^policy 'savage' with 3,000 arms needs"):
+        rng = np.random.default_rng()
+        Learner("savage", LARGE, horizon=1000, rng=rng, others=rng, order=range(LARGE))
+
+
+def test_the_unused_outcomes_of_each_pair_are_counted(monkeypatch):
+    free(monkeypatch, 10**8)
+    with pytest.raises(InputError, match=r"^2 comparisons whose outcomes are not known needs 0.1 GB of memory"):
+        new_late(LARGE, 2, 0, slates=False, in_turn=True)  # 2 x 3,000 x 3,000 numbers of 8 bytes: 0.144 GB
+    new_late(LARGE, 2, 0, slates=False, in_turn=False)
 
 
 def test_the_copy_of_a_matrix_that_a_run_takes_is_refused_where_it_does_not_fit(monkeypatch):

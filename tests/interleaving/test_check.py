@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
+from ltr_duel.core import random_below
 from ltr_duel.core.errors import InputError
 from ltr_duel.interleaving.check import check_method
 from ltr_duel.interleaving.comparison import Comparer
-from ltr_duel.interleaving.method import METHODS, MethodError
+from ltr_duel.interleaving.method import METHODS, Method, MethodError
 from ltr_duel.interleaving.registration import method_from_functions
 from tests.conftest import random_rankings
 from tests.interleaving.test_enumeration import CLICK_ALL
@@ -51,11 +54,11 @@ def test_a_method_of_two_functions_keeps_the_contract():
         (lambda orders, top, rng: [len(orders[0]), *orders[0][1:top]], inverse_ranks, "of other queries"),
         (lambda orders, top, rng: orders[0][: max(1, top // 2)], inverse_ranks, "could be longer"),
         (lambda orders, top, rng: orders[0][:top], lambda o, s, c: [1.0] + [0.0] * (len(o) - 1), "one half each"),
-        (team_draft, lambda o, s, c: [-x for x in inverse_ranks(o, s, c)], "loses to its own reverse"),
+        (team_draft, lambda o, s, c: [-x for x in inverse_ranks(o, s, c)], "does not beat its own reverse"),
         (
             team_draft,
             lambda o, s, c: inverse_ranks(o, s, c) if len(o) == 2 else [0.0] * len(o),
-            "in a set, a ranker loses",
+            "in a set, a ranker does not beat",
         ),
         (lambda o, t, rng: np.random.permutation(len(o[0]))[:t].tolist(), inverse_ranks, "same seed"),  # noqa: NPY002
     ],
@@ -63,6 +66,42 @@ def test_a_method_of_two_functions_keeps_the_contract():
 def test_broken_methods_are_found_out(draw, credit, complaint):
     with pytest.raises(MethodError, match=complaint):
         check_method(method_from_functions("broken", draw, credit))
+
+
+class State(NamedTuple):
+    top: int
+
+
+def draw_slate(state, lists, query, slate, size, page, rng):
+    start = lists.query_ptr[query]
+    length, owner = min(state.top, lists.query_ptr[query + 1] - start), random_below(size, rng)
+    for k in range(length):
+        page.shown[k], page.owner[k] = lists.order[slate[owner], start + k], owner
+    return length
+
+
+def credit_slate(state, lists, query, slate, size, page, length, n_clicks, won):
+    for a in range(size):
+        for b in range(a + 1, size):
+            lead = 0.0
+            for c in range(n_clicks):
+                document = lists.query_ptr[query] + page.shown[page.clicks[c]]
+                lead += 1.0 / lists.rank[slate[a], document] - 1.0 / lists.rank[slate[b], document]
+            won[a, b] = 0 if abs(lead) < 1e-12 else 2 * np.sign(lead)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_signs_of_compiled_code_are_minus_one_zero_or_one(compiled):
+    twice = Method(
+        name="twice",
+        state=State,
+        init=lambda size, params, outcome: State(size.top),
+        draw_slate=draw_slate,
+        credit_slate=credit_slate,
+        compiled=compiled,
+    )
+    with pytest.raises(MethodError, match="method 'twice': credit_slate writes a sign that is not -1, 0 or 1"):
+        check_method(twice)
 
 
 def test_unknown_methods_and_parameters_are_refused():

@@ -416,6 +416,31 @@ def test_a_page_of_plain_python_is_tested_at_each_call(shows, credit, sentence):
         page.credit(page.shown[:1])
 
 
+@pytest.mark.parametrize("sign", [2, -128])  # the absolute value of -128 in int8 is -128
+def test_a_sign_of_a_set_is_tested_at_each_call(sign):
+    class State(NamedTuple):
+        top: int
+
+    def draw_slate(state, lists, query, slate, size, page, rng):
+        page.shown[0], page.owner[0] = 0, -1
+        return 1
+
+    def credit_slate(state, lists, query, slate, size, page, length, n_clicks, won):
+        won[0, 1] = sign
+
+    wrong = Method(
+        name="wrong",
+        state=State,
+        init=lambda size, params, outcome: State(size.top),
+        draw_slate=draw_slate,
+        credit_slate=credit_slate,
+        compiled=False,
+    )
+    page = interleave(TWO, wrong)
+    with pytest.raises(MethodError, match=r"^method 'wrong': credit_slate writes a sign that is not -1, 0 or 1$"):
+        page.credit(page.shown)
+
+
 def test_the_verbs_are_at_hand():
     assert ltr_duel.interleave is interleave and ltr_duel.Page is Page
 

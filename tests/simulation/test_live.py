@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from ltr_duel.bandits.oracle import duel, multiduel
 from ltr_duel.clicks.model import click_model
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import Streams, stream
+from ltr_duel.interleaving.registration import method_from_functions
 from ltr_duel.simulation.run import simulate
 from ltr_duel.simulation.simulated_users import Live
 from tests.conftest import bradley_terry, make_rankings, random_rankings
@@ -81,6 +84,17 @@ def test_methods_that_cannot_answer_are_refused():
         Live(rankings, pairs="sosm")
     with pytest.raises(InputError, match="'expectation' is a number"):
         Live(rankings, outcome="expectation")
+
+
+def test_a_method_object_is_judged_by_its_functions_not_by_its_name():
+    rankings = random_rankings(3, 2, 5)
+    mine = method_from_functions(
+        "mine", lambda orders, top, rng: orders[0][:top], lambda orders, *_: [0.0] * len(orders)
+    )
+    assert Live(rankings, pairs=mine, slates=mine).names == rankings.names
+    of_pairs = replace(mine, name="sosm", draw_slate=None, credit_slate=None)
+    with pytest.raises(InputError, match=r"^'sosm' does not compare sets of rankers; methods that do: optimized"):
+        Live(rankings, slates=of_pairs)
 
 
 def test_half_ties_leave_ties_to_policies_that_count_them():

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from ltr_duel.bandits.hooks import NEVER
-from ltr_duel.bandits.loop import run_sweeps
+from ltr_duel.bandits.loop import Run, run_sweeps
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import SweepState, sweep_arrays
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.bandits.recorder import Span, new_recorder
@@ -193,6 +193,27 @@ def test_every_checkpoint_is_met_exactly(text, matrix):
         assert (one.exposure == one.pulls / 2).all() and (one.best + one.worst == one.pulls).all()
         assert (np.diff(one.pulls, axis=0) >= 0).all() and (np.diff(one.best, axis=0) >= 0).all()
         assert (one.best.sum(axis=1) == one.checkpoints).all()
+
+
+@pytest.mark.parametrize("text", ABLE)
+def test_sweeps_end_with_the_span(text):
+    matrix, times, policy = bradley_terry(5, span=6), [100, 3_000, 9_000], POLICIES[text]
+    counts = [new_recorder(5, times) for _ in range(3)]
+    streams = [run_streams(RunKey({}, text, {}, 1, 0, 7)) for _ in counts]
+    given = [
+        (policy, policy.params(), 5, FromMatrix(matrix, in_sweeps=True).open(), *both)
+        for both in zip(streams, counts, strict=True)
+    ]
+    whole, halves, thirds = (Run(*one, horizon=9_000, in_sweeps=True) for one in given)
+    whole.advance(9_000)
+    halves.advance(3_000)
+    assert counts[1].pulls.sum(axis=1).tolist() == [200, 6_000, 0]
+    halves.advance(9_000)
+    assert halves.decisions == whole.decisions
+    assert all(np.array_equal(one, other) for one, other in zip(counts[0], counts[1], strict=True))
+    for stop in (50, 2_999, 9_000):
+        thirds.advance(stop)
+    assert counts[2].pulls.sum(axis=1).tolist() == [200, 6_000, 18_000]
 
 
 def test_ten_billion_steps_take_few_decisions():

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ltr_duel.clicks.fit.api import FittedClicks
+from ltr_duel.clicks.fit.walk import TINY
 from ltr_duel.clicks.model import ClickFamily, ClickModel
-from ltr_duel.core import InputError, files
+from ltr_duel.core import FloatVector, InputError, files
 
 FORMAT = "ltr-duel click model 1"
 _LARGEST = 1 << 22  # maximum size in bytes
+_UNKNOWN = 12**-0.5  # error of a probability that the sessions do not determine: the sd of a uniform distribution
 _TABLES = ("click", "stop", "leave", "attention")
 
 
@@ -120,21 +123,38 @@ def _probabilities(path: Path, key: str, values: Any) -> tuple[float, ...]:
 
 
 def _errors_in(about: dict[str, Any], tables: dict[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
-    """Return the standard errors of the tables; 0 for missing errors.
+    """Return the standard errors of the tables; a table without any error is absent.
 
-    The errors of ``p_stop`` are the errors of satisfaction, although p_stop = 1 - (going on) (1 - satisfaction).
+    The error of p_stop = 1 - (going on) (1 - satisfaction) is computed as if the two factors were independent. The
+    probabilities of ``ccm`` to stop and to leave have no errors.
     """
     stated = about.get("errors")
     known = {
-        name: [error if isinstance(error, int | float) and 0 <= error < 1 else 0.0 for error in errors]
+        name: [error if isinstance(error, int | float) and 0 <= error < 1 else None for error in errors]
         for name, errors in (stated.items() if isinstance(stated, dict) else ())
         if isinstance(errors, list)
     }
-    grades, leave = len(tables["click"]), known.get("going on", [0.0])[0]
-    rows = {
-        "p_click": (known.get("attraction", []), grades),
-        "p_stop": (known.get("satisfaction", []), grades),
-        "p_leave": ([leave] * grades if tables["leave"] else [], grades),
-        "p_notice": (known.get("attention", []), len(tables["attention"])),
+    going_on = 1 - np.array(tables["leave"] or [0.0] * len(tables["click"]))
+    unsatisfied = np.clip((1 - np.array(tables["stop"])) / np.maximum(going_on, TINY), 0, 1)
+    leave = _filled(known.get("going on", []) * len(going_on), going_on)
+    satisfaction = _filled(known.get("satisfaction", []), unsatisfied)
+    errors = {
+        "p_click": _filled(known.get("attraction", []), tables["click"]),
+        "p_stop": np.hypot(going_on * satisfaction, unsatisfied * leave),
+        "p_leave": leave[: len(tables["leave"])],
+        # the only attention without an error is the attention that defines the scale
+        "p_notice": _filled(known.get("attention", []), tables["attention"], missing=0.0),
     }
-    return {name: tuple(errors) for name, (errors, n) in rows.items() if len(errors) == n and any(errors)}
+    return {name: tuple(values.tolist()) for name, values in errors.items() if values.any()}
+
+
+def _filled(errors: list[Any], values: Sequence[float] | FloatVector, missing: float = _UNKNOWN) -> FloatVector:
+    """Replace the missing errors of some probabilities; all are 0 if no error is stated.
+
+    Estimates of 0 and 1 have no errors in the file; their missing errors are replaced by 0.
+    """
+    if len(errors) != len(values) or not any(errors):
+        return np.zeros(len(values))
+    inside = [2 * TINY < value < 1 - 2 * TINY for value in values]
+    filled = [missing * within if error is None else error for error, within in zip(errors, inside, strict=True)]
+    return np.array(filled, np.float64)

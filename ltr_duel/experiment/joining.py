@@ -74,8 +74,8 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
 
     Damaged matrices and origins are left out; damaged plans, matrices and origins of the target are replaced.
 
-    Raises `InputError` if a source is not a store of this version, contains the target or has a damaged plan, if a batch of runs cannot be
-    decoded, or if two results of one run differ. No run is copied then.
+    Raises `InputError` if a source is not a store of this version, contains the target or has a damaged plan, if a
+    batch of runs cannot be decoded, or if two results of one run differ. No run is copied then.
     """
     into, stores = Store(target), [Store(source) for source in sources]
     matrices: dict[str, str] = {}

@@ -47,6 +47,18 @@ def test_a_method_of_two_functions_keeps_the_contract():
     check_method(method_from_functions("mine", team_draft, inverse_ranks))
 
 
+def test_a_method_of_two_functions_for_two_rankers_keeps_the_contract():
+    def draw(orders, top, rng):
+        one, other = orders
+        return team_draft([one, other], top, rng)
+
+    mine = method_from_functions("mine", draw, inverse_ranks, slates=False)
+    assert mine.pairs and not mine.slates
+    check_method(mine)
+    with pytest.raises(ValueError, match="unpack"):
+        check_method(method_from_functions("mine", draw, inverse_ranks))
+
+
 @pytest.mark.parametrize(
     "draw, credit, complaint",
     [

@@ -16,9 +16,8 @@ from ltr_duel.interleaving.method import METHODS, Method, MethodError
 from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))
-# Comparisons for each mean, in Python and compiled; a mean of n outcomes in -1..1 has an error of at most 1 / sqrt(n).
-_TIMES, _COMPILED = 2000, 20_000
-_FAR = 6.0  # largest deviation, in standard errors, that is attributed to chance
+_PAIRS, _SETS = 4000, 2000  # number of comparisons for each mean
+_FAR = 5.0  # largest deviation, in standard errors, that is attributed to chance
 
 
 def check_method(method: str | Method) -> None:
@@ -140,32 +139,30 @@ def _leads(comparer: Comparer, slate: IntVector, times: int, *, compiled: bool) 
 
 
 def _check_pairs(kind: Method, comparer: Comparer) -> None:
-    times = _COMPILED if kind.compiled else _TIMES
-
-    def mean(first: int, second: int) -> float:
-        outcomes = _outcomes(comparer, first, second, times, compiled=kind.compiled)
+    def mean(first: int, second: int) -> tuple[float, float]:
+        """Return the mean outcome and its variance."""
+        outcomes = _outcomes(comparer, first, second, _PAIRS, compiled=kind.compiled)
         _require(bool((np.abs(outcomes) <= 1).all()), kind, "an outcome is outside -1..1")
-        return float(outcomes.mean())
+        return float(outcomes.mean()), float(outcomes.var()) / _PAIRS + 1e-18  # more than the error of rounding
 
     fast, plain = (_outcomes(comparer, 0, 1, 200, compiled=kind.compiled and one) for one in (True, False))
     _require(np.array_equal(fast, plain), kind, "compiled code and plain Python give different outcomes")
-    _require(abs(mean(0, 2)) < _FAR / sqrt(times), kind, "identical rankers do not win one half each")
-    one, other = mean(0, 1), mean(1, 0)
-    _require(
-        abs(one + other) < _FAR * sqrt(2 / times), kind, f"swapping rankers does not mirror outcomes: {one}, {other}"
-    )
-    _require(mean(0, 3) > 0, kind, "a ranker does not beat its own reverse, although it ranks better")
+    twins, variance = mean(0, 2)
+    _require(abs(twins) < _FAR * sqrt(variance), kind, "identical rankers do not win one half each")
+    (one, of_one), (other, of_other) = mean(0, 1), mean(1, 0)
+    mirrored = abs(one + other) < _FAR * sqrt(of_one + of_other)
+    _require(mirrored, kind, f"swapping rankers does not mirror outcomes: {one}, {other}")
+    _require(mean(0, 3)[0] > 0, kind, "a ranker does not beat its own reverse, although it ranks better")
 
 
 def _check_slates(kind: Method, comparer: Comparer) -> None:
-    times, slate = _COMPILED if kind.compiled else _TIMES, np.arange(4)
+    slate, most = np.arange(4), _FAR / sqrt(_SETS)  # signs have a standard error of at most 1 / sqrt(n)
     fast, plain = (_leads(comparer, slate, 200, compiled=kind.compiled and one) for one in (True, False))
     _require(bool(np.isfinite(plain).all()), kind, "credit_slate writes a sign that is not -1, 0 or 1")
     _require(np.array_equal(fast, plain), kind, "compiled code and plain Python give different outcomes")
-    mean = _leads(comparer, slate, times, compiled=kind.compiled)
-    mirrored = _leads(comparer, slate[::-1].copy(), times, compiled=kind.compiled).T
-    _require(abs(mean[0, 2]) < _FAR / sqrt(times), kind, "in a set, identical rankers do not win one half each")
-    _require(
-        bool((np.abs(mean + mirrored) < _FAR * sqrt(2 / times)).all()), kind, "the order of a set changes who wins"
-    )
+    mean = _leads(comparer, slate, _SETS, compiled=kind.compiled)
+    mirrored = _leads(comparer, slate[::-1].copy(), _SETS, compiled=kind.compiled).T
+    _require(abs(mean[0, 2]) < most, kind, "in a set, identical rankers do not win one half each")
+    same = bool((np.abs(mean + mirrored) < sqrt(2) * most).all())
+    _require(same, kind, "the order of a set changes who wins")
     _require(mean[0, 3] > 0, kind, "in a set, a ranker does not beat its own reverse, although it ranks better")

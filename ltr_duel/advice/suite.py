@@ -154,7 +154,7 @@ def _circle_on_top(size: int, top: int, gap: float) -> FloatMatrix:
 
 
 def _clones(size: int, copies: int, of: int) -> FloatMatrix:
-    """Return a Bradley-Terry matrix in which ``copies`` arms are identical, from arm ``of`` on."""
+    """Return a Bradley-Terry matrix in which ``copies`` consecutive arms, the first of them ``of``, are identical."""
     u = _utilities(size, 1.0)
     u[of : of + copies] = u[of]
     return _logistic(u)

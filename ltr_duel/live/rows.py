@@ -21,7 +21,7 @@ from ltr_duel.interleaving import Page
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.turns import Key
 
-ALONE, CLICKED, UNCLICKED, EXPIRED = range(4)  # events: a page of one ranker was shown, or how a page was closed
+ALONE, CLICKED, UNCLICKED, EXPIRED = range(4)  # kinds of events: a page of one ranker was shown; ways to close a page
 DAMAGED = (struct.error, LookupError, TypeError, ValueError, EOFError, OverflowError, RecursionError, BadZipFile)
 """The errors of reading a damaged row."""
 

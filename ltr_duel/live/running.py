@@ -93,7 +93,7 @@ class Running:
 
     @property
     def delay(self) -> float:
-        """Sum of the clock's steps in seconds, with the time while the store was closed; deadlines moved by it."""
+        """Total seconds by which the clock stepped (also while the store was closed), and by which deadlines moved."""
         return self._steps.delay
 
     @property

@@ -3,11 +3,12 @@
  *
  * A tab has one open page. Its clicks are reported when the user leaves it (`pagehide`, or the tab is hidden). These
  * reports are not final, because a user who returns, also from the back/forward cache, may click again. Each report
- * contains all clicks of its page, so the order of arrival does not matter. The next page shown by the tab ends the
- * previous page. Reports go to the site's own server, which has the API key and forwards them to `/clicks` of the service.
+ * contains all clicks of its page, so the order of arrival does not matter. When the tab shows the next page, a final
+ * report ends the previous page. Reports go to the site's own server, which has the API key and forwards them to
+ * `/clicks` of the service.
  */
 
-const PLACE = "ltr_duel"; // key in the storage of the tab, because other documents of the tab may continue or end the page
+const PLACE = "ltr_duel"; // key in the storage of the tab; other documents of the tab use it to continue or end the page
 
 export class ClickReporter {
   #address; #view; #storage;
@@ -46,7 +47,7 @@ export class ClickReporter {
   /**
    * Start a page, or continue the open page; this ends any other page of the tab.
    *
-   * @param {string} token the token of the page; empty for a page that the service has not made
+   * @param {string} token the token of the page; empty for a page that does not come from the service
    */
   show(token) {
     const { unsent, ...before } = this.#open;
@@ -71,7 +72,7 @@ export class ClickReporter {
       if (this.isOpen(token) && !clicks.includes(id)) this.#open = { token, clicks: [...clicks, id], unsent: true };
     };
     link.addEventListener("click", count);
-    link.addEventListener("auxclick", (event) => event.button === 1 && count()); // the other button opens a menu
+    link.addEventListener("auxclick", (event) => event.button === 1 && count()); // the right button opens a menu
   }
 
   #send() {

@@ -1,5 +1,5 @@
 /**
- * Client of `ltr-duel serve`: requests pages so that the experiment never stands between users and results.
+ * Client of `ltr-duel serve`: users get results even if the service fails or is slow.
  *
  * Each call has a deadline. A search without an answer in time gets the incumbent's list and the reason. For a moment
  * after a failed search, no search is sent; after a failed report, no report of the same kind is sent. The client
@@ -10,14 +10,14 @@
  *
  * @typedef {object} Page
  * @property {Id[]} page document ids, from the top
- * @property {string} token the token for reports; empty if the service has not made the page
+ * @property {string} token the token for reports; empty if the page does not come from the service
  * @property {string[]} rankers the rankers whose lists are on the page
  * @property {string} served "experiment"; the reason why the search is outside the experiment; or "fallback" without a page
  *   from the service
  * @property {number} total number of documents of the whole page, of which `page` may be a part
  * @property {string} why the reason for a fallback, else empty: "deadline", "network", "pause" (a search failed a
  *   moment ago, and this search was not sent), "request" (the request cannot be built, for example because JSON cannot
- *   represent the lists), "answer" (from another program), "token" (a later part of a fallback page), or "status 401:
+ *   represent the lists), "answer" (not an answer of this service), "token" (a later part of a fallback page), or "status 401:
  *   the API key is missing or wrong"
  */
 
@@ -36,7 +36,7 @@ export class Client {
    * @param {object} [options]
    * @param {string} [options.key] the API key, with the role `ask`
    * @param {number} [options.deadline] time limit of `decide` in milliseconds
-   * @param {number} [options.top] number of documents shown from the incumbent's list; the `top` of the experiment
+   * @param {number} [options.top] number of documents shown from the incumbent's list; pass the `top` of the experiment
    * @param {number} [options.pause] milliseconds after a failure in which no call of the same kind is sent
    * @param {typeof fetch} [options.fetch] the function that sends requests
    */
@@ -60,7 +60,8 @@ export class Client {
    * @param {object} [options]
    * @param {string} [options.user] the user, if known
    * @param {string} [options.token] the token of the page to show again or to continue. A later part with an empty
-   *   token continues a fallback and is a fallback; without a token it continues the user's page if the experiment is `sticky`
+   *   token belongs to a fallback page, so it is a fallback too; without this option, it continues the user's page if
+   *   the experiment is `sticky`
    * @param {number} [options.offset] number of documents above the requested part
    * @param {number} [options.limit] number of documents of the part; by default all remaining documents
    * @param {Record<string, string>} [options.context] further attributes of the search
@@ -70,7 +71,7 @@ export class Client {
   async decide(query, rankings, { idempotencyKey, ...more } = {}) {
     const list = rankings?.[this.#incumbent], { offset = 0, limit = Infinity, token, user } = more;
     if (!Array.isArray(list)) throw new TypeError(`the list of the incumbent '${this.#incumbent}' is missing`);
-    const given = { query, rankings, ...more }; // only given options, because services reject unknown ones
+    const given = { query, rankings, ...more }; // only the given options, because a service rejects unknown keys
     const { said, why } = offset && !(token ?? user) ? { why: "token" }
       : await this.#ask("/decide", given, this.#deadline, idempotencyKey);
     if (Array.isArray(said?.page) && typeof said.token === "string") return { ...said, why: "" };

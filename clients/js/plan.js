@@ -1,18 +1,19 @@
 /**
  * Decide searches from a plan of `ltr-duel live plan`, without a service; all machines show the same pages.
  *
- * The SHA-256 of salt, unit and query is the state of PCG64, numpy's random number generator. The first number
- * chooses the rankers, the others interleave their lists. `ltr_duel.plan` is the Python implementation; `../vectors.json`
- * contains pages for comparison. This module needs no Node (18 or newer) and also runs in edge workers and browsers, but
- * the key and the lists of all rankers belong on a server.
+ * The SHA-256 of salt, unit (a user or a session) and query is the state of PCG64, numpy's random number generator. The
+ * first number chooses the rankers, the others interleave their lists. `ltr_duel.plan` is the Python implementation;
+ * `../vectors.json` contains pages for comparison. This module runs in Node 18 or newer, in edge workers and in
+ * browsers, but the key and the lists of all rankers belong on a server.
  *
  * @typedef {string | number} Id the id of a document, a string or an integer
  * @typedef {{shown: Id[], rankers: string[], record: object | null, total: number, served: string}} Decision the
  *   requested part of the page; the rankers whose lists are on it; the row for a click log, or null if one ranker fills
- *   the page; the number of documents of the whole page; "plan", or "expired" if the page is the incumbent's
+ *   the page; the number of documents of the whole page; "plan", or "expired" if the plan has expired, so the page is
+ *   the incumbent's list
  */
 
-const HALF = /\p{Surrogate}/u, HALVED = "half of a surrogate pair, which no text can hold";
+const HALF = /\p{Surrogate}/u, HALVED = "half of a surrogate pair, which is not valid Unicode";
 const FORMAT = "ltr-duel plan 1", RULES = ["marginal_sign", "sampled", "marginal_bernoulli", "expectation"];
 const METHODS = {
   team_draft: { parameter: "prefix_credit", usual: 0, most: 1, outcomes: ["credit"], draw: drawDraft },
@@ -37,7 +38,7 @@ export class Plan {
    */
   static read(text, keys) {
     let given = null;
-    try { given = JSON.parse(text); } catch { /* said below */ }
+    try { given = JSON.parse(text); } catch { /* refused below */ }
     const secrets = typeof keys === "string" ? secretsOf(keys) : keys;
     const { key, plan, signature } = given ?? {}, secret = own(secrets, key);
     if (typeof key !== "string" || typeof signature !== "string" || typeof plan !== "object" || !plan)
@@ -46,7 +47,7 @@ export class Plan {
       refuse(`the plan: signed by key '${key.slice(0, 32)}', which is none of ${Object.keys(secrets ?? {}).join(", ")}`);
     if (!/^([0-9a-f]{2}){16,}$/i.test(secret)) refuse(`the secret of key '${key}' is not 32 hexadecimal digits or more`);
     const sign = (said) => hmac(Uint8Array.from(secret.match(/../g), (two) => parseInt(two, 16)), said);
-    if (sign(sign(canonical(plan))) !== sign(signature)) // signed twice, so that the time of the comparison reveals nothing
+    if (sign(sign(canonical(plan))) !== sign(signature)) // comparing HMACs of both takes a time that reveals nothing
       refuse(`the plan: changed since it was signed by key '${key}'`);
     if (plan.format !== FORMAT) refuse(`the plan: a plan of another version: ${shortly(plan.format)}, not '${FORMAT}'`);
     return new Plan(plan);
@@ -116,7 +117,7 @@ export class Plan {
     return sha256(encoder.encode(`${this.salt}\0${unit}\0${query}`));
   }
 
-  /** Draw a set: the number of the first bound above. */
+  /** Sample a set: return the index of the first bound above a random number. */
   #chosen(random) {
     const bounds = this.#bounds, drawn = Math.floor(random.uniform() * bounds[bounds.length - 1]);
     let low = 0, high = bounds.length - 1;
@@ -139,10 +140,10 @@ function part(page, offset, limit) {
   return page.slice(offset, offset + (limit ?? Infinity));
 }
 
-/** Parse a method with its parameter like Python; throw an error for methods that are not implemented here. */
+/** Parse a method with its parameter as Python does; throw an error for methods that are not implemented here. */
 function configured(text, outcome, size) {
   const label = text.replace(/\s+/g, ""), [name, ...rest] = label.split(":"), method = own(METHODS, name);
-  if (!method) refuse(`method '${text}' is not one that plans have in JavaScript (${Object.keys(METHODS).join(", ")})`);
+  if (!method) refuse(`method '${text}' is not available for plans in JavaScript (${Object.keys(METHODS).join(", ")})`);
   const [, key, number] = /^(\w+)=([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)$/.exec(rest.join(":")) ?? [];
   const value = rest.length ? Number(number) : method.usual, rule = outcome || method.outcomes[0], { most } = method;
   if ((rest.length && key !== method.parameter) || !(value >= 0 && value <= most) || (most === 1 && value % 1))
@@ -157,15 +158,15 @@ function numbered(names, rankings) {
   const number = new Map(), orders = [], holder = []; // for each document, the last list that contains it
   for (const name of names) {
     const list = own(rankings, name), order = [];
-    if (list === undefined) refuse(`the list of ranker '${name}' is missing, which this search needs (see rankers)`);
+    if (list === undefined) refuse(`the list of ranker '${name}' is missing; this search needs it (see rankers)`);
     if (!Array.isArray(list)) refuse(`the list of ranker '${name}' is not a list but ${shortly(list)}`);
     if (!list.length) refuse(`the list of ranker '${name}' is empty`);
     for (const document of list) {
       if (typeof document !== "string" && !Number.isSafeInteger(document))
-        refuse(`document id ${shortly(document)} is neither a text nor a whole number that JavaScript holds exactly`);
+        refuse(`document id ${shortly(document)} is neither a text nor a whole number that JavaScript represents exactly`);
       let found = number.get(document);
       if (found === undefined) number.set(document, (found = number.size));
-      if (holder[found] === order) refuse(`document ${shortly(document)} is twice on the list of ranker '${name}'`);
+      if (holder[found] === order) refuse(`document ${shortly(document)} appears twice on the list of ranker '${name}'`);
       holder[found] = order;
       order.push(found);
     }
@@ -174,7 +175,7 @@ function numbered(names, rankings) {
   return { documents: [...number.keys()], orders };
 }
 
-/** Append the documents missing from a list, shuffled (inside out), below its own documents. */
+/** Append to each list the documents that it lacks, in random order (inside-out shuffle). */
 function complete(orders, documents, random) {
   for (const order of orders) {
     const known = order.length, holds = new Set(order);
@@ -211,7 +212,7 @@ function drawDraft(orders, length, random, prefixCredit) {
 
 const tails = new Map(); // tau and number of weights -> sums of the weights from each rank on
 function tailOf(tau, documents) {
-  const room = 2 ** (32 - Math.clz32(documents - 1)), key = `${tau} ${room}`; // the next power of 2 of the number of documents
+  const room = 2 ** (32 - Math.clz32(documents - 1)), key = `${tau} ${room}`; // at least `documents`, a power of 2
   if (!tails.has(key)) {
     const tail = new Float64Array(room + 2);
     for (let rank = room; rank; rank--) tail[rank] = tail[rank + 1] + rank ** -tau; // Python adds in this order
@@ -220,13 +221,13 @@ function tailOf(tau, documents) {
   return tails.get(key);
 }
 
-/** Probabilistic: for each position, a random ranker samples from its softmax over ranks, again if the document is shown. */
+/** Probabilistic: a random ranker samples each position from its softmax over ranks, until the document is not yet shown. */
 function drawProbabilistic(orders, length, random, tau) {
   const size = orders.length, documents = orders[0].length, free = new Array(size).fill(1), page = begun(orders);
   const tail = tailOf(tau, documents), end = tail[documents + 1], { used } = page;
   while (page.numbers.length < length) {
     const drawn = size * random.uniform(), place = Math.floor(drawn), order = orders[place];
-    let u = drawn - place, rank; // one number for the contributor and the document
+    let u = drawn - place, rank; // one random number chooses the ranker and the document
     while (used[order[free[place] - 1]]) free[place]++;
     const first = free[place], span = tail[first] - end;
     for (;; u = random.uniform()) {
@@ -254,7 +255,7 @@ function floatText(value) {
 const ascii = (value) =>
   JSON.stringify(value).replace(/[\x7f-\uffff]/g, (one) => "\\u" + one.charCodeAt(0).toString(16).padStart(4, "0"));
 
-/** Return the secrets of a key file by their ids: each line contains both, and # starts a comment. */
+/** Return the secrets of a key file by their ids: each line contains an id and a secret, and # starts a comment. */
 function secretsOf(text) {
   const lines = text.split("\n").map((line) => line.split("#")[0].trim()).filter(Boolean);
   return Object.fromEntries(lines.map((line) => line.split(/\s+/)));
@@ -269,7 +270,7 @@ function canonical(value) {
 
 // SHA-256 (FIPS 180-4) and HMAC (RFC 2104), because the implementations of browsers and edge workers are asynchronous.
 const encoder = new TextEncoder(), FIRST = new Int32Array(8), ADDED = new Int32Array(64), w = new Int32Array(64);
-for (let prime = 2, n = 0; n < 64; prime++) { // the constants are the first 32 fractional bits of these roots
+for (let prime = 2, n = 0; n < 64; prime++) { // the constants are the first 32 fractional bits of square and cube roots of primes
   let divisor = 2;
   while (prime % divisor) divisor++;
   if (divisor < prime) continue;
@@ -333,7 +334,7 @@ class Pcg64 {
     }
     let high = ((state[7] << 16) | state[6]) ^ ((state[3] << 16) | state[2]);
     let low = ((state[5] << 16) | state[4]) ^ ((state[1] << 16) | state[0]);
-    const by = (state[7] >> 10) & 31; // the rotation's 6 bits without the first
+    const by = (state[7] >> 10) & 31; // the lower 5 of the rotation's 6 bits; the next line rotates by 32
     if (state[7] >> 15) [high, low] = [low, high];
     const above = (high >>> by) | ((low << (31 - by)) << 1), below = (low >>> by) | ((high << (31 - by)) << 1);
     return ((above >>> 0) * 2 ** 21 + (below >>> 11)) * 2 ** -53;

@@ -1,4 +1,4 @@
-// `node test.mjs`: all pages of ../vectors.json, what is refused, and what a search costs. Python writes that file.
+// `node test.mjs` checks all pages of ../vectors.json and the refusals, and times a search. Python writes that file.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -43,9 +43,9 @@ for (const [why, act] of [
   [/^the plan: not a plan of 'ltr-duel live plan'$/, () => Plan.read("{", keys)],
   [/^the plan: signed by key 'vectors', which is none of no$/, () => Plan.read(texts[0], { no: keys.vectors })],
   [/^the plan: changed since it/, () => Plan.read(JSON.stringify({ ...signed, plan: other({ top: 9 }) }), keys)],
-  [/^method 'sosm' is not one that plans have in JavaScript/, () => new Plan(other({ method: "sosm" }))],
+  [/^method 'sosm' is not available for plans in JavaScript/, () => new Plan(other({ method: "sosm" }))],
   [/ranker '.*' is missing/, () => decide()], [/ranker '.*' is empty$/, () => decide([])],
-  [/^document 'x' is twice on the list/, () => decide(["x", "y", "x"])], [/^document id 1.5 is/, () => decide([1.5])],
+  [/^document 'x' appears twice on the list/, () => decide(["x", "y", "x"])], [/^document id 1.5 is/, () => decide([1.5])],
   [/as a text and as a number$/, () => decide([1, "1"])], [/^the user of .* half of a/, () => decide(["x"], "\ud800")],
   [/from 0, not -1$/, () => decide(["x"], "u", { offset: -1 })],
 ]) assert.throws(act, { message: why });
@@ -59,4 +59,4 @@ const took = [0, 1].map((k) => {
   });
   return `${plans[k].method} ${(1000 * times.subarray(20_000).sort()[50_000]).toFixed(1)}`;
 });
-console.log(`${vectors.length} pages are those of Python; a search takes in µs: ${took.join(", ")}`);
+console.log(`${vectors.length} pages equal those of Python; a search takes (in µs): ${took.join(", ")}`);

@@ -21,7 +21,7 @@ VERSION = 1  # version of the JSON format
 
 
 class Reached(NamedTuple):
-    """The impressions from which on a condition holds until the end of the budget, with an interval; None for never."""
+    """The impressions from which a condition holds until the end of the budget, with an interval; None: never."""
 
     value: int | None
     low: int | None
@@ -33,11 +33,11 @@ class Showing(NamedTuple):
 
     users: str  # click model
     runs: int
-    right: Estimate  # probability that the ranker named at the end is the best, or within the margin
+    right: Estimate  # probability that the ranker named at the end is the best one, or within the margin of it
     sure_at: Reached  # impressions from which `right` stays at or above the requested confidence
     lost: Estimate  # NDCG of the best ranker, minus NDCG of the lists that users see
     regret: Estimate  # NDCG of the best ranker, minus NDCG of the compared rankers
-    after: Estimate  # NDCG of the best ranker, minus NDCG of the ranker named
+    after: Estimate  # NDCG of the best ranker, minus NDCG of the ranker named at the end
     loss: Estimate  # users' loss over the budget and over an equal number of impressions afterwards: lost + after
     curve: tuple[Estimate, ...]  # `right` at each checkpoint
 
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
     candidate: str
     may_be_deployed: bool
-    fresh: bool  # whether the runs are separate from those of the race
+    fresh: bool  # whether the runs are separate from the runs of the race
     worlds: tuple[Showing, ...]
 
     @property
@@ -108,7 +108,7 @@ class Advice:
     names : tuple of str
         All candidates.
     surest : str
-        A candidate that reaches the confidence although the advised one does not; "" if there is none.
+        A candidate that reaches the confidence although the advised candidate does not; "" if there is none.
     what_if : tuple of WhatIf
     enough : Enough or None
         Set only if no candidate reaches the confidence.

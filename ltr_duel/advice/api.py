@@ -59,7 +59,7 @@ def advise(
     clicks : str, ClickModel or sequence of them
         Possible click models of the users; the advice is for the worst one.
     confidence : float
-        Required probability that the ranker named at the end is right, which means the best or within the margin; also
+        Required probability that the ranker named at the end is right: the best one, or within the margin of it. Also
         the confidence of all intervals. From 0.5 to 0.999.
     margin : float
         Largest difference in NDCG@10 from the best ranker at which a ranker counts as equally good, from 0 to 1.
@@ -77,7 +77,7 @@ def advise(
     simulations : int
         Number of fresh runs of the advised candidate for each click model, from 10 to 10^5; other numbers of runs are
         proportional to it. To show a probability of .95, at least 98 runs are needed with three click models, and 77
-        with one, even if all of them name a right ranker.
+        with one, even if all runs name a right ranker.
     seed : int
     jobs : int
         Number of threads; -1 for all cores. The advice does not depend on this number.

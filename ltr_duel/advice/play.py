@@ -77,7 +77,7 @@ class Player(ABC):
 
     @abstractmethod
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
-        """Advance to step t; return the ranker named, the loss, and the exposure until then."""
+        """Advance to step t; return the ranker that is named then, the loss, and the exposure so far."""
 
 
 class _OfPolicy(Player):

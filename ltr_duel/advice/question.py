@@ -23,7 +23,7 @@ _RACE_SHARE = 0.2  # the race's share of the probability of error
 _SIZES = (0.125, 0.25, 0.5, 1.5)  # runs of a candidate after one try, two tries, ..., as fractions of the simulations
 _FLOOR = 0.1  # a loss below this fraction of the margin is negligible
 _LEAST = 10  # minimum number of runs
-_MOST_AGAIN = 3  # maximum number of candidates with fresh runs after the first claims missed the confidence
+_MOST_AGAIN = 3  # maximum number of candidates that get fresh runs if the first claims miss the confidence
 _FACTORS = (2, 4, 8, 16, 32, 64)  # simulated multiples of the budget; above 8 only up to `_FAR` impressions
 _FAR = 1_000_000
 

@@ -21,7 +21,7 @@ from ltr_duel.core import FloatVector, MarkVector, statistics
 
 SLACK = 0.1  # rivals get no further runs if their loss is lower by at most this fraction of the leader's loss
 _BLUNT = 0.05  # one-sided error of the loose test
-_MOST_RIVALS = 3  # most candidates with further runs, leader included; early rounds: 1/2, 1/4, ... of all if more
+_MOST_RIVALS = 3  # most candidates with further runs, with the leader; in early rounds, 1/2, 1/4, ... of all if more
 
 
 class Shots(NamedTuple):

@@ -125,7 +125,7 @@ def standings_page(halves: Mapping[str, pd.DataFrame]) -> str:
 
 
 def plot_standings(halves: Mapping[str, pd.DataFrame]) -> Axes:
-    """Plot the geometric mean and the worst problem of each policy on the last half, without batches.
+    """Plot the geometric mean and the worst problem of each policy on the last of the ``halves``, without batches.
 
     There is a panel for matrices and one for live problems, and a dot for each number of steps, from light to dark.
     """

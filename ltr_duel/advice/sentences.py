@@ -143,7 +143,7 @@ def _runner_up(advice: Advice) -> list[str]:
         line += f" The runs do not show that users lose more with {listed(close)} than with the advised candidate."
     seldom = [advice.names[k] for k in others_left if k not in often]
     if seldom:
-        line += f" Tried in only a few runs, which do not show that users lose more: {listed(seldom)}."
+        line += f" The few runs of other candidates do not show that users lose more with them: {listed(seldom)}."
     return [line]
 
 
@@ -184,5 +184,6 @@ def _identical(advice: Advice) -> str:
     return (
         f"The {len(advice.ndcg)} rankers are identical within the margin: none is more than"
         f" {plain(advice.ndcg[advice.best] - worst)} {s['measure']} below the best, '{advice.best}', and"
-        f" {s['margin']:g} would not matter. No experiment is needed; keep the incumbent '{s['incumbent']}'."
+        f" a difference of {s['margin']:g} would not matter. No experiment is needed; keep the incumbent"
+        f" '{s['incumbent']}'."
     )

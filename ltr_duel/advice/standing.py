@@ -56,7 +56,7 @@ class Costs(NamedTuple):
 
     cell: Cell
     regret: FloatVector  # regret of each run
-    wrong: FloatVector  # 1 if the arm named at the end is not a right one
+    wrong: FloatVector  # 1 if the arm named at the end is not a Copeland winner
 
 
 def measure(

@@ -144,7 +144,7 @@ def _near_ties(size: int, number: int, close: float) -> FloatMatrix:
 
 
 def _circle_on_top(size: int, top: int, gap: float) -> FloatMatrix:
-    """Return a Bradley-Terry matrix whose ``top`` best arms form a circle: each beats the next half by ``gap``."""
+    """Return a Bradley-Terry matrix whose ``top`` best arms form a circle: each beats the next half by gap ``gap``."""
     u = _utilities(size, 1.0)
     u[:top] = u[0] + 0.5
     p, place = _logistic(u), np.arange(top)
@@ -154,7 +154,7 @@ def _circle_on_top(size: int, top: int, gap: float) -> FloatMatrix:
 
 
 def _clones(size: int, copies: int, of: int) -> FloatMatrix:
-    """Return a Bradley-Terry matrix in which ``copies`` arms are identical to arm ``of``."""
+    """Return a Bradley-Terry matrix in which ``copies`` consecutive arms, the first of them ``of``, are identical."""
     u = _utilities(size, 1.0)
     u[of : of + copies] = u[of]
     return _logistic(u)
@@ -167,7 +167,7 @@ def _any_gaps(size: int) -> FloatMatrix:
 
 
 def _beaten_favourite(size: int, second: float) -> FloatMatrix:
-    """Return a matrix in which the winner beats all arms by small gaps, and the second arm the others by large gaps."""
+    """Return a matrix in which the winner has small gaps to all arms, and the second arm large gaps to the others."""
     above = np.triu(np.full((size, size), 0.1), 1)
     above[0], above[1, 2:] = 0.05, second
     above[0, 0] = 0.0
@@ -184,5 +184,5 @@ def _corpus(folder: Path) -> Rankings:
 
 @cache
 def reference(rankings: Rankings, clicks: str) -> PreferenceMatrix:
-    """Estimate the matrix that defines live regret."""
+    """Estimate the matrix that defines the regret of a live problem."""
     return estimate_preferences(rankings, clicks=clicks, comparisons=COMPARISONS, jobs=1)

@@ -22,8 +22,8 @@ class Trials(NamedTuple):
     named: IntMatrix  # (R, C)
     lost: FloatMatrix  # (R, C) NDCG of the best ranker, minus NDCG of the lists seen until then
     regret: FloatMatrix  # (R, C) NDCG of the best ranker, minus NDCG of the compared rankers
-    after: FloatMatrix  # (R, C) NDCG of the best ranker, minus NDCG of the ranker named
-    right: MarkMatrix  # (R, C) 1 if the ranker named is the best, or within the margin
+    after: FloatMatrix  # (R, C) NDCG of the best ranker, minus NDCG of the ranker that is named
+    right: MarkMatrix  # (R, C) 1 if the ranker that is named is the best one, or within the margin of it
 
     @property
     def loss(self) -> FloatVector:
@@ -53,10 +53,7 @@ class Wanted(NamedTuple):
 
 
 class Laboratory:
-    """Executor of the runs.
-
-    times: the checkpoints.
-    """
+    """Execute runs, and return their results at the checkpoints ``times``."""
 
     def __init__(
         self, budget: int, times: IntVector, seed: int, jobs: int, *, batch: int = 1, compiled: bool = True

@@ -83,7 +83,7 @@ def plot_identification(
 ) -> Axes:
     """Plot the identification times of each policy, with a dot for each run and a line at the median.
 
-    The identification time of a run is the first checkpoint from which on the run recommends the Condorcet winner until
+    The identification time of a run is the first checkpoint from which the run recommends the Condorcet winner until
     the end. Runs that do not recommend the winner at the end are counted at the right edge; if they are the majority,
     the median is also drawn there.
 

@@ -23,11 +23,11 @@ def plot_distortion(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
-    """Plot the mean share of rankers that beat the winner, with bars of two standard errors, clipped at zero.
+    """Plot the mean share of rankers that beat the Condorcet winner in multileavings.
 
-    There is one row for each click model and size of the set, and one mark for each method. A hollow mark shows the
-    share of rankers that beat the winner clearly, by more than two standard errors of a fair coin, because smaller
-    differences may be noise.
+    Bars of two standard errors are clipped at zero. There is one row for each click model and size of the set, and one
+    mark for each method. A hollow mark shows the share of rankers that beat the winner clearly, by more than two
+    standard errors of a fair coin, because smaller differences may be noise.
 
     Parameters
     ----------

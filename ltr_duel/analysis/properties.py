@@ -121,7 +121,8 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     if any(noise.values()):
         lines.append(
             "(noise alone, and worlds like this one: the middle 95% of the values in simulated matrices, which are as"
-            " close to this one as strong transitivity allows and have its noise; not an error of the number before it)"
+            " close to this one as strong transitivity allows and have its noise; a range is not an error of the number"
+            " before it)"
         )
     return lines
 
@@ -130,7 +131,8 @@ def agreement_lines(agreement: Agreement) -> list[str]:
     """Return the differences between two matrices as lines of text."""
     z = agreement.pairs["z"].abs()
     lines = [f"{len(agreement.names)} rankers in common; the differences have a root mean square of"
-             f" {agreement.root_mean_square:.4f}, at most {agreement.pairs['difference'].abs().max():.4f}"]  # fmt: skip
+             f" {agreement.root_mean_square:.4f}, and are at most"
+             f" {agreement.pairs['difference'].abs().max():.4f}"]  # fmt: skip
     if agreement.chance is not None:
         lines.append(
             f"{(z > 2).mean():.1%} of pairs differ by more than two standard errors (4.6% expected by chance);"

@@ -136,7 +136,10 @@ def search_sentence(matrix: PreferenceMatrix) -> str:
     if search["known"]:
         return f"There is no Condorcet winner, with confidence {confidence:g}, after {after}."
     listed = ", ".join(search["candidates"][:5])
-    return f"Not known with confidence {confidence:g}: {len(search['candidates'])} rankers may be it ({listed})."
+    return (
+        f"The Condorcet winner is not known with confidence {confidence:g}: {len(search['candidates'])} rankers may be"
+        f" the winner ({listed})."
+    )
 
 
 def listed(names: Sequence[str], most: int) -> str:

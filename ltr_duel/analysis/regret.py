@@ -55,9 +55,9 @@ def plot_regret(
 ) -> Axes:
     """Plot mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
 
-    For a policy that uses its horizon, only the end of each run is plotted. Such a policy is a different algorithm for
-    each horizon, so its regret before the end does not predict the regret for a shorter horizon. For a policy
-    with several horizons, too, only the end of each run is plotted.
+    For a policy that uses its horizon or has runs with several horizons, only the end of each run is plotted. A policy
+    that uses its horizon is a different algorithm for each horizon, so its regret before the end does not predict the
+    regret for a shorter horizon.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ def _sets(results: Results) -> dict[str, str]:
 
 def _identified(table: pd.DataFrame) -> list[str]:
     """Return an explanation of the identification times if the table contains them."""
-    said = "the first checkpoint from which on a run names the winner until its end; median over runs"
+    said = "the first checkpoint from which a run names the winner until its end; median over runs"
     known = "This time is known only afterwards, so no policy stops then"
     rises = "Regret may still rise long afterwards, because a policy continues to compare the winner's rivals"
     return [f"{IDENTIFIED[0].upper()}{IDENTIFIED[1:]}: {said}. {known}. {rises}."] if IDENTIFIED in table else []

@@ -141,8 +141,8 @@ class LivePolicy:
         ----------
         outcome : int or array
             For two arms: +1 if the first won, -1 if it lost (break ties by a coin); omit it for a single arm or for an
-            arm against itself. For a slate of m arms: an (m, m) array; for a < b, entry [a, b] is +1 if the slate's
-            arm a won against its arm b, and -1 if it lost.
+            arm against itself. For a slate of m arms: an (m, m) array. For a < b, entry [a, b] is +1 if the arm at
+            position a of the slate won against the arm at position b, and -1 if it lost.
 
         Raises
         ------

@@ -51,8 +51,8 @@ from ltr_duel.live.tokens import NO_PAGE, Claim, Keys, Marks
 from ltr_duel.live.turns import Key
 from ltr_duel.live.unsampled import Drafts
 
-_SNAPSHOT_EVERY = 2000  # events between two snapshots: the most that are read when a store is opened
-_PASSING = 20  # pages past their deadline that are closed before a page is shown
+_SNAPSHOT_EVERY = 2000  # events between two snapshots; opening a store reads only the events after the last snapshot
+_PASSING = 20  # maximum number of pages past their deadline that are closed before a new page is shown
 _coin: Any = interpreted(coin)
 
 
@@ -91,7 +91,7 @@ class Actions:
                 return self.decide(call, now)
             return self.record(call, now)
         except InputError as error:
-            return error.with_traceback(None)  # its frames refer to the other calls
+            return error.with_traceback(None)  # the traceback would keep the other calls in memory
 
     def decide(self, call: Decide, now: float) -> Decision | None:
         """Make a page of the rankers that the policy requests, or show an earlier page again."""
@@ -121,12 +121,12 @@ class Actions:
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
             ids, sheet = page.shown, pack_page(page)
         if len(memory.waiting) >= settings.max_open:
-            self._store.gather(self._close_first(now), b"")  # so its later clicks are refused as late, not as repeated
+            self._store.gather(self._close_first(now), b"")  # later clicks on it are refused as late, not as repeated
             memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
         text, seen, depth = write_ids(tuple(ids)), None, depth_of(part_of(tuple(ids), call), call)
         self.marks.begin(number)
-        if user and sheet and _counts(key):  # in the order of the pages: the order of the reports depends on the clicks
+        if user and sheet and _counts(key):  # recorded when shown: the order of the reports depends on the clicks
             seen = in_bytes(before) if before else None
             self._store.see(user, before | memory.tally.bits(key))
         chance = memory.turns.policy.chance()
@@ -142,7 +142,7 @@ class Actions:
         return self._drafts.page(number, key[:1] if alone else key, read_ids(text), expires, call)
 
     def record(self, call: Record, now: float) -> Recorded:
-        """Close a page with its clicks, or store them until it is closed; outcomes may be reported later."""
+        """Close a page with its clicks, or add the clicks to an open page; a late report only adds to the log."""
         claim = self.marks.claim(call.token)
         if claim.page == NO_PAGE:
             return Recorded(NO_PAGE, (), {})
@@ -167,7 +167,7 @@ class Actions:
         return recorded
 
     def _closed(self, claim: Claim, now: float) -> InputError | None:
-        """Return the reason why clicks of a page are no longer counted; None if it is open."""
+        """Return the reason why clicks of a page are no longer counted; None if the page is open."""
         if self.memory.is_over(claim.page, claim.expires, now):
             return ExpiredError(
                 "the deadline of the page has passed: it was closed with the clicks reported before, if any"
@@ -217,12 +217,12 @@ class Actions:
             raise StoreError("the row of the user cannot be read from the store") from None
 
     def _close_first(self, now: float) -> int:
-        """Close the page whose deadline is the earliest, with the clicks reported before, if any; return its number."""
+        """Close the open page with the earliest deadline, with the clicks reported so far; return its number."""
         _, page = self.memory.first_due() or (0, 0)
         try:
             self._close(page, None, now)
         except DAMAGED:
-            self.memory.damaged += bool(self.memory.waiting[page][1])  # `happen` counts a page without rankers
+            self.memory.damaged += bool(self.memory.waiting[page][1])  # `happen` counts pages with unknown rankers
             self.drop(page, now)
         return page
 
@@ -297,5 +297,5 @@ class Actions:
 
 
 def _counts(key: Key) -> bool:
-    """Whether a page counts for its pairs; only the policy uses a page that contains a ranker twice."""
+    """Whether a page counts for its pairs of rankers; if it contains a ranker twice, only the policy uses it."""
     return len(set(key)) == len(key)

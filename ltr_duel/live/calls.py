@@ -28,7 +28,7 @@ class Decide(NamedTuple):
     limit: int | None = None  # number of documents in the part; None for all that follow
     token: str = ""  # token of a page to show again or to continue
     context: Mapping[str, str] = MappingProxyType({})  # further attributes, with the names in the settings
-    joined: bool = False  # whether `Experiment.outside` has admitted the search already
+    joined: bool = False  # whether `Experiment.outside` has found that the search is in the experiment
 
 
 class Record(NamedTuple):
@@ -43,7 +43,7 @@ class Record(NamedTuple):
     token: str
     clicks: Iterable[Any]  # ids of shown documents, in any order, or outcomes: {"document", "kind", "value", "id"}
     final: bool = True  # False: the page stays open until its deadline, and later reports add clicks
-    late: bool = False  # whether the page may be closed already; the outcomes are stored for the log only
+    late: bool = False  # True: the page may already be closed, and the outcomes are stored for the log only
 
 
 class Drop(NamedTuple):
@@ -81,7 +81,7 @@ class Recorded(NamedTuple):
 
     page: int
     rankers: tuple[str, ...]
-    credit: dict[tuple[str, str], float]  # +1 if the first won, -1 the second, 0 tie; empty for a single ranker
+    credit: dict[tuple[str, str], float]  # +1: the first won; -1: the second won; 0: tie; empty for a single ranker
 
 
 class TokenError(InputError):

@@ -49,8 +49,9 @@ _MOST = 20  # maximum number of reported faults of each kind
 def check_store(store: str | Path) -> list[str]:
     """Check a store, while a service may be writing to it.
 
-    A copy without its log is a complete store of an earlier moment. A store contains a mark while it is in use, so a
-    marked file without a log is reported. An old copy of a closed store cannot be distinguished from the store.
+    A copy of a store in use that lacks the log (``<store>-wal``) looks like a complete earlier store. Therefore a store
+    is marked while it is in use, and a marked file without a log is reported. An old copy of a closed store cannot be
+    distinguished from the current store.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def _wrong_events(db: sqlite3.Connection, n_arms: int) -> list[str]:
 
 
 def _wrong_switches(db: sqlite3.Connection, settings: Settings) -> list[str]:
-    """Return a sentence for each use of a switch that is damaged or invalid."""
+    """Return a sentence for each damaged or invalid row of the table ``switches``."""
     rows = enumerate(replayed(switches_in(db), settings), 1)
     return [f"use {k} of a switch: {wrong}" for k, (_, wrong) in rows if wrong][:_MOST]
 

@@ -121,7 +121,7 @@ def part_of(ids: tuple[Any, ...], call: Decide) -> tuple[Any, ...]:
 
 
 def depth_of(part: tuple[Any, ...], call: Decide) -> int:
-    """Return the number of documents of a page down to the end of a part."""
+    """Return the number of documents from the top of a page to the end of a part; 0 for an empty part."""
     return call.offset + len(part) if part else 0
 
 
@@ -183,7 +183,10 @@ class Outcomes:
         return clicks, list(new.values())
 
     def _require_known(self, page: int) -> None:
-        """Refuse outcome ids for a forgotten page: they would stay stored, and repeated reports would count twice."""
+        """Refuse outcomes with ids for a forgotten page.
+
+        The new ids would never be forgotten, and an outcome whose id was replaced would be stored a second time.
+        """
         query, user = self._store.asked(page)
         at, before = self._store.shown(page)[0], self._store.about(BEFORE) or 0.0
         if (not query and user.startswith(NAMELESS)) or not isinstance(at, float) or at < before:

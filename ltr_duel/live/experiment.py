@@ -79,12 +79,12 @@ class Experiment(Running):
         clock : callable
             Returns the time, in seconds.
         monotonic : callable, optional
-            Returns seconds of a clock that never jumps; `time.monotonic` for `time.time`. Open pages keep their
-            remaining time after a step of ``clock`` (a suspended machine, an adjusted clock) and while the store is
-            closed. Without it, each step counts as elapsed time.
+            Returns seconds of a clock that never jumps; by default `time.monotonic` if ``clock`` is `time.time`. With
+            this second clock, open pages keep their remaining time after a step of ``clock`` (a suspended machine, an
+            adjusted clock) and while the store is closed. Without it, each step counts as elapsed time.
         accept_new_code : bool
             Continue although the policy's numbers version or plug-in file differs from the store's record; the store
-            records the change as an event.
+            then records the change.
         user_key : bytes, optional
             The key with which users are hashed (HMAC-SHA256) before they are stored; empty to store them unhashed.
             Without the key, a store with hashed users refuses searches with a user.
@@ -135,8 +135,8 @@ class Experiment(Running):
             Empty for an unknown user. In the intervals, a user counts once for each pair of rankers. Within ``sticky``
             seconds, the same user and query get the same page.
         offset, limit : int, optional
-            Number of documents above the part to show, and in the part; by default all that follow. A later part of an
-            unknown page is taken from the incumbent's list, outside of the experiment.
+            Number of documents above the part to show, and number of documents in this part, by default all that
+            follow. A later part of an unknown page is taken from the incumbent's list, outside of the experiment.
         token : str
             Token of the page to show again or to continue, for the same query and before its deadline.
         context : mapping of str to str, optional
@@ -165,7 +165,7 @@ class Experiment(Running):
             Whether the report is complete. If not, the page stays open until its deadline, and later reports add to
             these clicks; the policy receives the outcome when the page is closed.
         late : bool
-            Whether the page may be closed already; the outcomes are then stored for the log only.
+            If True, the page may already be closed, and the outcomes are stored for the log only.
 
         Raises
         ------
@@ -191,8 +191,8 @@ class Experiment(Running):
         ranker : str
             The ranker to serve as the winner, or to drop.
         share, holdback : float, optional
-            For "share": shares of the users, 0 to 1, in the experiment, and held back (always served the incumbent's
-            list). By default ``holdback`` does not change.
+            For "share": the share of users in the experiment, and the share of users who are always served the
+            incumbent's list, each 0 to 1. By default ``holdback`` does not change.
         by : str
             Name of the operator.
 
@@ -231,12 +231,12 @@ class Experiment(Running):
         Parameters
         ----------
         most : int, optional
-            Largest number of pages, by default all; other calls wait meanwhile.
+            Maximum number of pages to close, by default all; other calls wait meanwhile.
 
         Returns
         -------
         int
-            The number of pages.
+            The number of pages closed.
         """
         closed, left = 0, math.inf if most is None else most
         while left > 0:

@@ -48,11 +48,11 @@ def export_log(
     """Write the closed pages of several rankers as a click log, in the order shown; return the number of rows.
 
     A page is left out while an earlier page of the same user and pair is open, because only the first page shown to a
-    user counts for the pair. So `compare_log` agrees with `Experiment.state`. The log is one snapshot of the store.
+    user counts for the pair. Therefore `compare_log` agrees with `Experiment.state`. The log is one snapshot of the
+    store. ``events`` is a second file, for the clicks and other outcomes; ``without`` lists columns to omit, ``query``
+    or ``user``.
 
-    ``events`` is a second file, for the clicks and other outcomes; ``without`` lists ``query`` or ``user``.
-
-    `LeftOutWarning` names the pages that follow an open page, and the pages that were damaged before they were closed.
+    `LeftOutWarning` reports the pages that were left out for this reason, and pages damaged before they were closed.
     """
     for name in without:
         if name not in _PRIVATE:
@@ -131,7 +131,7 @@ def _events(
     ids: list[str],
     clicks: list[int],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a page's outcomes, each once; credited outcomes have the time at which the page was closed."""
+    """Yield one row for each outcome of a page; a credited click without a stored row has the page's closing time."""
     rows = db.execute("SELECT place, kind, value, at FROM outcomes WHERE page = ? ORDER BY at, place, kind", (page,))
     found = [(place, kind, float(value), float(at)) for place, kind, value, at in rows]
     stored = {place + 1 for place, kind, _, _ in found if kind == settings.credit}

@@ -23,7 +23,7 @@ _PATIENCE = 10_000  # milliseconds to wait for the end of a service's transactio
 _SOME = 500  # pages forgotten in one transaction, while a service may be running
 _NEXT = """
 SELECT page, at FROM pages WHERE page > ? AND (at <= ? OR typeof(at) <> 'real') ORDER BY page LIMIT ?
-"""  # a page whose time is ahead of the clock is forgotten together with the next page
+"""  # skips a page whose time is ahead of the clock; it is forgotten together with the next page
 _DONE = "retained"  # a key of ``about``: all pages up to this number are forgotten
 _KNOWN = f"(query <> '' OR user NOT LIKE '{NAMELESS}%')"
 _OTHER = "query = '', context = NULL, user = CASE WHEN user IS NULL THEN NULL ELSE other_name(user) END"
@@ -33,7 +33,7 @@ _BELIEVED = "believed"  # a key of ``about``: the latest time that `retain` acce
 _DOUBTED = "doubted"  # another key: the first time that `retain` rejected
 _LEAP = 2 * _DAY  # a longer time between two calls may be an error of the clock
 _FORMER = "CREATE TEMP TABLE former (user TEXT PRIMARY KEY)"
-_USERS = (  # rename users who have no other page
+_USERS = (  # rename users all of whose pages are forgotten
     "UPDATE users SET user = other_name(user) WHERE user IN (SELECT user FROM former)"
     " AND user NOT IN (SELECT user FROM pages WHERE user IS NOT NULL)"
 )
@@ -77,9 +77,10 @@ def forget(
 def retain(store: Path, days: float, now: float, used: float) -> Generator[int, None, bool]:
     """Forget the users and queries of pages older than ``days``; yield the number of pages of each transaction.
 
-    One start with a wrong clock would forget all users. So if the clock is more than `_LEAP` ahead of the previous call
-    (or, in the first call, of ``used``, the last use of the store), nothing is forgotten until a call at least a day
-    later finds the clock consistent. Returns whether the time was accepted.
+    A single start with a wrong clock could forget all users. Therefore a time is rejected, and nothing is forgotten, if
+    it is more than `_LEAP` later than the latest accepted time (in the first call: than ``used``, the time at which the
+    store was last used). A call at least a day later accepts the clock if it ran normally in between. Returns whether
+    the time was accepted.
     """
     with closing(connected(store, writes=True)) as db:
         try:
@@ -108,7 +109,7 @@ def retain(store: Path, days: float, now: float, used: float) -> Generator[int, 
 
 
 def _believes(db: sqlite3.Connection, now: float, used: float) -> bool:
-    """Whether the clock may be right; the result is recorded in the store for the next call."""
+    """Whether the time ``now`` is accepted; the store records the result for the next call."""
     db.execute("BEGIN IMMEDIATE")
     about = dict(db.execute("SELECT key, value FROM about WHERE key IN (?, ?)", (_BELIEVED, _DOUBTED)))
     since = about.get(_DOUBTED, math.inf)
@@ -138,7 +139,7 @@ def _is_old(at: Any, before: float) -> bool:
 
 
 def _prepare(db: sqlite3.Connection) -> None:
-    """Make a connection overwrite deleted content, and define a function from names to random names."""
+    """Make a connection overwrite deleted content, and define the SQL function ``other_name`` for random names."""
     key = secrets.token_bytes(16)
 
     def other(name: str) -> str:
@@ -150,7 +151,7 @@ def _prepare(db: sqlite3.Connection) -> None:
 
 
 def _forget(db: sqlite3.Connection, which: str, values: tuple[Any, ...]) -> int:
-    """Rename the users of some pages, and list them for `_USERS`; return the number of pages."""
+    """Remove the queries and rename the users of some pages, and list the users for `_USERS`; return the page count."""
     db.execute(f"INSERT OR IGNORE INTO former SELECT user FROM pages WHERE user <> '' AND {which}", values)
     db.execute(f"UPDATE outcomes SET {_NAMES} (SELECT page FROM pages WHERE {which})", values)
     return int(db.execute(f"UPDATE pages SET {_OTHER} WHERE {which}", values).rowcount)

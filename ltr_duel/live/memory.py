@@ -20,9 +20,9 @@ from ltr_duel.live.switches import Switches, left_of, switches_of
 from ltr_duel.live.turns import MOST_HELD, Key, Turns, kept_turns, live_policy, live_streams, policy_without
 from ltr_duel.logs import Sequences
 
-_FEW = 1000  # tolerated deadlines of closed pages in the heap
+_FEW = 1000  # number of closed pages' deadlines that may stay in the heap, besides one for each open page
 _SLACK = 5.0  # seconds by which the difference of the clocks may change before it counts as a step
-_KEPT = 50  # latest steps, kept for closed pages, which can be shown again until their deadlines
+_KEPT = 50  # number of latest steps to keep, because closed pages can be shown again until their deadlines
 
 
 class Steps:
@@ -30,18 +30,18 @@ class Steps:
 
     Deadlines are times of the clock. The clock steps when the machine is suspended or the clock is adjusted; time while
     no service runs also counts as a step. A step of s seconds moves the deadlines of all earlier pages by s.
-    ``monotonic`` returns seconds of a clock that never jumps, for comparison; without it, steps are elapsed time.
+    ``monotonic`` returns seconds of a clock that never jumps, for comparison; without it, no steps are detected.
     """
 
     def __init__(self, kept: str, latest: float | None, monotonic: Callable[[], float] | None) -> None:
         self._monotonic, self._latest = monotonic, latest
         self._steps: list[tuple[int, int]] = [(page, step) for page, step in json.loads(kept)]
-        self._apart: float | None = None  # the difference of the clocks
+        self._apart: float | None = None  # the difference of the clocks after the latest step
         self.delay = 0.0  # seconds that the clock has stepped since the last use of the store
         self.unsaved = False  # whether the store lacks a step
 
     def look(self, now: float, pages: int, first_open: Callable[[], int]) -> bool:
-        """Compare the clocks; return whether the clock has stepped since the last page."""
+        """Compare the clocks; return whether the clock has stepped. ``pages`` is the number of the last page."""
         if self._monotonic is None:
             return False
         apart = now - self._monotonic()
@@ -53,7 +53,7 @@ class Steps:
             return False
         self._apart = apart
         first = first_open()
-        old = [one for one in self._steps[:-_KEPT] if one[0] >= first]  # earlier steps move no open page
+        old = [one for one in self._steps[:-_KEPT] if one[0] >= first]  # other old steps move no open page
         self._steps = [*old, *self._steps[-_KEPT:], (pages, round(step * 1000))]
         self.delay += step
         self.unsaved = True
@@ -126,7 +126,7 @@ class Tally:
 
 
 class Memory:
-    """The latest snapshot, and all later events."""
+    """The state of an experiment, computed from its latest snapshot and all later events."""
 
     def __init__(self, settings: Settings, store: LiveStore, steps: Steps) -> None:
         self._settings, self._store, self._steps = settings, store, steps
@@ -158,7 +158,7 @@ class Memory:
         self.switch()
 
     def switch(self) -> None:
-        """Read the changes of other programs; replace a policy that contains a dropped ranker."""
+        """Read the switches and whether users were forgotten; replace a policy that contains a dropped ranker."""
         settings, about = self._settings, self._store.about
         self.forgot = (about(BEFORE) or -math.inf) > (about("started") or -math.inf) and self._store.has_users()
         self.switched = self._store.switches()
@@ -176,7 +176,7 @@ class Memory:
                         self.turns.opened(page, key)
                     else:
                         self.turns.closed(page, key, signs)
-            self.saved = -math.inf  # so that `Actions.finish` writes a snapshot and this is not repeated
+            self.saved = -math.inf  # `Actions.finish` then writes a snapshot, so the loop runs only once
 
     def reorder(self) -> None:
         """Sort the open pages again after their deadlines have moved."""
@@ -196,13 +196,13 @@ class Memory:
         return now * 1000 >= expires + self._steps.moved(page)
 
     def first_due(self) -> tuple[int, int] | None:
-        """Return deadline and number of the open page with the earliest deadline."""
+        """Return the deadline and the number of the open page with the earliest deadline."""
         while self._due and self._due[0][1] not in self.waiting:
             heapq.heappop(self._due)
         return self._due[0] if self._due else None
 
     def show(self, page: int, key: Key) -> None:
-        """Count a page; a page without rankers is damaged."""
+        """Count a page; an empty ``key`` stands for a damaged page."""
         self.pages = page
         if not key:
             return
@@ -211,7 +211,7 @@ class Memory:
             self.turns.opened(page, key)
 
     def happen(self, event: Event, key: Key) -> None:
-        """Count an event; an event without rankers is damaged."""
+        """Count an event; an empty ``key`` stands for a damaged event."""
         self.events = event.event
         if not key:
             self.damaged += 1
@@ -250,10 +250,10 @@ class Counts(NamedTuple):
     unclicked: int  # pages closed as seen without clicks
     expired: int  # pages closed at their deadline
     compared: int  # closed pages of several rankers
-    steps: int  # comparisons whose outcome reached the current policy, plus arms that it showed alone
+    steps: int  # outcomes that the current policy received, plus its pages with a single arm
     held: int  # outcomes held until the current policy requests their rankers again
-    early: int  # pages closed early since the start, at the limit of open pages
-    damaged: int  # pages closed without an outcome since the start, because the stored page is damaged
+    early: int  # pages closed early, at the limit of open pages, since the store was opened
+    damaged: int  # pages closed without an outcome since the store was opened, because the stored page is damaged
     oldest: float  # earliest deadline of an open page, in seconds of the clock; infinite if no page is open
     pulls: IntVector  # (K,) plays of each arm in these steps; an arm against itself counts twice
 

@@ -17,9 +17,9 @@ from ltr_duel.live.settings import Settings, default_outcome, kept_settings, set
 from ltr_duel.live.store import LiveStore
 from ltr_duel.live.switches import switches_of
 
-CODE, ACCEPTED = "code", "accepted code"  # keys in a store
-_USER_KEY = "user key"  # another key: the fingerprint of the secret with which users are hashed
-_GIVEN = "as given"  # the fingerprint if users are not hashed
+CODE, ACCEPTED = "code", "accepted code"  # keys of the table ``about``
+_USER_KEY = "user key"  # a key of ``about``: the fingerprint of the secret with which users are hashed
+_GIVEN = "as given"  # the value of `_USER_KEY` if users are not hashed
 _SEEDS = 10**15
 _MAY_CHANGE = ("margin", "deadline", "late_days", "context", "keep_days", "sticky", "max_open", "incumbent", "serve")
 # the confidence may not change: a level chosen after looking at the data is invalid
@@ -109,7 +109,7 @@ def _continue_with_code(
         words = {"numbers": "numbers version", "file_sha256": "plug-in file"}
         wrong = ", ".join(f"{words[one]} {before[one] or 'none'}, now {now[one] or 'none'}" for one in changed)
         raise InputError(
-            f"{place}: the experiment in this store began with another '{now['policy']}' ({wrong});"
+            f"{place}: the experiment in this store began with another version of '{now['policy']}' ({wrong});"
             " continue with --accept-new-code (accept_new_code=True), or use another store"
         )
     event = {"at": at, "before": before, "now": now} if changed else None
@@ -140,7 +140,7 @@ def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
 
 
 class Users:
-    """Convert users to their stored form: hashed with a key, or unchanged if the key is empty; None: unknown key."""
+    """Convert users to their stored form: hashed with ``key``, or unchanged if it is empty; None: key not given."""
 
     def __init__(self, store: LiveStore, key: bytes | None, place: Path) -> None:
         kept = store.about(_USER_KEY)

@@ -1,6 +1,6 @@
 """Rows of a store: their content, and whether they are damaged.
 
-The bytes of a page, with the settings and the shown ids, determine how its clicks are credited.
+The column ``sheet`` of a page, with the settings and the shown ids, determines how its clicks are credited.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ltr_duel.interleaving import Page
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.turns import Key
 
-ALONE, CLICKED, UNCLICKED, EXPIRED = range(4)  # kinds of events: a plain page was shown, or how a page was closed
+ALONE, CLICKED, UNCLICKED, EXPIRED = range(4)  # kinds of events: a page of one ranker was shown; ways to close a page
 DAMAGED = (struct.error, LookupError, TypeError, ValueError, EOFError, OverflowError, RecursionError, BadZipFile)
 """The errors of reading a damaged row."""
 
@@ -45,7 +45,7 @@ def pack_page(page: Page) -> bytes:
 def unpack_page(settings: Settings, names: tuple[str, ...], shown: tuple[Any, ...], sheet: bytes) -> Page:
     """Make a page from its rankers, its shown ids and the bytes of `pack_page`.
 
-    Damaged bytes raise `ValueError` or `struct.error`, because kernels use the numbers as unchecked positions.
+    Damaged bytes raise `ValueError` or `struct.error`: kernels use the numbers as positions without further checks.
     """
     rankers, documents, length, noted = _SIZES.unpack_from(sheet)
     numbers = np.frombuffer(sheet, np.int16, 2 * length, _SIZES.size).reshape(2, length).tolist()

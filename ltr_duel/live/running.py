@@ -25,7 +25,7 @@ _LOOK = 1.0  # seconds between two checks for switches used by other processes
 
 
 class Running:
-    """The mechanism of `Experiment`. Threads may share it."""
+    """Base class of `Experiment`: locks, transactions, and recovery after a failure. Threads may share an instance."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Running:
     def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
         """Answer a search outside of the experiment, or its clicks, from memory; None for a search inside.
 
-        With ``away`` (the store cannot be used), every search is outside and gets the incumbent's list.
+        With ``away`` (the store cannot be used), a search that would be inside gets the incumbent's list.
         """
         if isinstance(call, Record):
             return self._outside.record(call)
@@ -93,7 +93,7 @@ class Running:
 
     @property
     def delay(self) -> float:
-        """Total clock steps in seconds, including time while the store was closed; deadlines moved by as much."""
+        """Total seconds by which the clock stepped (also while the store was closed), and by which deadlines moved."""
         return self._steps.delay
 
     @property

@@ -3,10 +3,11 @@
 During use, new rows are first written to the log beside the file (``<store>-wal``). The keys ``lead`` and ``log`` show
 whether a copy of the file lacks its log: ``log`` equals ``lead`` only if the log is read too.
 
-Rows are only added to ``pages``, to ``events`` (a plain page was shown, or a page was closed), to ``switches`` and to
-``outcomes``. ``waiting`` contains the open pages; ``gathered`` contains the clicks of pages with reports that were not
-final, and an empty row for each page closed at the limit of open pages. The ``depth`` of a page is the number of
-documents that its user has seen, 0 if the page reached no user. ``snapshot`` is the memory after ``events`` events.
+Rows are only added to ``pages``, to ``events`` (a page of a single ranker was shown, or a page was closed), to
+``switches`` and to ``outcomes``. ``waiting`` contains the open pages. ``gathered`` contains the clicks of pages with
+reports that were not final, and an empty row for each page closed at the limit of open pages. The ``depth`` of a page
+is the number of documents that its user has seen, 0 if the page reached no user. ``snapshot`` contains the memory after
+``events`` events.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ltr_duel.interleaving import METHODS, able_methods
 from ltr_duel.logs import LOG_COLUMNS
 
 ORDERS = ("arrival", "shown")
-_BESIDE = ("serve", "plan")  # tables
+_BESIDE = ("serve", "plan")  # further tables of the file
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MOST_RANKERS = 200
 _NO_LIMIT = 10**15
@@ -58,8 +58,8 @@ class Settings:
         The comparison method, for pairs or sets, as the policy requires.
     outcome : str
         The outcome rule. If it is empty, a store keeps its rule, and a new store uses the default of simulations:
-        ``marginal_bernoulli`` for pairs and probabilistic interleave, else the method's first rule. Only one rule
-        applies to sets of rankers.
+        ``marginal_bernoulli`` for probabilistic interleave with pairs of rankers, otherwise the method's first rule.
+        Sets of rankers allow only the first rule.
     top : int
         Number of documents shown, 1 to 1,000.
     horizon : int
@@ -69,8 +69,8 @@ class Settings:
     margin : float
         Largest mean outcome, 0 to 1, that is considered negligible.
     seed : int, optional
-        Seed of all random streams. A new store samples a seed if none is given. The seed and all earlier outcomes
-        predict the lists, so keep the store private.
+        Seed of all random streams. A new store samples a seed if none is given. With the seed and all earlier
+        outcomes, the lists can be predicted, so keep the store private.
     deadline : float
         Seconds after which a page is closed with the clicks reported so far, or as seen without clicks.
     credit : str
@@ -274,7 +274,7 @@ def settings_text(settings: Settings, shown: tuple[str, ...] = ()) -> str:
 
 
 def kept_settings(text: str, place: Path) -> Settings:
-    """Parse the settings that a store keeps as TOML."""
+    """Parse the settings in a store, which are stored as TOML."""
     return _settings_in(schema.read_toml(place, text)[1], place)
 
 

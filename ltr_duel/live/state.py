@@ -48,7 +48,7 @@ class LiveState(NamedTuple):
     confidence: float
     margin: float
     started: float  # time at which the store was created, in seconds of the clock
-    steps: int  # comparisons whose outcome reached the current policy, plus arms that it showed alone
+    steps: int  # outcomes that the current policy received, plus its pages with a single arm
     pages: int  # pages shown
     open: int  # pages shown that are still open
     plain: int  # pages shown with a single ranker
@@ -76,7 +76,7 @@ class LiveState(NamedTuple):
     sentence: str  # advice whether to stop, based on the rankers that are not dropped
     note: str  # a caveat about the intervals, or empty
     regret_bound: float  # upper bound of the cost of the pages shown, see `regret_bound`
-    impressions_to_go: float  # pages of several rankers until stopping, if the means stay; 0: stop; inf: unknown
+    impressions_to_go: float  # pages of several rankers until stopping if the means stay; 0: stop; inf: unknown
 
     def to_json(self) -> dict[str, Any]:
         """Return the state for JSON; infinities and NaN become null."""
@@ -90,7 +90,7 @@ class LiveState(NamedTuple):
 
 
 class Known(NamedTuple):
-    """The memory of an experiment at one moment."""
+    """A copy of the parts of the memory from which a state is computed."""
 
     tally: Tally
     counts: Counts
@@ -102,7 +102,7 @@ class Known(NamedTuple):
 
 
 def known_of(memory: Memory) -> Known:
-    """Copy the parts of the memory from which a state is computed."""
+    """Copy these parts of the memory."""
     turns, switched = memory.turns, tuple([one for one in memory.switched if one])
     tally, counts = copy.deepcopy(memory.tally), counts_of(memory)
     return Known(tally, counts, turns.asked, turns.recommended, memory.switches, switched, memory.forgot)
@@ -159,10 +159,11 @@ def state_of(settings: Settings, started: float, known: Known) -> LiveState:
 
 
 def beats_all(wins: FloatMatrix) -> FloatVector:
-    """Return for each arm the posterior probability of winning more than half of the decided pages of each pair.
+    """Return for each arm the posterior probability that it beats all others, from the matrix of pages won.
 
-    Ties are ignored. The share of decided pages won by the first arm of a pair has a uniform prior, so the posterior is
-    Beta(1 + w, 1 + l) after w wins and l losses; pages and pairs are independent. It is valid for a single look.
+    An arm beats another if it wins more than half of the decided pages of the pair in the long run; ties are ignored.
+    The share that the first arm wins has a uniform prior, so its posterior is Beta(1 + w, 1 + l) after w wins and l
+    losses. Pages and pairs are assumed independent. The result is valid for a single look.
     """
     ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row's probability is above 1/2)
     np.fill_diagonal(ahead, 1.0)
@@ -173,8 +174,9 @@ def beats_all(wins: FloatMatrix) -> FloatVector:
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
     """Return an upper bound of the total average regret of the pages shown, valid at any time like the intervals.
 
-    The cost of a page is half the mean outcome of the best ranker (which beats all others) against the page's rankers,
-    averaged over these. Every ranker that is not refuted may be the best ranker. NaN if all are refuted.
+    The cost of a page is half the mean outcome of the best ranker (which beats all others) against a ranker of the
+    page, averaged over its rankers. The bound is the maximum over all rankers that may be the best according to the
+    intervals; NaN if there are none.
     """
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)

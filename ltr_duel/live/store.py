@@ -64,7 +64,10 @@ class LiveStore(Transactions):
         return query, user
 
     def page(self, page: int) -> tuple[str, bytes, bytes | None, int]:
-        """Return ids and sheet of an open page, the pairs of which its user saw an earlier page, and its depth."""
+        """Return ids, sheet, ``seen`` and depth of an open page.
+
+        ``seen`` contains the pairs of rankers of which the user was shown an earlier page, see `Event`.
+        """
         row: tuple[str, bytes, bytes | None, int] = self._db.execute(
             "SELECT shown, sheet, seen, depth FROM pages JOIN waiting USING (page) WHERE page = ?", (page,)
         ).fetchone()

@@ -1,12 +1,12 @@
 """The switches of an experiment: pause, resume, serve a winner, set the share of users, drop a ranker, end.
 
 Each use of a switch is a row of the store that is never changed; the rows in order determine the state of the switches.
-A keyed hash assigns each user a number from 0 to 1, which is fixed for a store. Users below the share are in the
-experiment, users above 1 - holdback always get the incumbent's list. So users stay in when the share grows.
+A keyed hash assigns each user a number from 0 to 1, which is fixed for a store. Users with a number below the share are
+in the experiment; users with a number of at least 1 - holdback always get the incumbent's list. So users in the
+experiment stay in it when the share grows.
 
-A damaged, missing or invalid row may have excluded a ranker or users from the experiment. So after such a row all
-searches are outside of the experiment, whatever the later rows are; "resume" is then refused, but not "winner" and
-"end".
+A damaged, missing or invalid row may have excluded a ranker or users from the experiment. Therefore all searches after
+such a row are outside of the experiment, whatever rows follow. "resume" is then refused; "winner" and "end" still work.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ltr_duel.live.turns import policy_without
 WHAT = ("pause", "resume", "winner", "share", "drop", "end")
 RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"
 _PATIENCE = 10.0  # seconds to wait for the end of a service's transaction
-_SEEN = "SELECT count(*), (SELECT value FROM about WHERE key = 'settings') FROM switches"  # detects changes
+_SEEN = "SELECT count(*), (SELECT value FROM about WHERE key = 'settings') FROM switches"  # to detect changes
 ADD = "INSERT INTO switches (page, at, what, value, who) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -58,7 +58,7 @@ class Switches(NamedTuple):
     """The state of the switches."""
 
     mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
-    winner: str = ""  # the ranker served instead of the experiment; while paused, the ranker for "resume"
+    winner: str = ""  # the ranker served instead of the experiment; while paused, the ranker that "resume" will serve
     share: float = 1.0
     holdback: float = 0.0
     dropped: tuple[str, ...] = ()
@@ -111,7 +111,7 @@ def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
 
 
 def _nothing_changes(before: Switches, switch: Switch) -> str:
-    """Return the reason why a use changes nothing, or "". Stores may have such rows, so `_after` accepts them."""
+    """Return the reason why a use changes nothing, or "". Stores may contain such uses, so `_after` accepts them."""
     if switch.what == "pause" and before.mode == PAUSED:
         return "the experiment is paused already"
     if switch.what == "resume" and before.mode == RUNS:
@@ -124,7 +124,7 @@ def _nothing_changes(before: Switches, switch: Switch) -> str:
 
 
 def _after(before: Switches, switch: Switch, settings: Settings, *, builds: bool = True) -> Switches:
-    """Return the state after a use; only settings that never change in a store are used."""
+    """Return the state after a use; it depends only on settings that cannot change in a store."""
     what, ranker = switch.what, switch.ranker
     if what not in WHAT:
         raise errors.unknown_name("switch", what, WHAT)
@@ -177,9 +177,9 @@ def left_of(now: Switches, settings: Settings) -> tuple[int, ...]:
 
 
 def switches_of(rows: Iterable[Switched | None], settings: Settings, *, builds: bool = True) -> Switches:
-    """Return the state after all rows; a row that is None or invalid pauses permanently.
+    """Return the state after all rows; a row that is None or invalid pauses the experiment permanently.
 
-    ``builds``: whether to build the policy, to check that it works with the remaining rankers (loads a compiler).
+    ``builds``: whether to check that the policy can be built for the remaining rankers, which loads a compiler.
     """
     now = Switches()
     for after, _ in replayed(rows, settings, builds=builds):

@@ -2,10 +2,10 @@
 
     v1.<key id>.<experiment and mark, page, deadline>.<HMAC-SHA256 of the text before it>
 
-in URL-safe base64. A token contains no secrets, and it cannot be changed without a key.
+The last two parts are in URL-safe base64. A token contains no secrets, and it cannot be changed without a key.
 
-Page numbers are reused after an earlier copy of a store is restored, but tokens of the lost pages must stay invalid. So
-each time a store is opened, a random mark is chosen, which the tokens of the pages shown from then on contain.
+After an earlier copy of a store is restored, page numbers are reused, but tokens of the lost pages must be invalid.
+Therefore a random mark is chosen each time a store is opened. The tokens of all pages shown from then on depend on it.
 """
 
 from __future__ import annotations
@@ -226,7 +226,10 @@ def _make_secret(path: Path) -> None:
 
 
 class Marks:
-    """The marks of pages; each mark applies from one page number on. ``pages`` is the number of the last page."""
+    """The marks of pages. Each mark is stored with the first page to which it applies.
+
+    ``own`` is the mark of the pages shown from now on, ``pages`` the number of the last page.
+    """
 
     def __init__(self, store: LiveStore, keys: Keys, own: str, pages: int) -> None:
         self._store, self._keys, self._own, self._pages = store, keys, own, pages

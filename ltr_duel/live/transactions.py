@@ -1,4 +1,4 @@
-"""The open file of a store, and its transactions: when one ends, either all or none of its changes are on disk.
+"""The open file of a store, and its transactions: at the end, either all or none of the changes are on disk.
 
 One process writes and holds ``<store>-lock`` meanwhile; other processes may read and use switches. Links are resolved
 before locking, and rows written by a second writer without the lock are detected before any row is added.
@@ -44,7 +44,7 @@ class Watch:
         self._seen = self._look()
 
     def is_as_left(self) -> bool:
-        """Whether no other program has written to the file; `StoreError` if it was moved, replaced or truncated."""
+        """Whether the file is unchanged since `take`; `StoreError` if it was moved, replaced or truncated."""
         now = self._look()
         if now.files != self._seen.files:
             raise StoreError("the file of the store was moved away, or replaced by another file")
@@ -55,7 +55,8 @@ class Watch:
     def require_ours(self, experiment: str, last: tuple[int, int]) -> None:
         """Check, with a second connection, a file that another program has written to.
 
-        If SQLite has only merged the log into the file, experiment and rows are unchanged, and the file is intact.
+        The change is harmless if SQLite only merged the log into the file: then the experiment and the last rows are
+        unchanged, and the file is intact. Raises `StoreError` otherwise.
         """
         look = self._look()
         try:
@@ -100,14 +101,14 @@ class Transactions:
                 self._db.execute(f"PRAGMA {pragma}")
             self._lead, self._log = self.about(LEAD) or 0, self.about(LOG) or 0
             self._version: int | None = None
-            self._last, self.changes = self.last(), 0  # number of times other processes used switches
+            self._last, self.changes = self.last(), 0  # changes: detected writes of other processes
             self._watch, self._experiment = Watch(path), self.about("experiment")
             self._began, self._ended = self._lead, self.about(ENDED)
             self._rows = _ROWS  # so the first transaction records in the file that a log exists
             self._held = stack.pop_all()
 
     def close(self, now: float | None = None) -> None:
-        """Close the file, so that it needs no log; ``now`` is the current time, if the store was used."""
+        """Close the file, so that it is complete without its log; ``now`` is the time, if the store was used."""
         with suppress(StoreError, sqlite3.Error):
             if self._log != self._lead or self._lead != self._began:
                 with self.transaction():
@@ -142,7 +143,7 @@ class Transactions:
                 self._log = self._lead
             if full:
                 self._lead, self._rows = self._lead + 1, 0
-                with suppress(sqlite3.Error):  # everything is durable; the next checkpoint follows
+                with suppress(sqlite3.Error):  # all changes are already durable in the log
                     self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self._watch.take()
         except BaseException as error:
@@ -162,7 +163,7 @@ class Transactions:
             raise
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be read: {error}") from None
-        except DAMAGED:  # the original messages quote rows
+        except DAMAGED:  # the original messages may quote rows
             raise StoreError("the store cannot be read: a row is damaged") from None
 
     def _data_version(self) -> int:

@@ -1,11 +1,11 @@
-"""The policy of an experiment receives outcomes strictly in turn, for any number of open pages and any order of clicks.
+"""Pass outcomes to the policy of an experiment one after another, for any number of open pages and any order of clicks.
 
 Pages always show the rankers that the policy currently requests. The policy receives the first outcome of these
 rankers; an outcome that arrives while the policy requests other rankers is held until the policy requests the same
 rankers again. So the policy receives each outcome at most once and only for requested rankers, and held outcomes let it
 step without waiting. If the outcomes of the same rankers are independent and identically distributed, the distribution
-of its path is the same as without delay: Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML
-2013, algorithm QPM-D. With one open page at a time, the path itself is the same as without delay.
+of the policy's path is the same as without delay: Joulani, György, Szepesvári. Online Learning under Delayed Feedback.
+ICML 2013, algorithm QPM-D. With one open page at a time, the path itself is the same as without delay.
 
 A page with a single arm, or an arm against itself, has no outcome, so the policy steps when the page is shown.
 
@@ -84,7 +84,7 @@ class Turns:
         self.policy, self.held, self.left = policy, 0, left or tuple(range(n_arms))
         self.pulls: IntVector = np.zeros(n_arms, np.int64)
         self._slates, self._in_order = settings.policy_component.feedback == "slate", settings.order == "shown"
-        self._lines: dict[Key, dict[int, bytes | None]] = {}  # page -> outcome, None for an open page
+        self._lines: dict[Key, dict[int, bytes | None]] = {}  # arms -> page -> outcome; None: open page
 
     @property
     def asked(self) -> Key:

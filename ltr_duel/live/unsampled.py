@@ -21,11 +21,11 @@ from ltr_duel.live.tokens import NO_PAGE, Marks
 from ltr_duel.live.turns import Key
 
 AWAY = "away"
-LATER = "later"  # reason for serving a later part of an unknown page: pages count from the top
+LATER = "later"  # the reason for a later part of an unknown page; pages of the experiment start at the top
 
 
 class Outside:
-    """Serve searches outside of the experiment: one ranker's list, chosen by the switches, without the store.
+    """Serve searches outside of the experiment with one ranker's list, according to the switches, without the store.
 
     ``side_key`` hashes users, see `side_of`.
     """
@@ -46,7 +46,7 @@ class Outside:
     def decide(self, call: Decide, otherwise: str = "") -> Decision | None:
         """Return the page of a search outside of the experiment, or None for a search inside.
 
-        ``otherwise``, if not empty, is the reason why all searches are outside. Foreign tokens are refused even then.
+        ``otherwise``, if not empty, is the reason why all searches are outside. Invalid tokens are refused even then.
         """
         served = self._served(call, self.marks.claim(call.token).page if call.token else None)
         if not served and otherwise:
@@ -71,8 +71,8 @@ class Outside:
     def _served(self, call: Decide, page: int | None) -> tuple[str, str] | None:
         """Return the ranker served outside of the experiment, and the reason; ``page`` is the page of the token.
 
-        A later part belongs to the page of its token, whatever the switches are now. A search without a user is inside
-        or outside like the page of its token, if it has a token.
+        Unless the experiment is paused, a later part belongs to the page of its token, even if the switches changed. A
+        search without a user but with a token is inside or outside of the experiment like the page of its token.
         """
         now, incumbent = self.switches, self._settings.incumbent
         if now.mode == PAUSED:
@@ -105,7 +105,7 @@ class Drafts:
         self.recall()
 
     def look(self) -> None:
-        """Read the pages again if another program removed users; users removed by `retain` have no recent page."""
+        """Read the pages again if another program called `forget`; `retain` forgets only pages that are old."""
         if self._forgot != self._store.about(FORGOT):
             self.recall()
 
@@ -135,7 +135,7 @@ class Drafts:
             del self._latest[_place(query, user)]
 
     def find(self, call: Decide, now: float) -> Decision | None:
-        """Return the part of an earlier page that fits a search, or None. A foreign token is refused."""
+        """Return the part of an earlier page that fits a search, or None. An invalid token is refused."""
         number = self._by_token(call.token, now) if call.token else self._by_user(call, now)
         if not number:
             return None

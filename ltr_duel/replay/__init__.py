@@ -1,4 +1,4 @@
-"""Simulated users of a live experiment: over HTTP, like a search page, at one given service; or by its plans."""
+"""Simulated users of a live experiment, who use its service over HTTP like a search page, or who follow its plans."""
 
 import lazy_loader
 

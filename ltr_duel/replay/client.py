@@ -1,4 +1,4 @@
-"""An HTTP/1.1 client for thousands of simulated users on one event loop (`http.client` requires a thread for each)."""
+"""An HTTP/1.1 client for thousands of simulated users on one event loop; `http.client` requires a thread per user."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Loop(NamedTuple):
 
 
 def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[Followed]:
-    """Simulate users under plans of one hour, each made from all earlier logs; each process writes a separate log."""
+    """Simulate users under plans of one hour; each plan is made from all earlier logs. Each process logs separately."""
     import joblib  # imported here, because loading takes long
 
     keys, log = Keys(loop.keys), None

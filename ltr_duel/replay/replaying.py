@@ -77,8 +77,9 @@ def replay(
 ) -> Replayed:
     """Run simulated users who search and click at a service.
 
-    With ``concurrency=1``, the service takes the path of the first repetition of `simulate` with its seed. Simulations
-    have no pages of a single ranker; such a page is reported without clicks, and its query is sent again.
+    With ``concurrency=1``, the service's policy takes the same path as in the first repetition of `simulate` with the
+    same seed. Simulations have no pages of a single ranker; such a page is reported without clicks, and its query is
+    sent again.
 
     Parameters
     ----------

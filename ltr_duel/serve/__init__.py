@@ -1,6 +1,6 @@
 """Live experiments as an HTTP service: endpoints, limits and an HTML page.
 
-Decisions and counts are made in `ltr_duel.live`. Requires the extra ``serve``.
+`ltr_duel.live` chooses the pages and counts the clicks. Requires the extra ``serve``.
 """
 
 import lazy_loader

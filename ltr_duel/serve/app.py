@@ -43,7 +43,7 @@ def _as_page(state: LiveState) -> bytes:
 
 
 class _Service:
-    """Answer requests; only the worker uses the experiment."""
+    """Answer requests; calls that need the store are passed to the worker."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class _Service:
         self.worker = Worker(experiment, settings.waiting, metrics, log)
         self._described = description(experiment.settings, settings)
         self._help = help_page(self._described)
-        self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is not reported
+        self._warned: dict[str, float] = {"clock": experiment.delay}  # the time before this start is not reported
         self._repeats = Repeats(self._ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[LiveState], bytes], tuple[LiveState, bytes]]()
 

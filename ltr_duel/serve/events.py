@@ -1,4 +1,7 @@
-"""The service's log on stderr, one JSON object per line, without queries, users, documents, tokens and keys."""
+"""The service's log on stderr, one JSON object per line.
+
+Lines contain no users, documents, tokens and keys; they contain queries only if ``log_queries`` is set.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,15 @@ _LAST = 1.0  # seconds for the last lines at shutdown
 
 
 class EventLog:
-    """Write events as lines, by default to stderr; with ``waits=False`` in a thread, so a slow reader blocks nothing.
+    """Write events as lines, by default to stderr.
 
-    Lines that do not fit into the queue are omitted and counted.
+    With ``waits=False``, a thread writes the lines from a queue, so a slow reader does not block the service. Lines
+    that do not fit into the queue are omitted and counted.
     """
 
     def __init__(self, stream: TextIO | None = None, *, waits: bool = True) -> None:
         self._stream, self._facts = stream, dict[str, Any]()
-        self._counts: Counter[str] = Counter()  # shared with logs from `about`; numbers of lines
+        self._counts: Counter[str] = Counter()  # counts of lines, shared with the logs that `about` returns
         self._queue: queue.Queue[str | None] | None = None
         if not waits:
             self._queue = queue.Queue(_ROOM)

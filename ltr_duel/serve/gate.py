@@ -1,7 +1,8 @@
-"""The entry of every request: check keys and time limits, count, log, and convert errors into safe answers.
+"""The entry of every request: check keys and time limits, count and log requests, convert errors into safe answers.
 
-Several experiments may share one host and port, each with separate store, keys and limits: ``/shoes/decide`` belongs to
-``shoes``. Without a valid key, a path that begins with the name of an experiment is answered like an unknown path.
+Several experiments may share one host and port; each has a separate store, keys and limits. ``/shoes/decide`` belongs
+to experiment ``shoes``. Without a valid key, a path that begins with the name of an experiment is answered like an
+unknown path.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from ltr_duel.serve.settings import ServiceSettings
 
 CLOSE = {"connection": "close"}  # if the rest of the request is not read
 RETRY = {"retry-after": "1"}  # header of each 503
-_STATUS = {TokenError: 403, UsedError: 409, ExpiredError: 410, BusyError: 503, InputError: 400}  # the last: all others
-_AWAY = "the store cannot be used now, so nothing of the request was stored; try again"
+_STATUS = {TokenError: 403, UsedError: 409, ExpiredError: 410, BusyError: 503, InputError: 400}  # InputError: others
+_AWAY = "the store cannot be used now, so the request was not stored; try again"
 HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
 ]
-_ROLES = {"/decide": "ask", "/clicks": "ask", "/events": "ask", "/switch": "operate"}  # of other paths: "read"
+_ROLES = {"/decide": "ask", "/clicks": "ask", "/events": "ask", "/switch": "operate"}  # other paths: "read"
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
-_ONCE = (b"authorization", b"host")  # headers on which access depends
+_ONCE = (b"authorization", b"host")  # headers that must not be repeated, because access depends on them
 _LINGER = 1.0  # seconds to read on after a refusal
 OPEN_PATHS = ("/health", "/ready")  # paths that require no key
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -76,7 +77,7 @@ class Gate:
     ``problem`` returns the reason why the service cannot work now, or an empty string.
     """
 
-    is_one_of_several = False  # then /health and /ready require a key too, to hide the name
+    is_one_of_several = False  # if True, /health and /ready require a key too, to hide the name of the experiment
 
     def __init__(
         self,
@@ -155,16 +156,16 @@ class Gate:
         headers, role = dict(scope["headers"]), _ROLES.get(scope["path"], "read")
         names = [name for name, _ in scope["headers"]]
         for name in _ONCE:
-            if names.count(name) > 1:  # a proxy may read a different header than the service
+            if names.count(name) > 1:  # a proxy may use the other header than the service
                 raise Refusal(400, f"a request must have one header '{name.decode()}', not {names.count(name)}")
         if not self._keys:
             if role == "operate":
                 raise Refusal(403, "an API key with the role 'operate' is required; 'ltr-duel live' requires no key")
-            if not _is_local(headers.get(b"host", b"")):  # a web page whose host name resolves to this machine
+            if not _is_local(headers.get(b"host", b"")):  # sent by a web page whose host name resolves to this machine
                 raise Refusal(403, "without an API key, the host of a request must be localhost")
             if any(name in _OF_PROXIES or name.startswith(b"x-forwarded-") for name in headers):
                 raise Refusal(403, "without an API key, requests through a proxy are refused")
-            if scope["http_version"] == "1.0":  # used by proxies that add no header
+            if scope["http_version"] == "1.0":  # the version used by proxies that add no header
                 raise Refusal(403, "without an API key, HTTP/1.0 requests are refused, because proxies send them")
         elif self.is_one_of_several or scope["path"] not in OPEN_PATHS:
             roles = self._keys.roles(authorization(scope["headers"]))
@@ -175,7 +176,7 @@ class Gate:
 
 
 async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer, and read on for a while before closing the connection, or the client may lose the answer."""
+    """Send a refusal; before closing a connection, read on for a while, because the client may lose the answer."""
     if refusal.headers is not CLOSE:
         await refusal.response()(scope, receive, send)
         return
@@ -198,7 +199,7 @@ def _is_local(header: bytes) -> bool:
 
 
 class Several:
-    """Pass each request to the gate of the experiment that is named first in its path."""
+    """Pass each request to the gate of the experiment whose name begins its path."""
 
     def __init__(self, gates: Mapping[str, Gate]) -> None:
         self._gates, self._router = gates, Router([], lifespan=self._lifespan)
@@ -232,7 +233,7 @@ class Several:
             await self._gate_to_nowhere(nowhere)(nowhere, receive, send)
 
     def _of_all(self, path: str) -> Response:
-        """Return the combined answer of all experiments."""
+        """Return the combined answer of all experiments to a request for their health or readiness."""
         problems = [gate.problem() for gate in self._gates.values()] if path == "/ready" else []
         problem = next(filter(None, problems), "")
         if problem:
@@ -240,6 +241,6 @@ class Several:
         return JSONResponse({"status": "ready" if path == "/ready" else "ok"})
 
     def _gate_to_nowhere(self, scope: Scope) -> Gate:
-        """Return a gate that admits a request to an unknown path, or a gate that refuses it."""
+        """Return a gate that admits a request to an unknown path; if there is none, return a gate that refuses it."""
         gates = [gate for gate in self._gates.values() if gate.keyed] or list(self._gates.values())
         return next((gate for gate in gates if gate.admits(scope)), gates[0])

@@ -16,14 +16,14 @@ from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.settings import ServiceSettings
 
 VARIABLE = "LTR_DUEL_API_KEY"
-ROLES = {"ask": ("ask",), "read": ("read",), "operate": ("operate", "read")}  # roles with the roles that each includes
+ROLES = {"ask": ("ask",), "read": ("read",), "operate": ("operate", "read")}  # role -> the roles that it includes
 _WITHOUT_ROLE = ("ask", "read")  # roles of a key without an explicit role
 _MOST = 200_000  # bytes of a file that are compared
 _SHORTEST, _LONGEST_FILE = 16, 100_000
 
 
 class ApiKeys:
-    """The accepted keys, each with an optional role and name; without keys, every request is accepted.
+    """The accepted keys, each with an optional role and name; if there are none, requests require no key.
 
     A request contains the key as ``Authorization: Bearer KEY``, or (browsers) as the password of basic authentication.
     """
@@ -76,7 +76,7 @@ def authorization(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 
 def read_api_keys(path: Path | None) -> list[str]:
-    """Read keys from a file or the environment. Raises `InputError` for a short key or one that is not ASCII."""
+    """Read keys from a file or the environment. Raises `InputError` for a key that is too short or not ASCII."""
     if path is None:
         given = os.environ.get(VARIABLE)
         if given is not None and not given.strip():  # the variable was set to protect the service
@@ -130,7 +130,7 @@ class KeyFiles:
         self._latest = dict(self._seen)  # digests at the last check, when a file may have been half-written
 
     def look(self) -> None:
-        """Read files again if they have changed and were unchanged since the last check, and log the result."""
+        """Read files again that have changed, but not since the last check, and log the result."""
         for path, before in self._seen.items():
             now = _digest(path)
             whole, self._latest[path] = now == self._latest[path], now

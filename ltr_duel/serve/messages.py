@@ -136,17 +136,17 @@ def _require_ids(what: str, given: Any, limits: ServiceSettings) -> None:
         raise InputError(f"{what} has {len(given):,} documents; at most {limits.longest_list:,} are allowed")
     for kind in set(map(type, given)):
         if kind is not str and kind is not int:
-            raise InputError(f"{what} must contain strings or whole numbers, not {_named(kind())}")
+            raise InputError(f"{what} contains {_named(kind())} where a string or a whole number is required")
     for one in given:
         if (len(one) > limits.longest_text) if isinstance(one, str) else (abs(one) > _LARGEST_ID):
             raise InputError(
-                f"{what} has an id that is too long; a string may have at most {limits.longest_text:,} characters,"
-                " a number at most 63 bits"
+                f"{what} contains an id that is too long: strings may have at most {limits.longest_text:,} characters,"
+                " and numbers at most 63 bits"
             )
 
 
 def _require_outcomes(what: str, given: Any, limits: ServiceSettings) -> None:
-    """Check document ids, plain or in the key 'document' of objects; the experiment checks the other keys."""
+    """Check document ids, which are items or the 'document' of an item; the experiment checks the other keys."""
     if not isinstance(given, list):
         raise InputError(f"{what} must be a list of document ids or of objects, not {_named(given)}")
     plain = [one.get("document", "") if isinstance(one, dict) else one for one in given]

@@ -16,7 +16,7 @@ _Row = tuple[Mapping[str, str], float]  # labels and value
 
 
 class Histogram:
-    """Counts of values up to each of several bounds, and their sum."""
+    """Counts of the values up to each of several bounds, and the sum of the values."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds, self._counts, self._sum = bounds, [0] * (len(bounds) + 1), 0.0
@@ -37,7 +37,7 @@ class Histogram:
 
 
 class Wire:
-    """Counters of connections, kept before a request is assigned to an experiment."""
+    """Counters of connections, and of requests that are refused before they are assigned to an experiment."""
 
     def __init__(self) -> None:
         self.connections = 0
@@ -88,7 +88,7 @@ class Metrics:
             *_family("mode", "gauge", "1 for the current mode.", modes),
             *_family("share", "gauge", "Share of users in the experiment or held back.", shares),
             *_family("dropped", "gauge", "1 for a dropped ranker.", dropped),
-            *_family("served_total", "counter", "Pages by status: experiment, or reason outside.", served),
+            *_family("served_total", "counter", "Pages by status: experiment, or reason outside of it.", served),
         ]
         for name, kind, meaning, value in (
             ("pages_total", "counter", "Pages decided.", counts.pages),

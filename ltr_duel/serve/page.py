@@ -17,7 +17,7 @@ from ltr_duel.live import LiveState, Settings, Switched
 from ltr_duel.serve.settings import ServiceSettings
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_OF_READING = ("401", "403", "405", "431", "500", "503")  # statuses of refusals for addresses without a body
+_OF_READING = ("401", "403", "405", "431", "500", "503")  # statuses of refusals for requests without a body
 _MOST = 12  # maximum number of rankers in the matrix; /state contains all
 _LATEST = 10  # uses of switches shown
 _ONE_LOOK = (
@@ -130,7 +130,7 @@ def _facts(state: LiveState) -> dict[str, str]:
 
 
 def _first_pages(state: LiveState) -> float:
-    """Return the share of the outcomes that count, because they belong to the user's first page of the pair."""
+    """Return the share of the outcomes that belong to a user's first page of a pair, because only these count."""
     first, all_of_them = (
         float(won.sum() + tied.sum() / 2)
         for won, tied in ((state.first_wins, state.first_ties), (state.wins, state.ties))
@@ -164,7 +164,7 @@ def _cell(state: LiveState, i: int, j: int) -> dict[str, str]:
         return {"kind": "same", "mean": "", "interval": "", "counts": ""}
     wins, losses, ties = (int(n) for n in (state.first_wins[i, j], state.first_wins[j, i], state.first_ties[i, j]))
     if wins + losses + ties == 0:
-        return {"kind": "unmet", "mean": "-", "interval": "none counts yet", "counts": ""}
+        return {"kind": "unmet", "mean": "-", "interval": "no page counts yet", "counts": ""}
     low, high = float(state.low[i, j]), float(state.high[i, j])
     return {
         "kind": "won" if low > 0 else "lost" if high < 0 else "open",

@@ -1,7 +1,8 @@
 """uvicorn's HTTP connections, with limits on their number and on the time and size of each part of a request.
 
-So a client cannot keep a connection open indefinitely. uvicorn documents the option of a connection class, but not its
-default class, which is extended here. If the class lacks an overridden method, uvicorn's options are used instead.
+With these limits, a client cannot keep a connection open indefinitely. uvicorn documents the option ``http``, which
+accepts a connection class, but not its default class, which is extended here. If a version of that class lacks one of
+the overridden methods, uvicorn's own limits are used instead.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ class _Everyone:
 
 
 class _Flow(FlowControl):
-    """Does not resume reading while pipelined requests are queued; uvicorn's class resumes after each answer."""
+    """Flow control that keeps reading paused while pipelined requests are queued; uvicorn resumes after each answer."""
 
     def __init__(self, transport: Any, waiting: Sized) -> None:
         super().__init__(transport)
@@ -93,7 +94,8 @@ class _Limited(_Connection):  # type: ignore[misc]  # the base class depends on 
     """A connection of uvicorn with a timer for each kind of wait.
 
     `_head_begins` starts the timer for the head, `on_headers_complete` for the body, `on_response_complete` for the
-    next request, and `pause_writing` for a slow reader. Only the awaited event cancels a timer; in uvicorn, any byte.
+    next request, and `pause_writing` for a slow reader. Only the awaited event cancels a timer; any byte cancels
+    uvicorn's own timer.
     """
 
     def __init__(self, everyone: _Everyone, **options: Any) -> None:
@@ -154,7 +156,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # the base class depends on 
         if self._head > _LARGEST_HEAD:
             self._refuse_head()
         elif len(self.pipeline) >= _AHEAD:  # one read can contain thousands of heads
-            self._refuse(503, f"at most {_AHEAD} requests may be sent ahead of an answer")
+            self._refuse(503, f"at most {_AHEAD} requests may be sent before the first is answered")
         else:
             super().on_headers_complete()
             self._wait("body", self._settings.body_seconds, self._body_is_late)
@@ -212,7 +214,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # the base class depends on 
     def _too_late(self) -> None:
         self._end("head")
         if not self._spoke:
-            self._wire.close()  # a client that has sent nothing would read an error as its next answer
+            self._wire.close()  # a client that has sent nothing would take an error for the answer to its next request
         elif not self._wire.is_closing():
             self._refuse(408, f"the head of a request must arrive within {self._settings.header_seconds:g} seconds")
 

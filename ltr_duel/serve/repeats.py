@@ -28,7 +28,7 @@ class _Answer:
     body: bytes  # digest of the request body
     made: asyncio.Task[Any]
     waiting: int = 0  # number of requests waiting for the answer
-    size: int = 0  # bytes of its documents, known when it is finished
+    size: int = 0  # bytes of the answer's documents; 0 until it is finished
 
     @property
     def lost(self) -> bool:
@@ -43,7 +43,7 @@ class Repeats:
     def __init__(self, ask: Callable[[Decide | Record], Coroutine[Any, Any, Any]]) -> None:
         self._ask = ask
         self._answers: dict[bytes, _Answer] = {}  # by digest of client, path and key
-        self._size = 0  # bytes of all answers
+        self._size = 0  # bytes of the documents in all answers
 
     async def answer(self, path: str, headers: Headers, body: bytes, asked: Decide | Record) -> Any:
         """Return the answer to a request; refusals are not stored. A key sent again with another body is refused.

@@ -38,11 +38,11 @@ def run_service(
     wait: float = 0.0,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the experiments of files until SIGTERM or SIGINT, which is raised again after a clean shutdown.
+    """Serve the experiments of settings files until SIGTERM or SIGINT, which is raised again after a clean shutdown.
 
-    With several experiments, the paths of each begin with its name, and the first file sets host, port and connection
-    limits. ``wait`` is the time in seconds to wait for another process to release the store. ``ready`` receives the URL
-    when the service listens.
+    With several experiments, the URL paths of each begin with its name, and the first file sets host, port and the
+    limits of connections. ``wait`` is the time in seconds to wait for another process to release the store. ``ready``
+    receives the URL when the service listens.
     """
     log = EventLog(waits=False)
     paths = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]
@@ -83,7 +83,9 @@ def _plans(paths: Sequence[Path], given: Mapping[str, Any], log: EventLog) -> li
         if len(paths) > 1:
             log = log.about(experiment=settings.name)
             if not _NAME.fullmatch(settings.name):
-                raise InputError(f"{path}: name: with several experiments, up to 32 of A-Z, a-z, 0-9, '_' and '-'")
+                raise InputError(
+                    f"{path}: name: with several experiments, a name has 1 to 32 of A-Z, a-z, 0-9, '_', '-'"
+                )
             for other in plans:
                 if other.settings.name == settings.name or other.store == store:
                     what = "name" if other.settings.name == settings.name else "store"

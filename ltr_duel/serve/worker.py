@@ -1,4 +1,4 @@
-"""The only thread that uses the experiment; requests that arrive during a transaction form the next batch."""
+"""The only thread that uses the store; requests that arrive during a transaction form the next batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltr_duel.serve.metrics import Metrics
 _MOST = 256  # maximum number of requests in a batch, so that the next requests do not wait for long
 _STATE_LASTS = 1.0  # minimum lifetime of a state in seconds
 _STALL = 3.0  # seconds of a transaction after which the store counts as stalled
-_PAUSE = 4  # lifetime of a state in computing times, so that states use at most a fifth of a core
+_PAUSE = 4  # lifetime of a state as a multiple of its computing time, so that states use at most a fifth of a core
 
 _Call = Decide | Record | Drop | Switch
 
@@ -119,7 +119,7 @@ class Worker:
         broken = ""
         if error:
             broken = str(error) if isinstance(error, StoreError) else "an error of the service"
-            if error.__cause__:  # the message quotes the store
+            if error.__cause__:  # the message may quote the store
                 broken = "the store cannot be read"
         if bool(broken) != bool(self.broken):
             self._log.write("store", message=broken or "the store can be written again")

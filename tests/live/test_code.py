@@ -62,7 +62,7 @@ def test_another_file_of_a_policy_is_refused_until_it_is_accepted(tmp_path, load
         asked = played(experiment)
     second = load("# nothing\n")
     with pytest.raises(
-        InputError, match=rf"another 'mine' \(plug-in file {first}, now {second}\); .*--accept-new-code"
+        InputError, match=rf"another version of 'mine' \(plug-in file {first}, now {second}\); .*--accept-new-code"
     ):
         opened(tmp_path, settings(policy="mine"))
     assert said(tmp_path, "code")["file_sha256"] == first
@@ -84,7 +84,7 @@ def test_another_numbers_version_is_refused_and_another_package_version_is_not(t
         db.execute(
             "UPDATE about SET value = ? WHERE key = 'code'", (json.dumps(said(tmp_path, "code") | {"numbers": 2}),)
         )
-    with pytest.raises(InputError, match=r"another 'rucb' \(numbers version 2, now 1\)"):
+    with pytest.raises(InputError, match=r"another version of 'rucb' \(numbers version 2, now 1\)"):
         opened(tmp_path)
 
 

@@ -12,16 +12,18 @@ from ltr_duel.plan import LivePlan
 
 FILE = Path(__file__).resolve().parents[2] / "clients" / "vectors.json"
 ABOUT = """\
-Vector n, from 0, is of plan n modulo their number. x begins as n + 1, and draw(m) is: x = x * 48271 modulo 2147483647;
-then x modulo m. In this order: unit = word + n in decimal, query = word + word, each word is words[draw(their number)];
-kind = draw(3); pool = 20 + 20 draw(3). Then each of rankers has a list of 1 + draw(20) of the documents 0 to pool - 1:
-from deck = 0..pool - 1, for k = 0, 1, ...: swap deck[k] and deck[k + draw(pool - k)]. Where draw(3) = 0 after that, it
-is replaced by as many from the top of the first ranker's list (all of them, if it is shorter). The id of document d is
-the number d; of kind 1 the text 'd' + d; of kind 2 and odd d the text words[d modulo their number] + d. Time is n.
-A vector is the documents shown, a colon, and 8 hexadecimal digits of the SHA-256 of UTF-8 lines with a line feed
-between: impression, time, query, user, shown (by tabs), rankers (by tabs), method, outcome, policy, propensity times
-draws as a whole number, owners (by spaces) or page. Where there is no record: of rankers (by tabs) alone.
-'rare' are further vectors with their n: their pages keep a number that Python writes with an exponent."""
+Vector n (from 0) is a page of plan n mod the number of plans, at time n. To generate its search, start with x = n + 1.
+draw(m) sets x to x * 48271 mod 2147483647 and returns x mod m; word() returns words[draw(number of words)].
+In this order: unit = word() + n in decimal; query = word() + word(); kind = draw(3); pool = 20 + 20 draw(3).
+Then for each ranker: length = 1 + draw(20); deck = [0, ..., pool - 1]; for k = 0, ..., length - 1, swap deck[k] and
+deck[k + draw(pool - k)]. If draw(3) is 0, replace deck by the list of the first ranker (which keeps its own deck). The
+list of the ranker is deck, cut after 'length' documents. The id of document d is the integer d; but if kind = 1, it is
+the string 'd' + d, and if kind = 2 and d is odd, it is the string words[d mod number of words] + d.
+A vector contains the numbers of the documents shown, a colon, and the first 8 hexadecimal digits of the SHA-256 of
+these lines in UTF-8, joined by line feeds: impression, time, query, user, shown (joined by tabs), rankers (joined by
+tabs), method, outcome, policy, propensity * draws as an integer, and page or, if the record has none, owners (joined
+by spaces). If there is no record, the only line is rankers.
+'rare' contains further vectors by n, whose pages contain a number that Python writes with an exponent."""
 KEYS = Keys({"vectors": bytes(range(32))})
 RANKERS = ["bm25", "dense", "naïve", "文", "z\u007f🙂"]
 WORDS = ["", "red shoes", "é", "e\u0301", "文書", "🙂", "\u2028", 'a"\\b', "\t\u007f", "ß\ufeff"]

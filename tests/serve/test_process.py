@@ -198,7 +198,8 @@ def test_another_law_is_served_only_if_it_is_accepted(tmp_path, capfd):
     with pytest.raises(SystemExit) as ended:
         main("serve", str(tmp_path / "live.toml"))
     assert ended.value.code == 2
-    assert "another 'rucb' (numbers version 2, now 1); continue with --accept-new-code" in capfd.readouterr().err
+    wrong = "another version of 'rucb' (numbers version 2, now 1); continue with --accept-new-code"
+    assert wrong in capfd.readouterr().err
     with process(tmp_path, "--accept-new-code", ends_with=128 + signal.SIGTERM) as (_, running):
         running.terminate()
     (line,) = [line for line in (tmp_path / "log").read_text().splitlines() if '"new code"' in line]

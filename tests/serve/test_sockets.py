@@ -250,7 +250,7 @@ def test_requests_sent_ahead_of_answers_are_limited_and_what_follows_is_not_pars
         found = await send(port, (GET % "").encode() * 5000)
         statuses = re.findall(rb"HTTP/1.1 (\d+)", found)
         assert statuses == [b"200"] * 101 + [b"503"]  # one request is answered while 100 wait
-        assert b"at most 100 requests may be sent ahead" in found
+        assert b"at most 100 requests may be sent before" in found
         assert b"200 OK" in await send(port, (GET % "connection: close\r\n").encode())
 
     serving(tmp_path, story)

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { ClickReporter } from "ltr-duel/clicks";
 
-/** A window with what the module uses; documents of one tab have one storage. */
+/** A window with the parts that the module uses; documents of the same tab share a storage. */
 class View extends EventTarget {
   document = new EventTarget();
   sent = [];
@@ -34,7 +34,7 @@ function started(view, token = "one", ids = ["a", "b", 3], options = {}) {
 const click = (link) => link.dispatchEvent(new Event("click"));
 const press = (link, button) => link.dispatchEvent(Object.assign(new Event("auxclick"), { button }));
 
-test("clicks are reported when the page is left, not for good, with the numbers and texts of the ids", async () => {
+test("leaving the page sends a report that is not final and keeps the types of the ids", async () => {
   const view = new View(), { links } = started(view);
   click(links[2]);
   press(links[0], 1);
@@ -44,7 +44,7 @@ test("clicks are reported when the page is left, not for good, with the numbers 
   assert.deepEqual([view.sent[0].address, view.sent[0].blob.type], ["/clicks", "application/json"]);
 });
 
-test("a second click on a document and the menu of a link are no clicks", async () => {
+test("a second click on a document and the menu of a link are not counted", async () => {
   const view = new View(), { links } = started(view);
   click(links[0]);
   click(links[0]);
@@ -54,7 +54,7 @@ test("a second click on a document and the menu of a link are no clicks", async 
   assert.deepEqual((await view.reports())[0].clicks, ["a"]);
 });
 
-test("who leaves without a new click sends nothing, also where the tab is hidden before", async () => {
+test("leaving without a new click sends nothing, even if the tab was hidden before", async () => {
   const view = new View(), { links } = started(view);
   view.leave();
   click(links[0]);
@@ -65,7 +65,7 @@ test("who leaves without a new click sends nothing, also where the tab is hidden
   assert.equal(view.sent.length, 1);
 });
 
-test("who comes back from the cache adds clicks to those of before", async () => {
+test("a user who returns from the back/forward cache adds to the earlier clicks", async () => {
   const view = new View(), { links } = started(view, "one", ["a", "b"], { stale: () => assert.fail("it is open") });
   click(links[0]);
   view.leave();
@@ -75,7 +75,7 @@ test("who comes back from the cache adds clicks to those of before", async () =>
   assert.deepEqual((await view.reports()).map((one) => one.clicks), [["a"], ["a", "b"]]);
 });
 
-test("the next search ends the page with all its clicks, or with none", async () => {
+test("the next search ends the page with all its clicks, even if there are none", async () => {
   const view = new View(), { reporter, links } = started(view);
   click(links[1]);
   reporter.show("two");
@@ -87,7 +87,7 @@ test("the next search ends the page with all its clicks, or with none", async ()
   ]);
 });
 
-test("a click on a link of an ended page belongs to no other page", async () => {
+test("a click on a link of an ended page is not counted for the next page", async () => {
   const view = new View(), { reporter, links } = started(view);
   reporter.show("two");
   click(links[0]);
@@ -104,7 +104,7 @@ test("a page without a token reports nothing", async () => {
   assert.equal(reporter.isOpen(""), false);
 });
 
-test("another document of the tab goes on with the page, and its clicks", async () => {
+test("another document of the tab continues the page with its clicks", async () => {
   const storage = new Map(), first = new View(storage), second = new View(storage);
   click(started(first).links[0]);
   first.leave();
@@ -115,7 +115,7 @@ test("another document of the tab goes on with the page, and its clicks", async 
   assert.deepEqual(await second.reports(), [{ token: "one", clicks: ["a", "b"], final: true }]);
 });
 
-test("a page that another document has ended is stale for who comes back, and counts no clicks", async () => {
+test("a page that another document has ended is stale for a returning user, and its clicks are not counted", async () => {
   const storage = new Map(), first = new View(storage), second = new View(storage);
   let stale = 0;
   const { reporter, links } = started(first, "one", ["a"], { stale: () => { stale += 1; } });
@@ -130,7 +130,7 @@ test("a page that another document has ended is stale for who comes back, and co
   assert.deepEqual(await second.reports(), [{ token: "one", clicks: [], final: true }]);
 });
 
-test("a report that the browser does not take is sent later", async () => {
+test("a report that the browser does not accept is sent later", async () => {
   const view = new View(), { reporter, links } = started(view);
   click(links[0]);
   view.full = true;
@@ -141,7 +141,7 @@ test("a report that the browser does not take is sent later", async () => {
   assert.deepEqual(await view.reports(), [{ token: "one", clicks: ["a"], final: true }]);
 });
 
-test("without a storage of the tab a document counts alone", async () => {
+test("without a storage of the tab, a document counts its own clicks", async () => {
   const view = new View();
   Object.defineProperty(view, "sessionStorage", { get() { throw new Error("not allowed"); } });
   const { reporter, links } = started(view);

@@ -9,7 +9,7 @@ const PAGE = { page: ["d", 7], token: "t", expires: 1, rankers: ["bm25", "dense"
 const fallback = (page, why, total = page.length) =>
   ({ page, token: "", rankers: ["bm25"], served: "fallback", why, total });
 
-let server, url, asked, ways; // what came, and how the next requests are answered
+let server, url, asked, ways; // asked: the received requests; ways: how the next requests are answered
 
 beforeEach(async () => {
   [asked, ways] = [[], []];
@@ -20,7 +20,7 @@ beforeEach(async () => {
     const way = ways.shift() ?? 200;
     if (way === "close") return request.socket.destroy();
     if (way === "silent") return;
-    if (way === "slow") return response.write("{"), undefined; // a head, and a body that never ends
+    if (way === "slow") return response.write("{"), undefined; // sends a head, and a body that never ends
     const text = { strange: "no JSON", other: "[1]", bad: "<html>" }[way] ?? JSON.stringify(
       way === 200 ? { ...PAGE, recorded: true } : { error: "one sentence" });
     response.writeHead(typeof way === "number" ? way : way === "bad" ? 502 : 200).end(text);
@@ -52,15 +52,15 @@ for (const [way, why] of [
     const began = performance.now(), deadline = why === "deadline" ? 200 : 30_000;
     const page = await new Client(url, "bm25", { deadline, top: 2 }).decide("q", LISTS);
     assert.deepEqual(page, fallback(["a", "b"], why));
-    assert.ok(performance.now() - began < 20_000); // else it waits for ever
+    assert.ok(performance.now() - began < 20_000); // otherwise the client would wait forever
   });
 
-test("without a service the cause is the network", async () => {
+test("without a service, the reason is 'network'", async () => {
   const client = new Client("http://127.0.0.1:1", "bm25", { deadline: 30_000 });
   assert.equal((await client.decide("q", LISTS)).why, "network");
 });
 
-test("after a search that failed no search is sent for a moment, reports are", async () => {
+test("for a moment after a failed search, no searches are sent, but reports are", async () => {
   const client = new Client(url, "bm25", { deadline: 30_000, pause: 60_000 });
   ways = [500];
   assert.match((await client.decide("q", LISTS)).why, /^status 500/);
@@ -70,7 +70,7 @@ test("after a search that failed no search is sent for a moment, reports are", a
   assert.deepEqual(asked.map((one) => one.path), ["/decide", "/clicks", "/events"]);
 });
 
-test("after a report that failed no report of that kind is sent for a moment, searches are", async () => {
+test("for a moment after a failed report, no reports of its kind are sent, but searches are", async () => {
   const client = new Client(url, "bm25", { deadline: 30_000, pause: 60_000 });
   ways = [503];
   for (const _ of [1, 2]) assert.equal(await client.clicks("t", [], { deadline: 30_000 }), false);
@@ -78,14 +78,14 @@ test("after a report that failed no report of that kind is sent for a moment, se
   assert.deepEqual(asked.map((one) => one.path), ["/clicks", "/decide"]);
 });
 
-test("a report that was counted and whose answer was lost is recorded", async () => {
+test("a report is recorded if it was counted and its answer was lost", async () => {
   const client = new Client(url, "bm25"), deadline = 30_000;
   ways = ["close", 409];
   assert.equal(await client.clicks("t", ["d"], { deadline }), true);
   assert.equal(asked[0].headers["idempotency-key"], asked[1].headers["idempotency-key"]);
 });
 
-test("outcomes are reported by the token of their page", async () => {
+test("outcomes are reported with the token of their page", async () => {
   const client = new Client(url, "bm25"), events = [{ document: 7, kind: "purchase", value: 39.9, id: "order 7" }];
   ways = [200, 410];
   for (const recorded of [true, false])
@@ -94,7 +94,7 @@ test("outcomes are reported by the token of their page", async () => {
   assert.deepEqual(asked.map((one) => [one.path, one.said]), Array(2).fill(["/events", { token: "t", events }]));
 });
 
-test("no global crypto is needed, which Node 18 lacks", async () => {
+test("the client works without the global crypto, which Node 18 lacks", async () => {
   const own = Object.getOwnPropertyDescriptor(globalThis, "crypto");
   delete globalThis.crypto;
   try {
@@ -104,12 +104,12 @@ test("no global crypto is needed, which Node 18 lacks", async () => {
   }
 });
 
-test("a request that cannot be made gets the incumbent's list", async () => {
+test("a search whose request cannot be built gets the incumbent's list", async () => {
   const page = await new Client(url, "bm25", { deadline: NaN }).decide("q", LISTS);
   assert.deepEqual(page, fallback(LISTS.bm25, "request"));
 });
 
-test("after the moment the service is asked again", async () => {
+test("after the pause, searches are sent again", async () => {
   const client = new Client(url, "bm25", { deadline: 30_000, pause: 100 });
   ways = [500];
   assert.match((await client.decide("q", LISTS)).why, /^status 500/);
@@ -117,14 +117,14 @@ test("after the moment the service is asked again", async () => {
   assert.equal((await client.decide("q", LISTS)).served, "experiment");
 });
 
-test("after a request that was refused the next one is sent", async () => {
+test("after a refused request, the next request is sent", async () => {
   const client = new Client(url, "bm25", { deadline: 30_000 });
   ways = [400];
   assert.match((await client.decide("", LISTS)).why, /^status 400/);
   assert.equal((await client.decide("q", LISTS)).served, "experiment");
 });
 
-test("a connection that was closed is opened again with the same key, once", async () => {
+test("if the connection is closed, the request is sent once more, with the same key", async () => {
   const client = new Client(url, "bm25", { deadline: 30_000, pause: 0 });
   ways = ["close"];
   assert.equal((await client.decide("q", LISTS)).served, "experiment");
@@ -136,12 +136,12 @@ test("a connection that was closed is opened again with the same key, once", asy
   assert.deepEqual([keys[0] === keys[1], keys[1] === keys[2], keys[2] === keys[3]], [true, false, true]);
 });
 
-test("a caller that asks again may give the key of before", async () => {
+test("a caller that repeats a request may pass the same key", async () => {
   await new Client(url, "bm25", { deadline: 30_000 }).decide("q", LISTS, { idempotencyKey: "mine" });
   assert.equal(asked[0].headers["idempotency-key"], "mine");
 });
 
-test("a part of a page is asked for by the fields that are given, and cuts the fallback", async () => {
+test("the given options of a part are sent, and also apply to a fallback", async () => {
   const client = new Client(`${url}/shoes/`, "bm25", { deadline: 30_000, pause: 0, top: 3 });
   ways = [503, 503, 503];
   const part = { token: "t", offset: 1, limit: 1, context: { device: "phone" } };
@@ -153,20 +153,20 @@ test("a part of a page is asked for by the fields that are given, and cuts the f
   assert.equal(asked[0].path, "/shoes/decide");
 });
 
-test("a later part of a fallback is a fallback, and the service is not asked", async () => {
+test("a later part of a fallback is a fallback, and no request is sent", async () => {
   const client = new Client(url, "bm25", { deadline: 30_000 });
   for (const of of [{}, { token: "" }, { token: "", user: "ann" }])
     assert.deepEqual(await client.decide("q", LISTS, { ...of, offset: 2, limit: 9 }), fallback(["c", "d"], "token", 4));
   assert.equal(asked.length, 0);
 });
 
-test("a later part without a token is asked for by its user", async () => {
+test("a later part without a token is requested with its user", async () => {
   const part = { user: "ann", offset: 2 };
   assert.equal((await new Client(url, "bm25", { deadline: 30_000 }).decide("q", LISTS, part)).served, "experiment");
   assert.deepEqual(asked[0].said, { query: "q", rankings: LISTS, ...part });
 });
 
-test("clicks of a page that was closed before are not recorded", async () => {
+test("clicks of a page that is already closed are not recorded", async () => {
   const client = new Client(url, "bm25"), deadline = 30_000;
   ways = [409, 410];
   assert.equal(await client.clicks("t", ["d"], { deadline }), false);
@@ -175,13 +175,13 @@ test("clicks of a page that was closed before are not recorded", async () => {
   assert.equal(asked.length, 2);
 });
 
-test("lists that JSON cannot hold get the incumbent's, and the service is asked again", async () => {
+test("if JSON cannot represent the lists, the incumbent's list is shown, and the next search is sent", async () => {
   const client = new Client(url, "bm25", { deadline: 30_000 });
   assert.deepEqual(await client.decide("q", { ...LISTS, dense: [1n] }), fallback(LISTS.bm25, "request"));
   assert.equal((await client.decide("q", LISTS)).served, "experiment");
 });
 
-test("mistakes of the program are errors", async () => {
+test("wrong arguments throw errors", async () => {
   for (const wrong of ["127.0.0.1:8080", "ftp://a", "http://", "http:///b", "http://a?b", "http://a/b#c"])
     assert.throws(() => new Client(wrong, "bm25"), /is of the form http/);
   await assert.rejects(new Client(url, "bm25").decide("q", { dense: [] }), /list of the incumbent 'bm25' is missing/);

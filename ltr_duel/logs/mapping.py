@@ -98,9 +98,13 @@ class Part:
         self.table, self.file = section.get("table", given), section.get("file", given)
         self._named = "file" in section
 
-    def add_context(self, have: Collection[str]) -> None:
-        """Add the context columns that are not mapped but exist in the file or table."""
-        self.columns |= {one: named(one) for one in self.context if one not in self.columns and one in have}
+    def match(self, have: Collection[str]) -> None:
+        """Quote the columns of the file or table, whose names may be SQL keywords, and add the context columns in it.
+
+        A context column that is mapped keeps its expression.
+        """
+        quoted = {key: named(value) for key, value in self.columns.items() if isinstance(value, str) and value in have}
+        self.columns |= quoted | {one: named(one) for one in self.context if one not in self.columns and one in have}
 
     def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
         """Return the result of `make` for columns and condition; an error names the faulty key of the mapping."""
@@ -160,8 +164,8 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
     def described(columns: dict[str, str], where: str) -> list[str]:
         return [row["column_name"] for row in engine.raw_rows(f"DESCRIBE {select(columns, where, f'({rows})')}")]
 
-    if part.columns and part.context:
-        part.add_context(described({}, ""))
+    if part.columns:
+        part.match(part.tried(lambda *_: described({}, "")))
     found = part.tried(described)
     if not part.columns:
         have = [column for column in found if column not in _ADDED]

@@ -222,8 +222,7 @@ def _number(engine: Any, events: Any, outcome: Outcome) -> Number:
 
 def _table_of(engine: Warehouse, part: Part) -> Any:
     if part.columns:
-        if part.context:
-            part.add_context(engine.sql(select({}, "", part.table)).columns)
+        part.match(part.tried(lambda *_: engine.sql(select({}, "", part.table)).columns))
         table = part.tried(lambda columns, where: engine.sql(select(columns, where, part.table)))
     else:
         table = engine.table(part.table)

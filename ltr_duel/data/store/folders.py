@@ -37,7 +37,7 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
     if not exists and path.parent.is_dir() and _by_prefix(path):
         return [file for part, file in _by_prefix(path).items() if split in (None, part)]
     if not exists:
-        raise InputError(f"{path}: there is no such file or folder")
+        raise InputError(f"{path}: there is no such file or folder; 'ltr-duel data list' prints corpora to download")
     if path.is_file():
         if split is not None or fold is not None:
             raise InputError(f"{path}: a split or a fold requires a folder, but this is a file")

@@ -45,7 +45,8 @@ class ClickModel:
         probability is 0 for ``stop_on="click"`` and `p_stop` for ``stop_on="examine"``.
     p_notice : tuple of float
         For each position from the top, a factor of the probability that the document is noticed; the other factor is
-        the probability of ``position_bias``. The last entry also holds for all lower positions. If empty, it is 1.
+        the probability of ``position_bias``. The last entry also holds for all lower positions. If the tuple is empty,
+        the factor is 1.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Auto: the policy for problems with unknown properties. It compares pairs; `auto_sets` compares sets.
 
-Three small posterior probabilities are evidence against arm i as the Condorcet winner: that it wins more than half of
-all its duels (``pooled``), of its duels with the champion, and of its duels with its worst rival (both in ``prefer``).
-The third is multiplied by 8, because the smallest of many probabilities is low by chance. The champion is the arm with
-the least evidence against it. Each other arm is a challenger with a probability equal to the smallest of its three
+Three posterior probabilities, if small, are evidence against arm i as the Condorcet winner: that it wins more than half
+of all its duels (``pooled``), of its duels with the champion, and of its duels with its worst rival (``prefer``). The
+third is multiplied by 8, because the smallest of many probabilities is low by chance. The champion is the arm with the
+least evidence against it. Each other arm is a challenger with a probability equal to the smallest of its three
 probabilities: this is Thompson sampling that counts the same evidence only once. The challenger with the best win rate
 plays, or sometimes the challenger with the fewest duels. Without a challenger the champion plays itself.
 

@@ -52,8 +52,8 @@ class Known(NamedTuple):
     """The counts and posteriors of all pairs, and the optimistic Copeland scores.
 
     Arm i is blocked by arm j while u_ij < 1/2, that is, while its doubt (see `statistics`) exceeds alpha ln t. A duel
-    changes two doubts. As t grows, arms stop blocking arm i in the order of these doubts. A row is therefore read again
-    only after a duel of one of its pairs, or when alpha ln t has exceeded its `release`.
+    changes two doubts. As t grows, arms stop blocking arm i, in ascending order of arm i's doubts. A row is therefore
+    read again only after a duel of one of its pairs, or when alpha ln t has exceeded its `release`.
     """
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j

@@ -218,7 +218,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 def last_step_alone(state: State, alpha: float, t: int) -> int:
     """Return the last step in which the winner is certain to be alone in L_C; t if this is not certain now.
 
-    As t grows, a pair becomes due only because it met too rarely; the margin around 1/2 shrinks.
+    As t grows, a pair can become due only because it met too rarely, as the margin around 1/2 shrinks.
     """
     wins, n_arms, log_t = state.estimates.wins, state.free.shape[0], max(1.0, log(t))
     if state.now[0].n_current != 1 or confident_winner(state, log_t) * (n_arms + 1) != state.current[0]:

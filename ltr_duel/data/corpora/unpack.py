@@ -140,9 +140,7 @@ def _is_text(archive: Path, head: bytes) -> bool:
 
 def _refuse_excess(archive: Path, size: int, limit: int) -> None:
     if size > limit:
-        raise InputError(
-            f"{archive}: unpacks to more than {gigabytes(limit)}; --limit GB allows more, if the archive is right"
-        )
+        raise InputError(f"{archive}: unpacks to more than {gigabytes(limit)}; --limit GB allows more, if you trust it")
 
 
 def _refuse_many(archive: Path, members: int) -> None:

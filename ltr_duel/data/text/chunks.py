@@ -121,7 +121,7 @@ class _Limited(io.BufferedIOBase):
         self._read += data if isinstance(data, int) else len(data)
         if self._read > self._limit:
             raise InputError(
-                f"{self._path}: unpacks to more than {gigabytes(self._limit)}; --limit GB allows more, if this is right"
+                f"{self._path}: unpacks to more than {gigabytes(self._limit)}; --limit GB allows more, if you trust it"
             )
         return data
 

@@ -22,8 +22,8 @@ from ltr_duel.rankers.rankings import Rankings, inverse
 from ltr_duel.simulation.oracle import FromMatrix
 
 HOME = cache_home()
-kernel_cache.cache_home = lambda: HOME  # a test may have its own home; compiled code serves all of them
-gc.set_threshold(50_000, 20, 20)  # a tenth of the time went into looking at a million objects of libraries, which stay
+kernel_cache.cache_home = lambda: HOME  # compiled code is shared even by tests with another home
+gc.set_threshold(50_000, 20, 20)  # else scanning a million objects of libraries takes a tenth of the time
 
 
 def one_process_compiles(compile_kernel):
@@ -31,16 +31,16 @@ def one_process_compiles(compile_kernel):
 
     @functools.wraps(compile_kernel)
     def compile_once(self, signature):
-        inner = self.targetoptions.get("no_cpython_wrapper", False)  # the same, for other kernels
+        inner = self.targetoptions.get("no_cpython_wrapper", False)  # whether only kernels call it
         what = f"{self.py_func.__module__}.{self.py_func.__qualname__}{signature}{inner}"
         folder = HOME / "compiling"
         folder.mkdir(parents=True, exist_ok=True)
         name = hashlib.sha256(what.encode()).hexdigest()[:24]
-        # The compiler's lock first: whoever holds it compiles what a kernel calls, and would wait for a thread that
-        # waits for it. A kernel that calls itself takes the other one again.
+        # Take the compiler's lock first. Its holder compiles a kernel's callees and needs their file locks, so a thread
+        # with a file lock must never wait for it. A recursive kernel takes the file lock again.
         with global_compiler_lock, FileLock(folder / name, is_singleton=True):
             collecting = gc.isenabled()
-            gc.disable()  # a tenth of the time of compiling, and hardly anything would go
+            gc.disable()  # collecting takes a tenth of the compile time, and frees hardly anything
             try:
                 return compile_kernel(self, signature)
             finally:
@@ -53,7 +53,7 @@ def one_process_compiles(compile_kernel):
 if "PYTEST_XDIST_WORKER" in os.environ:
     Dispatcher.compile = one_process_compiles(Dispatcher.compile)
 
-# What takes longest comes first: a process that begins with it last lets the others wait.
+# The slowest files come first: started last, they would keep one process busy while the others are idle.
 LONGEST = (
     "bandits/test_check.py",
     "experiment/test_faults.py",

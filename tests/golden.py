@@ -1,7 +1,7 @@
 """Digests of the numbers of every sampler, at sizes that are feasible in plain Python.
 
 A row is a name and a function that returns the arrays of a result. Their bytes are hashed, not their text.
-Beside the digest stand the numbers versions above 1 that the provenance of the result names.
+The table also contains the numbers versions above 1 in the provenance of the result.
 ``python -m tests.golden`` renews ``tests/golden.toml``, and refuses a row whose digest changed while its versions did
 not.
 """
@@ -38,7 +38,7 @@ TABLE = Path(__file__).with_name("golden.toml")
 PLAIN = {"outcome": "marginal_sign", "variance_reduction": "none"}
 SMALL = {"comparisons": 120, "top": 5, "seed": 3, "jobs": 1, **PLAIN}  # settings of an estimate
 
-FREE = ("fit", "log")  # rows of what is not continued, and has no version
+FREE = ("fit", "log")  # rows of results that are never resumed, and have no version
 
 STUDY = """
 policies = ["rucb", "mdb"]
@@ -60,12 +60,12 @@ variance_reduction = "none"
 answers = ["independent_coins", "live"]
 """
 
-Made = dict[str, Any]  # arrays, and words, by what they are
-VERSIONS = "numbers"  # the name of what is not hashed
+Made = dict[str, Any]  # arrays and texts, keyed by meaning
+VERSIONS = "numbers"  # key of the entry that is not hashed
 
 
 def line_of(made: Made) -> str:
-    """Return the SHA-256 of arrays with their names, types and shapes, on any machine the same, and the versions."""
+    """Return the SHA-256 of arrays with their names, types and shapes, equal on all machines, and the versions."""
     digest, versions = hashlib.sha256(), made.pop(VERSIONS, "")
     for name, value in made.items():
         if not isinstance(value, bytes):

@@ -1,8 +1,8 @@
 """Every default of every policy, comparison method and click model, with its source.
 
-The table is written from the sources, not from the code. The row states if a source
-names no value, or if the module departs from it; a star marks papers whose value is known from programs and papers that
-quote it. After a changed default or a new component, the test fails until the row is correct.
+The table is written from the sources, not from the code. A row states that a source names no value, or that the module
+departs from the source. A star marks papers whose value is known from programs and papers that quote it. After a
+changed default or a new component, the test fails until the row is correct.
 """
 
 from __future__ import annotations
@@ -165,5 +165,5 @@ def test_click_models_are_the_tables_of_their_sources(model):
     assert set(model.tables) == {grades for name, grades in CLICK_TABLES if name == model.name}
     for grades, found in model.tables.items():
         np.testing.assert_array_equal(found, CLICK_TABLES[model.name, grades])
-    # Lerot's CascadeUserModel.py: a session ends after a click alone, and every place is looked at alike
+    # Lerot's CascadeUserModel.py: a session ends only after a click, and all positions are examined alike
     assert model.params()._asdict() == {"stop_on": "click", "position_bias": 0.0}

@@ -78,7 +78,7 @@ def test_a_public_name_has_a_docstring_with_parameters_and_an_example(package, n
     text = text_of(value)
     assert ">>> " in text, "no example"
     if inspect.isclass(value) and (issubclass(value, Exception) or hasattr(value, "_fields")):
-        return  # an error's parameter is its sentence; the fields of a NamedTuple stand in its body
+        return  # an error's parameter is its message; comments explain the fields of a NamedTuple
     parameters = [
         one
         for one in inspect.signature(value).parameters
@@ -166,7 +166,7 @@ def test_a_client_imports_public_names_only(path):
         names = set(re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", listed)))
         assert len(parts) <= 2, f"'{module}' is inside a package"
         legal = set(public(parts[1])) if len(parts) == 2 else {*importlib.import_module("ltr_duel").__all__, *PACKAGES}
-        if parts[1:] == ["core"]:  # a module of core gives the public names that stand in it
+        if parts[1:] == ["core"]:  # modules of core export their public names
             modules = {name for name in names - legal if (PACKAGE / "core" / f"{name}.py").is_file()}
             names = (names - modules) | set(re.findall(rf"\b(?:{'|'.join(modules) or '-'})\.(\w+)", path.read_text()))
         assert names <= legal, f"not public: {sorted(names - legal)}"
@@ -174,7 +174,7 @@ def test_a_client_imports_public_names_only(path):
 
 @pytest.mark.parametrize("package", [*EXPORTING, "cli"])
 def test_a_package_imports_from_another_only_what_that_exports(package):
-    whole = EXPORTING if package == "cli" else []  # `core.sources` does not follow kernels through a whole package
+    whole = EXPORTING if package == "cli" else []  # `core.sources` does not find kernels in a whole package
     for path in sorted((PACKAGE / package).rglob("*.py")):
         for module, listed in IMPORT.findall(path.read_text()):
             parts = module.split(".")

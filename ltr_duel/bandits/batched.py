@@ -4,8 +4,8 @@ Before step t the outcomes of the steps up to ``(t - 1 - delay) // batch * batch
 delay, all earlier outcomes are known, and the run equals the run of `ltr_duel.bandits.loop`, step by step.
 
 A policy with ``any_order`` (`ltr_duel.bandits.policy.Policy`) only counts outcomes. The loop calls its ``select`` in
-each step without an ``update`` until outcomes arrive, and then calls ``update`` for all of them. For other policies
-see `ltr_duel.bandits.in_turn`.
+each step without an ``update`` until outcomes arrive, and then calls ``update`` for all of them. Other policies learn
+from one outcome at a time, in turn, see `ltr_duel.bandits.in_turn`.
 """
 
 from __future__ import annotations
@@ -43,23 +43,23 @@ BATCH_NUMBERS = 1  # numbers version of the choices of batches (`ltr_duel.core.n
 
 
 class Lateness(NamedTuple):
-    """The arms of ``batch`` steps are chosen before any of their outcomes; outcomes arrive ``delay`` steps later."""
+    """Outcomes arrive in batches of ``batch`` steps, ``delay`` steps after the last step of the batch."""
 
     batch: int  # 1 or more
     delay: int  # steps, 0 or more
-    others: Generator  # the stream of further choices, see `ltr_duel.bandits.in_turn`
+    others: Generator  # the stream for choices made while a choice is pending, see `ltr_duel.bandits.in_turn`
 
 
 class Now:
-    """The progress of outcomes, and the pending choice of a policy that learns in turn."""
+    """The number of arrived outcomes, and the pending choice of a policy that learns in turn."""
 
     told: int  # number of steps whose outcomes have arrived
     last_real: int  # the last step in which different arms were compared
     clock: int  # the step number that a policy that learns in turn receives
-    asked: int  # 1: a choice is pending
+    asked: int  # 1 if a choice is pending
     first: int  # first pending arm; for sets the size of the pending set
     second: int
-    fresh: int  # 1: the pending arms have not been compared yet
+    fresh: int  # 1 if the pending arms have not been compared yet
     held: int  # number of arrived outcomes that the policy has not used yet
 
 
@@ -110,7 +110,7 @@ def known_before(late: Late, t: int) -> int:
 
 @kernel
 def last_quiet(late: Late, t: int, last: int) -> int:
-    """Shorten a jump from step t to ``last`` to the step after which outcomes arrive; return its last step."""
+    """Return the last step, at most ``last``, of a jump from step t that ends before the next outcomes arrive."""
     now = late.now[0]
     if now.last_real <= now.told:
         return last

@@ -1,4 +1,4 @@
-"""Batches of arms for MergeRUCB and MergeDTS: arms meet within a batch, beaten arms are removed, batches are merged."""
+"""Batches of arms for MergeRUCB and MergeDTS: arms duel within a batch, beaten arms are removed, batches are merged."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def drop_beaten(batches: Batches, doubts: FloatMatrix, m: int, bonus: float) -> 
 
 @kernel
 def is_beaten(doubts: FloatVector, arms: IntVector, bonus: float) -> bool:
-    """Return whether u_ij < 1/2 for an arm j in ``arms``, given the doubts of arm i."""
+    """Return whether an arm in ``arms`` confidently beats the arm with these ``doubts``."""
     beaten = False
     for other in arms:
         beaten |= doubts[other] > bonus

@@ -81,7 +81,7 @@ def ucb_reset(boxes: UcbBoxes) -> None:
 
 
 def _ucb_advance(boxes: UcbBoxes, box: int, t: int, rng: Generator) -> int:
-    """Play each arm once, then the arm with the largest ``mean + sqrt(alpha ln N / n)``; N: plays of this box."""
+    """Play each arm once, then the arm with the largest ``mean + sqrt(alpha ln N / n)``; the box has N plays."""
     scale = sqrt(boxes.alpha[0] * log(max(boxes.total[box], 1)))
     return vector.random_highest(boxes.mean[box], boxes.width[box], scale, rng)
 

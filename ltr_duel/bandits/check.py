@@ -148,7 +148,7 @@ def check_repeatable(given: components.Configured[Policy]) -> None:
 
 
 def check_small(given: components.Configured[Policy]) -> None:
-    """Problems of one arm and of two arms are valid."""
+    """The policy works with one arm and with two arms."""
     label, policy, _ = given
     alone = play(given, np.full((1, 1), 0.5), 50)
     _check_range(label, policy, alone, 1)
@@ -168,7 +168,7 @@ def check_counts(given: components.Configured[Policy]) -> None:
 
 
 def check_winner(given: components.Configured[Policy]) -> None:
-    """In at least seven of nine runs on an easy matrix, the policy recommends the winner; its arm number varies."""
+    """In at least seven of nine runs on an easy matrix, the policy recommends the winner, whose arm number varies."""
     label, policy, params = given
     found = 0
     for seed in range(9):

@@ -93,7 +93,7 @@ def new_seed(rng: Generator) -> np.uint64:
 def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rng: Generator) -> int:
     """Flip the coins in ``mask`` of the block that starts at position ``at`` of a row; return the mask of the wins.
 
-    drawn: number of 64-bit numbers of this seed that were used before.
+    drawn: number of 64-bit numbers of this seed that were already used.
     """
     write_words(coins.lane, seed, drawn)
     below, equal = compare_words(coins.lane.view(np.uint16), coins.odds[at:])

@@ -1,4 +1,4 @@
-"""The form of a policy's loop (compiled and cached, compiled without cache, or plain Python), and error messages."""
+"""Choose how a policy's loop runs (compiled and cached, compiled without cache, plain Python), and report errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltr_duel.core import InputError, compile_error, interpreted, jit
 def loop_for(
     policy: Policy, loop: Callable[..., Any], *, compiled: bool = True, plain: bool = False
 ) -> Callable[..., Any]:
-    """Return the form of a loop (a `kernel` that calls a policy's functions) for a policy.
+    """Return the compiled or plain form of ``loop``, a `kernel` that calls a policy's functions, for this policy.
 
     The disk cache of compiled loops detects edits of this package only. A policy from another package therefore gets a
     loop that is compiled in this process and not stored on disk. For a policy that numba cannot compile, or with

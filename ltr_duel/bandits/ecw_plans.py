@@ -208,7 +208,7 @@ def plan_winner(estimates: Estimates, plan: FloatMatrix, winner: int) -> None:
 def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: int, winner: int) -> None:
     """Plan evidence from arm i's cheapest superiors except ``winner``.
 
-    The constraint of arm i must hold even without any ``spare`` of these superiors.
+    The constraint of arm i must hold even if any ``spare`` of these superiors are left out.
     """
     divergence, spare = estimates.divergence, spare_superiors(estimates.losses, estimates.wins, i, winner)
     if i != winner and spare >= 0:

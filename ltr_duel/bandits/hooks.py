@@ -19,8 +19,8 @@ The loop checks in each step that the arms chosen by a policy from outside this 
 `wrong_slate`), because compiled code would otherwise write outside its arrays. The policies of this package are
 checked by tests instead; for these policies the compiler removes the check.
 
-`PolicyPage` and `SlatePolicyPage` are protocols of a policy's module, for editors and type checkers. At the end of
-``mine.py``::
+`PolicyPage` and `SlatePolicyPage` are protocols of a policy's module, for editors and type checkers. They are used at
+the end of a module ``mine.py``::
 
     if TYPE_CHECKING:
         import mine
@@ -48,10 +48,10 @@ def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
 
 @dispatched
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Update the state after ``first`` won (+1) or lost (-1).
+    """Update the state after a duel; ``outcome`` is +1 if the arm ``first`` won, and -1 if it lost.
 
     If both arms are the same, the oracle is not called and the outcome is 0, which carries no information. A policy
-    whose paper flips a coin in this case draws it from ``rng``.
+    whose paper flips a coin in this case draws the coin from ``rng``.
     """
     raise TypeError("this state belongs to no registered policy")
 

@@ -1,10 +1,10 @@
 """The loop for late outcomes of policies that learn from one outcome at a time, in turn.
 
-Such a policy has one pending choice. Until an outcome of this choice arrives, a copy of the earlier state, from before
-the pending choice, chooses the arms of each step. Therefore all these choices have the same distribution. Outcomes are
-stored until the policy chooses the same arms, and are then passed to ``update``. The policy thus learns from
-independent outcomes of its choices. The sequence of its updates has the same distribution as without batches, but is
-delayed. Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013, algorithm QPM-D.
+Such a policy has one pending choice. Until an outcome of this choice arrives, a copy of the state before this choice
+chooses the arms of each step. Therefore all these choices have the same distribution. Outcomes are stored until the
+policy chooses the same arms, and are then passed to ``update``. The policy thus learns from independent outcomes of its
+choices. The sequence of its updates has the same distribution as without batches, but is delayed. The method is
+algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class InTurn(NamedTuple):
     late: Late
     words: Words  # the memory of the policy's state
     before: Words  # a copy of this memory before the pending choice
-    trial: Any  # the state that makes further choices while a choice is pending
+    trial: Any  # the copy of the state that chooses arms while a choice is pending
     tried: Words  # the memory of ``trial``
-    others: Generator  # the stream of further choices
+    others: Generator  # the stream for the choices of ``trial``
 
 
 def new_in_turn(state: Any, late: Late, others: Generator) -> tuple[Any, InTurn]:

@@ -50,7 +50,7 @@ def tell_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, outcomes: IntV
 class Learner:
     """A policy whose outcomes arrive in batches.
 
-    rng, others: the policy's stream, and the stream of further choices of a policy that learns in turn.
+    rng, others: the policy's stream, and the stream for choices while a choice is pending (`ltr_duel.bandits.in_turn`).
     order: shape (n_arms,); arm ``order[k]`` is the policy's arm k.
 
     Raises `InputError` if the policy or a parameter is unknown, or there is not enough memory for ``n_arms`` arms.

@@ -11,8 +11,8 @@ level, it is the largest, and no sample is drawn. If several samples are above t
 conditional on being above it. If no sample is above the level, all samples are drawn, conditional on being below it.
 For every level, the arm has the same distribution as with K draws.
 
-A step is cheap if few samples are above the level, but rarely none. Each draw reduces the row's ``patience``. When the
-patience is exhausted, a new level is computed from the current posteriors, which takes K sums of binomial
+Steps are cheap if usually one sample or a few samples are above the level. Each draw reduces the row's ``patience``.
+When the patience is exhausted, a new level is computed from the current posteriors, which takes K sums of binomial
 probabilities. The level depends only on earlier steps, never on the samples of the current step.
 
 Functions that run for nanoseconds are `inlined`, because a call takes 90 ns: it copies the eighty numbers that describe
@@ -68,11 +68,11 @@ class Posteriors(NamedTuple):
     good: IntVector  # (K,)
     bad: IntVector  # (K,)
     log_mass: FloatVector  # (K,) see `posterior`
-    prior: int  # wins, and losses, that ``good`` and ``bad`` contained before the first duel
+    prior: int  # value of every entry of ``good`` and of ``bad`` before the first duel
 
 
 class Field(NamedTuple):
-    """The arms that take part in a draw: the arms in ``arms``, except ``without``, whose doubt is at most ``bonus``."""
+    """The arms of a draw: the arms in ``arms`` with a doubt of at most ``bonus``, except the arm ``without``."""
 
     arms: IntVector
     odds: WordVector  # in the order of ``arms``
@@ -102,7 +102,7 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
 
 @inlined
 def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least: float) -> None:
-    """If a row's patience is exhausted, set a new level, at least ``least``; arms count whatever their doubts."""
+    """If a row's patience is exhausted, set a new level, at least ``least``, for all arms of the field."""
     if levels.patience[row] < 0:
         set_level(levels, row, list_arms(levels, field, inf), known, least)
 

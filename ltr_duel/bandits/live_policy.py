@@ -111,7 +111,7 @@ class LivePolicy:
         return self._t - 1
 
     def ask(self) -> tuple[int, ...]:
-        """Return the arms to compare next: two arms, which may be equal, or a slate; the same arms until `tell`."""
+        """Return the arms to compare next: two arms, which may be equal, or a slate. They change only after `tell`."""
         if not self._asked:
             asked = self._player.choose(self._state, self._t, self._rng)
             if len(asked) not in self._sizes(self._n_arms)[1:]:

@@ -1,4 +1,4 @@
-"""The simulation loop: a policy compares pairs or sets of arms, or executes whole sweeps at once, up to a given step.
+"""The simulation loop: a policy compares pairs or sets of arms, or executes many steps at once, up to a given step.
 
 The loop advances time, and skips the steps for which a policy's ``idle_until`` guarantees that nothing changes. A
 recorder stores the results of the run. Simulations, `check_policy`, tests and benchmarks run this loop.
@@ -147,7 +147,7 @@ class Run:
     plain : bool
         True also runs the policy's helpers as plain Python, so that a wrong index raises an error.
     in_sweeps : bool
-        Whether the policy executes whole sweeps at once; the run then advances from checkpoint to checkpoint.
+        Whether the policy executes many steps at once; the run then advances from checkpoint to checkpoint.
     late : Lateness, optional
         Outcomes in batches or with a delay, see `ltr_duel.bandits.batched`.
 

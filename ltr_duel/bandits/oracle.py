@@ -80,8 +80,8 @@ def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:
 def relabelled(oracle: Any, order: IntVector, room: FloatMatrix | None = None) -> Any:
     """Return an oracle whose arm k is arm ``order[k]``; a matrix is copied in this order, so that duels stay fast.
 
-    room: shape (K, K); an array for the copy, because allocating one takes longer than copying. Raises `InputError` if
-    there is not enough memory for the copy.
+    room: shape (K, K); memory for the copy. Reusing it saves an allocation, which takes longer than the copying. Raises
+    `InputError` if there is not enough memory for the copy.
     """
     if isinstance(oracle, MatrixOracle):
         if room is None:

@@ -54,7 +54,7 @@ class Policy(components.Component):
     name, params, limits, choices, cite, where
         As in every component (`ltr_duel.core.Component`).
     state : type
-        A NamedTuple class of arrays. The loop finds a policy's functions by this class, so each policy needs its own.
+        A NamedTuple class of arrays. Two policies cannot share it, because the loop finds a policy's functions by it.
     init : callable
         ``init(n_arms, horizon, params) -> state``. The only function that allocates memory. ``horizon`` is 0 for a
         policy that does not need it.
@@ -65,8 +65,9 @@ class Policy(components.Component):
     sweeps : Sweeps, optional
         Functions that execute many steps at once.
     chance : callable, optional
-        ``chance(state, params, arms)``, called between `select` and `update`: the probability with which `select` chose
-        the set of ``arms`` (an ascending array; one arm for an arm against itself), given all earlier outcomes.
+        ``chance(state, params, arms)``, called between `select` and `update`, returns the probability with which
+        `select` chose the set ``arms``, given all earlier outcomes. The array ``arms`` is ascending; it has one arm if
+        an arm is compared with itself.
     assumes : str
         The assumptions of the paper's guarantee.
     regret : str
@@ -84,7 +85,7 @@ class Policy(components.Component):
         Whether the choices depend only on the outcomes, not on random numbers of the policy.
     any_order : bool
         Whether outcomes may arrive late and in any order: `update` only counts outcomes, and uses nothing that `select`
-        stored. A `select` may use what earlier calls stored, such as the numbers of their choices, but must allow for
+        stored. `select` may use data that its earlier calls stored, such as the number of choices, but must allow for
         outcomes that have not arrived. If true, `update` receives all outcomes of a batch, see
         `ltr_duel.bandits.batched`.
     adaptive : bool
@@ -220,7 +221,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     Parameters
     ----------
     page : str
-        The module: ``__name__``.
+        The name of the module, usually ``__name__``.
     name : str
         The name that users type; by default the name of the file.
     prefix : str
@@ -255,7 +256,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
         raise PolicyError("a policy that is not defined in a file needs a name: register(__name__, name=...)")
 
     def part(kind: str) -> Any:
-        """Return the part that the module defines, with the prefix if it exists."""
+        """Return the module's definition of a part, preferably the definition whose name has the prefix."""
         own = f"{prefix.capitalize()}{kind}" if kind[0].isupper() else f"{prefix}_{kind}"
         return (prefix and defined.get(own)) or defined.get(kind)
 

@@ -51,9 +51,11 @@ class Recorder(NamedTuple):
 def new_recorder(
     n_arms: int, times: ArrayLike = (), place: IntVector | None = None, *, path: tuple[int, int] = (0, 0)
 ) -> Recorder:
-    """Make an empty recorder for checkpoints (ascending), and for the steps and columns of a path.
+    """Make an empty recorder.
 
+    times: the checkpoints, ascending.
     place: shape (K,); by default arm 0 is the best, arm 1 the second best, and so on.
+    path: the shape of the stored path.
     """
     at = np.array(times, np.int64)
     pulls, best, worst = np.zeros((3, len(at), n_arms), np.int64)
@@ -126,7 +128,7 @@ def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> No
 
 @kernel
 def pairs_of(slate: IntVector, size: int) -> int:
-    """Return the number of pairs of positions with different arms; ascending arms, all different, need no count."""
+    """Return the number of pairs of positions with different arms; it follows from the size if the arms ascend."""
     last, count = 1, 0
     while last < size and slate[last] > slate[last - 1]:
         last += 1

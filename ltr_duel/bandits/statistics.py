@@ -44,7 +44,7 @@ def record_points(points: IntMatrix, doubts: FloatMatrix, one: int, other: int, 
 
 @kernel
 def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: int, other: int) -> None:
-    """Update both directions of ``u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]`` after a duel."""
+    """Update the terms of ``u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]`` for both arms of a duel."""
     n = wins[one, other] + wins[other, one]
     rate[other, one] = wins[one, other] / n
     rate[one, other] = wins[other, one] / n

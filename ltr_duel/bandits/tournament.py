@@ -117,7 +117,7 @@ def most_wins(
 
 @kernel
 def open_tournament(tournament: Tournament, n_arms: int) -> None:
-    """Start a tournament of the first ``n_arms`` arms: no two have met."""
+    """Start a tournament of the first ``n_arms`` arms, in which no arms have met."""
     for at in range(0, n_arms, BLOCK):
         tournament.unmet[at // BLOCK] = block_mask(n_arms, at)
         tournament.lost[at : at + BLOCK] = 0

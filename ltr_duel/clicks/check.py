@@ -64,4 +64,4 @@ def _check_rates(said: str, model: ClickModel) -> None:
         counts[clicks[:n_clicks]] += 1
     z = np.abs(counts / _SESSIONS - expected) / np.sqrt(np.maximum(expected * (1 - expected), 1e-9)) * sqrt(_SESSIONS)
     if z.max() > _FAR:
-        raise InputError(f"{said}: position {z.argmax() + 1} of a list is clicked too often or too seldom")
+        raise InputError(f"{said}: position {z.argmax() + 1} of a list is clicked too often or too rarely")

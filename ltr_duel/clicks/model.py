@@ -4,7 +4,7 @@ Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009; instan
 Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011. A user who examined a
 document of grade g examines the next document with probability 1 - p_click[g] * p_stop[g].
 
-In some public simulators, users can stop after every examined document, clicked or not. This is a different model:
+In some public simulators, users can stop after every examined document, clicked or not. In this different model,
 navigational users stop after one in five irrelevant documents. ``stop_on="examine"`` selects this model, for
 comparisons with results of these simulators.
 """
@@ -32,20 +32,21 @@ class ClickModel:
     ----------
     name : str
     p_click : tuple of float
-        Probability to click an examined document of grade 0, 1, ...
+        Probability of a click on an examined document of grade 0, 1, ...
     p_stop : tuple of float
-        Probability to end the session after a document of each grade.
+        Probability that the session ends after a document of each grade, as ``stop_on`` defines.
     stop_on : {"click", "examine"}
         Whether users can stop after clicked documents only, or after every examined document.
     position_bias : float
         Users notice the document at position k = 1, 2, ... with probability ``k ** -position_bias``; a document
         that is not noticed is not clicked. With the default, 0, users notice every document.
     p_leave : tuple of float
-        Probability to end the session after an examined document of each grade that was not clicked. If empty, the
+        Probability that the session ends after an examined document of each grade that was not clicked. If empty, the
         probability is 0 for ``stop_on="click"`` and `p_stop` for ``stop_on="examine"``.
     p_notice : tuple of float
-        Probability to notice each position from the top, multiplied with the probability of ``position_bias``. The last
-        entry also holds for all lower positions. If empty, the factor is 1.
+        For each position from the top, a factor of the probability that the document is noticed; the other factor is
+        the probability of ``position_bias``. The last entry also holds for all lower positions. If the tuple is empty,
+        the factor is 1.
 
     Raises
     ------
@@ -232,7 +233,7 @@ class Users(NamedTuple):
     p_click: FloatVector  # (grades,)
     p_stop: FloatVector  # (grades,) after a click
     p_leave: FloatVector  # (grades,) after an examined document that was not clicked
-    attention: FloatVector  # (top,) probability to notice each position
+    attention: FloatVector  # (top,) probability that each position is noticed
 
 
 def users_of(model: ClickModel, top: int) -> Users:

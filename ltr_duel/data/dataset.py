@@ -96,7 +96,7 @@ class Dataset:
         if self.query_ptr[0] != 0 or self.query_ptr[-1] != self.n_docs or np.any(np.diff(self.query_ptr) < 1):
             raise InputError(f"{self.name}: query_ptr must increase from 0 to the number of documents, {self.n_docs}")
         if self.relevance.shape != (self.n_docs,) or self.query_ids.shape != (self.n_queries,):
-            raise InputError(f"{self.name}: relevance and query_ids must have one entry for each document and query")
+            raise InputError(f"{self.name}: relevance needs one entry for each document, query_ids one for each query")
         if len(self.feature_names) != self.n_features:
             raise InputError(f"{self.name}: {len(self.feature_names)} names for {self.n_features} features")
         low, high = int(self.relevance.min()), int(self.relevance.max())
@@ -124,10 +124,10 @@ class Dataset:
         return np.diff(self.query_ptr)
 
     def with_relevant(self) -> Dataset:
-        """Return the queries that have a document with a grade above 0.
+        """Return the corpus without the queries whose documents all have grade 0.
 
-        Without this selection, simulations sample the other queries equally often. For these queries all rankings are
-        equally good, so comparisons are ties or noise; without them, gaps and regrets are larger.
+        All rankings of such a query are equally good, so its comparisons are ties or noise. Simulations on the whole
+        corpus sample such queries as often as others; without them, gaps and regrets are larger.
 
         Returns
         -------
@@ -137,7 +137,7 @@ class Dataset:
         Raises
         ------
         InputError
-            If no query has such a document.
+            If no query has a document with a grade above 0.
         """
         sizes = self.query_sizes
         kept = np.maximum.reduceat(self.relevance, self.query_ptr[:-1]) > 0

@@ -47,7 +47,7 @@ def load_dataset(
     limit: float | None = None,
     cache: bool = True,
 ) -> Dataset:
-    """Read a corpus from a feature file or from a folder of them.
+    """Read a corpus from a feature file or from a folder of feature files.
 
     Parameters
     ----------

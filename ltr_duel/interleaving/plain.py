@@ -257,7 +257,7 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number all documents by first appearance; return the documents, and the lists as rows of numbers, then -1."""
+    """Number all documents by first appearance; return them, and each list as a row of numbers padded with -1."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:

@@ -183,7 +183,7 @@ def leaving(program: Program, rows: int, columns: int, phase: int) -> int:
 
 @kernel
 def sooner(program: Program, rows: int, i: int, other: int) -> bool:
-    """Return whether the variable of row i reaches 0 before that of row ``other``; ties break lexicographically."""
+    """Return whether the variable of row i reaches 0 before the variable of row ``other``; ties: lexicographic rule."""
     a, b = program.entering[i], program.entering[other]
     difference = program.value[i] / a - program.value[other] / b
     for k in range(rows + 1):

@@ -111,7 +111,7 @@ class Workspace:
 
 
 def room_for(documents: int) -> int:
-    """Return the capacity of a workspace for this many documents: a power of two, so that others can reuse it."""
+    """Return the capacity of a workspace for this many documents: a power of two, so that more queries can share it."""
     return 1 << (documents - 1).bit_length()
 
 

@@ -87,7 +87,7 @@ def excerpt(*paths: str, note: str, **settings: Any) -> Source:
 
 
 def another(*paths: str, note: str, **settings: Any) -> Source:
-    """Declare the paths of a real corpus that replaces another one; the note names the other one."""
+    """Declare the paths of a real corpus that replaces the paper's corpus; the note names both corpora."""
     return Source("another corpus", paths, note=note, settings=settings)
 
 

@@ -101,7 +101,7 @@ def _remarks(row: Mapping[Hashable, Any]) -> list[str]:
 
 
 def reliability_markdown(tried: pd.DataFrame) -> str:
-    """Format the numbers of simulated worlds in which each criterion was wrong as a Markdown table."""
+    """Return a Markdown table of the verdicts of each criterion in simulated false and true worlds."""
     cells = [
         {
             "claim": row["says"],

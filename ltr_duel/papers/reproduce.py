@@ -202,7 +202,7 @@ def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[
 
 
 def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
-    """Execute all measurements of a figure, which are not stored."""
+    """Execute all measurements of a figure, again in each call."""
     from ltr_duel.papers.measures import MEASURES
 
     frames, sources = [], []

@@ -22,7 +22,7 @@ from ltr_duel.rankers import feature_rankers
 
 FEW = ("round_robin/team_draft", "mdb/sosm", "a/b")
 SMALL = {"budget": 120, "clicks": "perfect", "simulations": 10, "top": 3, "compiled": False, "jobs": 1}
-EASY = SMALL | {"confidence": 0.5}  # so no larger budget is tried, which takes most of the time
+EASY = SMALL | {"confidence": 0.5}  # at this confidence, the slow larger budgets are not tried
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_the_fresh_runs_are_the_last_look_of_the_race(advice):
 
 
 def test_the_table_shows_what_it_is_sorted_by_and_no_round_of_the_race_comes_twice(rankings):
-    """Before, rows were sorted by a sum that no column showed."""
+    """Regression: rows were sorted by a sum that no column showed."""
     users = {"clicks": ("perfect", "informational"), "simulations": 16}
     advice = advise(rankings, candidates=(*FEW, "double_thompson/team_draft"), **EASY | users)
     table = advice.table()
@@ -79,7 +79,7 @@ def test_the_table_shows_what_it_is_sorted_by_and_no_round_of_the_race_comes_twi
 
 
 def test_equal_shares_of_equal_runs_have_the_same_interval_in_harder_worlds(rankings):
-    """Before, intervals of claims were corrected for the click models, but intervals of harder worlds were not."""
+    """Regression: intervals of claims were corrected for the click models, but intervals of harder worlds were not."""
     users = {"clicks": ("perfect", "navigational", "informational"), "simulations": 10}
     found = advise(rankings, candidates=FEW, **EASY | users).what_if
     known = {one.right.value: one.right for one in found if one.change == "as simulated"}
@@ -148,7 +148,7 @@ MISSED = SMALL | {"budget": 150, "confidence": 0.9, "margin": 0.001, "candidates
 
 
 def test_what_came_to_the_confidence_in_the_race_is_run_anew_where_the_advised_missed_it(rankings):
-    """Before, the answer was "too few for 90%" although one row had 100% of 15 runs and less loss."""
+    """Regression: the answer was "too few for 90%" although one row had 100% of 15 runs and less loss."""
     given = MISSED | {"seed": 6}
     advice = advise(rankings, **given)
     assert advice.verdict == "deploy" and advice.surest == "" and advice.enough is None
@@ -185,7 +185,7 @@ def test_what_comes_to_the_confidence_in_too_few_runs_is_named_where_nothing_is_
 
 
 def test_pairs_are_simulated_and_deployed_by_the_rule_that_random_clicks_do_not_move(rankings, tmp_path):
-    """Before, live.toml named no rule, so the service used the papers' rule, by which random clicks may win."""
+    """Regression: live.toml named no rule, so the service used the papers' rule, with which random clicks may win."""
     advice = advise(rankings, candidates=("winner_stays_strong/probabilistic",), **EASY)
     advice.save(tmp_path)
     assert read_settings(tmp_path / "live.toml").outcome == "marginal_bernoulli"
@@ -263,7 +263,7 @@ def steps_and_outcomes(monkeypatch, rankings, budget, names):
 
 @pytest.mark.parametrize("names", [("round_robin/team_draft",), ("mdb/sosm",)])
 def test_the_work_grows_no_faster_than_the_budget(monkeypatch, rankings, names):
-    """Counts simulated impressions and outcomes; larger budgets do not get more runs."""
+    """Count simulated impressions and outcomes; larger budgets do not get more runs."""
     few, played = steps_and_outcomes(monkeypatch, rankings, 100, names)
     many, more = steps_and_outcomes(monkeypatch, rankings, 400, names)
     assert 0 < many <= 4 * few and more <= 4 * played

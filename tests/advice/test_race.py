@@ -39,7 +39,7 @@ def test_what_is_plainly_worse_is_dropped_and_the_rest_is_in_order():
     assert found.left[0] in (0, 2) and not {1, 3} & set(found.left)
     assert found.behind == [3, 1] or found.behind == [1, 3]
     assert found.rounds[-1].runs == 64
-    assert len(found.shots[1][0].loss) < 64  # no more runs once dropped
+    assert len(found.shots[1][0].loss) < 64  # a dropped candidate gets no more runs
 
 
 def test_the_best_is_dropped_no_more_often_than_allowed():
@@ -74,7 +74,7 @@ def test_a_winner_whose_mistakes_show_late_is_left_for_the_next():
     """The first looks best, but one run in ten goes wrong and costs 0.1 more; few samples of eight show this."""
     way, wrong = [0.20, 0.24, 0.6], [0.1, 0.0, 0.0]
     first = [finish(seed, way, wrong).left[0] for seed in range(60)]
-    assert first.count(1) >= 52  # with only the first eight runs, about a fifth
+    assert first.count(1) >= 52  # with only the first eight runs, it would be about a fifth
     assert 2 not in first
 
 

@@ -47,8 +47,8 @@ def costs_of(problem, **regret):
 
 
 def test_a_score_is_the_geometric_mean_of_multiples_of_the_best():
-    costs = costs_of(BY_NAME["arxiv"], a=[2.0, 2.0], b=[8.0, 8.0])  # 1 and 4
-    costs += costs_of(BY_NAME["arith201"], a=[9.0, 9.0], b=[1.0, 1.0])  # 9 and 1
+    costs = costs_of(BY_NAME["arxiv"], a=[2.0, 2.0], b=[8.0, 8.0])  # multiples of the best: 1 and 4
+    costs += costs_of(BY_NAME["arith201"], a=[9.0, 9.0], b=[1.0, 1.0])  # multiples of the best: 9 and 1
     frame = standings(costs).set_index("policy")
     assert frame.loc["a", "times the best"] == pytest.approx(3.0)  # sqrt(1 * 9)
     assert frame.loc["b", "times the best"] == pytest.approx(2.0)  # sqrt(4 * 1)

@@ -34,7 +34,7 @@ def streams(seed=0):
 
 
 def shares(world, method="team_draft", length=2000):
-    """Return how often the first ranker of each pair wins, and the loss of users by the lists, on a tape."""
+    """Return a tape, how often the first ranker of each pair wins on it, and the users' loss from the lists."""
     tape = new_tape(len(world.ndcg), length)
     comparison = Comparer(world.rankings, world.users, method, "", world.top).open()
     interpreted(fill_tape)(tape, comparison, world.yardstick, world.turned, streams())

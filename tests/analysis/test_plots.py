@@ -108,7 +108,7 @@ def own_policies(monkeypatch, count):
 
 def test_a_hundred_policies_of_ones_own_look_different_from_each_other_and_from_the_known_ones(monkeypatch):
     own = [one.name for one in style.POLICIES if one.select.__module__.startswith("ltr_duel.bandits.")]
-    known = {name: look_of(name) for name in own}  # not those of plug-ins that other tests loaded
+    known = {name: look_of(name) for name in own}  # without plug-ins that other tests loaded
     looks = own_policies(monkeypatch, 100)
     assert looks.items() >= known.items() and len(set(looks.values())) == len(looks) >= 130
     assert look_of("policy_7:alpha=2") != look_of("policy_7")
@@ -245,7 +245,7 @@ def test_names_at_the_ends_stand_beside_a_sample_of_their_line_and_are_led_to_it
 
 
 def test_a_second_study_in_the_same_figure_writes_each_name_once(results):
-    """Before, names and remarks of the first call were written under the names and remarks of the second."""
+    """Regression: names and remarks of the first call were written under the names and remarks of the second."""
     axes = plot_regret(results)
     once = [text.get_text() for text in axes.texts]
     other = simulate(coins(bradley_terry(5)), "rmed1", horizon=2000, repetitions=3)
@@ -260,7 +260,7 @@ def test_a_study_of_several_problems_is_told_of_its_table():
 
 
 def test_pages_break_no_number_option_or_name_within_a_word(tmp_path):
-    """Before, names broke anywhere at 1,200 pixels, and '2.6e-|06' and '--|stop-at' broke at 390 pixels."""
+    """Regression: names broke anywhere at 1,200 pixels, and '2.6e-|06' and '--|stop-at' broke at 390 pixels."""
     body = "{% from 'macros.html' import paragraphs, table %}{{ paragraphs(lines) }}{{ table(frame) }}"
     (tmp_path / "mine.html").write_text("{% extends 'page.html' %}{% block main %}" + body + "{% endblock %}")
     lines = ["one look, (p = 2.6e-06); use --stop-at to look <b>", "a well-known e-mail, -3 and x--y"]
@@ -273,7 +273,7 @@ def test_pages_break_no_number_option_or_name_within_a_word(tmp_path):
 
 
 def test_the_legend_of_measures_covers_no_interval():
-    """Before, the legend in the lower right corner covered the interval of the worst ranker."""
+    """Regression: the legend in the lower right corner covered the interval of the worst ranker."""
     rankings = feature_rankers(make_corpus(queries=30, documents=8, features=4))
     axes = plot_measures(evaluate_rankers(rankings, ["NDCG@10"]))
     axes.figure.draw_without_rendering()

@@ -1,4 +1,4 @@
-"""Outcomes in batches or with a delay equal those of a slow loop that copies whole policies."""
+"""With outcomes in batches or with a delay, choices equal the choices of a slow loop that copies whole policies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def matrix(n_arms: int) -> Any:
 
 
 def slow_path(policy: Policy, p: Any, steps: int, batch: int, delay: int, seed: int) -> list[tuple[int, ...]]:
-    """Take the steps of a policy as the module describes: copies of everything, one dictionary of outcomes."""
+    """Take the steps of a policy as the module describes, with copies of the policy and a dictionary of outcomes."""
     params = policy.params()
     state = policy.init(len(p), steps if policy.needs_horizon else 0, params)
     rng, coins, others = stream(seed, "policy"), stream(seed, "coins"), stream(seed, "others")

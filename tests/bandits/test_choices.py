@@ -116,7 +116,7 @@ def law_of_double_thompson(wins, alpha, t):
 
 
 def largest_theta(wins, c, eligible):
-    """{arm: probability that its theta_ic is the largest of the eligible ones, and above 1/2}; c stands at 1/2."""
+    """{arm: probability that its theta_ic is the largest of the eligible ones, and above 1/2}; c itself has 1/2."""
     nodes, weights = np.polynomial.legendre.leggauss(80)
     x, weights = 0.75 + nodes / 4, weights / 4
     laws = {i: stats.beta(wins[i, c] + 1, wins[c, i] + 1) for i in eligible}
@@ -143,7 +143,7 @@ def test_double_thompson_chooses_with_the_probabilities_of_its_paper(name, t):
 
 
 def test_the_second_arm_of_double_thompson_may_be_known_to_lose_but_not_known_to_win():
-    """The states above distinguish the rules: it is l_ic <= 1/2, not u_ic >= 1/2, and not both."""
+    """The states above show that the rule is l_ic <= 1/2, not u_ic >= 1/2, and not both conditions."""
     alpha, t = 0.51, 3
     u = upper_bounds(CYCLE, alpha, log(t))
     assert u[1, 0] < 0.5 < 1 - u[0, 2]  # arm 1 is known to lose to arm 0, arm 2 to win against it

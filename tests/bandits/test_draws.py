@@ -35,7 +35,7 @@ def test_binomial_draws_follow_the_binomial_distribution(n, p):
     law, rng, draws = stats.binom(n, p), stream(5, "binomial", n, p), 40_000
     values = np.array([binomial_draw(n, p, rng) for _ in range(draws)])
     assert values.min() >= 0 and values.max() <= n
-    edges = np.unique(law.ppf(np.linspace(0, 1, 60)[1:-1]))  # cells of at least 1/60, where the law is that smooth
+    edges = np.unique(law.ppf(np.linspace(0, 1, 60)[1:-1]))  # cells of 1/60 or more, as smoothness allows
     counts = np.bincount(np.searchsorted(edges, values), minlength=len(edges) + 1)
     expected = draws * np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
     often = expected > 5
@@ -72,7 +72,7 @@ def test_draws_above_a_level_are_those_of_the_beta_distribution(a, b, level):
 def test_draws_known_to_be_above_a_level_are_those_of_the_beta_distribution(a, b, level):
     law, rng, draws = stats.beta(a + 1, b + 1), stream(6, "known", a, b, str(level)), 4000
     if (mass := law.sf(level)) < 1e-200 or law.cdf(level) < 1e-15:
-        level = law.ppf(1e-3) if mass > 0.5 else law.isf(1e-100)  # the farthest where scipy can tell
+        level = law.ppf(1e-3) if mass > 0.5 else law.isf(1e-100)  # scipy is exact up to here
         mass = law.sf(level)
     values = np.array([beta_above(level, a, b, rng) for _ in range(draws)])
     assert values.min() >= level and values.max() <= 1

@@ -53,7 +53,7 @@ def test_the_arm_that_met_itself_is_not_named_once_another_has_fewer_losses():
     state = policy.init(3, 0, params)
     state.estimates.wins[:] = [[0, 5, 1], [1, 0, 5], [5, 1, 0]]
     state.estimates.losses[:] = 1
-    assert policy.recommend(state, params) == 0  # nothing was planned: the first of those that beat the most
+    assert policy.recommend(state, params) == 0  # no plan yet: the first arm that beats the most arms
     state.now[0].winner = 2
     assert policy.recommend(state, params) == 2
     state.estimates.wins[1, 0], state.estimates.losses[:] = 9, [2, 0, 1]

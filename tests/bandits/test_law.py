@@ -36,7 +36,7 @@ def fast_choices(text, state, t, draws, seed, n_arms=K):
 
 
 def literal_choices(text, state, t, draws, seed, n_arms=K):
-    """Count the pairs that the literal policy chooses in the same state."""
+    """Count the pairs that the reference policy chooses in the same state."""
     _, _, params = POLICIES.configure(text)
     counts = np.zeros((n_arms, n_arms))
     literal = LITERAL[text](n_arms, params, 0, stream(seed, "literal"))
@@ -82,7 +82,7 @@ def test_choices_have_the_literal_law_where_winners_and_losers_are_known(text, n
 @pytest.mark.long
 @pytest.mark.parametrize("text", LITERAL)
 def test_whole_runs_have_the_literal_law(text):
-    """Two thousand runs of each: the number of comparisons of every pair in 60 steps."""
+    """Compare the number of comparisons of every pair in 60 steps, over two thousand runs of each implementation."""
     given = POLICIES.configure(text)
     p, runs, steps = bradley_terry(K, spread=3), 2000, 60
     counts = np.zeros((2, runs, K, K))

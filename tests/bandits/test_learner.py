@@ -53,7 +53,7 @@ def test_compiled_and_not_it_chooses_and_learns_alike(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["double_thompson", "beat_the_mean", "exp3_sparring"])
 def test_the_choices_of_a_batch_have_the_law_of_the_next_one(name):
-    """4,000 choices of one learner against the next choice of 1,500 learners with the same data; 5 standard errors."""
+    """Compare 4,000 choices of a learner with the next choices of 1,500 equal learners, within 5 standard errors."""
     steps, told = 100, []
     mine, coins = learner(name, steps), stream(2, "coins")
     for _ in range(60):

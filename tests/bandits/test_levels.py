@@ -8,7 +8,7 @@ from ltr_duel.bandits.cardinal import thompson_advance, thompson_boxes, thompson
 from ltr_duel.bandits.levels import chance_above
 from ltr_duel.core.random import stream
 
-BOXES = {  # rewards, and plays without
+BOXES = {  # numbers of plays with and without reward
     "nothing": ([0] * 6, [0] * 6),
     "one play each": ([1, 0, 1, 0, 1, 0], [0, 1, 0, 1, 0, 1]),
     "no failures": ([3, 9, 1, 0], [0, 0, 0, 0]),
@@ -56,7 +56,7 @@ def test_a_thompson_box_plays_each_arm_with_the_probability_that_its_sample_is_t
     expected, draws = law_of_largest(good, bad), 4000
     assert expected.sum() == pytest.approx(1, abs=1e-6)
     boxes, rng, counts = box_after(good, bad, level), stream(1, name, str(level)), np.zeros(len(good), int)
-    boxes.levels.patience[:] = 10**9  # the level stays
+    boxes.levels.patience[:] = 10**9  # the level never changes
     for _ in range(draws):
         counts[thompson_advance(boxes, 0, 1, rng)] += 1
     for count, p in zip(counts, expected, strict=True):

@@ -56,7 +56,7 @@ LITERAL = {
     "auto_sets": by_description.AutoSets,
 }
 IN_BOXES = {"thompson_sparring", "thompson_doubler", "self_sparring", "multi_self_sparring", "auto_sets"}
-SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed", "auto"}  # a literal step takes milliseconds in the end
+SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed", "auto"}  # late steps of the reference take milliseconds
 
 
 @pytest.fixture(autouse=True)

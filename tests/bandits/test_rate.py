@@ -26,7 +26,7 @@ def lower_bound(p):
 
 
 def slope(name, seed):
-    """Return regret between two late steps per growth of ln t, without comparisons of an arm with itself."""
+    """Return the growth of regret per unit of ln t between two late steps, without an arm's comparisons with itself."""
     run = Run.on_matrix(POLICIES[name], P, seed=seed, horizon=LATE)
     gap, regret = P[0] - 0.5, []
     for stop in (EARLY, LATE):

@@ -27,7 +27,7 @@ class State(NamedTuple):
 
 @kernel
 def step(state):
-    """Write registers through a local name, and through a function that gets them."""
+    """Write registers through a local name, and through a function that receives them."""
     now = state.now[0]
     now.waiting -= 1
     if now.waiting < 0:

@@ -1,4 +1,4 @@
-"""The coins of a sampled tournament have exact probabilities, and the arm with the most wins the right distribution."""
+"""The coins of a sampled tournament have exact probabilities; the arm with most wins has the right distribution."""
 
 import tracemalloc
 
@@ -201,7 +201,7 @@ def test_more_arms_than_losses_are_counted_of_are_refused_before_anything_is_kep
     try:
         with pytest.raises(InputError, match=r"^a sampled tournament takes at most 300 arms, not 301$"):
             policy.init(301, 0, params)
-        assert tracemalloc.get_traced_memory()[1] < 100_000  # bytes; one square of numbers has 725,000
+        assert tracemalloc.get_traced_memory()[1] < 100_000  # bytes; one K x K matrix has 725,000
     finally:
         tracemalloc.stop()
     policy.init(300, 0, params)

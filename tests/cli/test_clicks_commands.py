@@ -1,4 +1,4 @@
-"""The commands of fitted click models: from a log to a file that ``--clicks`` takes."""
+"""The commands of fitted click models: from a log to a file that ``--clicks`` accepts."""
 
 from __future__ import annotations
 

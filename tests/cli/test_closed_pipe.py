@@ -1,4 +1,4 @@
-"""A reader of the output may stop early, like ``head``: the command then ends quietly, like others on SIGPIPE."""
+"""If the reader of a pipe stops early, as ``head`` does, the command ends silently, like other commands."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tests.experiment.conftest import AWKWARD, matrix_spec
 
 SPEC = matrix_spec(["mdb"], repetitions=40, horizon=50)
 
-# Each is interrupted after the first of several tasks.
+# Each command is interrupted after the first of several tasks.
 LONG = {
     "demo": "demo --data corpus.txt --comparisons 100 --horizon 100 --out out",
     "simulate": "simulate matrix.parquet --policy mdb --sets independent-coins --repetitions 40 --horizon 50 --out out",
@@ -48,7 +48,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def here(place, monkeypatch):
-    """Work in this folder; replace the immediate end of a process with running threads by a normal end."""
+    """Work in this folder; let a command end normally even if threads are running; restore the signal handlers."""
     monkeypatch.chdir(place)
     monkeypatch.setattr("ltr_duel.core.threads.abandoned_threads_run", lambda: False)
     monkeypatch.setattr("ltr_duel.cli._signals._heard", [])
@@ -61,7 +61,7 @@ def here(place, monkeypatch):
 
 
 def ended(capsys, *words):
-    """Run a command; return its exit code, and what it printed."""
+    """Run a command; return its exit code and its output."""
     with pytest.raises(SystemExit) as stop:
         main(*words)
     said = capsys.readouterr()

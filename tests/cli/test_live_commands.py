@@ -12,7 +12,7 @@ def test_export_writes_a_log_that_compare_reads(ltr_duel, tmp_path):
         use(experiment, 60)
         rows = experiment.state().compared
         log = tmp_path / "log.jsonl"
-        answer = ltr_duel("live", "export", tmp_path / "shop.db", "--out", log)  # while it goes on
+        answer = ltr_duel("live", "export", tmp_path / "shop.db", "--out", log)  # while the experiment is running
     assert answer.code == 0 and answer.out == f"{log}: {rows:,} impressions\n"
     assert f"{rows:,} impressions" in ltr_duel("logs", "compare", log, "--cluster", "impression").out
 

@@ -18,7 +18,7 @@ from tests.site.snippets import DOCS
 
 @pytest.fixture(autouse=True)
 def few_draws(monkeypatch):
-    """Simulate only a few sequences for a plan; these tests check the words."""
+    """Simulate only a few sequences for a plan, because these tests check only the text."""
     monkeypatch.setitem(plan_impressions.__kwdefaults__, "draws", 200)
 
 
@@ -310,7 +310,7 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
 
 
 def test_files_are_written_before_anything_is_printed(ltr_duel, log, tmp_path, monkeypatch):
-    """Before, the command piped into head ended after the first lines and wrote no page."""
+    """Regression: the command piped into head ended after the first lines and wrote no page."""
     page, matrix, picture = (tmp_path / name for name in ("page.html", "m.parquet", "p.svg"))
     there = []
     echo = click.echo
@@ -347,7 +347,7 @@ time = "moment"
 
 
 def test_a_mapping_says_where_the_rows_are_and_any_column_slices(ltr_duel, tmp_path):
-    """Before, LOG was required, and only columns of a log could be mapped or used for slices."""
+    """Regression: LOG was required, and only columns of a log could be mapped or used for slices."""
     searches, orders = ["search;moment;words;client;list;team;geraet"], ["client;item;moment"]
     for k in range(60):
         day = f"2026-10-05 08:{k:02d}:00"

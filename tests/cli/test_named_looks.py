@@ -30,7 +30,7 @@ def test_a_log_that_a_bandit_collected_has_no_named_looks(ltr_duel, tmp_path):
 
 
 def test_a_check_that_fails_comes_before_the_winner_of_a_look(ltr_duel, tmp_path):
-    """Position 1 always belongs to old."""
+    """The ranker old always owns position 1."""
     log_of(tmp_path / "log.jsonl", *drawn(3000, 8, -0.2))
     words = ["logs", "compare", tmp_path / "log.jsonl", "--stop-at", ".95", "--looks", "7"]
     last = ltr_duel(*words).out.splitlines()[-1]

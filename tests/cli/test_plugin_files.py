@@ -107,8 +107,8 @@ def test_a_file_is_run_once_and_must_not_change_on_the_way_to_a_worker(write):
     plugin = load_plugin(path)
     assert load_plugin(path) is plugin
     path.write_text(path.read_text() + "\n")
-    reload_plugin(plugin)  # nothing to load in this process
-    plugins._loaded.clear()  # another process
+    reload_plugin(plugin)  # already loaded in this process
+    plugins._loaded.clear()  # as in another process
     CLICK_MODELS.remove("once")
     with pytest.raises(InputError, match=r"once\.py: changed since the experiment was started"):
         reload_plugin(plugin)
@@ -172,7 +172,7 @@ def test_a_method_that_cannot_be_compiled_is_one_sentence(write, ltr_duel, corpu
     words = ("--plugin", write("plug", text.replace(old, new)), "--method", "plug", "--comparisons", "20")
     answer = ltr_duel("prefs", "estimate", corpus, *words, "--drop-constant", "--out", tmp_path / "p.parquet")
     if sentence is None:
-        assert answer.code == 0, answer.err  # an annotation only
+        assert answer.code == 0, answer.err  # only an annotation differs
         return
     assert answer.code == 2 and answer.err.count("ltr-duel: ") == 1, answer.err
     assert re.search(f"ltr-duel: method 'plug': .*{sentence}", answer.err)

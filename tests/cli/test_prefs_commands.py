@@ -131,7 +131,7 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
 
 @pytest.mark.parametrize("method", ["balanced", "document_constraints", "team_draft"])
 def test_a_default_outcome_rule_is_called_unbiased_only_if_the_method_declares_it(ltr_duel, corpus, tmp_path, method):
-    """Before, the default rule of every method was called unbiased, also of methods that random clicks bias."""
+    """Regression: the default rule of every method was called unbiased, also of methods that random clicks bias."""
     out, last = tmp_path / "m.parquet", "outcome rule: credit (the default)\n"
     assert estimate(ltr_duel, corpus, out, "--comparisons", "100", "--method", method).out.endswith(last)
     assert ltr_duel("prefs", "show", out).out.endswith(last)

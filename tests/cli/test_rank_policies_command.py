@@ -24,7 +24,7 @@ register(__name__, name="mine", prefix="my", assumes="a winner", where="nowhere"
 
 @pytest.fixture
 def mine(tmp_path):
-    """A plug-in file, whose policy is unregistered afterwards."""
+    """Return a plug-in file, whose policy is unregistered afterwards."""
     (tmp_path / "mine.py").write_text(MINE)
     yield tmp_path / "mine.py"
     POLICIES.remove("mine")

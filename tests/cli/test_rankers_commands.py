@@ -17,7 +17,7 @@ from tests.rankers.test_sources import lightgbm_model
 
 @pytest.fixture
 def model(corpus, tmp_path):
-    """Train a model on the small corpus, and return its ranker word."""
+    """Train a model on the small corpus, and return its value for ``--rankers``."""
     lightgbm_model(load_dataset(corpus), tmp_path / "model.txt", rounds=5)
     return f"lightgbm:{tmp_path / 'model.txt'}"
 

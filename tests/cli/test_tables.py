@@ -61,7 +61,7 @@ def printed(monkeypatch, capsys, width, *words, terminal=True):
 
 
 def test_a_table_wider_than_the_terminal_is_folded_without_losing_a_cell(monkeypatch, capsys):
-    """Seven columns of 15 characters, two spaces between them: 117 columns, and three beside the first in 70."""
+    """Seven columns of 15 characters and their gaps need 117 characters; 70 fit the first column and three others."""
     lines = printed(monkeypatch, capsys, 70)
     assert lines[-1] == "the table is split into 2 parts to fit the terminal; --wide prints it unsplit"
     assert max(map(len, lines[:-1])) == 15 + 3 * 17

@@ -8,7 +8,7 @@ import sys
 
 from ltr_duel.preferences import save_preferences, synthetic_preferences
 
-# Told when the process ends, after all that the command wants to be done then.
+# Printed when the process ends, after the command's own exit handlers.
 SCRIPT = """
 import atexit, gc, json, sys
 told = ("scipy", "joblib", "asyncio", "numpy", "matplotlib", "sklearn", "ltr_duel")
@@ -30,7 +30,7 @@ def test_a_small_simulate_loads_what_it_needs_and_ends_at_once(tmp_path):
     modules, collections, frozen = json.loads(done.stdout.splitlines()[-1])
     assert (tmp_path / "out" / "regret.png").stat().st_size and "matplotlib.figure" in modules
     of_others = (
-        "import sys, filelock, numba, pandas, matplotlib.figure; print(*sys.modules)"  # the oldest ones load asyncio
+        "import sys, filelock, numba, pandas, matplotlib.figure; print(*sys.modules)"  # old versions load asyncio
     )
     loaded = subprocess.run(
         [sys.executable, "-c", of_others], capture_output=True, text=True, check=True
@@ -39,8 +39,8 @@ def test_a_small_simulate_loads_what_it_needs_and_ends_at_once(tmp_path):
     assert [name for name in modules if name.startswith("ltr_duel.bandits.policies.")] == [
         "ltr_duel.bandits.policies.rucb"
     ]
-    assert collections < 200  # 56 where the policy is compiled first; 513 with Python's own threshold, compiled already
-    assert frozen > 100_000  # nothing is looked through when Python shuts down
+    assert collections < 200  # 56 if the policy must be compiled; 513 with Python's threshold and cached code
+    assert frozen > 100_000  # frozen objects are not scanned when Python shuts down
 
 
 def test_a_comparison_in_the_terminal_loads_no_plots(tmp_path):

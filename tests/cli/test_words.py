@@ -46,7 +46,7 @@ def test_the_shell_completes(typed, begun, completed):
 
 
 def test_python_and_command_line_of_the_readme_are_the_same_experiment(ltr_duel, corpus, tmp_path, monkeypatch, capsys):
-    """And the first number that Python prints is a mean."""
+    """The first number that Python prints is a mean."""
     monkeypatch.chdir(tmp_path)
     text = README.read_text(encoding="utf-8").replace("MQ2008/Fold1", str(corpus)).replace("1_000_000", "1_000")
     text = re.sub("repetitions([= ])10", r"repetitions\g<1>2", text.replace("1e6", "1e3"))

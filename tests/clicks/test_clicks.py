@@ -60,7 +60,7 @@ def test_the_closed_form_equals_enumeration_of_sessions():
 
 
 def test_a_session_never_stops_at_an_unclicked_document():
-    model = ClickModel("picky", (0.0, 1.0), (1.0, 0.0))  # would stop at once if it stopped unclicked
+    model = ClickModel("picky", (0.0, 1.0), (1.0, 0.0))  # stops at once if unclicked documents can stop
     assert set(sessions(model, [0, 0, 0, 1], 200, 2)) == {(3,)}
 
 

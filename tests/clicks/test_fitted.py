@@ -223,7 +223,7 @@ def test_errors_by_both_are_those_of_each_kind_less_those_of_their_cells():
     again = Sessions(np.arange(0, 18 * n + 1, 6), *parts, np.tile(np.arange(n), 3), 3, True, np.arange(3 * n))
     user, query, both = (fit_clicks(again, "cascade", smoothing=0.0, cluster=one).errors for one in CLUSTERS)
     assert query == pytest.approx(user * 3**0.5, rel=0.01) and both == pytest.approx(query, rel=1e-9)
-    with pytest.raises(InputError, match="errors by 'both' are about other queries, and parameters by document"):
+    with pytest.raises(InputError, match="errors by 'both' apply to other queries, but a document's parameters"):
         fit_clicks(again._replace(graded=False), "cascade", cluster="both")
 
 
@@ -250,7 +250,7 @@ def errors_in_standard(form, n, seed):
     sessions = drawn(form, TRUTHS[form], lists_of(6, 20), n, stream(seed, form))
     found = fit_clicks(sessions, form, smoothing=1.0, tolerance=1e-10, iterations=3000)
     known = ~np.isnan(found.errors)
-    assert known[:3].all() and known.sum() >= len(found.fit.theta) - 22  # the cells of ubm that cannot occur
+    assert known[:3].all() and known.sum() >= len(found.fit.theta) - 22  # 22 cells of ubm cannot occur
     return (found.fit.theta - truth_in(found, TRUTHS[form]))[known] / found.errors[known], found.errors[known]
 
 
@@ -266,7 +266,7 @@ def test_parameters_of_a_hundred_thousand_sessions_are_recovered(form):
 def test_intervals_cover(form):
     z = np.concatenate([errors_in_standard(form, 20_000, seed)[0] for seed in range(60)])
     print(f"{form}: {len(z)} intervals, {(np.abs(z) < 1.96).mean():.4f} cover")
-    assert 0.91 < (np.abs(z) < 1.96).mean() < 0.985  # 180 estimates of the cascade: .016 is a standard error
+    assert 0.91 < (np.abs(z) < 1.96).mean() < 0.985  # standard error .016 for the cascade's 180 estimates
 
 
 def pyclick_sessions():

@@ -1,4 +1,4 @@
-"""Twenty functions as in other packages, and the LLVM text of each."""
+"""Twenty functions as other packages define them, and the LLVM text of each."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class OtherThread(threading.Thread):
         while not self.stop.is_set():
             self.folders.add(numba.njit(cache=True)(_is_ours).stats.cache_path)
             self.number += 1
-            time.sleep(0.001)  # without it, this thread takes half of the time of what it looks at
+            time.sleep(0.001)  # without it, this thread takes half of the processor time
 
 
 if __name__ == "__main__":
@@ -161,8 +161,8 @@ if __name__ == "__main__":
         use_ltr_duel()
         json.dump(llvm_texts(), sys.stdout)
         sys.exit()
-    texts = llvm_texts()  # loads the parts of numba that numba loads when it needs them
-    numba.njit(lambda a, b: min(a, b))(1, 2)  # the call of the script below: numba keeps a function per pair of types
+    texts = llvm_texts()  # load the parts of numba that are loaded on first use
+    numba.njit(lambda a, b: min(a, b))(1, 2)  # numba stores a function for these types, as below
     _EVERYTHING = gc.get_objects()
     _MODULES = [sys.modules[name] for name in sorted(sys.modules) if name.partition(".")[0] in ("numba", "llvmlite")]
     before, other = Tables(), OtherThread()

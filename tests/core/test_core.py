@@ -36,7 +36,7 @@ def test_streams_are_named_by_seed_and_purpose():
 
 
 def test_streams_are_stable_across_versions_and_machines():
-    # SHA-256 of "0\x1fhello" seeds PCG64; the number is what numpy has given since 1.17.
+    # SHA-256 of "0\x1fhello" seeds PCG64; numpy has generated this number since 1.17.
     import hashlib
 
     seed = int.from_bytes(hashlib.sha256(b"0\x1fhello").digest(), "little")
@@ -150,7 +150,7 @@ class Outer(NamedTuple):
     state: Inner
 
 
-implement(count_legs, Inner, lambda animal, extra: extra)  # so a subclass of another name stands for it
+implement(count_legs, Inner, lambda animal, extra: extra)  # tests use a renamed subclass
 
 
 def _first(value):
@@ -161,7 +161,7 @@ def _passed_on(value):
     return first(value)
 
 
-_first.__module__ = _passed_on.__module__ = "ltr_duel.core.random"  # texts of the package
+_first.__module__ = _passed_on.__module__ = "ltr_duel.core.random"  # treated as code of the package
 first, passed_on = kernel(_first), kernel(_passed_on)
 
 
@@ -298,7 +298,7 @@ def test_a_task_that_ends_last_keeps_its_place():
     all_others = threading.Event()
 
     def number(task):
-        assert task != 1 or all_others.wait(60)  # task 0 is done alone, before there are workers
+        assert task != 1 or all_others.wait(60)  # task 0 runs alone, before workers start
         if task == 9:
             all_others.set()
         return task

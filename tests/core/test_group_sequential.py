@@ -33,7 +33,7 @@ def spent_on_a_grid(times, bounds, points=2001):
         spent.append(crossed)
         new = np.linspace(-edge, edge, points)
         density = (stats.norm.pdf((new[:, None] - grid) / step) / step) @ density * width
-        density[[0, -1]] /= 2  # trapezium
+        density[[0, -1]] /= 2  # trapezoidal rule
         grid = new
     return np.array(spent)
 

@@ -17,7 +17,7 @@ COMPILERS = ("", "plain")
 
 @pytest.fixture(scope="module")
 def user_cache(tmp_path_factory):
-    """Return the folder in which the process's user wants numba's cache."""
+    """Return the folder that the user of the process chose for numba's cache."""
     return tmp_path_factory.mktemp("user")
 
 
@@ -34,7 +34,7 @@ def run(user_cache):
 
 
 def printed(process):
-    """Return what a script prints."""
+    """Return the output of a script."""
     out, _ = process.communicate(timeout=600)
     assert process.returncode == 0
     return json.loads(out)

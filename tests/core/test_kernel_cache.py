@@ -38,7 +38,7 @@ DAMAGE = ("empty", "cut", "cut_by_a_byte", "zeros", "overwritten")
 
 @pytest.fixture
 def hits(tmp_path):
-    """Return a function that calls kernels of two types of arguments in a process, and counts those not compiled."""
+    """Return a function that calls kernels with two types of arguments in a process, and counts cache hits."""
     environment = {**os.environ, "LTR_DUEL_HOME": str(tmp_path / "home"), "NUMBA_DISABLE_JIT": "0"}
 
     def run(script=KEPT, names=("mine",)):
@@ -87,7 +87,7 @@ def test_what_a_killed_process_compiled_is_used_and_a_damaged_table_is_written_a
 
 def test_files_that_were_copied_elsewhere_are_used(hits, tmp_path):
     hits()
-    shutil.copytree(tmp_path / "home", tmp_path / "copy", copy_function=shutil.copy)  # with new times
+    shutil.copytree(tmp_path / "home", tmp_path / "copy", copy_function=shutil.copy)  # the copies get new times
     shutil.rmtree(tmp_path / "home")
     (tmp_path / "copy").rename(tmp_path / "home")
     assert hits() == [2]

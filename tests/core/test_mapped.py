@@ -1,4 +1,4 @@
-"""Large arrays in files have the values of arrays in memory, no name, and no memory once released."""
+"""Large arrays in files equal arrays in memory, have no file name, and use no memory once released."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def _chosen(a, b):  # type: ignore[no-untyped-def]
     return min(a, b), max(a, b), int(a), int(b), int(a < b)
 
 
-_chosen.__module__ = "ltr_duel.core.random"  # a text of the package; in others the names are numba's
+_chosen.__module__ = "ltr_duel.core.random"  # treated as code of the package; numba defines the names in other code
 chosen = kernel(_chosen)
 
 
@@ -52,4 +52,4 @@ def test_no_function_is_compiled_around_an_instruction() -> None:
         assert adding(6) == 6 + 7 + 12 + 2
     compiled = {one.data["dispatcher"].py_func.__name__: one.data["args"] for _, one in seen.buffer}
     assert list(compiled) == ["_chosen", "adding", "added"]
-    assert len(seen.buffer) == 2 * len(compiled)  # begun and ended: one form of each, whatever number is written down
+    assert len(seen.buffer) == 2 * len(compiled)  # start and end: one specialisation each, for any literal

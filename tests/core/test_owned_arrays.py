@@ -35,7 +35,7 @@ def refuse_writing(thing) -> None:
 def test_frozen_copies_what_somebody_could_write_to():
     mine = np.arange(4.0)
     view = mine[1:]
-    view.setflags(write=False)  # a read-only view of what is still written to
+    view.setflags(write=False)  # a read-only view of an array that can still be written to
     for given in (mine, view, [1.0, 2.0]):
         kept = frozen(given)
         assert not kept.flags.writeable and not np.shares_memory(kept, mine)
@@ -107,7 +107,7 @@ def test_results_own_their_arrays():
     assert results.values["utility"][5] == 5
     refuse_writing(results.runs[0])
     frame = results.to_frame()
-    frame.loc[0, "t"] = 7  # a table is the caller's own
+    frame.loc[0, "t"] = 7  # the caller owns the table
     assert results.runs[0].checkpoints[0] == 1
 
 

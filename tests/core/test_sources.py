@@ -1,4 +1,4 @@
-"""Which source files compiled code depends on."""
+"""The source files on which compiled code depends."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def read(data: bytes) -> Answer:
         values = _values(match.group(3)) if match else None
         if match is None or values is None or not _finite(match.group(1)):
             bad.add(number)
-            return Answer(rows, bad)  # the scanner goes no further
+            return Answer(rows, bad)  # the scanner stops here
         label, query = float(np.float32(float(match.group(1)))), match.group(2)
         if label != int(label) or not 0 <= label <= 1000:
             bad.add(number)

@@ -1,4 +1,4 @@
-"""Each corpus is a declaration that keeps its contract; a new one is one module and no edit elsewhere."""
+"""Each declared corpus satisfies the contract; a new corpus is one module, without edits elsewhere."""
 
 from __future__ import annotations
 

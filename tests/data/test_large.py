@@ -1,4 +1,4 @@
-"""Corpora and rankings with arrays in files equal those in memory, and need little memory."""
+"""Corpora and rankings with arrays in files equal corpora and rankings in memory, and need little memory."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_the_image_listens_for_others_where_its_port_is_and_is_asked_whether_it_
 
 def test_the_image_holds_what_its_processes_read():
     copied = [rest.split() for name, rest in dockerfile() if name == "COPY"]
-    package = Path(ltr_duel.__file__).parent.name  # not in ROOT where the wheel alone is tested
+    package = Path(ltr_duel.__file__).parent.name  # outside ROOT if only the wheel is tested
     assert all((ROOT / one).exists() or one == package for *sources, _ in copied for one in sources)
     ignored = (DEPLOY / "Dockerfile.dockerignore").read_text().split()
     assert [f"!{one}" for *sources, _ in copied for one in sources] == [one for one in ignored if one[0] == "!"]
@@ -85,7 +85,7 @@ def test_the_unit_lets_the_service_end_and_keeps_its_files():
     for name in (SERVICE.store, SERVICE.key_file, SERVICE.user_key_file):
         assert str(Path(name).parent) == folder
     assert int(service["LimitNOFILE"]) > 2 * SERVICE.connections
-    assert "MemoryDenyWriteExecute" not in service  # numba compiles
+    assert "MemoryDenyWriteExecute" not in service  # numba writes executable memory
 
 
 def test_the_unit_waits_for_the_clock_and_has_a_limit_of_memory():

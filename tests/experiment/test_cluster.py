@@ -162,7 +162,7 @@ def machines():
     spaces = [f"{tag}{name}" for name in ("d", "s", "w")]
     if ip("netns", "add", f"{tag}x", check=False).returncode:
         pytest.skip("network namespaces cannot be made here")
-    spaces.append(f"{tag}x")  # holds the bridge, so that nothing of the machine itself is touched
+    spaces.append(f"{tag}x")  # holds the bridge, so that the machine's own network is unchanged
     try:
         ip("-n", f"{tag}x", "link", "add", "bridge0", "type", "bridge")
         ip("-n", f"{tag}x", "link", "set", "bridge0", "up")
@@ -227,7 +227,7 @@ def test_a_local_cluster_does_not_mind_who_has_the_port_of_the_dashboard(spec_fi
     from tests.experiment.conftest import start
 
     with socket.socket() as other:
-        with contextlib.suppress(OSError):  # then somebody else has it, which is as good
+        with contextlib.suppress(OSError):  # the port is in use already, as required
             other.bind(("127.0.0.1", 8787))
             other.listen()
         words = ("run", spec_file(matrix_spec(["slow"])), "--out", tmp_path / "out", "--plugin", awkward)

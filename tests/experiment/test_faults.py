@@ -67,7 +67,7 @@ def test_a_policy_that_hangs_is_killed_when_its_time_is_up(spec_file, awkward, t
     failures = read_status(tmp_path / "out").failures
     assert {one["error"] for one in failures} == {"did not end within the time limit of 2.5 s"}
     assert all(limit <= one["seconds"] < 10 for one in failures)
-    assert not [one for one in threading.enumerate() if one.name.endswith("(_receive)")]  # nor their processes
+    assert not [one for one in threading.enumerate() if one.name.endswith("(_receive)")]  # no process is left
 
 
 def test_a_policy_that_kills_its_process_fails_alone_under_a_time_limit(spec_file, awkward, tmp_path):
@@ -86,7 +86,7 @@ def test_a_driver_that_dies_takes_the_process_of_a_hanging_policy_with_it(spec_f
 
     wait_for(children)
     (child,) = children()
-    time.sleep(2)  # the child loads, or hangs already
+    time.sleep(2)  # the child is loading, or hangs
     kill_group(driver)
     wait_for(lambda: not Path(f"/proc/{child}").exists())
 

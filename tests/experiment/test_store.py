@@ -50,7 +50,7 @@ FAR = {"id": "f" * 32, "host": "elsewhere", "pid": 1, "began": 0} | ABOUT
 
 
 def live_elsewhere(store):
-    """Write what a live driver on another machine has written."""
+    """Write the files of a live driver on another machine."""
     name = FAR["id"]
     (store.drivers / name).write_text(json.dumps(FAR))
     marker = "filelock/2\npid=1\nhost=elsewhere\nmode=lease\ntoken=abc\nduration=60.0\n"
@@ -179,7 +179,7 @@ def test_what_a_living_process_is_writing_is_found_when_it_is_whole(store, unfin
 def test_verify_runs_a_sample_again(store, plan):
     verdict = verify_store(store.folder, sample=4)
     assert (verdict.checked, verdict.repeated, verdict.complaints) == (6, 4, [])
-    # A result that is whole and has a fitting key, but is not what the key leads to.
+    # A complete result with a valid key, but other values than a run of this key gives.
     digest = runs_in(store.folder)[0]
     row = row_of(store.folder, digest)
     add_row(store.folder, row, steps=[*row.steps[:-1], row.steps[-1] + 1], generation=1)

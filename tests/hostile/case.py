@@ -14,7 +14,7 @@ Content = bytes | str | Callable[[Path], Any]
 class Case:
     """Either ``words``, a command line without ``ltr-duel``, or ``call``, a function that uses the Python interface.
 
-    Both run in an empty folder that holds ``files`` only: the text or bytes of each, or a function that is given the
+    Both run in an empty folder that holds ``files`` only: the text or bytes of each, or a function that receives the
     path and writes the file (or folder, link, pipe). ``says`` is a regular expression, searched in the sentence.
     """
 

@@ -21,7 +21,7 @@ TABLES = sorted(path.stem for path in Path(__file__).parent.glob("cases_*.py"))
 CASES = [case for table in TABLES for case in importlib.import_module(f"tests.hostile.{table}").CASES]
 
 SECONDS = 120  # a case that takes longer hangs: compiling on a busy machine takes some ten seconds
-LONGEST = 1500  # characters of a sentence: names all policies, but not all of a long value
+LONGEST = 1500  # characters of a sentence: enough for the names of all policies, but not for a long value
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -22,7 +22,7 @@ from ltr_duel.experiment import make_plan, run_experiment
 from ltr_duel.preferences import load_preferences, save_preferences
 from tests.hostile.cases_commands import FILES
 
-LEFT_OUT = {("data", "fetch"), ("data", "cache")}  # they reach out of the folder: to the network, to the cache
+LEFT_OUT = {("data", "fetch"), ("data", "cache")}  # they use the network or the cache
 
 
 def commands_in(group: click.Group, path: tuple[str, ...] = ()):
@@ -52,7 +52,7 @@ small.txt m.csv m.parquet m.npy spec.toml other.toml run.trec store store/runs f
 new new/deep folder/other.txt/x /dev/null /proc/nope arxiv loop new.csv new.png
 """
 NAMES = [*_NAMES.split(), "", "x" * 300]
-# What is right for an option, or for an argument of a command; most that is typed is right, or nothing comes far.
+# Valid values of options and arguments. Most words are valid, because otherwise every command would fail early.
 CORPORA, MATRICES, STORES = ("small.txt",), ("m.csv", "m.parquet", "m.npy", "arxiv"), ("store",)
 RIGHT = {
     "--policy": ("rucb", "mdb:alpha=0.6", "random"), "--clicks": ("perfect", "navigational"),

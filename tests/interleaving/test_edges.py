@@ -52,7 +52,7 @@ def test_sets_on_one_document_twins_and_more_rankers_than_places(name):
 
 @pytest.mark.parametrize(
     "name, size", [*((name, 2) for name in PAIRS), *((name, 3) for name in SLATES if "optimized" not in name)]
-)  # the lists among which optimized multileaving chooses are drawn by the number of the query
+)  # optimized multileaving samples its lists from a stream of the query
 def test_a_query_among_others_is_shown_and_credited_as_it_is_alone(name, size):
     scores, found = stream(1, "queries", name).random((3, 9)), []
     for rankings, query in ((ranked(scores, [3, 6]), 1), (ranked(scores[:, 3:], [6]), 0)):

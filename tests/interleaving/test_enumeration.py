@@ -406,7 +406,7 @@ def test_optimized_multileave_has_the_least_variance_of_scores_weighted_by_the_i
 
     orders = [(0, 1, 2, 3, 4, 5), (2, 5, 0, 3, 4, 1)]
     credits = np.array([[1 / (order.index(d) + 1) for d in range(6)] for order in orders])
-    lists = [(0, 1, 2), (0, 2, 1), (0, 2, 5), (2, 0, 1), (2, 0, 5), (2, 5, 0)]  # all that there are
+    lists = [(0, 1, 2), (0, 2, 1), (0, 2, 5), (2, 0, 1), (2, 0, 5), (2, 5, 0)]  # all allowed lists
 
     def variance(shown, weight):
         scores = [sum(credits[j, d] * weight(i) for i, d in enumerate(shown, start=1)) for j in range(2)]

@@ -148,7 +148,7 @@ def outcomes_by_definition(method, orders, shown, owners, clicks):
         scores = literal.sosm_scores(orders, shown, clicks)
     elif method == "pairwise_preference":
         scores = literal.preference_scores(orders, shown, clicks)
-    else:  # the optimized ones
+    else:  # optimized methods
         scores = [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
     return {(a, b): literal.sign_of(scores[a] - scores[b]) for a, b in itertools.combinations(range(size), 2)}
 
@@ -215,7 +215,7 @@ def test_the_shown_lists_have_the_law_of_the_enumeration(method, case):
     assert all(expected.get(shown, 0) > 1e-12 for shown in counts), "a list that cannot be drawn"
     possible = {shown: p * draws for shown, p in expected.items() if p > 1e-12}
     chi = sum((counts.get(shown, 0) - n) ** 2 / n for shown, n in possible.items())
-    # rare lists add up to more than a chi-square: 1 / n to the variance of each
+    # a list with a small expected count n adds 1 / n to the variance of chi-square
     spread = math.sqrt(2 * len(possible) + sum(1 / n for n in possible.values()))
     assert chi < len(possible) + 6 * spread
 
@@ -595,7 +595,7 @@ whole_lists = st.lists(st.integers(-2, 6), min_size=1, max_size=6)
         keys,
         values | whole_lists | st.lists(st.permutations(range(5)), min_size=2, max_size=4),
     )
-    | st.builds(  # whole but impossible: owners and lists that the method never gives
+    | st.builds(  # valid but impossible: owners and lists that the method never produces
         lambda page, method, data: json.dumps({**json.loads(page), "method": method, "outcome": "credit", **data}),
         small_pages,
         st.sampled_from(NAMES),

@@ -1,7 +1,7 @@
 """Ties drawn again before the clicks are credited, on NP2004: the artifact that shaped a published matrix.
 
 A ranker whose feature is constant within the query (the five IDF features) is then not recognised as the source of
-its own documents, and loses to everybody. With a fixed order of ties, this ranker does not lose.
+its own documents, and loses to all others. With a fixed order of ties, this ranker does not lose.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from tests.live.shop import RANKINGS, opened, settings
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """Return a function that loads a policy from a file with an extra last line, and unregister it afterwards."""
+    """Return a function that loads a policy from a file with an extra last line; unregister the policy afterwards."""
 
     def forget():
         monkeypatch.setattr(plugins, "_loaded", {})

@@ -269,7 +269,7 @@ def test_a_damaged_snapshot_is_refused_before_a_kernel_reads_it(tmp_path, monkey
 
 
 def test_a_sheet_whose_numbers_are_no_documents_is_refused(tmp_path):
-    """Before, the comparison read foreign memory."""
+    """Regression: the comparison read foreign memory."""
     page = interleave({"a": DOCUMENTS, "b": DOCUMENTS[::-1]}, "team_draft", top=10, rng=np.random.default_rng(0))
     given, names = settings(rankers=("a", "b")), ("a", "b")
     sheet = pack_page(page)

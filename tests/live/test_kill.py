@@ -79,7 +79,7 @@ def survive(folder, times, monkeypatch):
         with Experiment.open(folder / "shop.db") as experiment:
             assert time.perf_counter() - start < 5
             state = experiment.state().to_json()
-            with monkeypatch.context() as patch:  # all that is in the file, without the snapshot
+            with monkeypatch.context() as patch:  # read the whole file instead of the snapshot
                 patch.setattr("ltr_duel.live.store.LiveStore.snapshot", lambda self: None)
                 afresh = Memory(experiment.settings, experiment._store, experiment._steps)
             known = experiment._actions.memory

@@ -78,7 +78,7 @@ def replayed(folder, settings):
             else:
                 page = experiment.decide(f"q{query}", lists)
             path.append([RANKINGS.names.index(name) for name in page.rankers])
-            if len(page.rankers) == 1:  # the simulation puts no query to an arm alone
+            if len(page.rankers) == 1:  # the simulation samples no query for a single arm
                 continue
             at = np.array(page.shown)
             count = simulate_clicks(users, RANKINGS.relevance, start, at, len(at), clicks, clicking)

@@ -45,7 +45,7 @@ def test_every_transaction_waits_for_the_disk(tmp_path):
         db = experiment._store._db
         assert db.execute("PRAGMA synchronous").fetchone() == (2,)
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert db.execute("PRAGMA fullfsync").fetchone() == (1,)  # macOS syncs no further than the disk's cache without
+        assert db.execute("PRAGMA fullfsync").fetchone() == (1,)  # without it, macOS syncs only to the disk's cache
         assert db.execute("PRAGMA checkpoint_fullfsync").fetchone() == (1,)
 
 

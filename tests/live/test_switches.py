@@ -158,7 +158,7 @@ def test_the_share_is_what_was_asked_and_a_user_stays_on_one_side(tmp_path):
             for name, part in (("experiment", share), ("holdback", holdback)):
                 count = sum(one == name for one in sides[share].values())
                 assert abs(count - part * len(users)) < 4 * math.sqrt(part * (1 - part) * len(users))
-        for small, large in ((0.1, 0.3), (0.3, 0.95)):  # who was in stays in, and who is held back stays so
+        for small, large in ((0.1, 0.3), (0.3, 0.95)):  # users who were in stay in, users held back stay out
             assert all(sides[large][u] == "experiment" for u in users if sides[small][u] == "experiment")
         held = [{user for user in users if one[user] == "holdback"} for one in sides.values()]
         assert held[0] == held[1] == held[2] == {user for user in users if side_of(key, user) >= 0.95}

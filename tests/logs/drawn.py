@@ -256,7 +256,7 @@ def false_stops(rankers, n, ties, kind, experiments):
     nearest = normal_boundary(np.geomspace(1, 1e7, 200), LEVEL / pairs, 1000.0).min() - 0.01
     tail = special.ndtr(-nearest)
     least = statistics.student_quantile(tail, np.arange(n + 1) + 2.0) ** 2  # for each number of users
-    least[: int(-np.log2(tail))] = np.inf  # the signs of fewer users are not so rare
+    least[: int(-np.log2(tail))] = np.inf  # with fewer users, no sign pattern is that rare
     for k in range(experiments):
         log = drawn_log(pairs, n, ties, kind, stream(k, "looks", f"{rankers} {n} {ties} {kind}"))
         cell = np.unique(log.pair * n + log.user, return_inverse=True)[1] if kind == "returning" else log.user
@@ -393,7 +393,7 @@ def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20,
             y = (u < wins) * 1.0 - ((u >= wins) & (u < square))
             total, squares = np.bincount(user, y), np.bincount(user, y**2)
             looks = np.array([len(size)])
-            if test:  # at some looks, those at which nothing can be found are left out
+            if test:  # only some looks; looks that can find nothing are skipped
                 looks = np.unique(np.geomspace(2, len(size), 500).astype(int))
                 far = total.cumsum()[looks - 1] ** 2 > -1.6 * np.log(alpha) * (total**2).cumsum()[looks - 1]
                 looks = looks[far][::-1]

@@ -78,7 +78,7 @@ def differing_queries(n=2500, queries=30):
 
 
 def test_of_a_reacting_policy_without_users_the_answer_is_for_these_queries(tmp_path):
-    """Before, the header contained "queries like these", and a note "no difference is shown for queries in general"."""
+    """Regression: the header said "queries like these", a note "no difference is shown for queries in general"."""
     y, query = differing_queries()
     given = {"policy": ["rucb"] * len(y), "query": query, "user": [None] * len(y)}
     for cluster in ("", "query", "impression"):
@@ -94,7 +94,7 @@ def test_of_a_reacting_policy_without_users_the_answer_is_for_these_queries(tmp_
 
 @pytest.mark.parametrize("cluster", ["query", "both"])
 def test_of_a_reacting_policy_each_known_user_counts_once_whatever_the_cluster(tmp_path, cluster):
-    """Before, `--cluster query` took all impressions of 40 returning users for independent."""
+    """Regression: `--cluster query` took all impressions of 40 returning users for independent."""
     rng = np.random.default_rng(0)
     user = rng.integers(0, 40, 2000)
     own = rng.choice([-1, 1], 40)
@@ -196,7 +196,7 @@ def test_weighted_outcomes_that_are_all_equal_are_not_certain(tmp_path, y):
     (399, [0.5] * 400, "a pair was sometimes shown with a lower propensity than its rows report"),
 ])  # fmt: skip
 def test_the_note_names_the_one_reason_for_which_there_are_no_weights(tmp_path, users, propensity, why):
-    """Before, the note always named both small propensities and few users; in the last log a pair has ten rows."""
+    """Regression: the note always named both small propensities and few users; in the last log a pair has ten rows."""
     rankers = [["old", "other" if users == 399 and k < 10 else "new"] for k in range(400)]
     y, who = np.random.default_rng(1).choice([-1, 0, 1], 400), (np.arange(400) % users).tolist()
     found = compare_log(
@@ -214,7 +214,7 @@ def test_the_note_names_the_one_reason_for_which_there_are_no_weights(tmp_path, 
 
 @pytest.mark.parametrize("weighed", [False, True])
 def test_the_note_above_a_table_of_first_impressions_says_what_the_table_has(tmp_path, weighed):
-    """Before, a line stated that means weigh impressions, above a table of users' first impressions without weights."""
+    """Regression: above a table of users' first impressions, without weights, a line mentioned weighted means."""
     y, e = np.random.default_rng(1).choice([-1, 0, 1], 400), 0.5 if weighed else 0.1
     found = compare_log(log_of(tmp_path / "log.jsonl", y, policy=["versatile_db"] * 400, propensity=[e] * 400))
     now, always = ("".join(comparison_lines(found, always=one)) for one in (False, True))

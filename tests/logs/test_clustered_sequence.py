@@ -51,7 +51,7 @@ def test_the_boundary_is_where_the_e_value_reaches_the_level(alpha):
 
 
 def test_at_no_variance_does_the_boundary_cost_half_as_much_again_as_the_best_one():
-    """The best boundary for a variance is tuned to it: squared deviation 9.2. At 10, the tuned part alone has 82."""
+    """The best boundary, tuned to a variance, is at a squared deviation of 9.2. At 10, the tuned part alone has 82."""
     ratio = 1000 / _rho(0.05, 1000.0)
     best = (1 + 1 / ratio) * (np.log1p(ratio) + 2 * np.log(20))
     assert best == pytest.approx(9.2, abs=0.05)

@@ -284,7 +284,7 @@ def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):
     for (i, j), mean, error in zip(found.pairs, found.means.mean, found.means.error, strict=True):
         a, b = (rankings.names.index(found.names[k]) for k in (i, j))
         assert abs(mean - (2 * truth.p[a, b] - 1)) < 4 * error
-    assert np.abs(found.means.mean).max() > 8 * found.means.error.max()  # so that another log would show
+    assert np.abs(found.means.mean).max() > 8 * found.means.error.max()  # so that a different log would be noticed
     assert np.abs(found.bootstrap - [found.low, found.high]).max() < 0.3 * (found.high - found.low).max()
     for cluster in ("query", "both", "impression"):
         other = compare_log(ClickLog(path), cluster=cluster, bootstrap=0)
@@ -512,7 +512,7 @@ def test_what_is_decided(tmp_path):
     row = {"shown": ["x", "y"], "rankers": ["a", "b"], "owners": [0, 1]}
 
     def decided(clicks, margin=0.0, rankers=()):
-        path = write(tmp_path, [row | {"clicks": one, "user": k} for k, one in enumerate(clicks)])  # who come once each
+        path = write(tmp_path, [row | {"clicks": one, "user": k} for k, one in enumerate(clicks)])  # each user once
         found = compare_log(ClickLog(path), rankers=rankers)
         decisions = stopping_decisions(found, 0.95, margin=margin)
         return decisions[0], stopping_sentence(found, decisions, margin)
@@ -599,7 +599,7 @@ def test_a_log_that_is_clustered_by_queries_is_looked_at_so_too(tmp_path):
 def test_where_errors_rest_on_queries_further_ones_are_needed_however_often_the_same_are_asked(
     tmp_path, cluster, limits
 ):
-    """60 queries (or users) have a taste, and a wins 5 of 8; with four times the impressions, as many are missing."""
+    """60 queries (or users) have tastes, and a wins 5 of 8; four times the impressions leave as many missing."""
     said = []
     for times in (1, 4):
         n = 60 * 40 * times

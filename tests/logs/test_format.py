@@ -57,7 +57,7 @@ def test_what_is_written_is_read_back(tmp_path, suffix):
     path = tmp_path / f"clicks.{suffix}"
     rows = [ROW, {name: BARE.get(name) for name in LOG_COLUMNS}]
     if suffix == "csv":
-        rows[1]["query"] = "none"  # an empty cell is no text
+        rows[1]["query"] = "none"  # an empty cell would be read as missing
     with write_log(path) as log:
         log.write({name: [row[name] for row in rows] for name in LOG_COLUMNS})
     assert rows_of(ClickLog(path)) == rows

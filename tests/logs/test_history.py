@@ -57,7 +57,7 @@ def test_half_of_the_variance_explained_is_half_of_the_impressions(tmp_path):
     plain = compare_log(log, bootstrap=0)
     found = compare_log(log, bootstrap=0, history=history_of(tmp_path, top))
     saved = (found.means.error[0] / plain.means.error[0]) ** 2
-    assert saved == pytest.approx(0.5, abs=0.05)  # half of the users are all coin
+    assert saved == pytest.approx(0.5, abs=0.05)  # the coin alone decides for half of the users
     assert found.warnings[0].startswith("adjusted by the coin of position 1 and the history of users: the variance")
     assert (
         f"is {saved:.0%} of the unadjusted variance, as if there were {1 / saved:.2f} times as many impressions"

@@ -31,7 +31,7 @@ def said(log):
     ({"within": "1h", "which": "all"}, "not checked", GIVEN),
 ])  # fmt: skip
 def test_events_without_an_impression_are_counted_aloud(tmp_path, settings, verdict, more):
-    """Before, the check used only events with an impression and passed, and the comparison had no note."""
+    """Regression: the check used only events with an impression and passed, and the comparison had no note."""
     exposures = [exposure(n, time=100.0 * n) for n in range(4)]
     buys = [event(name, "a", "purchase", time=500.0, user=user) for name, user in (
         ("i0", "u"), ("", "u"), (None, "u"), (None, "stranger"),
@@ -45,7 +45,7 @@ def test_events_without_an_impression_are_counted_aloud(tmp_path, settings, verd
 
 
 def test_events_that_all_find_their_exposure_are_sound_and_of_others_nothing_is_tested(tmp_path):
-    """Before, "0 of 1 events" were without exposure if no event named an exposure."""
+    """Regression: "0 of 1 events" were without exposure if no event named an exposure."""
     log = opened(tmp_path, [exposure(0), exposure(1)], [event(None, "a", time=None), event(None, "b")], within="1h")
     found, notes = said(log)
     assert found["events without impression"][0] == "not checked" and len(notes) == 1, "one has no time"
@@ -88,7 +88,7 @@ def test_purchases_of_ubi_without_a_query_id_are_counted_aloud(tmp_path):
 
 @pytest.mark.parametrize("again", [0, 5])
 def test_events_of_an_impression_that_is_there_several_times_are_those_of_its_first_row(tmp_path, again):
-    """Before, each event counted once per row, so more events were out of order than existed."""
+    """Regression: each event counted once per row, so more events were out of order than existed."""
     users = [exposure(n, f"u{n % 4}", time=100.0 * n) for n in range(20)]
     shown_again = [one | {"time": 5000.0 + 100 * k} for k in range(again) for one in users]
     clicks = [event(f"i{n}", "a", time=100.0 * n + 1) for n in range(20)]

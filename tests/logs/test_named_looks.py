@@ -31,7 +31,7 @@ def test_a_look_that_has_been_stays_as_it_was_when_the_log_grows(tmp_path):
     n = int(np.searchsorted(time, 14 * DAY)) + 1  # with the first impression after the look
     part = look_at_days(log_of(tmp_path / "part.jsonl", y[:n], time[:n], user[:n]), [7, 14, 21])
     assert len(whole) == 3
-    for now, then in zip(part, whole, strict=False):  # sums over kinds of users, in another order: the last digit
+    for now, then in zip(part, whole, strict=False):  # sums in another order differ in the last digit
         assert [*now[:4], now.winner] == [*then[:4], then.winner]
         assert now[4:9] == pytest.approx(then[4:9], rel=1e-12)
     assert [look.impressions for look in whole] == [np.searchsorted(time, d * DAY) for d in (7, 14, 21)]

@@ -80,7 +80,7 @@ def test_what_is_within_reach_is_known_without_any_weight_of_the_log():
     assert 1 < within.cap <= LARGEST * 100 and not inside.all()
     for found, expected in ((within.covered, wanted[inside].sum()), (within.square, (wanted * weight)[inside].sum())):
         assert found[0] == pytest.approx(expected, abs=4 * expected / np.sqrt(2000))
-    assert within.missing > 1 - within.covered[0]  # with two errors of the draws
+    assert within.missing > 1 - within.covered[0]  # with two standard errors of the draws
 
 
 def log_of(tmp_path, rankings, horizon, seed, tau=1.0, outcome=""):

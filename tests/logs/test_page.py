@@ -113,7 +113,7 @@ def test_the_caption_of_the_picture_says_of_what_the_curve_is(tmp_path):
 
 
 def test_a_picture_has_no_band_where_nothing_is_known_and_names_the_margin(tmp_path):
-    """Before, bands from -1 to 1 of several pairs covered each other."""
+    """Regression: bands from -1 to 1 of several pairs covered each other."""
     found = evidence_of(clear(tmp_path / "log.jsonl")).found
     seen = plot_comparison(found, margin=0.02)
     assert "margin" in seen.get_legend_handles_labels()[1]

@@ -87,7 +87,7 @@ def test_rows_of_exposures_are_named_by_file_and_row_in_whatever_order_they_are(
     rows = [{name: value for name, value in row.items() if name != "clicks"} for row in rows]
     events = write(tmp_path / "events.jsonl", [{"impression": "i0", "item": "a"}])
     path = write(tmp_path / f"e.{kind}", rows)
-    mapping = tmp_path / "m.toml"  # the lists of CSV are texts
+    mapping = tmp_path / "m.toml"  # CSV files contain lists as text
     names = ("impression", "time", "user", "query")
     mapped = "".join(f'{name} = "{name}"\n' for name in names)
     mapping.write_text(f"[exposures]\n{mapped}rankers = ['old', 'new']\nowners = '[0, 1]'\nshown = '''['a', 'b']'''\n")

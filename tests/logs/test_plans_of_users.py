@@ -72,7 +72,7 @@ def test_a_plan_from_a_log_knows_how_often_its_users_come(tmp_path):
 
 
 def test_how_often_users_come_is_the_median_of_users_of_the_log(tmp_path):
-    """Users with 6 or more make half of the 60 impressions; before, a quadrature node between sizes was printed."""
+    """Users with 6 or more make half of the 60 impressions. Regression: a quadrature node was printed instead."""
     sizes = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9]
     users = np.repeat(np.arange(len(sizes)), sizes).tolist()
     (spread,) = spreads_in_log(compare_log(log_of(tmp_path / "log.jsonl", [1, 1, -1] * 20, range(60), users)))
@@ -93,12 +93,12 @@ def test_a_plan_takes_the_upper_end_of_the_design_effect_that_the_users_leave_op
     upper = known * (users - 1) / stats.chi2.ppf(0.2, users - 1)
     assert spread.design == pytest.approx(upper, rel=0.01)
     clear = [plan_impressions(spread._replace(design=design), [0.1], draws=10)[0].fixed for design in (0.3, 1.0)]
-    assert clear[0] == clear[1]  # outcomes of a user are taken for independent at the least
+    assert clear[0] == clear[1]  # a design effect below 1 is treated as 1
 
 
 @pytest.mark.parametrize(("users", "visits", "correlation"), [(6, 200, 0.05), (10, 20, 0.1), (20, 20, 0.3)])
 def test_plans_from_logs_of_few_users_find_the_effect_and_are_not_much_too_long(users, visits, correlation):
-    """Before, plans from six users were five times as long as the best plan, and always found the effect."""
+    """Regression: plans from six users were five times as long as the best plan, and always found the effect."""
     found, plans = plan_from_a_log_kept(users, visits, correlation, 1000, each=50)
     assert found.mean() >= 0.8 * 50 and (found >= 0.7 * 50).mean() >= 0.8
     spread = Spread("a", "b", 0.1, 1.0, 1 + correlation * (visits - 1), ((float(visits), 1.0),))

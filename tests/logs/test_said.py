@@ -31,14 +31,14 @@ def outcomes(won, lost, ties):
     (1, "the guardrail holds"), (2, "both guardrails hold"), (3, "all 3 guardrails hold"),
 ])  # fmt: skip
 def test_a_ranker_that_is_named_by_a_number_is_not_taken_for_one(tmp_path, number, says):
-    """Before, "2 guardrails of 1 hold." """
+    """Regression: "2 guardrails of 1 hold." """
     found = compare_log(log_of(tmp_path / "log.jsonl", outcomes(90, 10, 20)))
     guards = [Guardrail(f"g{k}", "old", "new", 0.1, 0.05, 0.01) for k in range(number)]
     assert f"{says} for ranker 'old'." in decision_of(Evidence(found, 0.95, guards=guards)).lines
 
 
 def test_a_matrix_of_a_log_is_undecided_where_the_log_is(tmp_path):
-    """Before, the matrix named a winner with P = 0.957 although p = 0.0853: a one-sided and a two-sided test."""
+    """Regression: the matrix named a winner with P = 0.957 although p = 0.0853: a one-sided and a two-sided test."""
     found = compare_log(log_of(tmp_path / "log.jsonl", outcomes(42, 26, 60)))
     (p,) = found.p_corrected
     assert 0.06 < p < 0.1

@@ -34,8 +34,8 @@ def engine():
         (10**7, 64, 0.64),
         (10**7 + 10**6, 64, 0.64 + 0.02),
         (2 * 10**8, 64, 2.5),
-        (2 * 10**8, 3, 1.5),  # half of what is free
-        (10**7, 0.1, 0.256),  # with less nothing works
+        (2 * 10**8, 3, 1.5),  # half of the free memory
+        (10**7, 0.1, 0.256),  # nothing works with less
     ],
 )
 def test_memory_grows_with_the_log_and_leaves_half_of_what_is_free(monkeypatch, rows, free, expected):

@@ -284,7 +284,7 @@ def test_power_agrees_with_brute_simulation(effect, square):
     print(
         f"effect {effect}, mean square {square}: planned {plan}; found {hits:.4f} and {stopped:.4f} (error {error:.4f})"
     )
-    assert abs(hits - 0.8) < 3 * error  # twelve figures: one of them is beyond two errors every other time
+    assert abs(hits - 0.8) < 3 * error  # one of twelve is beyond two errors in every other run
     assert abs(stopped - 0.8) < 3 * np.sqrt(error**2 + 0.16 / 20_000)
 
 

@@ -62,7 +62,7 @@ def test_each_day_is_the_comparison_of_its_impressions_alone(tmp_path):
     table = sliced(log, compare_log(log), "day").frame
     assert table["day"].tolist() == [
         f"2024-10-{day:02d}" for day in range(4, 9)
-    ]  # four days from six o'clock touch five
+    ]  # four days from six o'clock touch five calendar days
     assert table["impressions"].sum() == 600 and set(table["first"]) == {"A"}
     assert table["mean"] @ table["impressions"] == pytest.approx(y.sum())
     date = (6 * 3600 + times) // DAY
@@ -146,7 +146,7 @@ def test_the_test_of_interaction_is_that_of_welch_where_parts_share_no_user():
 
 
 def test_many_small_parts_that_are_the_same_seldom_differ():
-    """Before, means omitted the two added outcomes and errors included them, so parts differed in 11 of 100 logs."""
+    """Regression: means omitted the two added outcomes, but errors included them: parts differed in 11 of 100 logs."""
     assert parts_that_differ(400, 20, 300) <= 300 * 0.05 + 2 * (300 * 0.05 * 0.95) ** 0.5
 
 
@@ -222,7 +222,7 @@ def two_experiments(tmp_path):
     y = np.concatenate([np.tile([1, -1, 0], 100), np.tile([1, 1, 0], 100)])
     times = np.concatenate([np.linspace(0, 2 * DAY, 300), np.linspace(9 * DAY, 11 * DAY, 300)])
     rankers = [["B", "C"]] * 300 + [["A", "B"]] * 300
-    users = np.concatenate([np.arange(300), 300 + np.arange(300) % 40])  # who never come again, and who do
+    users = np.concatenate([np.arange(300), 300 + np.arange(300) % 40])  # 300 users who come once, 40 who return
     return written(tmp_path / "two.jsonl", y, users, times, rankers=rankers)
 
 

@@ -46,7 +46,7 @@ def test_sound_logs_pass(tmp_path):
 @pytest.mark.parametrize("drawn", ["anew", "by user", "by visit", SHIFTING, RUNS])
 @pytest.mark.parametrize(("rankers", "users"), [(5, 600), (10, 40)])
 def test_sound_logs_of_users_who_come_often_pass(tmp_path, rankers, users, drawn):
-    """Before, the checks of pairs and empty pages failed in nearly all such logs with pairs per user or visit."""
+    """Regression: the checks of pairs and empty pages failed in nearly all such logs with pairs per user or visit."""
     for seed in range(2):
         write_sound_log(tmp_path / f"{seed}.parquet", rankers, users, drawn, seed)
         found = failed(tmp_path / f"{seed}.parquet", planned="" if drawn in (SHIFTING, RUNS) else "even")[1]
@@ -110,7 +110,7 @@ def rankers_that_find_nothing(rows, k):
 
 @pytest.mark.parametrize("change", [rankers_that_agree, rankers_that_find_nothing])
 def test_two_rankers_may_agree_on_queries_or_find_nothing_for_them(tmp_path, change):
-    """Before, "empty pages" failed: similar rankers have more pages without an owned position than other rankers."""
+    """Regression: "empty pages" failed, as similar rankers have more pages without an owned position than others."""
     rows = sound()
     for k, row in enumerate(rows):
         if set(row["rankers"]) == {"a", "b"} and row["query"].endswith("7"):
@@ -151,7 +151,7 @@ def test_a_pair_may_be_shown_more_often_when_all_pages_fail_more_often(tmp_path,
 
 @pytest.mark.parametrize("policy", ["rucb", "random"])
 def test_simulated_users_who_come_often_are_no_robots(policy):
-    """Before, logs with 40 users failed because of robots in nearly all cases: most searches have a click."""
+    """Regression: logs with 40 users failed because of robots in nearly all cases: most searches have a click."""
     made, alarms = false_alarms_of_checks(policy, 5, 40, 3)
     assert made["robots"] == 3 and not alarms
 
@@ -300,7 +300,7 @@ def test_the_heaviest_user_is_stated_among_how_many(tmp_path, users, sentence):
 
 
 def test_coins_of_sets_of_three_are_not_called_sound(tmp_path):
-    """Before, their checks counted as passed although none was executed."""
+    """Regression: their checks counted as passed although none was executed."""
     rows = [row | {"rankers": ["a", "b", "c"]} for row in sound(300)]
     with write_log(tmp_path / "clicks.parquet", COLUMNS) as log:
         log.write({name: [row[name] for row in rows] for name in COLUMNS})

@@ -325,7 +325,7 @@ def test_a_connection_ends_with_its_log_and_a_backend_that_was_passed_in_stays_o
         assert len(ended) == times
 
 
-@pytest.mark.filterwarnings("default")  # of Ibis
+@pytest.mark.filterwarnings("default")  # a warning of Ibis
 def test_a_duckdb_file_gives_the_same_integers(tmp_path):
     path = tmp_path / "shop.duckdb"
 
@@ -435,7 +435,7 @@ def test_outcomes_that_are_all_ties_leave_a_guardrail_in_doubt(tmp_path):
 
 
 def test_a_position_that_is_no_whole_number_is_refused_and_a_log_without_a_click_is_no_sound_one(tmp_path, monkeypatch):
-    """Before, a list as a position was ignored without a message, and all checks passed without clicks."""
+    """Regression: a list as a position was ignored without a message, and all checks passed without clicks."""
     monkeypatch.chdir(tmp_path)
     row = {"id": 0, "ts": 0, "shown": ["a", "b"], "own": [0, 1], "clicked": [2], "half": 1.5, "word": "top", "no": None}
     Path("my.jsonl").write_text("\n".join(json.dumps(row | {"id": k, "ts": k}) for k in range(4)))

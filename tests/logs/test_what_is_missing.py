@@ -84,7 +84,7 @@ def test_a_column_of_csv_that_is_empty_is_missing_in_its_lines(tmp_path):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_events_without_owners_are_no_credit_of_exposures_without_lists(tmp_path, form):
-    """Before, this was a log of ties with the message "no impression has a click"."""
+    """Regression: this was a log of ties with the message "no impression has a click"."""
     log, *_ = opened(tmp_path, form, [SHOWN], [other(SEEN, "owner")])
     with pytest.raises(
         InputError, match=r"^no column has an item's ranker: add 'owner' to the events, or 'shown' with "

@@ -25,7 +25,7 @@ OPERATORS: dict[type[ast.AST], tuple[str, tuple[str, ...]]] = {
     ast.Or: ("or", ("and",)),
 }
 WORDS = {"min": "max", "max": "min", "larger": "min", "floor": "ceil", "ceil": "floor", "any": "all", "all": "any"}
-SPEED = {"jobs", "compiled"}  # workers and compilation change the time it takes, and nothing else
+SPEED = {"jobs", "compiled"}  # workers and compilation change only the running time
 SKIPPED_CALLS = {"register", "InputError", "unknown_name", "TypeVar", "field", "mkdir", "dataclass"}
 
 

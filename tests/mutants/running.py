@@ -106,7 +106,7 @@ def _be_the_child(tests: Sequence[str], replaced: OneModule | None, output: int)
     """Run pytest and leave; never returns."""
     resource.setrlimit(
         resource.RLIMIT_CPU, (SECONDS, SECONDS + 5)
-    )  # at once both, and it would be killed without a word
+    )  # with equal limits, it would be killed without a message
     os.dup2(output, 1)
     os.dup2(output, 2)
     code = 99

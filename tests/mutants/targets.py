@@ -12,7 +12,7 @@ NOT_MUTATED = {
 CONSTANTS = "tests/test_constants.py"
 RUNS = "bandits/literal bandits/live simulation/simulate -k rucb or mdb or winner_stays or test_live or test_simulate"
 MEASURED = "rankers/metrics rankers/measures -k not real_data"
-# A page of the package: files of tests (literal is tests/bandits/test_literal.py), and pytest's words for some of them.
+# A module: files of tests (literal is tests/bandits/test_literal.py), and pytest's words for some of them.
 SEEN_BY = {
     "bandits/batches": "bandits/literal bandits/law -k merge",
     "bandits/cardinal": "bandits/literal bandits/levels -k sparring or doubler or multisbm or test_levels",
@@ -91,14 +91,14 @@ SEEN_BY = {
     "simulation/utility": "simulation/utility",
 }
 POLICY_TESTS = "bandits/choices bandits/literal bandits/law bandits/regret_rule bandits/check"
-POLICIES = {  # page: words in the names of the tests that see it, where its own name is not enough
+POLICIES = {  # module: words in the names of its tests, if its own name is not sufficient
     "double_thompson": "double_thompson or candidate or tossed",
     "random_baseline": "random",
     "rmed": "rmed1 or rmed2",
     "beat_the_mean": "beat_the_mean or pac",
 }
 SWEEPING = {"interleaved_filter", "savage"}
-UNFIT = [  # tests that start other processes, which would load the file as it is, or that look at the compiler
+UNFIT = [  # tests that start other processes, which would load the unmutated file, or that inspect the compiler
     *("workers", "another_process", "forked", "compiled_in", "cannot_be_compiled", "compiled_anew", "interrupted"),
 ]
 

@@ -74,7 +74,7 @@ def test_the_first_source_that_is_there_is_taken(figure_file, tmp_path):
     assert part("matrices") == wanted | {"file": str(matrix), "source": "published matrix"}
     several = FIGURE.replace('"informational"', '["perfect", "informational"]')
     (study,) = expand(figure_file(several), "paper", tmp_path / "data")
-    assert "clicks" not in study["matrices"][0]  # a matrix was estimated with one
+    assert "clicks" not in study["matrices"][0]  # a matrix was estimated with one click model
     (tmp_path / "data" / "NP2004" / "Fold1").mkdir(parents=True)
     chosen = part("corpora")
     assert chosen["path"] == str(tmp_path / "data" / "NP2004" / "Fold1") and chosen["ties"] == "shared"
@@ -207,7 +207,7 @@ def test_every_figure_resolves_without_any_data(name, scale, monkeypatch, tmp_pa
     figure = list_figures(figures_folder())[name]
     assert figure.about["drawing"] in DRAWINGS
     studies = expand(figure, scale, None)
-    waits = all(problem.optional for study in figure.studies for problem in study.problems)  # for any of its data
+    waits = all(problem.optional for study in figure.studies for problem in study.problems)  # then it has no study
     assert bool(studies) != waits if figure.studies else all(one.measure in MEASURES for one in figure.measures)
     parts = [part for study in studies for kind in KINDS for part in study.get(kind, ())]
     assert {part["source"] for part in parts} <= {"surrogate", "as in the paper", "made by a rule", "published matrix"}

@@ -56,7 +56,7 @@ def test_everything_at_the_quick_scale_without_any_data(tmp_path):
     assert code == 0, err
     figures = list_figures(figures_folder())
     made = {path.parent.name for path in tmp_path.glob("*/about.json")}
-    assert set(figures) - made == {"rucb_own_matrix", "real_corpora"}  # without a surrogate
+    assert set(figures) - made == {"rucb_own_matrix", "real_corpora"}  # these have no surrogate
     assert all((tmp_path / name / "figure.svg").stat().st_size > 1000 for name in made)
     assert len(json.loads((tmp_path / "claims.json").read_text())) > 40
     assert "× bound" in (tmp_path / "state_of_the_art.md").read_text()

@@ -45,7 +45,7 @@ def test_a_plan_is_read_as_it_was_written_and_only_so():
     plan = next_plan(settings(), None, at=1e9)
     text = plan.to_json(KEYS)
     assert vars(LivePlan.from_json(text, KEYS)) == vars(next_plan(settings(), None, at=1e9))
-    assert LivePlan.from_json(json.dumps(json.loads(text)), KEYS).salt == plan.salt  # however it is laid out
+    assert LivePlan.from_json(json.dumps(json.loads(text)), KEYS).salt == plan.salt  # for any layout of the JSON
     with pytest.raises(InputError, match="changed since it was signed by key 'new'"):
         LivePlan.from_json(text.replace('"draws": ', '"draws": 1', 1), KEYS)
     with pytest.raises(InputError, match="signed by key 'new', which is not among old"):

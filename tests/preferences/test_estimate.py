@@ -88,7 +88,7 @@ def test_input_that_cannot_be_compared_is_refused():
 
 @pytest.fixture
 def earlier(monkeypatch):
-    """Make an estimate with other versions of the libraries, then go on with those that are here."""
+    """Make an estimate with other versions of the libraries, then extend it with the installed versions."""
 
     def estimate(rankings, **given):
         with monkeypatch.context() as patch:

@@ -17,7 +17,7 @@ from ltr_duel.preferences.properties.null import (
 from ltr_duel.preferences.properties.transitivity import cyclic_triples, strong_violations
 
 SIZE = 12
-APART = np.arange(SIZE)[None, :] - np.arange(SIZE)[:, None]  # places that the ranker of the column stands below
+APART = np.arange(SIZE)[None, :] - np.arange(SIZE)[:, None]  # how far the column's ranker is below
 WORLDS = {  # strongly transitive, each in another way
     "logistic": 1 / (1 + np.exp(-0.08 * APART)),
     "equal gaps": 0.5 + 0.1 * np.sign(APART),

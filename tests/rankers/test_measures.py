@@ -1,4 +1,4 @@
-"""Measures: as ir-measures counts them, and side by side."""
+"""Measures: equal to the results of ir-measures, and compared side by side."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ THEIRS = {
     "R@10": R @ 10,
     "R@1": R @ 1,
 }
-FIVE_DIGITS = 5.0e-6 + 1e-12  # gdeval, which counts ERR for ir-measures, prints no more of a query
+FIVE_DIGITS = 5.0e-6 + 1e-12  # gdeval, which computes ERR for ir-measures, prints only five digits
 
 
 def as_trec(rankings, ranker):
-    """Return grades and scores as ir-measures takes them: the scores give the order that users are shown."""
+    """Return grades and scores in the form of ir-measures: the scores give the order that is shown to users."""
     qrels, run = {}, {}
     for query in range(rankings.n_queries):
         rows = range(*rankings.query_ptr[query : query + 2])

@@ -101,7 +101,7 @@ def test_scores_are_computed_once_for_orders_ranks_and_ties():
 
 
 def unmixed(keys):
-    """Return the numbers that the finaliser of splitmix64 turns into these."""
+    """Return the numbers that the finaliser of splitmix64 maps to these numbers."""
 
     def unfolded(x, shift):
         y = x

@@ -59,13 +59,13 @@ def xgboost_model(dataset, path=None):
 
 
 def assert_orders(rankings, ranker, dataset, scores):
-    """The order must be that of the library's own scores, exactly, ties by the rule of the ranker's name."""
+    """Check that the order equals the order of the library's own scores, with the tie rule in the ranker's name."""
     expected = rankings_from_scores(dataset, (ranker,), lambda k: np.array(scores, np.float64))
     assert (rankings[[ranker]].order == expected.order).all()
 
 
 def check_models(dataset, features, folder):
-    """Check orders, and scores against what each library predicts from features that something else may have read."""
+    """Check orders, and compare scores with each library's predictions from features that another reader read."""
     booster = lightgbm_model(dataset, folder / "model.txt")
     trees = xgboost_model(dataset, folder / "model.json")
     ridge = Ridge(solver="svd").fit(dataset.features, dataset.relevance)
@@ -76,7 +76,7 @@ def check_models(dataset, features, folder):
     assert_orders(rankings, "xgboost:model", dataset, own)
     fitted = model_rankers(dataset, {"ridge": ridge, "booster": booster})
     line = fitted_scores("ridge", ridge, dataset)
-    assert np.allclose(line, ridge.predict(dataset.features), rtol=1e-5, atol=1e-5)  # BLAS rounds by the block's size
+    assert np.allclose(line, ridge.predict(dataset.features), rtol=1e-5, atol=1e-5)  # BLAS rounding varies
     assert_orders(fitted, "ridge", dataset, line)
     assert_orders(fitted, "booster", dataset, booster.predict(dataset.features))
     forest = RandomForestRegressor(5, max_depth=6, random_state=0).fit(features, dataset.relevance)
@@ -328,7 +328,7 @@ def test_a_model_of_fewer_or_more_features_is_refused_with_both_numbers(trained)
 
 
 class Counting:
-    """A model that notes how many documents it is given at a time."""
+    """A model that records how many documents it receives at a time."""
 
     def __init__(self):
         self.blocks = []

@@ -48,7 +48,7 @@ def judged(name: str, found: Fit, sessions: Sessions) -> Score:
     for s, (start, stop) in enumerate(zip(sessions.ptr[:-1], sessions.ptr[1:], strict=True)):
         click_chances(model, lists_of(sessions), s, chances)
         clicked = np.flatnonzero(sessions.click[start:stop])
-        first = clicked[0] if len(clicked) else stop - start  # above a click nothing is given, below it none can be
+        first = clicked[0] if len(clicked) else stop - start  # below the first click, no click is possible
         whole += np.log1p(-chances[:first]).sum() / (stop - start)
         if len(clicked):
             below = (stop - start - 1 - first) * np.log(TINY)

@@ -105,7 +105,7 @@ def bisect_softmax(draw, page, used, length, size, shortest):
             if document >= 0:
                 extend([*prefix, low], (*shown, document), p * (high - low) / accepted[owner] / size)
 
-    # compiled text takes no scripted numbers
+    # compiled code accepts no scripted numbers
     plain = {name: interpreted(getattr(probabilistic, name)) for name in ("draw_list", "draw_document")}
     with patch.multiple(probabilistic, **plain):
         extend([], (), 1.0)

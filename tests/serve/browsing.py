@@ -1,4 +1,4 @@
-"""A headless Chromium, controlled through DevTools like by a person (typing, clicks, back and forward)."""
+"""A headless Chromium, controlled through DevTools as by a person (typing, clicks, back and forward)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-_SECONDS = 240.0  # for an answer, and for what is waited for; machines of tests are slow at times
+_SECONDS = 240.0  # limit for an answer or a condition, because test machines are sometimes slow
 _PLACE = """(() => {{ const box = {element}.getBoundingClientRect();
   return [box.x + Math.min(5, box.width / 2), box.y + box.height / 2]; }})()"""
 

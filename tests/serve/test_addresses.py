@@ -519,7 +519,7 @@ def test_keys_are_read_from_files_and_the_environment(tmp_path, monkeypatch):
 
 
 def test_a_secret_is_whole_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    """Before, a kill between the two steps left an empty file, and the service could not start again."""
+    """Regression: a kill between the two steps left an empty file, and the service could not start again."""
     path, seen = tmp_path / "live.keys", []
     sync = os.fsync
     monkeypatch.setattr(os, "fsync", lambda handle: (seen.append(path.exists()), sync(handle)))

@@ -29,7 +29,7 @@ def made(folder):
 
 
 def looked(keys):
-    """Reload as often as a change needs to be accepted."""
+    """Reload as many times as are needed until a change is accepted."""
     keys.look()
     keys.look()
 

@@ -105,7 +105,7 @@ def killed_under_load(folder, seconds):
         state = experiment.state()
     decided = state.pages - before["pages"]
     reported = state.clicked + state.unclicked - before["clicked"] - before["unclicked"]
-    assert acknowledged["/decide"] <= decided <= acknowledged["/decide"] + 8  # those that were on their way
+    assert acknowledged["/decide"] <= decided <= acknowledged["/decide"] + 8  # requests in flight
     assert acknowledged["/clicks"] <= reported <= acknowledged["/clicks"] + 8
     return time.monotonic() - began
 
@@ -145,7 +145,7 @@ def test_on_a_full_disk_the_incumbents_list_is_served_and_nothing_acknowledged_i
         limited, limit = psutil.Process(running.pid), psutil.RLIMIT_FSIZE
         before = limited.rlimit(limit)
         limited.rlimit(limit, (2_000_000, psutil.RLIM_INFINITY))
-        acknowledged = counted(url, 10**6, 4)  # until it is refused
+        acknowledged = counted(url, 10**6, 4)  # until a call is rejected
         assert counted(url, 3, 1) == {"/decide": 0, "/clicks": 0, "away": 3}
         limited.rlimit(limit, before)
         time.sleep(2.2)  # the store is tried again each second

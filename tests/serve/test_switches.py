@@ -185,7 +185,7 @@ def test_a_search_is_checked_alike_whether_or_not_it_takes_part(tmp_path):
         return said, [(await decide(service, ASKED | one)).get("served") for one in wrong]
 
     statuses, served = using(Service(tmp_path, keys=KEYS, policy="random"), story)
-    assert statuses == [400] * 6 and served == [None, "paused", "paused"]  # a dropped ranker may be gone
+    assert statuses == [400] * 6 and served == [None, "paused", "paused"]  # a dropped ranker may no longer exist
 
 
 def test_a_state_that_was_begun_before_a_switch_is_not_shown_after_it(tmp_path, monkeypatch):

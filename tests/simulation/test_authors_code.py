@@ -25,7 +25,7 @@ THEIRS = {  # policy as here: mean, standard error
     "savage": (4392, 42),
     "ecw_rmed": (758, 24),
 }
-BETWEEN = {  # their ties go to the first arm: the least and the largest regret of some orders of the arms
+BETWEEN = {  # their first arm wins ties: the least and the largest regret over some orders of the arms
     "sparring:alpha=2.5": (2074, 2296),
     "multisbm:alpha=2.5": (4767, 8915),
 }

@@ -74,7 +74,7 @@ def test_nobody_beats_the_winner_of_a_ladder():
 
 
 def test_the_share_counts_who_is_ahead_of_the_winner_and_who_clearly_is():
-    silent = ClickModel("silent", (0.01, 0.01), (1.0, 1.0))  # all but coins
+    silent = ClickModel("silent", (0.01, 0.01), (1.0, 1.0))  # nearly all outcomes are coins
     frame = measure_distortion(
         ladder(5), clicks=[silent], methods=["sosm"], sizes=[5], comparisons=20_000, multileavings=400, repetitions=200
     )

@@ -24,7 +24,7 @@ from tests.bandits.matrices import bradley_terry
 from tests.conftest import coins
 
 SIZE, HORIZON, RUNS = 8, 1000, 200
-# How often a comparison of two laws may go wrong by chance, of some 1,700 that all policies need: once in 600 suites.
+# Error probability of each comparison of two distributions: of about 1,700, one fails by chance in 600 test runs.
 RARE = 1e-6
 
 

@@ -43,7 +43,7 @@ def run(policy, matrix, times, *, jump):
 
 
 @pytest.mark.parametrize("policy", [*POLICIES, "rmed1", "rmed2"])
-# The winner of the first stands in the middle: rivals stand on both sides of it.
+# In the first matrix, the winner has rivals with smaller and with larger numbers.
 @pytest.mark.parametrize(
     "matrix", [bradley_terry(6)[[3, 1, 0, 2, 5, 4]], bradley_terry(2), bradley_terry(1), ROCK_PAPER_SCISSORS]
 )

@@ -2,7 +2,7 @@
 
 - ```` ```python ```` and notebook cells share the names of their page.
 - A block below a line that ends with ```name.ext`:`` is the content of that file.
-- In ```` ```console ```` lines after ``$ `` are commands, followed by what they print; ``...`` is anything.
+- In ```` ```console ```` lines after ``$ `` are commands, followed by what they print; ``...`` matches anything.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IGNORE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 class Block(NamedTuple):
     kind: str  # python, console, toml, ...
     text: str
-    file: str  # the file that it is the content of, or ""
+    file: str  # the file whose content it is, or ""
     line: int
 
 

@@ -26,7 +26,7 @@ from ltr_duel.simulation import simulate
 from tests.site.snippets import DOCS, blocks, run_command
 
 ROOT = DOCS.parent
-WHOLE = {  # pages of which all is run, and by whom
+WHOLE = {  # pages that are run completely, and the tests that run them
     "README.md": "tests/cli/test_readme.py",
     **{f"docs/{page}": "tests/site/test_snippets.py" for page in ("howto.md", "gallery.md")},
     **{
@@ -51,7 +51,7 @@ PAGES = tuple(
         "upgrading",
     )
 )
-ELSEWHERE = {  # how the texts begin that are not run from their page as printed, and why, or who runs them
+ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reason or the test that runs them
     # Python
     '"""The arm with the best win rate against a random one."""': "a plug-in file: tests/cli/test_plugin_files.py",
     "from typing import NamedTuple": "a plug-in file: tests/cli/test_plugin_files.py",

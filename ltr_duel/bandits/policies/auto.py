@@ -1,24 +1,24 @@
-"""Auto: the policy for problems with unknown properties. It compares pairs; `auto_sets` compares sets. No parameters.
+"""Auto: the policy for problems with unknown properties. It compares pairs; `auto_sets` compares sets.
 
-Three posterior probabilities measure the evidence against arm i as the Condorcet winner: the probabilities that it wins
-more than half of all its duels (``pooled``), of its duels with the champion, and of its duels with its worst rival
-(``prefer``; times 8, because the worst of many is low by chance). The champion is the arm with the least evidence
-against it. Each other arm is a challenger with a probability equal to the smallest of its three probabilities: this is
-Thompson sampling, in which the same evidence is counted only once. The challenger with the best win rate plays, or
-sometimes the challenger with the fewest duels. Without a challenger the champion plays itself.
+Three posterior probabilities, if small, are evidence against arm i as the Condorcet winner: that it wins more than half
+of all its duels (``pooled``), of its duels with the champion, and of its duels with its worst rival (``prefer``). The
+third is multiplied by 8, because the smallest of many probabilities is low by chance. The champion is the arm with the
+least evidence against it. Each other arm is a challenger with a probability equal to the smallest of its three
+probabilities: this is Thompson sampling that counts the same evidence only once. The challenger with the best win rate
+plays, or sometimes the challenger with the fewest duels. Without a challenger the champion plays itself.
 
 A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret. If
 preferences are cyclic, for example, j may clearly lose to a rival and be nearly equal to the champion. To find such
 rivals, some of an arm's first duels are against other arms.
 
-At a low rate, a champion meets a random rival that it is not known to beat, instead of itself, because a rival that is
+Instead of itself, the champion sometimes meets a random rival that it is not known to beat, because a rival that is
 ruled out as the winner may still beat the champion. If there is evidence against every arm, no Condorcet winner is
 assumed, and the two phases of Double Thompson Sampling search for a Copeland winner. Pairs with few duels are then
 judged by pooled win rates; the more pairs contradict these rates, the more often pairs are judged by their own duels.
 
 Auto is part of this package; its constants were tuned on one half of the suite of ``ltr-duel rank-policies``. No bound
 is proven. Because samples are compared with 1/2, no challenger is excluded forever; docs/standings.md shows measured
-regret. A step costs O(K), without a Condorcet winner up to O(K^2) coins.
+regret. A step costs O(K), or up to O(K^2) coins if no Condorcet winner is assumed.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """The champion and a challenger, or the challenger and a rival that gives more evidence."""
+    """Return the champion and a challenger, or the challenger and a rival that gives more evidence."""
     if t >= state.now[0].due:
         renew(state, t)
     least = vector.smallest(state.doubt)
@@ -116,10 +116,10 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 @kernel
 def best_challenger(state: State, champion: int, rng: Generator) -> int:
-    """Sample the challengers; return the challenger with the best win rate, or sometimes with the fewest duels.
+    """Sample the challengers; return the challenger with the best win rate, or sometimes the one with the fewest duels.
 
-    Without the second case, an arm with bad first duels would never play if many arms equal the champion. Ties are
-    broken at random.
+    Without the second case, an arm with bad first duels would never play if many arms are as good as the champion. Ties
+    are broken at random.
     """
     best, found, ties, rarest = -inf, champion, 0, uniform(rng) < RAREST
     for k in range(state.rate.shape[0]):
@@ -294,7 +294,7 @@ def renew(state: State, t: int) -> None:
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """The champion, or without a Condorcet winner the arm that beats the most arms."""
+    """Return the champion, or without a Condorcet winner the arm that beats the most arms."""
     least = vector.smallest(state.doubt)
     if 1.0 - least < NO_WINNER:
         return most_victorious(state.wins)

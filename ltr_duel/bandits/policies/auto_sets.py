@@ -1,8 +1,8 @@
-"""Auto for sets: the policy for problems with unknown properties in which sets of arms can be compared; no parameters.
+"""Auto for sets: the policy for problems with unknown properties in which sets of arms can be compared.
 
-The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. All copies of an arm in a set have
-the same score. If two copies differ in their outcomes against a rival, the scores were tied and a coin decided;
-therefore these outcomes are ignored. Two arms can have up to six pairs of copies in a set. At most three of these pairs
+The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, outcomes of tied scores are
+ignored: all copies of an arm in a set have the same score, so if two copies differ in their outcomes against a rival,
+the scores were tied and a coin decided. Second, of up to six pairs of copies of two arms in a set, at most three pairs
 count, because all of them are a single observation; with all six, runs too often end with a wrong arm.
 
 The policy is part of this package, like `auto`. No bound is proven.
@@ -29,7 +29,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """Uniform priors."""
+    """Return the state with uniform priors."""
     return State(thompson_boxes(1, n_arms))
 
 

@@ -123,7 +123,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """The most frequent arm of the last full epoch (the paper defines no recommendation)."""
+    """Return the most frequent arm of the last full epoch (the paper defines no recommendation)."""
     return most_frequent(state.opponent)
 
 

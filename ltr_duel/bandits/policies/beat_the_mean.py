@@ -228,7 +228,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return `NEVER` once the arm of line 23 is known; before, an arm that meets itself need not do so again."""
+    """Return `NEVER` once the arm of line 23 is known; until then return t, because the next step may choose a pair."""
     return NEVER if state.now[0].best >= 0 else t
 
 

@@ -5,14 +5,15 @@ Outcomes must be independent coins of a known matrix. Random numbers are drawn o
 
 - **Opponents.** The algorithm uses the duels and wins of an arm, but not its opponents. Each opponent is uniform on the
   remaining arms, so a duel is won with the mean probability over these arms. Given its outcome, a duel of arm b that
-  was not subtracted had opponent x with probability proportional to ``p[b, x]`` (if won) or ``1 - p[b, x]`` (if lost),
+  still counts had opponent x with probability proportional to ``p[b, x]`` (if won) or ``1 - p[b, x]`` (if lost),
   independently of all other duels. Therefore the duels against an arm are drawn when this arm is removed, and all other
   opponents at a checkpoint.
 - **Outcomes.** Duels of an arm are *open* while only their number is known. If w wins and l losses of an arm are drawn,
   its mean is between w / n and 1 - l / n as long as it has at most n duels. While the largest and the smallest mean are
-  certain to be closer than 2 c(n), all arms get duels and no outcome is drawn (`hop`). Otherwise the outcomes of the
-  arms that may be the best or the worst are drawn (`draw_near`). If these outcomes do not allow another hop, the arms
-  with the fewest duels get one duel each, in random order, with the paper's test after each duel (`serve`).
+  certain to differ by less than twice the radius c(n), all arms get duels and no outcome is drawn (`hop`). Otherwise
+  the outcomes of the arms that may be the best or the worst are drawn (`draw_near`). If these outcomes do not allow
+  another hop, the arms with the fewest duels get one duel each, in random order, with the paper's test after each duel
+  (`serve`).
 
 A run of any length costs O(K^2) draws for removals, and O(K^2) draws for each checkpoint before the last removal.
 """

@@ -9,11 +9,10 @@ each.
 
 Line 14 does not define the choice if every arm of B^c is known to beat c, so that no arm is left. Here c then meets
 itself; the program of D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. This case never occurred
-in 200,000 steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, this program and theirs
-choose among all arms.
+in 200,000 steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, both programs choose
+among all arms.
 
-The sets change only when some u_ij crosses 1/2; lines 7 to 13 run only then, in O(K^2). Other steps
-cost O(K).
+The sets change only when some u_ij crosses 1/2; lines 7 to 10 run only then, in O(K^2). Other steps cost O(K).
 """
 
 from __future__ import annotations
@@ -169,7 +168,7 @@ def is_open(betters: IntMatrix, below: IntMatrix, i: int, j: int) -> int:
 
 @kernel
 def open_pair(hypotheses: Hypotheses, below: IntMatrix, n: int) -> tuple[int, int]:
-    """Return the open pair number n."""
+    """Return open pair number n = 0, 1, ...."""
     i = 0
     while n >= hypotheses.open_pairs[i]:
         n -= hypotheses.open_pairs[i]
@@ -183,7 +182,7 @@ def open_pair(hypotheses: Hypotheses, below: IntMatrix, n: int) -> tuple[int, in
 
 @kernel
 def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
-    """Draw an optimistic Copeland winner, with probability 2/3 only from the winners in B, if there are any."""
+    """Draw an optimistic Copeland winner; with probability 2/3, draw only from the winners in B, if there are any."""
     least, count, both = fewest(losses), 0, 0
     for i in range(losses.shape[0]):
         count += losses[i] == least
@@ -231,7 +230,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm that beats the most arms (the paper defines no recommendation)."""
+    """Return the arm that beats the most arms (the paper defines no recommendation)."""
     return most_victorious(state.wins)
 
 

@@ -52,7 +52,7 @@ class Known(NamedTuple):
     """The counts and posteriors of all pairs, and the optimistic Copeland scores.
 
     Arm i is blocked by arm j while u_ij < 1/2, that is, while its doubt (see `statistics`) exceeds alpha ln t. A duel
-    changes two doubts. As t grows, arms stop blocking arm i, those with the lowest doubts first. A row is therefore
+    changes two doubts. As t grows, arms stop blocking arm i, in ascending order of arm i's doubts. A row is therefore
     read again only after a duel of one of its pairs, or when alpha ln t has exceeded its `release`.
     """
 
@@ -159,7 +159,10 @@ def candidates(blocked: IntVector) -> tuple[int, int]:
 
 @kernel
 def second_of_fresh_sample(known: Known, levels: Levels, first: int, bonus: float, rng: Generator) -> int:
-    """Phase 2: the largest fresh theta_i,first among the arms with l_i,first <= 1/2; 1/2 for the first arm itself."""
+    """Phase 2: return the arm i with the largest new theta_i,first among the arms with l_i,first <= 1/2.
+
+    The value of the first arm itself is 1/2.
+    """
     rows = Posteriors(known.wins[:, first], known.wins[first], known.log_mass[first], 0)
     field = Field(levels.every, levels.odds[first], first, known.doubts[first], bonus)
     renew_level(levels, first, rows, field, 0.5)
@@ -270,7 +273,7 @@ def regret_estimate(lost: CountVector, theta: FloatVector, i: int, top: int) -> 
 
 
 def recommend(state: Any, params: Params) -> int:
-    """The arm that beats the most arms (the paper defines no recommendation)."""
+    """Return the arm that beats the most arms (the paper defines no recommendation)."""
     return most_victorious(state.known.wins)
 
 

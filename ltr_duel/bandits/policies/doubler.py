@@ -143,7 +143,7 @@ def update(state: Any, params: Any, t: int, first: int, second: int, outcome: in
 
 
 def recommend(state: Any, params: Any) -> int:
-    """The most frequent arm of the left player's multiset (the paper defines no recommendation)."""
+    """Return the most frequent arm of the left player's multiset (the paper defines no recommendation)."""
     return most_frequent(state.opponent)
 
 
@@ -175,12 +175,12 @@ def improved_update(
 
 
 def improved_recommend(state: ImprovedState, params: Params) -> int:
-    """The arm that the right player chose most."""
+    """Return the arm that the right player chose most."""
     return most_played(state.boxes, 0)
 
 
 def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
-    """Uniform priors."""
+    """Return the state with uniform priors."""
     return ThompsonState(thompson_boxes(1, n_arms), new_opponent(n_arms))
 
 

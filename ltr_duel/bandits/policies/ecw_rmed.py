@@ -41,7 +41,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 class Params(NamedTuple):
     """Parameters of ECW-RMED."""
 
-    alpha: float = 3.0  # every pair meets alpha sqrt(ln t) times
+    alpha: float = 3.0  # every pair meets at least alpha sqrt(ln t) times
     beta: float = 0.01  # ... and until its share of wins is at least beta / ln ln t away from 1/2
 
 
@@ -81,7 +81,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """A pair that is not known well enough, otherwise the next pair of L_C."""
+    """Return a pair that is not known well enough, otherwise the next pair of L_C."""
     now, n_arms = state.now[0], state.free.shape[0]
     pair = neglected_pair(state.estimates.wins, params.alpha, params.beta, t) if now.place == 0 else -1
     now.forced = pair >= 0
@@ -171,7 +171,7 @@ def confident_winner(state: State, log_t: float) -> int:
 
 @kernel
 def confidence(state: State, winner: int, enough: float) -> float:
-    """Return the largest value of ln t for which the duels so far fulfil the constraints: n_ij d_ij sum to ln t.
+    """Return the largest ln t for which the duels so far fulfil the constraints (sums of n_ij d_ij of at least ln t).
 
     If this value is less than ``enough``, any number from this value to ``enough`` may be returned.
     """
@@ -218,7 +218,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 def last_step_alone(state: State, alpha: float, t: int) -> int:
     """Return the last step in which the winner is certain to be alone in L_C; t if this is not certain now.
 
-    Only the number of duels of a pair can become insufficient as t grows, because the margin around 1/2 shrinks.
+    As t grows, a pair can become due only because it met too rarely, as the margin around 1/2 shrinks.
     """
     wins, n_arms, log_t = state.estimates.wins, state.free.shape[0], max(1.0, log(t))
     if state.now[0].n_current != 1 or confident_winner(state, log_t) * (n_arms + 1) != state.current[0]:
@@ -231,7 +231,7 @@ def last_step_alone(state: State, alpha: float, t: int) -> int:
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm that meets itself, if it is an estimated Copeland winner; otherwise the arm that beats the most arms."""
+    """Return the arm that meets itself if it is an estimated Copeland winner, else the arm that beats the most arms."""
     winner, losses = state.now[0].winner, state.estimates.losses
     if winner >= 0 and losses[winner] == fewest(losses):
         return winner

@@ -9,7 +9,8 @@ Filter 2 of the JCSS paper). Without ``prune``, only rivals that lost confidentl
 the survey's listing). The confidence radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in
 the journal paper. (The paper on Beat the Mean uses delta = 1 / (2 T K), which gives a smaller radius.)
 
-The survey prints the condition "q - c < 1/2" for pruning; q - c > 1/2 is meant. A step costs O(1), a sweep O(K) more.
+The survey prints the condition "q - c < 1/2" for removing a rival, but means q - c > 1/2. A step costs O(1), the last
+step of a sweep O(K).
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """The candidate against the next rival, or alone if no rival is left."""
+    """Return the candidate against the next rival, or alone if no rival is left."""
     if t == 1:
         choose_first(state, rng)
     now = state.now[0]
@@ -129,7 +130,7 @@ def keep_rivals(state: State, limit: float) -> None:
 
 
 def recommend(state: State, params: Params) -> int:
-    """The candidate."""
+    """Return the candidate."""
     return state.now[0].candidate
 
 
@@ -139,7 +140,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Execute all sweeps at once that are certain to remove no arm, or else one sweep."""
+    """Execute at once all sweeps that are certain to remove no arm, or otherwise one sweep."""
     now, decisions = state.now[0], 0
     while t <= until:
         if t == 1:

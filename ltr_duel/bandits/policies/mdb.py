@@ -82,7 +82,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm that beats the most arms (the paper defines no recommendation)."""
+    """Return the arm that beats the most arms (the paper defines no recommendation)."""
     return most_victorious(state.points)
 
 

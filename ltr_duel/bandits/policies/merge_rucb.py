@@ -110,7 +110,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: Any, params: Any) -> int:
-    """The remaining arm that beats the most arms."""
+    """Return the remaining arm that beats the most arms."""
     return most_victorious_left(state.wins, state.batches)
 
 

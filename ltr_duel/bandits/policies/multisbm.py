@@ -64,7 +64,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm chosen most often (the paper defines no recommendation)."""
+    """Return the arm chosen most often (the paper defines no recommendation)."""
     return vector.first_most(state.chosen)
 
 

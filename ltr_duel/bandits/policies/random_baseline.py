@@ -1,7 +1,8 @@
 """The random policies that every paper compares with: a random pair, or a random set of arms, in each step.
 
-`random` draws two different arms uniformly; `random_slate` a uniformly random non-empty subset, as in Fig. 3 of the
-multi-dueling bandits paper (Brost et al., CIKM 2016). Linear regret. A step costs O(1), or O(K) for a subset.
+`random` draws two different arms uniformly; `random_slate` draws a non-empty subset uniformly, as in Fig. 3 of the
+multi-dueling bandits paper (Brost et al., CIKM 2016). Regret is linear. A step costs O(1) for a pair, and up to O(K^2)
+for a subset.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Two different arms, uniformly; a single arm meets itself."""
+    """Draw two different arms uniformly; a single arm meets itself."""
     n_arms = state.wins.shape[0]
     if n_arms == 1:
         return 0, 0
@@ -57,7 +58,7 @@ def update(state: Any, params: NoParams, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """The arm that beats the most arms."""
+    """Return the arm that beats the most arms."""
     return most_victorious(state.wins)
 
 
@@ -92,7 +93,7 @@ def slate_update(
 
 
 def slate_recommend(state: SlateState, params: NoParams) -> int:
-    """The arm that beats the most arms: for i < j, arm i beats j if ``lead`` is positive, and j beats i if negative."""
+    """Return the arm that beats the most arms: for i < j, arm i beats j if ``lead[i, j] > 0``, and j beats i if < 0."""
     return most_victorious(state.lead)
 
 

@@ -92,7 +92,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm that beats the most arms."""
+    """Return the arm that beats the most arms."""
     return most_victorious(state.wins)
 
 

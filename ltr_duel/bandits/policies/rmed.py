@@ -94,7 +94,7 @@ def rmed_arrays(n_arms: int, rounds: int, slack: float) -> tuple[Any, ...]:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """The next arm of L_C, and its opponent."""
+    """Return the next arm of L_C, and its opponent."""
     now = state.now[0]
     if now.rounds > 0:
         return now.first, now.second

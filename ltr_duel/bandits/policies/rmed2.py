@@ -39,7 +39,7 @@ from ltr_duel.core import FloatMatrix, IntMatrix, kernel
 class Params(NamedTuple):
     """Parameters of RMED2 and RMED2FH."""
 
-    alpha: float = 3.0  # every pair meets alpha ln ln t times
+    alpha: float = 3.0  # every pair meets at least alpha ln ln t times
     scale: float = 0.3  # f(K) = scale * K^power
     power: float = 1.01
 
@@ -49,7 +49,7 @@ class Rmed2State(State):
 
 
 class FixedState(State):
-    """The state of RMED1, with fixed rivals."""
+    """The state of RMED2FH, with the same arrays as RMED1."""
 
 
 def init(n_arms: int, horizon: int, params: Params) -> Rmed2State:
@@ -64,7 +64,7 @@ def fixed_init(n_arms: int, horizon: int, params: Params) -> FixedState:
 
 
 def select(state: Rmed2State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """A pair that met too rarely, otherwise the next arm of L_C and its opponent."""
+    """Return a pair that met too rarely, otherwise the next arm of L_C and its opponent."""
     now = state.now[0]
     if now.rounds > 0:
         return now.first, now.second
@@ -80,7 +80,7 @@ def select(state: Rmed2State, params: Params, t: int, rng: Generator) -> tuple[i
 
 
 def fixed_select(state: FixedState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """The next arm of L_C, and its opponent."""
+    """Return the next arm of L_C, and its opponent."""
     now = state.now[0]
     if now.rounds > 0:
         return now.first, now.second
@@ -139,7 +139,7 @@ def find_neglected(state: State, alpha: float, t: int) -> bool:
 
 @kernel
 def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm: int, winner: int) -> int:
-    """Return b_l, the rival j with the least (D_l + D_j) / d+(phat_lj, 1/2); D: gaps to i*; -1 if no arm beats l."""
+    """Return b_l, the rival j with the least (D_l + D_j) / d+(phat_lj, 1/2), D: gaps to i*. Return -1 without rival."""
     best, rival = inf, -1
     own = share[winner, arm] - 0.5 if winner != arm else 0.0
     for j in range(share.shape[0]):

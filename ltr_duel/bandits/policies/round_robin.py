@@ -32,13 +32,13 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """The next pair."""
+    """Return the next pair."""
     pair = (t - 1) % state.first.shape[0]
     return state.first[pair], state.second[pair]
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """The arm that beats the most arms; ties are broken by the number of comparisons won."""
+    """Return the arm that beats the most arms; ties are broken by the number of comparisons won."""
     best, most, most_wins = 0, -1, -1
     for i in range(state.wins.shape[0]):
         beaten, wins = victories(state.wins, i), state.wins[i].sum()

@@ -101,7 +101,7 @@ def set_doubt(doubts: FloatMatrix, doubt: FloatVector, i: int, j: int, level: fl
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step in which no rival's bound against a single champion reaches 1/2: the champion is alone.
+    """Return the last step before a rival's bound against the only candidate reaches 1/2; t if there are others.
 
     A rival can be a candidate only after its bound against the champion has reached 1/2. Until the first bound reaches
     1/2, the champion is therefore the only candidate.
@@ -119,7 +119,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm that beats the most arms."""
+    """Return the arm that beats the most arms."""
     return most_victorious(state.wins)
 
 

@@ -4,8 +4,8 @@ Urvoy, Clerot, Feraud, Naamane. Generic Exploration and K-armed Voting Bandits. 
 Assumes a Condorcet winner and a known horizon T; regret O(K^2 log T). The confidence radius is sqrt(ln(K (K - 1) T^2)
 / (2 n)), that is, delta = 1 / T and eta = K (K - 1) T. (The listing in Wolfenfeld's survey is garbled and not used.)
 
-The paper's rule, the pair with the fewest duels, ties broken at random, results in sweeps over the remaining pairs in
-random order. All pairs have met equally often when a sweep ends, and the radius is constant in a sweep. A step costs
+The paper's rule (play the pair with the fewest duels, break ties at random) results in sweeps over the remaining pairs
+in random order. All pairs have met equally often when a sweep ends, and the radius is constant in a sweep. A step costs
 O(1) amortised.
 """
 
@@ -51,7 +51,7 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """A random pair among the pairs with the fewest duels, or the last arm alone if no pair is left."""
+    """Return a random pair among the pairs with the fewest duels, or the last arm alone if no pair is left."""
     now = state.now[0]
     if now.n_pairs == 0:
         winner = vector.first_most(state.victories)
@@ -98,7 +98,7 @@ def drop(state: State, arm: int) -> None:
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """The remaining arm that won the most duels."""
+    """Return the remaining arm that won the most duels."""
     return vector.first_most(state.victories)
 
 

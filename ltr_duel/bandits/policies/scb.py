@@ -2,7 +2,7 @@
 
 An arm's reward is whether it beats a random other arm; the better arm of a pair is determined once, by as many duels
 as necessary. Best-arm identification with divergence bounds on these rewards finds the Copeland winner, which is then
-played until the round ends. Each round starts from an empty state, and is the square of the previous round in length.
+played until the round ends. Each round starts from an empty state; its length is the square of the previous length.
 
 Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithms 2 to 4. Needs no Condorcet winner
 and no horizon. Regret O(K log K log T) in its leading term. Round r has 2^(2^r) steps and failure probability delta =
@@ -70,7 +70,7 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """The pair being settled, or the winner of this round if it is known."""
+    """Return the pair being settled, or the winner of this round if it is known."""
     now = state.now[0]
     if t - now.start >= now.length:
         begin_round(state, t, rng)
@@ -204,7 +204,7 @@ def update(state: State, params: NoParams, t: int, first: int, second: int, outc
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """The winner found in this round, or before that the arm that beats the most arms in this round."""
+    """Return the winner found in this round, or before that the arm that beats the most arms in this round."""
     now = state.now[0]
     if now.best >= 0:
         return now.best

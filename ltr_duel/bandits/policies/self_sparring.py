@@ -35,17 +35,17 @@ class SlateState(State):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """Uniform priors."""
+    """Return the state with uniform priors."""
     return State(thompson_boxes(1, n_arms))
 
 
 def slate_init(n_arms: int, horizon: int, params: SlateParams) -> SlateState:
-    """Uniform priors."""
+    """Return the state with uniform priors."""
     return SlateState(thompson_boxes(1, n_arms))
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Two independent samples."""
+    """Choose each arm by an independent posterior sample."""
     first = advance(state.boxes, 0, t, rng)
     return first, advance(state.boxes, 0, t, rng)
 
@@ -77,7 +77,7 @@ def slate_update(
 
 
 def recommend(state: State, params: Any) -> int:
-    """The arm that was compared most often (the paper defines no recommendation)."""
+    """Return the arm that was compared most often (the paper defines no recommendation)."""
     return most_played(state.boxes, 0)
 
 

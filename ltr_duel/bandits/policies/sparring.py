@@ -68,12 +68,12 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
-    """Uniform priors."""
+    """Return the state with uniform priors."""
     return ThompsonState(thompson_boxes(2, n_arms))
 
 
 def exp3_init(n_arms: int, horizon: int, params: Exp3Params) -> Exp3State:
-    """All weights are 1."""
+    """Return the state in which all weights are 1."""
     return Exp3State(exp3_boxes(2, n_arms, params.settle))
 
 
@@ -99,7 +99,7 @@ def right_won(outcome: int, rng: Generator) -> int:
 
 
 def recommend(state: Any, params: Any) -> int:
-    """The arm that the right box played most (the papers define no recommendation)."""
+    """Return the arm that the right box played most (the papers define no recommendation)."""
     return most_played(state.boxes, RIGHT)
 
 
@@ -117,7 +117,7 @@ register(
     any_order=True,
     limits={"alpha": (0.0, None)},
     assumes="utilities behind the preferences",
-    regret="conjectured: that of two UCB1, O(K log T)",
+    regret="conjectured: sum of two UCB1 regrets, O(K log T)",
     cost="O(K)",
     cite="ailon2014reducing",
     where="Sparring",
@@ -129,7 +129,7 @@ register(
     params=NoParams,
     any_order=True,
     assumes="utilities behind the preferences",
-    regret="conjectured: that of two Thompson samplers",
+    regret="conjectured: sum of two Thompson sampling regrets",
     cost="O(K): 2K coin flips, a few Beta draws",
     cite="wolfenfeld_dueling,ailon2014reducing",
     where="Algorithm 7",

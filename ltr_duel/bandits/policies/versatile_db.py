@@ -1,4 +1,4 @@
-"""Versatile-DB: both arms are drawn from Tsallis-INF; has guarantees for random and for adversarial preferences.
+"""Versatile-DB: both arms are drawn by Tsallis-INF; it has guarantees for random and for adversarial preferences.
 
 Saha, Gaillard. Versatile Dueling Bandits: Best-of-both-World Analyses for Learning from Relative Preferences. ICML
 2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021). The bound O(sum log T / D_i), with gaps D_i, assumes a
@@ -51,7 +51,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Two independent draws from p_t."""
+    """Draw both arms independently from p_t."""
     normalise(state, params.rate / sqrt(t))
     first = draw(state.share, rng)
     return first, draw(state.share, rng)
@@ -89,7 +89,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     level = params.rate * params.rate / t
     for k in range(state.loss.shape[0]):
         if state.share[k] >= level:
-            state.loss[k] += 0.5  # two halves of 1/2
+            state.loss[k] += 0.5  # each player adds half of b_k = 1/2
     left_base = 0.5 if state.share[first] >= level else 0.0
     right_base = 0.5 if state.share[second] >= level else 0.0
     state.loss[first] += 0.5 * (lost - left_base) / state.share[first]
@@ -99,7 +99,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm played most (the paper defines no recommendation)."""
+    """Return the arm played most (the paper defines no recommendation)."""
     return vector.first_most(state.plays)
 
 

@@ -109,7 +109,7 @@ def record(state: State, first: int, second: int, outcome: int) -> None:
 
 
 def strong_select(state: StrongState, params: StrongParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the winner of the last round while it is exploited, otherwise the arms as for weak regret."""
+    """Return the winner of the last round while it is exploited, otherwise the arms with the two largest leads."""
     if t <= state.now[0].until:
         best = vector.first_most(state.ahead)
         return best, best
@@ -132,12 +132,12 @@ def strong_update(
 
 
 def recommend(state: State, params: Any) -> int:
-    """The arm with the largest lead."""
+    """Return the arm with the largest lead."""
     return vector.first_most(state.ahead)
 
 
 def strong_idle_until(state: StrongState, params: StrongParams, t: int) -> int:
-    """Return the last step of the exploitation, which is known."""
+    """Return the last step in which the winner is exploited."""
     return max(t, state.now[0].until)
 
 

@@ -35,8 +35,8 @@ class Estimates(NamedTuple):
 class FittedClicks:
     """A click model that was fitted to sessions.
 
-    errors: standard errors of ``fit.theta``, robust to ``cluster`` (see `fit_clicks`); nan if they are unknown.
-    users: number of independent users; 0 if sessions count as independent.
+    errors: standard errors of ``fit.theta``, clustered by ``cluster`` (see `fit_clicks`); nan if they are unknown.
+    users: number of independent users; 0 if sessions are treated as independent.
     graded: whether items are relevance grades.
     train, test: scores on the sessions used for fitting, and on held-out sessions (None if no session is held out).
     """
@@ -197,7 +197,7 @@ def fit_clicks(
     core_errors.require_one_of("kind of cluster", cluster, CLUSTERS)
     if cluster != "user" and not sessions.graded:
         raise InputError(
-            f"errors by '{cluster}' are about other queries, and parameters by document belong to one query"
+            f"errors by '{cluster}' apply to other queries, but a document's parameters belong to one query"
         )
     core_errors.require_between("iterations", iterations, 1, 1_000_000)
     core_errors.require_between("tolerance", tolerance, 0, 1)

@@ -35,14 +35,14 @@ def fit_click_models(
     if train < 1 and not rest.number:
         raise InputError(
             f"no session is left for the evaluation: of {sessions.number:,} sessions, {first.number:,} are used to fit,"
-            " and no other session has a query of these; use --train 1 to skip the evaluation"
+            " and no other session has one of their queries; use --train 1 to skip the evaluation"
         )
     names = dict.fromkeys(models or FORMS)
     return [fit_clicks(first, name, held_out=rest, **settings) for name in names]
 
 
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
-    """Return the model with the best log-likelihood on held-out sessions, or else on the sessions used for fitting.
+    """Return the model with the best log-likelihood on held-out sessions; if there are none, on the fitted sessions.
 
     table: whether to consider only models that can be converted to a table for simulations.
 
@@ -107,7 +107,8 @@ def places_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
 def models_table(names: Sequence[str]) -> pd.DataFrame:
     """Return a table of strings: the probabilities of click models (files of fitted models, or names).
 
-    Perfect, navigational and informational users are added. Raises `InputError` for an unknown model or file.
+    The models perfect, navigational and informational are added for comparison. Raises `InputError` for an unknown
+    model or file.
     """
     chosen = [CLICK_MODELS.configure(name) for name in dict.fromkeys((*names, *_BESIDE))]
     grades = max(chosen[0].component.tables)

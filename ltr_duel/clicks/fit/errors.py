@@ -1,10 +1,10 @@
-"""Standard errors of fitted parameters, also valid if users return or the model is only approximate.
+"""Standard errors of fitted parameters; they are also valid if users return or the model is only approximate.
 
 The method is the sandwich estimator of Liang and Zeger (Biometrika 1986). The score, which is the derivative of the
 log-likelihood, is summed over the sessions of each user, because users are independent. If no user is known, sessions
-count as independent. The variance of these sums is multiplied on both sides by the inverse of the observed curvature of
-the log-likelihood. If sessions are independent and users behave exactly like the model, variance and curvature are
-equal, and the sandwich equals the inverse.
+are treated as independent. The variance of these sums is multiplied on both sides by the inverse of the observed
+curvature of the log-likelihood. If sessions are independent and users behave exactly like the model, variance and
+curvature are equal, and the sandwich equals the inverse curvature.
 
 Errors by users apply to other users with the same queries. Documents of the same grade are not equally attractive, so
 parameters differ between queries; errors by queries, or by users and queries, include this variation.
@@ -32,14 +32,14 @@ class Errors(NamedTuple):
     """Standard errors of all parameters."""
 
     values: FloatVector  # nan if the sessions do not determine the error
-    users: int  # number of independent users; 0 if sessions count as independent
+    users: int  # number of independent users; 0 if sessions are treated as independent
 
 
 class Scores(NamedTuple):
-    """The score of some sessions; it is zero except for the parameters of these sessions, called touched."""
+    """The score of some sessions; it is zero except for the *touched* parameters, which occur in these sessions."""
 
     values: FloatVector  # (parameters,)
-    touched: IntVector  # (parameters,) numbers of the touched parameters, the first ``size`` entries
+    touched: IntVector  # (parameters,) the first ``size`` entries: numbers of the touched parameters
     is_touched: NDArray[np.bool_]  # (parameters,)
 
 
@@ -92,7 +92,7 @@ def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "us
 
 
 def _cells(first: IntVector, second: IntVector) -> IntVector:
-    """Return a number from 0 for each different pair."""
+    """Return the number of the pair at each position; distinct pairs are numbered from 0."""
     return np.unique(np.stack([first, second]), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
 
 

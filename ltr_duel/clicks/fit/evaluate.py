@@ -13,7 +13,7 @@ from ltr_duel.core import FloatVector, kernel
 
 
 class Score(NamedTuple):
-    """The scores of a model on held-out sessions.
+    """The scores of a model on some sessions.
 
     by_place: shape (places,); for each position, 2 to the power of the mean of -log2 Pr(click or not), where the
         probability is not conditional on the clicks above.

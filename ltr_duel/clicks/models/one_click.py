@@ -1,7 +1,8 @@
 """Sessions that end with the first click.
 
 ``cascade`` is the model of Craswell, Zoeter, Taylor, Ramsey. An Experimental Comparison of Click Position-Bias Models.
-WSDM 2008; it has the click probabilities of ``navigational``. ``first_click`` has those of ``perfect``.
+WSDM 2008; it has the click probabilities of ``navigational``. ``first_click`` has the click probabilities of
+``perfect``.
 """
 
 from __future__ import annotations

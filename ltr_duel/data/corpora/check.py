@@ -167,7 +167,7 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
 class _Digests:
     """The digests under which a file may be published: SHA-256 and git digests of its bytes and its uncompressed text.
 
-    A further git digest is of the text with LF line ends.
+    Another digest is the git digest of the text with LF line ends.
     """
 
     def __init__(self, file: Path, limit: int | None) -> None:
@@ -194,7 +194,7 @@ class _Digests:
         return tuple(sorted({place for digest in digests for place in published().get(digest, [])}))
 
     def _git_blobs(self) -> set[str]:
-        """Return git digests. They begin with the size, which is known only after a first reading, so read again."""
+        """Return git digests. Their input begins with the size, known only after one pass, so read the file again."""
         raw, text = _git_blob(self._file.stat().st_size), _git_blob(self._size)
         unix = _git_blob(self._size - self._returns)  # size with LF instead of CR LF
         if self.raw.hexdigest() != self._text.hexdigest():  # gzipped, for example

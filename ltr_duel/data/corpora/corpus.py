@@ -109,7 +109,7 @@ class Corpus(components.Component):
         return ReadOptions(**declared | {key: value for key, value in given.items() if value is not None})
 
     def grades_read(self, reading: ReadOptions) -> int | None:
-        """Return the declared number of grades; None if ``reading`` converts labels in another way than declared."""
+        """Return the declared number of grades; None if ``reading`` does not convert labels as declared."""
         return self.grades if reading.labels == self.labels else None
 
     @property

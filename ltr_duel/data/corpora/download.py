@@ -1,6 +1,7 @@
 """Download one archive: resume interrupted transfers, repeat failed attempts, try mirrors, check the digest.
 
-pooch stores the file and checks its digest. The downloader of this module resumes transfers, unlike those of pooch.
+pooch stores the file and checks its digest. Unlike pooch's own downloaders, the downloader of this module resumes
+transfers.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ class _Downloader:
 
 def _pieces(answer: requests.Response) -> Iterator[bytes]:
     """Yield received pieces, up to the end or an interruption; the caller must compare the length."""
-    with suppress(AttributeError):  # otherwise a version of urllib3 drops the piece that an interruption cuts
+    with suppress(AttributeError):  # some versions of urllib3 would drop the last piece before an interruption
         answer.raw.enforce_content_length = False
     try:
         yield from answer.iter_content(_PIECE)

@@ -96,7 +96,7 @@ def _unpacked_before(folder: Path) -> list[Path]:
 def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Callable[[str], object]) -> Path:
     """Return the folder with the unpacked archive; its name contains the archive's digest.
 
-    If the user gives no archive, the files that an earlier call unpacked are used.
+    If the user gives no archive, and earlier calls left one such folder, this folder is returned.
     """
     before = _unpacked_before(folder)
     if options.archive is None and len(before) == 1:
@@ -160,7 +160,7 @@ def _checked(file: Path, corpus: Corpus, reading: ReadOptions) -> str:
     found = check_file(file, reading)
     if not found.known_as:
         expected = expected_digests(file, corpus.name)
-        if any(digest.startswith("sha256:") for digest in expected):  # listed if there is one version
+        if any(digest.startswith("sha256:") for digest in expected):  # listed for files with one version
             raise InputError(f"{file}: the checksum differs from the published {', '.join(sorted(expected.values()))}")
     if found.errors:
         raise InputError("; ".join(found.errors[:3]))

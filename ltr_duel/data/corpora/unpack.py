@@ -41,11 +41,11 @@ _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, EOFError, zl
 
 
 def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
-    """Unpack zip, tar (plain, gz, bz2, xz) or rar; copy a file that is no archive but feature text.
+    """Unpack zip, tar (plain, gz, bz2, xz) or rar; copy a file of feature text that is not an archive.
 
     The archive is recognised by its content. The folder must not exist; it is created when everything is unpacked.
-    ``shutil.unpack_archive`` is not sufficient: it recognises archives by name, does not reject archives with paths
-    that leave the folder but changes these paths, and does not limit the unpacked size.
+    ``shutil.unpack_archive`` is not sufficient: it recognises archives by name, changes paths that leave the folder
+    instead of rejecting the archive, and does not limit the unpacked size.
 
     Raises `InputError` if the archive is damaged or unknown, would write outside the folder, contains links or devices,
     is larger than the limit in bytes or has more than 10,000 members, or needs a program that is not installed.
@@ -118,7 +118,7 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes]]], folder: Path
 
 
 def _opened(archive: Path, member: str, target: Path) -> IO[bytes]:
-    """Create the file of a member of the archive; it must not exist."""
+    """Create the file of a member of the archive; the file must not exist."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         return target.open("xb")
@@ -140,9 +140,7 @@ def _is_text(archive: Path, head: bytes) -> bool:
 
 def _refuse_excess(archive: Path, size: int, limit: int) -> None:
     if size > limit:
-        raise InputError(
-            f"{archive}: unpacks to more than {gigabytes(limit)}; --limit GB allows more, if that is right"
-        )
+        raise InputError(f"{archive}: unpacks to more than {gigabytes(limit)}; --limit GB allows more, if you trust it")
 
 
 def _refuse_many(archive: Path, members: int) -> None:

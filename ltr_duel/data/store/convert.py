@@ -132,7 +132,7 @@ def keep_read(
     digests: Sequence[str],
     identity: Identity,
 ) -> Path | None:
-    """Cache a corpus that was just read; return its folder, or None if space is missing or its files have changed."""
+    """Cache a corpus that was just read; return its folder, or None if the files changed or the cache is too small."""
     digest = chunks.joined_digest(digests)
     folder = corpus_folder(dataset.name, content_key(files, digest, options))
     if not make_room(dataset.features.nbytes):

@@ -163,7 +163,7 @@ def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | Non
     whole = open_converted(folder)
     meta = read_meta(folder)
     parts: list[dict[str, Any]] = meta["parts"]
-    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0: stored by an old version, without this number
+    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0 if an old version did not store this number
     words = whole.doc_ids, whole.comments, whole.query_ids
     if not columns or not all(map(_is_ascii, words)):  # the choice of UTF-8 or Latin-1 depends on all words
         return None

@@ -197,7 +197,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _size(path: Path) -> int:
-    """Return the size in bytes of an entry's remaining files."""
+    """Return the size in bytes of an entry's files, omitting files that another process has removed."""
     size = 0
     folders = os.walk(path) if path.is_dir() and not path.is_symlink() else [(path.parent, (), (path.name,))]
     for folder, _, names in folders:

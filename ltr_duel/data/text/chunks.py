@@ -51,7 +51,7 @@ def read_chunks(
     """Yield the lines of a file, plain or gzipped (recognised by its first bytes), without a byte order mark.
 
     ``digest`` receives the bytes as stored on disk. A line that is longer than ``size`` makes its chunk longer.
-    ``limit`` is the largest unpacked size of a gzipped file, by default as for `MOST_UNPACKED`.
+    ``limit`` is the largest unpacked size of a gzipped file; the default is described at `MOST_UNPACKED`.
     """
     with files.reading(path, "a feature file") as raw:
         refuse_other_formats(path, raw.read(512))
@@ -121,7 +121,7 @@ class _Limited(io.BufferedIOBase):
         self._read += data if isinstance(data, int) else len(data)
         if self._read > self._limit:
             raise InputError(
-                f"{self._path}: unpacks to more than {gigabytes(self._limit)}; --limit GB allows more, if that is right"
+                f"{self._path}: unpacks to more than {gigabytes(self._limit)}; --limit GB allows more, if you trust it"
             )
         return data
 

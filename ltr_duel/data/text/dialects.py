@@ -29,7 +29,7 @@ DIALECTS = {
     for dialect in (
         Dialect("svmlight", "any line with qid:, dense or sparse, ids in any order"),
         Dialect("letor", "LETOR 3.0 and 4.0: dense, '#docid = ...' in the comment, NULL in some versions"),
-        Dialect("letor-agg", "LETOR rank lists: a value is a rank, NULL is not retrieved", lower_is_better=True),
+        Dialect("letor-agg", "LETOR rank lists: a value is a rank, NULL: not retrieved", lower_is_better=True),
         Dialect("mslr", "MSLR-WEB10K and 30K: dense, 136 features", features=136),
         Dialect("yahoo", "Yahoo LTRC: sparse, ids up to 700", features=700),
         Dialect("imat2009", "Yandex IMAT2009: sparse, the query in the comment", IN_COMMENT, features=245),
@@ -49,7 +49,7 @@ def dialect_named(name: str) -> Dialect:
 
 
 def recognise_dialect(file: Path) -> Dialect:
-    """Recognise the dialect from the first line of a file that contains a document."""
+    """Return a file's dialect, recognised from the first line that contains a document."""
     for chunk in read_chunks(file, size=ChunkSize(2**16)):
         for line in chunk.text.tobytes().splitlines():
             if line.strip() and not line.lstrip().startswith(b"#"):
@@ -77,7 +77,7 @@ def sidecar_of(file: Path) -> Path | None:
     plain = file.name.removesuffix(".gz")
     for name in (plain, plain.removesuffix(".txt")):
         sidecar = file.parent / f"{name}.query"
-        with suppress(OSError):  # the file's name may be of the maximal length
+        with suppress(OSError):  # the name with the suffix may be too long
             if sidecar.is_file():
                 return sidecar
     return None

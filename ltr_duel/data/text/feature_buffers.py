@@ -27,7 +27,7 @@ def refuse_excess(rows: int, columns: int, most: int) -> None:
     if 4 * rows * columns > most:
         raise InputError(
             f"{rows:,} documents or more with {columns:,} features need {gigabytes(4 * rows * columns)}, but"
-            f" at most {gigabytes(most)} may be used; --limit GB allows more, if that is right"
+            f" at most {gigabytes(most)} may be used; --limit GB allows more, if this size is right"
         )
 
 
@@ -37,8 +37,8 @@ class FeatureBuffer(Protocol):
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
         """Assign positions to the next rows, a block of shape (rows, columns), read from ``text_bytes`` bytes of text.
 
-        Return a function that copies the rows. It must be called before `matrix`, in any thread, also in parallel with
-        other such functions.
+        Return a function that copies the rows. It must be called before `matrix`; any thread may call it, also in
+        parallel with other such functions.
         """
 
     def matrix(self, columns: int) -> NDArray[np.float32]:

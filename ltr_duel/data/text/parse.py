@@ -27,7 +27,7 @@ class Rules(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Estimates from which the size of a chunk's arrays is computed; if they are too small, parsing is repeated."""
+    """Estimates for the size of a chunk's arrays; if the arrays are too small, parsing is repeated."""
 
     columns: int = 1
     bytes_per_row: float = 128.0
@@ -57,7 +57,7 @@ class Parsed(NamedTuple):
 
 
 def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
-    """Parse whole lines. For an error in the text nothing is raised; ``state`` contains its position and code.
+    """Parse whole lines. An error in the text is not raised: ``state`` contains its position and code.
 
     ``room`` is an estimate; a bad estimate changes only the time of parsing.
     """

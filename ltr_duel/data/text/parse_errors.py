@@ -82,7 +82,7 @@ def readable(word: bytes) -> str:
 
 
 def strange_blank(word: bytes) -> str:
-    """Return the name of the first blank in a word that does not separate words, such as a no-break space, or ""."""
+    """Return the name of a word's first blank that is not a separator, such as a no-break space; "" if none exists."""
     if word.isascii():
         return ""
     try:

@@ -57,7 +57,7 @@ def read_files(
     jobs: int,
     chunk_bytes: int = 0,
 ) -> tuple[Dataset, list[Part]]:
-    """Read files, one after the other, as one corpus; without a chosen dialect, the first file determines it.
+    """Read files, one after the other, as one corpus. By default, the first file determines the dialect.
 
     Returns the corpus, whose features are the buffer's matrix, and a `Part` for each file.
     """

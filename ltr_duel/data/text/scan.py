@@ -306,7 +306,7 @@ def ends_token(byte):
 
 @kernel
 def is_null(text, at):
-    """Return whether ``NULL`` is at this position. Bytes are compared singly, as the text may end within four bytes."""
+    """Return whether ``NULL`` is at this position. Compare single bytes, because the text may end within four bytes."""
     k = 0
     while k < len(NULL) and text[at + k] == NULL[k]:
         k += 1

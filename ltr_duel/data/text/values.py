@@ -37,7 +37,7 @@ def check_labels(parsed: Parsed, options: ReadOptions, file: Path, lines_before:
 
 
 def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.int16]:
-    """Return the grade of each label of a whole corpus, shape (n_docs,); the labels are valid."""
+    """Return the grade of each label of a whole corpus, shape (n_docs,); the labels must be valid."""
     known = np.maximum(labels, 0)  # -1, if allowed, marks unlabelled documents
     if options.labels == "distinct":
         return np.searchsorted(np.unique(known), known).astype(np.int16)

@@ -3,8 +3,8 @@
 An allowed list shows, at each position, the best remaining document of one of the rankers. A document's credit is
 positive if the first ranker ranks it higher than the second ranker. The probabilities of the allowed lists solve a
 linear program. They make the expected credit zero at every position, so random clicks favour neither ranker. Among all
-such probabilities, they maximise the expected sensitivity. If no such probabilities exist, the program minimises the
-sum of the absolute expected credits before it maximises the sensitivity.
+such probabilities, the program maximises the expected sensitivity. If no such probabilities exist, the program first
+minimises the sum of the absolute expected credits.
 
 Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. A program depends only on the
 top documents of both rankers and on their ranks, so recent solutions are stored and reused.

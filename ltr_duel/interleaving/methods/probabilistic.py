@@ -364,7 +364,7 @@ def find_contributors(
 def draw_mirrored(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list: ``first`` contributes if the number is below 1/2; the fraction of twice the number sets the depth.
+    """Draw a list: ``first`` contributes to a position if its number u is below 1/2; 2u mod 1 selects the document.
 
     If the number selects a document that is already shown, a new number is drawn, as in `draw_list`.
     """

@@ -92,7 +92,7 @@ MEASURES: dict[str, Measure] = {}
 
 
 def measured_by(words: str, *, find: Find, aim: Aim) -> Callable[[Callable[..., Sample]], Callable[..., Sample]]:
-    """Register a function that selects numbers as a measure with the name of the function."""
+    """Register a measure with the name of the decorated function, which becomes its ``gather``."""
 
     def register(gather: Callable[..., Sample]) -> Callable[..., Sample]:
         MEASURES[gather.__name__] = Measure(gather, find, aim, words)

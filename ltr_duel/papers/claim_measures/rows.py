@@ -2,7 +2,8 @@
 
 A *selection* maps columns to conditions: a value, a list of values, ``{ at_least = 51 }``, ``{ at_most = 51 }``, or
 ``"greatest"`` or ``"least"`` for the greatest or the least value of the table. A policy is matched by its name and by
-the given parameters, whether or not its label contains default parameters; a selection that is a string is a policy.
+the given parameters, whether or not its label contains default parameters. A selection that is a string selects a
+policy.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def final_values(frame: pd.DataFrame, column: str) -> pd.Series[float]:
     last = final_rows(frame)
     if set(last[col.PROBLEM].unique()) != set(frame[col.PROBLEM].unique()):
         raise Missing("problems were run to different horizons")
-    last = last.drop_duplicates([col.PROBLEM, col.REPETITION, column])  # figures may show the same run
+    last = last.drop_duplicates([col.PROBLEM, col.REPETITION, column])  # several figures may contain the same run
     values = last.set_index([col.PROBLEM, col.REPETITION])[column].astype(np.float64).sort_index()
     if not values.index.is_unique:
         raise Missing("runs with the same problem and repetition differ")

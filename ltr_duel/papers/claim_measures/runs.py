@@ -246,7 +246,7 @@ def time_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, levels: lis
 def _accuracy(rows: pd.DataFrame) -> tuple[FloatVector, Group]:
     """Return the steps, and for each run and step whether the winner was named (0 or 1)."""
     if col.CORRECT not in rows or rows[col.CORRECT].isna().any():
-        raise Missing("there is no winner to be named")
+        raise Missing("there is no winner to name")
     if rows[col.HORIZON].nunique() > 1:
         rows = final_rows(rows, [col.HORIZON])
     wide = rows.pivot_table(index=[col.PROBLEM, col.REPETITION], columns=col.T, values=col.CORRECT).dropna(axis=1)

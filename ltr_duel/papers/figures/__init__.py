@@ -1,4 +1,4 @@
-"""Drawings of reproduced figures over one tidy table: ``drawing(frame, about, **options)``.
+"""Drawings of reproduced figures from one tidy table: ``drawing(frame, about, **options)``.
 
 ``frame`` holds the results: `StudyResults.to_frame` with the column ``source``, or the table of a measure. ``about``
 describes them: ``figure`` (paper, number, title), ``scale``, ``sources`` (a list of problem, source, note). The options

@@ -36,7 +36,7 @@ def curves(frame: pd.DataFrame, about: Mapping[str, Any], *, line: str = "item")
 
 
 def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, column: str = col.REGRET) -> Figure:
-    """Draw each policy's regret as a multiple of the best policy's, with rows for problems and columns for policies.
+    """Draw each policy's regret as a multiple of the lowest regret, with a row per problem and a column per policy.
 
     The best policies are first; policies that compare pairs and policies that compare sets are separate.
     """

@@ -21,7 +21,7 @@ _WIDEST = 34  # maximum characters per line of a cell
 def table(
     frame: pd.DataFrame, about: Mapping[str, Any], *, rows: Sequence[str] = (), columns: Sequence[str] = ()
 ) -> Figure:
-    """Draw a table: unchanged, or with the values of ``rows`` down and those of ``columns`` across.
+    """Draw a table: unchanged, or with the values of ``rows`` down and the values of ``columns`` across.
 
     By default, a table with several problems has one row per problem and one column per item. A cell shows the value
     and, if the table has these columns, the ``standard_error`` and the ``printed`` value of the paper.

@@ -36,11 +36,11 @@ def regret(
     start: float = 100,
     kinds: bool = False,
 ) -> Figure:
-    """Draw cumulative regret against steps, with a panel for each problem; a row of panels shares its y-range.
+    """Draw cumulative regret against steps, with a panel for each problem; panels side by side have the same y-range.
 
     columns: number of panels side by side.
     kinds: whether to draw the policies that compare sets dashed, add "(sets)" to their labels and list them last.
-        Each policy and each variant also has a separate colour if there are enough colours.
+        Each policy and each variant then has a separate colour if there are enough colours.
     """
     parts, among = split(frame, about, col.PROBLEM), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns)

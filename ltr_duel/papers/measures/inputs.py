@@ -19,7 +19,7 @@ def load_corpus(found: Found, *, jobs: int) -> Dataset:
         return load_dataset(found.entry["path"], jobs=jobs, **found.reading)
     if "synthetic" in found.entry:
         return make_corpus(**found.entry["synthetic"])
-    raise InputError("this measure needs a corpus: a feature file, a folder of them, or the shape of a surrogate")
+    raise InputError("this measure needs a corpus: feature files, or the shape of a surrogate")
 
 
 def load_matrix(found: Found, *, clicks: str, comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:

@@ -60,7 +60,7 @@ def measure(
     compared: Sequence[str] = (),
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return the items (names in `ITEMS`) of each matrix; for utilities, also the best, the second and the last one.
+    """Return the items (names in `ITEMS`) of each matrix; for utility sets, also the best, second and last utility.
 
     matrices: "arxiv" and names in `SYNTHETIC`. By default, the matrix that was found, called ``problem``, or an
         estimate on the corpus that was found, with ``clicks`` and ``comparisons``.

@@ -2,7 +2,7 @@
 
 The matrix is an estimate, and the estimate of a total order is hardly ever a total order. The table therefore also
 contains the largest possible true shares. A set cannot have a total order if wins beyond noise form a cycle in it, and
-cannot have a Condorcet winner if each of its rankers loses to another one beyond noise; all other sets are counted.
+cannot have a Condorcet winner if each of its rankers loses to another one beyond noise; all other sets are possible.
 These bounds hold with 95 % confidence for all sets together, for any true matrix. The least share of sets with a
 Condorcet winner is the 2.5 % quantile over copies of the estimate with added noise.
 

@@ -1,5 +1,5 @@
 """Slow policies for small problems, written only from the papers. The fast policies must follow the same path.
 
-Each keeps what the paper's box keeps and computes it anew in each step. Where the paper leaves a draw open, the draw
-is made as in `walk.pick` and `walk.shuffled`.
+Each policy stores the variables of the paper's box, and recomputes them in each step. A draw that the paper does not
+specify is made by `walk.pick` or `walk.shuffled`.
 """

@@ -149,7 +149,7 @@ class Auto(Literal):
 
 
 class AutoSets(MultiSelfSparring):
-    """Outcomes come pair by pair; the set is complete with the last."""
+    """Outcomes arrive pair by pair; the set is complete with the last pair."""
 
     size = 5
 

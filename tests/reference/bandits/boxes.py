@@ -18,7 +18,7 @@ class Ucb1:
             return self.policy.pick(fresh)
         total = sum(len(r) for r in self.rewards)
         index = [sum(r) / len(r) + sqrt(self.alpha * log(total) / len(r)) for r in self.rewards]
-        # two arms with the same numbers tie exactly; round away what the order of operations does
+        # arms with equal counts must tie exactly, so rounding removes effects of the order of operations
         return self.policy.argmax(np.round(index, 12))
 
     def feedback(self, arm, reward):

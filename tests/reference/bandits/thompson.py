@@ -62,7 +62,7 @@ class DoubleThompson(Literal):
 
 class DoubleThompsonPlus(DoubleThompson):
     def first(self, candidates):
-        if len(candidates) == 1:  # whatever the sample
+        if len(candidates) == 1:  # for any sample
             return candidates[0]
         theta = full_sample(self)
         zeta = [sum(theta[i] > 0.5) / (self.k - 1) for i in range(self.k)]

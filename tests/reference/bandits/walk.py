@@ -60,7 +60,7 @@ def upper_bounds(w, alpha, log_t):
 
 
 def walk(kind, params, p, steps, seed, horizon=None):
-    """Return the pairs of a literal policy of duels, from the streams of `ltr_duel.bandits.check.play`."""
+    """Return the pairs of a reference policy of duels, from the streams of `ltr_duel.bandits.check.play`."""
     rng, coins = stream(seed, "policy"), stream(seed, "coins")
     policy = kind(len(p), params, horizon or steps, rng)
     path = np.zeros((steps, 2), dtype=int)

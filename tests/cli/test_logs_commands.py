@@ -383,7 +383,7 @@ def test_a_plan_from_few_users_says_what_its_factors_do_not_explain(ltr_duel, tm
     fixed = float(re.search(r"plan for ([\d,]+) impressions and", answer.out)[1].replace(",", ""))
     said = re.search(r"By these factors alone, one look would need ([\d,]+) impressions", answer.out)
     assert said and fixed > 1.5 * float(said[1].replace(",", "")), answer.out
-    assert "is due to the won and the lost user that the test adds" in answer.out
+    assert "is due to one won and one lost user that the test adds" in answer.out
     many = [exposure(k, f"u{k % 1000}", time=float(k)) for k in range(3000)]
     events = [event(f"i{k}", "ab"[int(rng.random() < 0.4)]) for k in range(3000)]
     words = [parquet(tmp_path, "shown", many), "--events", parquet(tmp_path, "seen", events)]

@@ -149,8 +149,8 @@ def power(
     click.echo(
         f"To find a mean outcome of {plan.effect:.4g}{one_pair} with power {power:g} at confidence"
         f" {confidence:g}{shared}, plan for {amounts['fixed test'].item()} impressions and one look at the end,\nor for"
-        f" {amounts['sequential: requested power'].item()} with {looks}"
-        f" ({amounts['sequential: mean'].item()} on average, because this test may stop early).\n"
+        f" {amounts['sequential, requested power'].item()} with {looks}"
+        f" ({amounts['sequential, mean'].item()} on average, because this test may stop early).\n"
         f"According to {of}, {leads}.\n"
         f"Outcomes have a mean square of {spread.square:.4f}; clustering multiplies the variance by"
         f" {'at most ' * (live is None and spread.design > 1)}{spread.design:.3f}"
@@ -171,7 +171,7 @@ def power(
             f"To find one ranker ahead of each of the {rankers - 1} others,"
             " if it beats each of them by this mean outcome:"
             f" {amounts['fixed test'].item()} impressions and one look,\nor"
-            f" {amounts['sequential: requested power'].item()} with {looks}.\n"
+            f" {amounts['sequential, requested power'].item()} with {looks}.\n"
         )
     if spread.returning:
         others = who + (" that" if who == "queries" else " who")
@@ -187,7 +187,7 @@ def power(
     print_table(logs.plans_table(plans))
     if winners:
         click.echo(f"One ranker ahead of each of the {rankers - 1} others by this effect:")
-        print_table(logs.plans_table(winners).drop(columns="sequential: mean"))  # which is for one pair only
+        print_table(logs.plans_table(winners).drop(columns="sequential, mean"))  # which is for one pair only
     if live is None and found.cluster == "query" and spread.returning:
         least = logs.least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)
         click.echo(

@@ -21,7 +21,7 @@ from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored
 
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _PLACES = 10  # number of positions whose owners are tested
-_LISTS = 8_000_000  # number of lists, from the start of the log, of which one in eight is used for its clicks only
+_LISTS = 8_000_000  # of so many lists from the start of the log, one in eight is used for its clicks only
 
 
 class _Patterns(NamedTuple):

@@ -229,8 +229,8 @@ def plans_table(plans: Sequence[ImpressionPlan]) -> pd.DataFrame:
             {
                 "effect": f"{plan.effect:.4g}",
                 "fixed test": _amount(plan.fixed),
-                "sequential: mean": _amount(plan.sequential_mean),
-                "sequential: requested power": _amount(plan.sequential_power),
+                "sequential, mean": _amount(plan.sequential_mean),
+                "sequential, requested power": _amount(plan.sequential_power),
             }
             for plan in plans
         ]

@@ -31,7 +31,7 @@ from ltr_duel.core import InputError, errors
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: largest mean outcome that is negligible.")
 @click.option(
     "--any-time", is_flag=True,
-    help="With --stop-at or --looks: allow decisions on any day.  [default: only after two or more whole weeks]",
+    help="With --stop-at or --looks: allow decisions on any day.  [default: after two weeks, only at whole weeks]",
 )  # fmt: skip
 @click.option("--looks", "named", help="With --stop-at: look only after these days, fixed beforehand, such as 7,14,28.")
 @click.option(

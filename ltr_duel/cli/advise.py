@@ -25,7 +25,9 @@ from ltr_duel.cli._words import Command, click_model_names
 )  # fmt: skip
 @click.option("--budget", type=COUNT, required=True, help="Number of available impressions.")
 @click.option("--per-day", type=click.FloatRange(1), help="Impressions per day: also print the number of days needed.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Required probability to be right.")
+@click.option(
+    "--confidence", type=float, default=0.95, show_default=True, help="Required probability of a right answer."
+)
 @click.option("--margin", type=float, default=0.01, show_default=True, help="Largest negligible difference of NDCG@10.")
 @click.option("--sure", is_flag=True, help="Prefer candidates that reach the confidence, regardless of their loss.")
 @click.option("--incumbent", metavar="RANKER", help="The ranker that users see today.  [default: the first]")

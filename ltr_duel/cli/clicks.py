@@ -60,10 +60,10 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
     type=float,
     default=1e-9,
     show_default=True,
-    help="EM stops at a smaller gain of the log-likelihood per session.",
+    help="EM stops when a step increases the log-likelihood per session by less.",
 )
 @click.option(
-    "--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures added per parameter."
+    "--smoothing", type=float, default=1.0, show_default=True, help="Successes, and failures, to add per parameter."
 )
 @click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user, query or both.")
 @click.option("--out", type=PATH, help="File for the best model's table (.json), for use with --clicks.")

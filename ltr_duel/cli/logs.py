@@ -66,7 +66,10 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @sources
 @format_option
 @skip_option
-@click.option("--cluster", default="", help="Clusters: user, query, both or impression.  [default: user, else query]")
+@click.option(
+    "--cluster", default="",
+    help="Clusters of standard errors: user, query, both or impression.  [default: user, else query]",
+)  # fmt: skip
 @click.option("--live", type=PATH, help="Corpus for simulated users, instead of a LOG.")
 @corpus_options
 @options.clicks("Click model of simulated users.")

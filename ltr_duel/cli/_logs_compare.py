@@ -1,4 +1,4 @@
-"""``ltr-duel logs compare``: report which rankers won, how certain that is, and whether to stop."""
+"""``ltr-duel logs compare``: report the winner of each pair of rankers, its certainty, and whether to stop."""
 
 from __future__ import annotations
 
@@ -19,44 +19,48 @@ from ltr_duel.core import InputError, errors
 @sources
 @format_option
 @skip_option
-@click.option("--cluster", default="", help="Clusters: user, query, both or impression.  [default: user, else query]")
+@click.option(
+    "--cluster", default="",
+    help="Clusters of standard errors: user, query, both or impression.  [default: user, else query]",
+)  # fmt: skip
 @click.option(
     "--confidence", type=float, default=0.95, show_default=True,
     help="Confidence of the intervals; --stop-at replaces it.",
 )  # fmt: skip
-@click.option("--stop-at", type=float, help="Decide whether to stop, with this confidence at any number of looks.")
-@click.option("--margin", type=float, default=0.0, help="With --stop-at: largest mean outcome that would not matter.")
+@click.option("--stop-at", type=float, help="Decide whether to stop; this confidence holds for any number of looks.")
+@click.option("--margin", type=float, default=0.0, help="With --stop-at: largest mean outcome that is negligible.")
 @click.option(
     "--any-time", is_flag=True,
-    help="With --stop-at or --looks: allow decisions on any day.  [default: only at whole weeks, from two weeks on]",
+    help="With --stop-at or --looks: allow decisions on any day.  [default: after two weeks, only at whole weeks]",
 )  # fmt: skip
-@click.option("--looks", "named", help="With --stop-at: look only on these days, named beforehand, such as 7,14,28.")
+@click.option("--looks", "named", help="With --stop-at: look only after these days, fixed beforehand, such as 7,14,28.")
 @click.option(
     "--ranker", "rankers", multiple=True,
     help="A ranker of the experiment; rows with other rankers count as bad lines. Repeatable.",
 )  # fmt: skip
 @click.option(
     "--per", type=click.Choice(["impression", "user"]), default="impression", show_default=True,
-    help="Unit that counts once; user: the mean is the net share of users.",
+    help="Unit that counts once; with user, the mean is the share of users won minus the share lost.",
 )  # fmt: skip
-@click.option("--bootstrap", type=ROWS, default=0, help="Bootstrap samples for a second interval, a cross-check.")
+@click.option("--bootstrap", type=ROWS, default=0, help="Bootstrap samples of a second interval, as a cross-check.")
 @click.option(
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
 )
 @click.option("--primary", default="", help="The outcome that decides.  [default: the first; others are secondary]")
-@click.option("--adjust", is_flag=True, help="Subtract the effect of the coin for position 1: narrower intervals.")
+@click.option("--adjust", is_flag=True, help="Subtract the effect of the coin for position 1; this narrows intervals.")
 @click.option(
     "--history", type=PATH,
     help="CSV or Parquet with a column 'user' and numeric columns from before the experiment; implies --adjust.",
 )  # fmt: skip
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
 @click.option(
-    "--guardrail-margin", type=float, default=0.01, show_default=True, help="Largest accepted loss of an outcome."
+    "--guardrail-margin", type=float, default=0.01, show_default=True, help="Largest accepted loss of a guardrail."
 )
+@click.option("--checks/--no-checks", default=True, show_default=True, help="Report failed checks of 'logs check'.")
 @click.option(
-    "--checks/--no-checks", default=True, show_default=True, help="Report the checks of 'logs check' that fail."
-)
-@click.option("--by", "ways", multiple=True, help="Also compare parts: day, week, new, heavy or a column; repeatable.")
+    "--by", "ways", multiple=True,
+    help="Also compare within parts of the log: day, week, new, heavy or a column; repeatable.",
+)  # fmt: skip
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of pairs to list.")
 @click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
@@ -70,13 +74,13 @@ def compare(
     history: Path | None, guards: tuple[str, ...], guardrail_margin: float, checks: bool, ways: tuple[str, ...],
     per: str, rows: int, out: Path | None, report: Path | None, plot: Path | None, seed: int, **given: Any,
 ) -> None:  # fmt: skip
-    """Report for each pair of rankers in LOG who won, how certain that is, and with --stop-at whether to stop."""
+    """For each pair of rankers in LOG, report the winner, its certainty and, with --stop-at, whether to stop."""
     always = stop_at is not None
     if named is not None and stop_at is None:
-        raise InputError("--looks requires --stop-at, whose confidence all looks share: add --stop-at .95")
+        raise InputError("--looks requires --stop-at, the confidence of all looks together: add --stop-at .95")
     if named is not None and (report or guards or ways or adjust or history or len(outcomes) > 1):
         raise InputError(
-            "--looks decides one outcome, and cannot be combined with --report, --guardrail, --by, --adjust,"
+            "--looks compares one outcome, and cannot be combined with --report, --guardrail, --by, --adjust,"
             " --history or further outcomes"
         )
     if per == "user" and (always or report or plot or guards or ways or adjust or history or len(outcomes) > 1):
@@ -85,7 +89,7 @@ def compare(
             " --guardrail, --by, --adjust, --history or further outcomes"
         )
     if bootstrap and (adjust or history):
-        raise InputError("--bootstrap samples plain outcomes, and cannot be combined with --adjust or --history")
+        raise InputError("--bootstrap samples unadjusted outcomes, and cannot be combined with --adjust or --history")
     if named is not None and cluster == "both":
         raise InputError("--looks requires --cluster user, query or impression, not both")
     days = None if named is None else _days(named, any_time)
@@ -157,7 +161,7 @@ def _guarded(
     found: logs.LogComparison, others: dict[str, logs.LogComparison], guards: tuple[str, ...], margin: float,
     any_time: bool,
 ) -> list[logs.Guardrail]:  # fmt: skip
-    """Return the guardrails of all pairs; the primary outcome may be one of them."""
+    """Return the guardrails of all pairs; the primary outcome may also be a guardrail."""
     settings: dict[str, Any] = {"margin": margin, "confidence": found.confidence, "any_time": any_time}
     return [one for name in guards for one in logs.guardrails(found, others.get(name, found), name, **settings)]
 
@@ -166,7 +170,7 @@ def _parts(
     log: logs.ClickLog, found: logs.LogComparison, ways: tuple[str, ...], rankers: tuple[str, ...], any_time: bool,
     page: bool,
 ) -> list[logs.Beside]:  # fmt: skip
-    """Return the tables of parts: the usual tables of a report, and the tables of --by."""
+    """Return the comparisons within parts of the log: those of --by and, for a report, the usual ones."""
     usual = logs.usual_parts(found.provenance["first"], found.provenance["last"]) if page else []
     parts = []
     for way in dict.fromkeys((*usual, *ways)):
@@ -208,7 +212,9 @@ def _print_named_looks(log: logs.ClickLog, evidence: logs.Evidence, days: list[f
     """Print the results of the looks that were named in advance."""
     found, findings = evidence.found, list(evidence.findings or ())
     if "policies" in found.provenance:
-        raise InputError("--looks requires that outcomes did not choose the rankers; for this log use --stop-at alone")
+        raise InputError(
+            "--looks requires rankers that were chosen independently of outcomes; for this log use --stop-at alone"
+        )
     settings: dict[str, Any] = {"cluster": found.cluster, "rankers": found.names, "any_time": evidence.any_time}
     planned = logs.look_at_days(log, days, found.confidence, **settings)
     echo_lines(logs.finding_lines(findings, only_failures=True))

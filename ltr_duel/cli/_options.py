@@ -43,7 +43,7 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
 
 abscissa = click.option(
     "--x", type=click.Choice(("steps", "outcomes")), default="steps", show_default=True,
-    help="Quantity on the x-axis: impressions, or outcomes of pairs of rankers.",
+    help="Quantity on the x-axis: steps (impressions), or outcomes of pairs of rankers.",
 )  # fmt: skip
 
 
@@ -68,7 +68,7 @@ class Place(click.Path):
         """Check that the path can be written."""
         path = Path(str(super().convert(value, param, ctx)))
         if not str(value):
-            raise InputError("an empty name is not a path to write to")
+            raise InputError("an empty name is not an output path")
         (places.require_folder_place if self._folder else places.require_file_place)(path)
         return path
 
@@ -84,7 +84,7 @@ most_rankers = click.option(
 )  # fmt: skip
 batch = click.option(
     "--batch", type=COUNT, default=1, show_default=True,
-    help="Number of comparisons that are chosen before any of their outcomes is known.",
+    help="Number of comparisons that the policy chooses before it receives any of their outcomes.",
 )  # fmt: skip
 seed = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of all random numbers.")
 
@@ -96,7 +96,7 @@ def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -
 
 
 def check_once(plugins: Iterable[core.plugins.Plugin]) -> None:
-    """Raise `InputError` if a compiled policy or method of a plug-in breaks its contract, which no run would show.
+    """Raise `InputError` if a compiled policy or method of a plug-in breaks its contract; a run would not detect this.
 
     Compiled policies are compared with their Python form, and compiled methods are tested for the whole contract.
     Components that run as plain Python are tested at each call. A passed check is recorded in the cache, keyed by the
@@ -110,7 +110,7 @@ def check_once(plugins: Iterable[core.plugins.Plugin]) -> None:
         if numba.config.DISABLE_JIT:
             return
         passed = None
-        with suppress(InputError):  # a user without a home has no records
+        with suppress(InputError):  # without a home folder, no record is kept
             passed = cache_home() / "checked" / f"{plugin.sha256}-{core_sources.sources_digest()[:16]}"
         if passed is not None and passed.is_file():
             continue
@@ -174,7 +174,7 @@ long = click.option("--long", "in_full", is_flag=True, help="Print all facts of 
 
 
 format_option = click.option(
-    "--format", "kind", default="", help="Format: jsonl, csv, parquet, yandex or ubi.  [default: by the name]"
+    "--format", "kind", default="", help="Format: jsonl, csv, parquet, yandex or ubi.  [default: from the file name]"
 )
 skip_option = click.option(
     "--skip-bad", type=ROWS, default=0, show_default=True, help="Maximum number of bad lines to skip and count."
@@ -184,24 +184,25 @@ _SOURCES = (
     click.option("--exposures", help="Instead of a LOG: file, folder, glob or table of the shown lists."),
     click.option("--events", help="File, folder, glob or table of the clicks and other events."),
     click.option("--source", type=PATH, help="TOML file that maps the columns of both tables."),
-    click.option("--connect", default="", help="URL of the engine that contains the tables, in the form of Ibis."),
-    click.option("--within", default="", help="Maximum delay, such as 7d, of events that have no id of an exposure."),
+    click.option("--connect", default="", help="Ibis URL of the database that contains the tables."),
+    click.option("--within", default="", help="Maximum delay, such as 7d, of events without the id of an impression."),
     click.option(
-        "--attribute", default="last", show_default=True, help="Exposures that late events count for: last, first, all."
+        "--attribute", default="last", show_default=True,
+        help="With --within: exposures of the item to which such an event is credited: last, first or all.",
     ),
-)
+)  # fmt: skip
 
 
 OUTCOMES = "click, another kind of event, value, dwell>=30"
 
 
 def sources(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options for the location of a log to a command."""
+    """Add to a command the argument LOG and the options that replace LOG."""
     return reduce(lambda command, option: option(command), reversed(_SOURCES), command)
 
 
 def tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that replace a LOG to a command."""
+    """Add to a command the options that replace LOG."""
     return reduce(lambda command, option: option(command), reversed(_SOURCES[1:]), command)
 
 

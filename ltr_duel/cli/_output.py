@@ -27,7 +27,7 @@ def only_writer(out: Path | None) -> None:
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
-    """End the process, without Python's shutdown if abandoned threads are still running."""
+    """End the process; skip Python's shutdown with ``at_once``, or if abandoned threads are still running."""
     if not at_once and not threads.abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()
@@ -36,7 +36,7 @@ def end(code: int, *, at_once: bool = False) -> NoReturn:
 
 
 def print_table(frame: pd.DataFrame) -> None:
-    """Print a table of strings: the first column aligned left, the others right; control characters escaped.
+    """Print a table of strings, with the first column aligned left, the others right, and control characters escaped.
 
     A table wider than the terminal is printed in parts below each other, each with the first column and some others.
     """
@@ -90,8 +90,8 @@ def print_catalogue(
 ) -> None:
     """Print all components of a kind, or the named ones, with their facts, as wide as the terminal allows.
 
-    With ``bibtex``, print the works to cite instead. With a ``group``, the full list is short: one line for each
-    component with one ``fact``, under the value of its fact ``group``.
+    With ``bibtex``, print the works to cite instead. With ``group``, the list of all components has one line for each
+    component, with its fact ``fact``, and components with the same value of the fact ``group`` are listed together.
     """
     chosen = [registry[name] for name in names] or list(registry)
     if bibtex:

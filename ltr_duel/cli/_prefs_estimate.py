@@ -58,7 +58,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
             "--at-most", type=COUNT, default=4_000_000, show_default=True, help="Maximum comparisons per pair."
         ),
         click.option(
-            "--until-winner", type=float, metavar="CONFIDENCE", help="Stop when the Condorcet winner is known."
+            "--until-winner", type=float, metavar="CONFIDENCE", help="Stop when the winner has this confidence."
         ),
         click.option("--target-error", type=float, metavar="ERROR", help="Stop when no standard error is larger."),
     ):
@@ -86,7 +86,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     "--variance-reduction", type=Names(), default="auto", show_default=True,
     help="auto (all that apply), none, or some of common, stratified, integrated, antithetic, control.",
 )  # fmt: skip
-@click.option("--share", type=Part(), help="Compare only this share of the work; a run without --share combines all.")
+@click.option("--share", type=Part(), help="Do only this share of the work; a run without --share combines all shares.")
 @options.checked_plugin
 @options.seed
 @options.jobs
@@ -99,8 +99,8 @@ def estimate(
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
     Partial results are stored beside OUT until OUT is written; after an interruption, the same command resumes.
-    Several machines with a common folder can divide the work: --share 1/2 on one, --share 2/2 on the other, then
-        neither.
+    Several machines with a common folder can divide the work: run with --share 1/2 on one machine, with --share 2/2 on
+    another, and finally without --share.
     """
     only_writer(None if share else out)
     if not share:
@@ -128,9 +128,9 @@ def extend(
     file: Path, path: Path, corpus: Corpus, store: Path | None, jobs: int, most_rankers: int, out: Path | None,
     **goals: Any,
 ) -> None:  # fmt: skip
-    """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, with its own settings.
+    """Add comparisons to the matrix in FILE, which was estimated on the corpus at PATH, with the same settings.
 
-    If rankers were read from files, name them again with --rankers, as when the matrix was estimated.
+    If rankers were read from files, give the same --rankers as when the matrix was estimated.
     """
     matrix = preferences.load_preferences(file, most_rankers=most_rankers)
     if matrix.tally is None:
@@ -177,7 +177,7 @@ def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
 
 
 def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
-    """Return the outcome rule of an estimated matrix, and whether it is the default; "" if it is unknown.
+    """Return a line on the outcome rule of an estimated matrix and whether it is the default; "" for an unknown rule.
 
     The default is called unbiased only if the method declares it as its unbiased rule.
     """
@@ -193,5 +193,5 @@ def _forget(parts: Path) -> None:
     """Remove partial results only: the folder may contain other files of the user."""
     for folder in parts.glob("[0-9a-f]" * 16):
         shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):  # not empty, or never made
+    with suppress(OSError):  # not empty, or never created
         parts.rmdir()

@@ -45,9 +45,7 @@ class Reading(NamedTuple):
     def for_files(self) -> tuple[str | None, int | None, dict[str, Any]]:
         """Split, fold and options, for commands that convert whole files."""
         if self.queries is not None:
-            raise InputError(
-                "--queries chooses among the queries of a corpus when it is used, not when it is converted"
-            )
+            raise InputError("--queries applies to commands that load a corpus; this command processes whole files")
         if not self.cache:
             raise InputError("--no-cache applies to commands that load a corpus; this command always reads the text")
         return self.split, self.fold, self.given
@@ -69,11 +67,13 @@ _READING = (
     click.option("--dialect", help="Dialect of the files.  [default: detected]"),
     click.option("--features", type=COUNT, metavar="N", help="Number of features; a higher id is an error."),
     click.option("--first-id", type=COUNT, metavar="0|1", help="Id of the first feature: 1 (the default) or 0."),
-    click.option("--repeated", help="Action if a line repeats a feature: refuse (the default), or last."),
-    click.option("--fill", help="Replacement of NULL: min, last (rank lists), nan or a number."),
+    click.option(
+        "--repeated", help="If a line repeats a feature: refuse (the default), or last to use the last value."
+    ),
+    click.option("--fill", help="Replacement for NULL: min, last (rank lists), nan or a number."),
     click.option("--labels", help="Treatment of labels that are not whole numbers: round or distinct."),
     click.option("--unlabelled", help="Treatment of label -1: refuse (the default), or zero for grade 0."),
-    click.option("--limit", type=float, metavar="GB", help="Maximum size of the unpacked text, and of the numbers."),
+    click.option("--limit", type=float, metavar="GB", help="Maximum size of the unpacked text, and of the features."),
     click.option("--no-cache", is_flag=True, help="Read the text again, and store nothing in the cache."),
 )
 _READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "labels", "unlabelled", "limit")
@@ -104,7 +104,7 @@ class Corpus(NamedTuple):
     ties: dict[str, Any]  # the tie rule, as arguments of `rankers_named`
 
     def load(self, path: Path) -> data.Dataset:
-        """Read the corpus at a path; build ``qrels:FILE`` from judgements and the documents that rankers retrieve."""
+        """Read the corpus at a path; build ``qrels:FILE`` from judgements and from documents that rankers retrieve."""
         pool = rankers.pool_named(str(path), self.words, reading=self.reading.is_given)
         if pool is None:
             return self.reading.load(path)
@@ -119,7 +119,7 @@ class Corpus(NamedTuple):
         return pool.dataset
 
     def rank(self, dataset: data.Dataset, *, jobs: int, drop_constant: bool = True) -> rankers.Rankings:
-        """Build the rankers; report constant rankers, and entries of their files that the corpus lacks."""
+        """Build the rankers; report constant features, and entries of ranker files that the corpus lacks."""
         rankings = rankers.rankers_named(dataset, self.words, **self.ties, drop_constant=drop_constant, jobs=jobs)
         _print_constant(dataset, rankings.names, all_named="features" in (self.words or ("features",)))
         for name, about in rankings.provenance.get("rankers", {}).items():
@@ -171,11 +171,11 @@ def corpus_options(function: Callable[..., Any], *, with_ties: bool = True) -> C
     return reading_options(with_corpus)
 
 
-old_corpus_options = functools.partial(corpus_options, with_ties=False)  # for a matrix, which has a tie rule
+old_corpus_options = functools.partial(corpus_options, with_ties=False)  # for an existing matrix, with a fixed tie rule
 
 
 def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:
-    """Print on stderr the features that are constant, the reason, and whether they are among the rankers."""
+    """Print on stderr the features that are zero or constant in queries, and whether they are among the rankers."""
     reasons: dict[str, list[str]] = {}
     for name in rankers.constant_features(dataset):
         column = dataset.feature_names.index(name)
@@ -191,6 +191,6 @@ def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named:
 
 
 def column_label(dataset: data.Dataset, column: int) -> str:
-    """Return the number of a feature, counted from 1, and its name if that is not a number."""
+    """Return the name of a feature if it is a number, else the feature's number, counted from 1, and its name."""
     name = dataset.feature_names[column]
     return name if name.isdecimal() else f"{column + 1} ({name})"

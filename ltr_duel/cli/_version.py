@@ -23,7 +23,7 @@ _VARIABLES = (
 
 def version_option(command: Any) -> Any:
     """Add ``--version`` and its ``--json`` to the top-level command."""
-    # --json is eager, so it is parsed before --version, in any order; --version is answered when it is parsed.
+    # --json is eager, so click processes it before --version, whose callback prints and exits.
     as_json = click.option("--json", "as_json", is_flag=True, is_eager=True, help="With --version: a full report.")
     version = click.option(
         "--version", is_flag=True, expose_value=False, callback=_answer, help="Print the version and exit."
@@ -32,7 +32,7 @@ def version_option(command: Any) -> Any:
 
 
 def about() -> dict[str, Any]:
-    """Return versions, machine, cache and threads; only the path of the cache may contain the name of a user."""
+    """Return versions, machine, cache, threads and variables; only the path of the cache may contain a user name."""
     return {
         "ltr-duel": machine.own_version(),
         "python": platform.python_version(),
@@ -60,7 +60,7 @@ def _cache() -> dict[str, Any] | None:
 def _answer(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
     as_json = context.params.get("as_json", False)
     if asked and not context.resilient_parsing:
-        machine.plain_compiler_wanted()  # rejects a value that every compiling command rejects
+        machine.plain_compiler_wanted()  # rejects an invalid LTR_DUEL_COMPILER, as all commands that compile do
         click.echo(json.dumps(about(), indent=1) if as_json else f"ltr-duel, version {machine.own_version()}")
         context.exit()
     if as_json:
@@ -68,7 +68,7 @@ def _answer(context: click.Context, parameter: click.Parameter, asked: bool) -> 
 
 
 def _libraries() -> list[str]:
-    """Return the names of the required libraries, the libraries of users' extras, and the compiler's library."""
+    """Return the names of the required libraries, the libraries of the extras for users, and llvmlite."""
     try:
         required = importlib.metadata.requires("ltr-duel") or []
     except importlib.metadata.PackageNotFoundError:  # a checkout that was never installed

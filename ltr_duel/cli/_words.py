@@ -1,6 +1,6 @@
-"""The words that a user types: suggestions for a misspelt command, and completions in the shell.
+"""Help texts with grouped options, suggestions for misspelt commands, and completions in the shell.
 
-The shell completes after ``eval "$(_LTR_DUEL_COMPLETE=bash_source ltr-duel)"`` (or ``zsh_source``, ``fish_source``).
+``eval "$(_LTR_DUEL_COMPLETE=bash_source ltr-duel)"`` (or ``zsh_source``, ``fish_source``) enables completions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HEADINGS = {
 
 
 class Command(click.Command):
-    """A command whose help lists its own options first, and then shared options, grouped by purpose."""
+    """A command whose help lists its specific options first, and then the shared options, grouped by purpose."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under headings."""
@@ -46,7 +46,7 @@ class Command(click.Command):
 
 
 class Commands(click.Group):
-    """A group that suggests the nearest command for a misspelt one, and lists commands with complete sentences."""
+    """A group that suggests the nearest command for a misspelt one, and describes each command in a whole sentence."""
 
     command_class = Command
 
@@ -67,7 +67,7 @@ class Commands(click.Group):
 
 
 def _names_in(registry: str) -> Completion:
-    """Complete the names in a registry, which is imported only for a completion.
+    """Return a function that completes names in a registry; the registry is imported only when it is called.
 
     In a list separated by commas, the last name is completed.
     """

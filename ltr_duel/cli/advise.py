@@ -21,12 +21,14 @@ from ltr_duel.cli._words import Command, click_model_names
 @click.option(
     "--clicks", multiple=True, default=("perfect", "navigational", "informational"), show_default=True,
     shell_complete=click_model_names,
-    help="A click model, or the file of a fitted model; may be repeated: the advice is for the worst case.",
+    help="A click model, or the file of a fitted model; may be repeated: the advice is for the worst model.",
 )  # fmt: skip
 @click.option("--budget", type=COUNT, required=True, help="Number of available impressions.")
 @click.option("--per-day", type=click.FloatRange(1), help="Impressions per day: also print the number of days needed.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Confidence in the named ranker.")
-@click.option("--margin", type=float, default=0.01, show_default=True, help="Largest irrelevant difference of NDCG@10.")
+@click.option(
+    "--confidence", type=float, default=0.95, show_default=True, help="Required probability of a right answer."
+)
+@click.option("--margin", type=float, default=0.01, show_default=True, help="Largest negligible difference of NDCG@10.")
 @click.option("--sure", is_flag=True, help="Prefer candidates that reach the confidence, regardless of their loss.")
 @click.option("--incumbent", metavar="RANKER", help="The ranker that users see today.  [default: the first]")
 @click.option(
@@ -36,7 +38,7 @@ from ltr_duel.cli._words import Command, click_model_names
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @click.option(
     "--simulations", type=COUNT, default=100, show_default=True,
-    help="Runs behind each claim, for each click model; the time is proportional.",
+    help="Runs of the recommended candidate for each click model; the time is proportional.",
 )  # fmt: skip
 @options.batch
 @options.checked_plugin
@@ -49,9 +51,9 @@ def command(
 ) -> None:
     """Recommend what to deploy for rankers, by default the features, of the corpus at PATH.
 
-    Simulated users try policies and comparison methods. The output names what to deploy, the probability that it finds
-    the best ranker within the budget, the impressions until the answer is certain, and the loss of users on the way.
-    --out also writes a page, its numbers as JSON, and live.toml, the settings for 'ltr-duel serve'.
+    Policies and comparison methods are tried on simulated users. The output names the policy and method to deploy, the
+    probability that they find the best ranker within the budget, the impressions until the confidence is reached, and
+    the loss for users until then. --out also writes a page, its numbers as JSON, and live.toml for 'ltr-duel serve'.
     """
     only_writer(out)
     found = advice.advise(corpus.rankings(path, jobs), aim="sure" if sure else "least loss", jobs=jobs, **question)
@@ -65,9 +67,9 @@ def command(
         print_table(found.table())
         measure = found.settings["measure"]
         click.echo(
-            f"lost on the way, regret, lost after: {measure} per impression below the best ranker: for the lists that"
-            " users see, for the rankers that are compared, and for the ranker that is named at the end; largest loss:"
-            " the sum of lost on the way and lost after, in the click model with the largest sum\n"
+            f"lost on the way, regret and lost after: {measure} per impression by which the lists that users see, the"
+            " compared rankers, and the ranker named at the end are worse than the best ranker; largest loss: the sum"
+            " of lost on the way and lost after, for the click model with the largest sum\n"
         )
     echo_lines(lines[advice.ANSWER :])
     if saved:
@@ -85,5 +87,5 @@ def _in_days(found: advice.Advice, per_day: float) -> str:
     soon = ""
     if reached and reached.value:
         longer = " or longer" if reached.high is None else ""
-        soon = f", and {100 * found.settings['confidence']:g}% takes {days(reached.value)}{longer}"
+        soon = f", and {100 * found.settings['confidence']:g}% confidence takes {days(reached.value)}{longer}"
     return f"At {per_day:,.0f} impressions a day the budget lasts {days(found.settings['budget'])}{soon}."

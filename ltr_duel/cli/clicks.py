@@ -26,7 +26,7 @@ class _ListByDefault(click.Group):
 
 @click.group(cls=_ListByDefault)
 def command() -> None:
-    """List all click models or only the named ones, fit models to a click log, and compare tables.
+    """List click models, fit click models to a log, and compare them.
 
     'clicks [NAME]...' lists the click and stop probabilities of each grade. Parameters are written after the name, for
     example navigational:position_bias=0.5; the file of a fitted model can be used in place of a name.
@@ -44,14 +44,15 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 
 @command.command()
 @click.argument("file", metavar="LOG", type=PATH)
-@click.option("--format", "kind", default="", help="jsonl, csv, parquet or yandex.  [default: by the name of LOG]")
+@click.option("--format", "kind", default="", help="jsonl, csv, parquet or yandex.  [default: from the name of LOG]")
 @click.option("--skip-bad", type=COUNT, default=0, show_default=True, help="Maximum number of bad lines to skip.")
 @click.option("--model", "models", multiple=True, help="Model to fit; repeatable.  [default: all]")
 @click.option(
-    "--by", default="auto", help="Unit with parameters: document or grade.  [default: grade if all are known]"
-)
+    "--by", default="auto",
+    help="Unit with a separate attractiveness: document or grade.  [default: grade if all grades are known]",
+)  # fmt: skip
 @click.option(
-    "--train", type=float, default=0.75, show_default=True, help="Share of sessions for the fit, from the first."
+    "--train", type=float, default=0.75, show_default=True, help="Share of sessions to fit, from the start of the log."
 )
 @click.option("--iterations", type=COUNT, default=1000, show_default=True, help="Maximum number of EM steps.")
 @click.option(
@@ -59,11 +60,13 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
     type=float,
     default=1e-9,
     show_default=True,
-    help="Log-likelihood gain of a session at which EM stops.",
+    help="EM stops when a step increases the log-likelihood per session by less.",
 )
-@click.option("--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures to add.")
+@click.option(
+    "--smoothing", type=float, default=1.0, show_default=True, help="Successes, and failures, to add per parameter."
+)
 @click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user, query or both.")
-@click.option("--out", type=PATH, help="Table of the best model to write (.json), for --clicks.")
+@click.option("--out", type=PATH, help="File for the best model's table (.json), for use with --clicks.")
 @options.wide
 def fit(
     file: Path, kind: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,

@@ -24,7 +24,7 @@ def command() -> None:
 @command.command("list")
 @options.plugin
 def list_corpora() -> None:
-    """Print the known corpora: size, grades, licence, how to get them, whether converted."""
+    """Print the known corpora: size, grades, licence, how to get them, and whether they are converted."""
     import json
 
     present = set()
@@ -50,14 +50,14 @@ def list_corpora() -> None:
 @click.option("--archive", type=PATH, help="The archive, downloaded manually.")
 @click.option("--folder", type=PATH, help="Folder of the archive and its files.  [default: corpora/NAME]")
 @click.option("--url", "urls", multiple=True, help="Alternative URL of the archive, tried first; may be repeated.")
-@click.option("--run", is_flag=True, help="Continue with rankers, preference matrix and regret plot.")
+@click.option("--run", is_flag=True, help="Then run 'ltr-duel demo' on the converted corpus.")
 @reading_options
 @click.pass_context
 def fetch(
     context: click.Context, name: str, accept_terms: bool, archive: Path | None, folder: Path | None,
     urls: tuple[str, ...], run: bool, reading: Reading,
 ) -> None:  # fmt: skip
-    """Get the corpus NAME: accept terms, download or use your archive, verify checksum, unpack, check, convert."""
+    """Get the corpus NAME: download it or take your archive, verify its checksum, unpack, check and convert it."""
     from ltr_duel.cli.demo import command as demo
 
     folder = folder or Path("corpora") / name

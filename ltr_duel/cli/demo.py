@@ -39,7 +39,7 @@ def command(
     path: Path | None, out: Path, corpus: Corpus, clicks: str, comparisons: int, policies: tuple[str, ...],
     horizon: int, repetitions: int, seed: int, jobs: int,
 ) -> None:  # fmt: skip
-    """Find the best ranker under simulated clicks, and the regret of each policy until it is found.
+    """Find the best ranker under simulated clicks, and measure the regret of policies that search for this ranker.
 
     Reads a corpus (without --data, a synthetic corpus of MSLR's shape, which is first written as text), builds the
     rankers (one for each feature, if none are named), estimates all pairwise preferences, runs the policies with

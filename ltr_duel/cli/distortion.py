@@ -1,4 +1,4 @@
-"""``ltr-duel distortion``: measure which rankers beat the Condorcet winner when whole sets are compared at once."""
+"""``ltr-duel distortion``: measure how many rankers beat the Condorcet winner when a whole set is multileaved."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ltr_duel.cli._words import Command, click_model_names, method_names
 @click.option("--multileavings", type=COUNT, default=3000, show_default=True, help="Multileavings of each set.")
 @click.option("--repetitions", type=COUNT, default=30, show_default=True, help="Number of sets of each size.")
 @click.option(
-    "--comparisons", type=COUNT, default=4000, show_default=True, help="Comparisons per pair, for the winners."
+    "--comparisons", type=COUNT, default=4000, show_default=True, help="Comparisons per pair, to find the winners."
 )
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @options.plugin
@@ -44,8 +44,8 @@ def command(
 ) -> None:  # fmt: skip
     """Measure the distortion of multileaving on rankers, by default the features, of the corpus at PATH.
 
-    Random sets of rankers that have a Condorcet winner are multileaved as a whole. The table gives the percentage
-    of the other rankers that beat the winner, its standard error over sets, and the percentage that beats it
+    Random sets of rankers that have a Condorcet winner are multileaved as a whole. The table gives the percentage of
+    the other rankers that beat the winner, its standard error over sets, and the percentage that beat the winner
     clearly, by more than two standard errors of a fair coin.
     """
     wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]

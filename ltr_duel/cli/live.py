@@ -33,7 +33,7 @@ def command() -> None:
 @click.argument("out", type=PATH)
 @click.option("--without-log", is_flag=True, help="Accept a STORE that was copied without its log.")
 def backup(store: Path, out: Path, without_log: bool) -> None:
-    """Copy the whole STORE to the new file OUT, also while the experiment runs. To restore, copy OUT back this way."""
+    """Copy STORE to the new file OUT, also while the experiment runs. To restore, give OUT as STORE, and a new file."""
     pages = live.backup_store(store, out, without_log=without_log)
     click.echo(f"{out}: {several(pages, 'page')}")
 
@@ -73,7 +73,7 @@ def export(store: Path, out: Path | None, events: Path | None, without: tuple[st
 @click.argument("user", default="")
 @click.option(
     "--older-than", type=float, metavar="DAYS",
-    help="Instead of one user: delete the users and queries of all pages shown more than DAYS days ago.",
+    help="Instead of one user: delete the user ids and queries of all pages shown more than DAYS days ago.",
 )  # fmt: skip
 @click.option("--user-key-file", type=PATH, help="Key file of the service, if users are hashed.")
 def forget(store: Path, user: str, older_than: float | None, user_key_file: Path | None) -> None:
@@ -101,7 +101,7 @@ def pause(store: Path) -> None:
 
 @_of_store
 def resume(store: Path) -> None:
-    """Undo 'pause' in STORE, so that the experiment or the winner is served again; or undo 'winner'."""
+    """Undo 'pause' in STORE, so that the experiment or the winner is served again; if not paused, undo 'winner'."""
     _switched(store, "resume")
 
 
@@ -118,14 +118,14 @@ def winner(store: Path, ranker: str) -> None:
     "--holdback", type=float, help="Share of the users that always gets the incumbent's list.  [default: unchanged]"
 )
 def share(store: Path, share: float, holdback: float | None) -> None:
-    """Set the SHARE (0 to 1) of the users of STORE that take part; the others get the incumbent's list."""
+    """Set the SHARE (0 to 1) of the users of STORE who take part; the others get the incumbent's list."""
     _switched(store, "share", share=share, holdback=holdback)
 
 
 @_of_store
 @click.argument("ranker")
 def drop(store: Path, ranker: str) -> None:
-    """Remove RANKER from the experiment of STORE for good; a new policy gets the outcomes of the remaining rankers."""
+    """Remove RANKER from STORE's experiment for good; a new policy starts with the other rankers' outcomes so far."""
     _switched(store, "drop", ranker=ranker)
 
 
@@ -163,7 +163,7 @@ def switches(store: Path, out: Path | None) -> None:
 )
 @click.option("--at", help="Time from which the plan is used (ISO 8601, UTC by default).  [default: now]")
 @click.option("--version", type=COUNT, help="Version of the plan.  [default: one more than the last version]")
-@click.option("--check", "checks", is_flag=True, help="Fail if the log is not sound, or not from the stored plans.")
+@click.option("--check", "checks", is_flag=True, help="Fail if the log is not sound, or contradicts the stored plans.")
 @options.plugin
 def plan(
     experiment: Path, kind: str, out: Path, at: str | None, version: int | None, checks: bool, **given: Any

@@ -17,12 +17,12 @@ from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
-_MORE = 1.5  # ratio of a plan to the product of its factors, above which the output explains the plan
+_MORE = 1.5  # multiple of the normal approximation above which the output explains a plan
 
 
 @click.group(cls=Commands)
 def command() -> None:
-    """Read click logs of interleaving: their content, who won, whether to stop, how many impressions it takes.
+    """Read click logs of interleaving: describe and check them, compare rankers, decide when to stop, plan impressions.
 
     A LOG is JSON lines, CSV or Parquet, by its suffix; 'logs columns' lists its columns.
     """
@@ -43,7 +43,7 @@ def columns() -> None:
 @sources
 @format_option
 @click.option("--outcome", default="click", show_default=True, help=f"{OUTCOMES}.")
-@click.option("--planned", default="", help="even: pairs were to be shown equally often.  [default: not checked]")
+@click.option("--planned", default="", help="even: check that all pairs were shown equally often.  [default: no check]")
 @options.checked_plugin
 def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
     """Describe LOG, report its errors by line, and check whether the experiment is sound.
@@ -66,7 +66,10 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @sources
 @format_option
 @skip_option
-@click.option("--cluster", default="", help="Clusters: user, query, both or impression.  [default: user, else query]")
+@click.option(
+    "--cluster", default="",
+    help="Clusters of standard errors: user, query, both or impression.  [default: user, else query]",
+)  # fmt: skip
 @click.option("--live", type=PATH, help="Corpus for simulated users, instead of a LOG.")
 @corpus_options
 @options.clicks("Click model of simulated users.")
@@ -81,8 +84,10 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @click.option("--power", type=float, default=0.8, show_default=True, help="Probability of detecting the effect.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Confidence of the test.")
 @click.option("--pair", nargs=2, default=("", ""), help="Two rankers.  [default: those with the largest shrunk effect]")
-@click.option("--per-day", type=click.FloatRange(1), help="Impressions per day; the sequential test looks daily.")
-@click.option("--days", type=click.FloatRange(1), help="With --per-day: print the effect that these days detect.")
+@click.option("--per-day", type=click.FloatRange(1), help="Impressions per day; looks are then daily.")
+@click.option(
+    "--days", type=click.FloatRange(1), help="With --per-day: print the effects that this number of days detects."
+)
 @click.option("--plot", type=OUT_FILE, help="Curve to write (.png, .svg, .pdf).")
 @options.checked_plugin
 @options.seed
@@ -96,8 +101,8 @@ def power(
 ) -> None:  # fmt: skip
     """Plan the impressions that detect an effect, by a fixed test and by a test that allows looks at any time.
 
-    Numbers are impressions of the whole experiment, and all pairs of its rankers share the error. The variance of
-    outcomes is estimated from one pair of LOG, or from simulated users of the rankers of a corpus.
+    Numbers are impressions of the whole experiment, and the error probability is divided among all pairs of rankers.
+    The variance of outcomes is estimated from one pair of LOG, or from simulated users of the rankers of a corpus.
     """
     source = given["source"] if given["file"] is None else None  # maps the columns of a LOG
     if [given["file"], given["exposures"] or source, live].count(None) != 2:
@@ -147,9 +152,9 @@ def power(
     click.echo(
         f"To find a mean outcome of {plan.effect:.4g}{one_pair} with power {power:g} at confidence"
         f" {confidence:g}{shared}, plan for {amounts['fixed test'].item()} impressions and one look at the end,\nor for"
-        f" {amounts['sequential, with that power'].item()} with {looks}"
-        f" ({amounts['sequential, in the mean'].item()} on average, as it may stop early).\n"
-        f"By {of}, {leads}.\n"
+        f" {amounts['sequential, requested power'].item()} with {looks}"
+        f" ({amounts['sequential, mean'].item()} on average, because this test may stop early).\n"
+        f"According to {of}, {leads}.\n"
         f"Outcomes have a mean square of {spread.square:.4f}; clustering multiplies the variance by"
         f" {'at most ' * (live is None and spread.design > 1)}{spread.design:.3f}"
         + (f"; one impression in {spread.each:.4g} is of this pair.\n" if spread.each > 1 else ".\n")
@@ -159,7 +164,7 @@ def power(
         one = who.removesuffix("s") if who == "users" else "query"
         click.echo(
             f"By these factors alone, one look would need {plan.by_factors:,.0f} impressions. With so few {who}, most"
-            f" of the plan is due to the won and the lost {one} that the test adds, so that few do not seem certain.\n"
+            f" of the plan is due to one won and one lost {one} that the test adds as a caution.\n"
         )
     winners = []
     if tests > 1:  # with this power for each of the winner's pairs, all are found with ``power`` (union bound)
@@ -167,9 +172,9 @@ def power(
         amounts = logs.plans_table([one for one in winners if one.effect == plan.effect])
         click.echo(
             f"To find one ranker ahead of each of the {rankers - 1} others,"
-            " if it beats each of them by that mean outcome:"
+            " if it beats each of them by this mean outcome:"
             f" {amounts['fixed test'].item()} impressions and one look,\nor"
-            f" {amounts['sequential, with that power'].item()} with {looks}.\n"
+            f" {amounts['sequential, requested power'].item()} with {looks}.\n"
         )
     if spread.returning:
         others = who + (" that" if who == "queries" else " who")
@@ -178,20 +183,20 @@ def power(
         if note.startswith("the errors rest on few clusters"):
             click.echo(
                 f"note: {note}. The factor by which clustering multiplies the variance is based on the same clusters."
-                " The plan uses the upper end of its 80% interval, so it is probably too long."
+                " The plan uses the upper end of the factor's 80% interval, so the plan is probably too long."
             )
     if winners:
         click.echo("One pair, named beforehand:")
     print_table(logs.plans_table(plans))
     if winners:
-        click.echo(f"One ranker ahead of each of the {rankers - 1} others by that effect:")
-        print_table(logs.plans_table(winners).drop(columns="sequential, in the mean"))  # a column for one pair
+        click.echo(f"One ranker ahead of each of the {rankers - 1} others by this effect:")
+        print_table(logs.plans_table(winners).drop(columns="sequential, mean"))  # which is for one pair only
     if live is None and found.cluster == "query" and spread.returning:
         least = logs.least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)
         click.echo(
             f"No user is known, so errors are by query, and plans are for new queries with about {spread.visits:,.0f}"
-            f" impressions of the pair each:\nmore impressions of the queries in this log cannot detect a mean outcome"
-            f" below {least:.2g}."
+            f" impressions of the pair each:\nfurther impressions of the queries in this log cannot detect a mean"
+            f" outcome below {least:.2g}."
         )
     if per_day and days:
         fixed, sequential = logs.smallest_effects(spread, per_day * days, **settings)

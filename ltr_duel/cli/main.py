@@ -151,7 +151,7 @@ def _say(sentence: str) -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """Return one sentence on an error of the system, if no earlier code has reported it more exactly."""
+    """Return one sentence: the cause of an OSError or MemoryError, or the message of an InputError."""
     if isinstance(error, OSError):
         return f"{error.filename}: {places.cause(error)}" if error.filename else places.cause(error)
     if isinstance(error, MemoryError):

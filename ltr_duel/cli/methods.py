@@ -18,6 +18,7 @@ from ltr_duel.cli._words import Command, method_names
 def command(names: tuple[str, ...], bibtex: bool, in_full: bool) -> None:
     """List the comparison methods, or describe the named ones: what they compare, require and cost.
 
-    Parameters are written after the name, for example probabilistic:tau=1. The first outcome rule is the default.
+    Parameters are written after the name, for example probabilistic:tau=1. The first outcome rule is the default, but
+    simulations use marginal_bernoulli for probabilistic.
     """
     print_catalogue(interleaving.METHODS, names, bibtex=bibtex, group="" if in_full else "compares", fact="list")

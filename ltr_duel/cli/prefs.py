@@ -19,7 +19,7 @@ from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
 ORDER = "order of ties"  # name of a column
-_MORE = 20  # times the comparisons: usually enough to decide a winner that the default number leaves undecided
+_MORE = 20  # this multiple of the comparisons usually decides a winner that the default number leaves undecided
 
 
 @click.group(cls=Commands)
@@ -183,7 +183,7 @@ def winners(path: Path, clicks: str, method: str, tie_orders: int, corpus: Corpu
 
 
 def _orders(ties: dict[str, Any], many: int, again: bool) -> list[dict[str, Any]]:
-    """Return the given order of ties, the first tie seeds, and if possible a new order for each comparison."""
+    """Return the given tie rule and seed, the first tie seeds, and if possible a new order for each comparison."""
     seeds = [{"ties": "fixed_random", "seed": seed} for seed in range(many)]
     listed = [ties, *seeds, *([{"ties": "resample", "seed": 0}] if again else [])]
     return [order for place, order in enumerate(listed) if order not in listed[:place]]

@@ -22,11 +22,11 @@ STEPS, RUNS = (1_000, 10_000, 100_000), 10
     "--policy", "policies", multiple=True, shell_complete=policy_names,
     help="A further policy, with optional parameters; policy/method for simulated users only. May be repeated.",
 )  # fmt: skip
-@click.option("--problems", multiple=True, help="Only problems of this name or family (with *), matrices, or live.")
+@click.option("--problems", multiple=True, help="Only these: a name, a family (with *), matrices or live.")
 @click.option("--half", type=click.Choice(("tune", "judge")), show_default="both", help="Only this half of the suite.")
 @click.option("--steps", type=COUNT, multiple=True, show_default="1e3, 1e4, 1e5", help="A horizon. May be repeated.")
 @click.option("--runs", type=COUNT, default=RUNS, show_default=True, help="Runs of each policy on each problem.")
-@click.option("--batches/--no-batches", default=True, show_default=True, help="Include outcomes in batches of 1 %.")
+@click.option("--batches/--no-batches", default=True, show_default=True, help="Also give outcomes in batches of 1 %.")
 @click.option("--quick", is_flag=True, help="A few problems, 3 runs of 1,000 steps: two minutes on two cores.")
 @click.option(
     "--data", type=FOLDER,
@@ -35,7 +35,7 @@ STEPS, RUNS = (1_000, 10_000, 100_000), 10
 @options.plugins
 @options.seed
 @options.jobs
-@click.option("--out", type=OUT_FOLDER, help="A folder for the cells (which are reused), standings.csv, .md and .png.")
+@click.option("--out", type=OUT_FOLDER, help="A folder for cells.jsonl (reused results), standings.csv, .md and .png.")
 @options.wide
 def command(
     plugins: tuple[core.plugins.Plugin, ...], problems: tuple[str, ...], half: str | None, steps: tuple[int, ...],

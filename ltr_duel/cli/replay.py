@@ -41,7 +41,7 @@ def command(
 
     The rankers of CONFIG are the corpus's rankers with the same names. With one user at a time and the seed of CONFIG,
     the service makes the same choices as 'simulate --live' with that seed. With --plan there is no service: for each
-    hour 'live plan' makes a plan from the earlier logs, and processes that read only the plan decide and log.
+    simulated hour a plan is made from the earlier logs, as by 'live plan', and processes follow the plan and log.
     """
     if bool(url) == (plan is not None):
         raise InputError("give either --url (a service) or --plan (a folder)")

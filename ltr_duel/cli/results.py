@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FORMAT = click.Choice(("png", "pdf", "svg"), case_sensitive=False)
 _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 
-_NEEDED = {  # for regrets that do not follow from the matrix
+_NEEDED = {  # requirements of the regrets that cannot be computed from the matrix
     "ndcg": 'a corpus with answers = "live", and "ndcg" among the regrets of the experiment',
     "utility": "utilities: [[utilities]] in the experiment",
 }
@@ -92,7 +92,7 @@ def command(
 
 
 def _table(results: experiment.StudyResults, regret: str, *, named: bool) -> tuple[pd.DataFrame, list[str]]:
-    """Return the summary of a regret, with labels of the regrets in its rows, and the notes below it."""
+    """Return the table of a regret, with the regret's label in each row if regrets differ, and the notes below it."""
     column = columns.regret_column(regret)
     summary = results.summary(column)
     summary = _explained(results, summary, regret) if named else _defined(results, summary)
@@ -147,7 +147,7 @@ def _differ_in_size(runs: pd.DataFrame) -> bool:
 
 
 def _draw_facets(results: experiment.StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
-    """Draw all problems in one figure, at the longest horizon of each; the default regrets are those of `_defined`."""
+    """Draw all problems in one figure, each at its longest horizon; the default is as in `_defined`."""
     frame = results.to_frame(regrets or ("average", "copeland"))
     bounds = {name: preferences.lower_bound(results.matrix(name)) for name in frame[columns.PROBLEM].unique()}
     frame[columns.LOWER_BOUND] = frame[columns.PROBLEM].map(bounds).astype(float)

@@ -25,7 +25,8 @@ from ltr_duel.core import InputError
 def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
     """Serve the live experiment of CONFIG, a TOML file, until SIGTERM or Ctrl-C stops it.
 
-    For several CONFIGs, the addresses of each begin with its name, as /shoes/decide; each has its own store and keys.
+    With several CONFIGs, each experiment has a separate store, separate keys, and addresses that begin with its name,
+    such as /shoes/decide.
 
     POST /decide returns a page for a query, POST /clicks receives the clicks; / shows the state of the experiment,
     /docs all other addresses. Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS,

@@ -49,8 +49,8 @@ from ltr_duel.core import InputError, files, several
 @options.most_rankers
 @click.option("--out", type=OUT_FOLDER, help="The folder to write to.  [default: simulation; with --log no folder]")
 @options.abscissa
-@click.option("--log", type=OUT_FILE, help="With --live: click log of the first run to write.")
-@click.option("--users", type=ROWS, default=0, help="With --log: returning users, each with separate queries.")
+@click.option("--log", type=OUT_FILE, help="With --live: write the click log of the first run to this file.")
+@click.option("--users", type=ROWS, default=0, help="With --log: number of returning users; each has separate queries.")
 @options.overwrite
 @options.wide
 def command(
@@ -62,7 +62,7 @@ def command(
 
     In place of FILE, the name of a synthetic or published matrix ('arxiv', 'arith51', ...) is accepted.
 
-    With --log the impressions of the first repetition (of the only policy) become a click log, for 'ltr-duel logs'.
+    With --log, which requires one policy, the impressions of the first repetition are a click log for 'ltr-duel logs'.
 
     With --live CORPUS each comparison is a query, a shown list, and a simulated user who clicks. Regret is measured by
     the matrix in FILE, or without FILE by a matrix that is first estimated from the same users. Policies that compare
@@ -137,7 +137,7 @@ def command(
 
 
 def _taken_winner(matrix: preferences.PreferenceMatrix) -> str:
-    """Return a sentence on the winner that the table assumes, if the matrix leaves the winner undecided."""
+    """Return a sentence with the winner that the table assumes, if the winner is undecided; else an empty text."""
     undecided = matrix.condorcet_winner and analysis.winner_sentence(matrix).startswith("Undecided")
     return f" The table assumes the winner of this matrix, {matrix.condorcet_winner}." if undecided else ""
 

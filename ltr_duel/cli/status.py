@@ -19,7 +19,7 @@ _MOST = 10
 @click.argument("folder", type=PATH)
 @click.option("--traceback", is_flag=True, help="Print the whole traceback of each failed run.")
 def command(folder: Path, traceback: bool) -> None:
-    """Report the runs of the experiments in FOLDER that are done, running, failed or waiting, and the time left.
+    """Report how many runs of the experiments in FOLDER are done, running, failed or waiting, and the time left.
 
     Exit code 1 if runs failed or files are damaged.
     """

@@ -1,4 +1,4 @@
-"""Estimate the cost of an experiment by running each policy on each problem for a moment."""
+"""Estimate the cost of an experiment from a short trial of each policy on each problem."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import checkpoints, places, run_once
 
 _LONG_ENOUGH = 0.1  # smallest duration of a trial, in seconds
-_FIRST = 2_000
+_FIRST = 2_000  # steps of the first trial
 _BESIDE = 200  # bytes of a run in addition to its counts
 
 
@@ -72,13 +72,13 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
     jobs = parallel.checked_jobs(backend.jobs)
     time = f"about {duration(seconds / jobs)}" if seconds / jobs >= 1 else "less than a second"
     yield (
-        f"{time} on {several(jobs, 'core')} (from short trials; jumps make long horizons cheaper),"
+        f"{time} on {several(jobs, 'core')} (from short trials; long horizons may need less time per step),"
         f" {tqdm.format_sizeof(disk)}B of disk"
     )
 
 
 def _try(plan: Plan, run: PlannedRun) -> Cost:
-    """Measure the cost of a run that is long enough for a measurement, but not longer than the planned run."""
+    """Measure the cost in a trial that is long enough for a measurement, but not longer than the planned run."""
     problem, policy = plan.problems[run.problem], POLICIES.configure(run.label)
     place, horizon = places(problem.matrix), min(_FIRST, run.horizon)
     run_once(policy, run.key, problem.oracle, checkpoints(1), place)

@@ -17,7 +17,7 @@ _COUNTS = "pulls", "best", "worst"  # in this order, after t, recommended and ou
 
 
 class Counts(NamedTuple):
-    """The stored counts of a run; their bytes depend only on its key and its result."""
+    """The stored counts of a run; their bytes depend only on the run's key and result."""
 
     decisions: int
     checkpoints: int
@@ -81,7 +81,7 @@ class Runs:
 
     last: whether only the last checkpoint is decoded.
 
-    Raises `InputError` with a part of a sentence if they are not runs with this horizon.
+    Raises `InputError` with a part of a sentence if the rows are not runs with this horizon.
     """
 
     def __init__(self, rows: pa.RecordBatch | pa.Table, shape: tuple[int, ...], horizon: int, *, last: bool = False):
@@ -106,7 +106,7 @@ class Runs:
         return handed_over(np.array(self._exposure[:, -1:] if self._last else self._exposure))
 
     def _totals(self, start: int, stop: int) -> IntMatrix:
-        """Add up the differences in some rows, up to each checkpoint or only to the last."""
+        """Return the sums of the differences in some rows up to each checkpoint, or only up to the last one."""
         steps = self._steps[:, start:stop]
         totals = steps.sum(2, keepdims=True) if self._last else steps.cumsum(2)
         return handed_over(totals.transpose(0, 2, 1))

@@ -66,7 +66,7 @@ def methods_paragraph(results: StudyResults) -> str:
 
 
 def _regrets(results: StudyResults) -> str:
-    """Return the names of the regrets; without a Condorcet winner, Copeland regret replaces those that need it."""
+    """Return the names of the regrets; without a Condorcet winner, Copeland regret replaces the undefined ones."""
     usual = [columns.regret_label(columns.regret_column(name)) for name in results.regrets]
     needless = ["copeland" if REGRETS[name].loss == "average" else name for name in results.regrets]
     others = list(dict.fromkeys(columns.regret_label(columns.regret_column(name)) for name in needless))
@@ -106,7 +106,7 @@ def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Co
 
 
 def _slates(results: StudyResults) -> list[str]:
-    """Return the methods by which simulated users compare sets; an empty list without a policy of sets."""
+    """Return the methods by which simulated users compare sets; none if no policy compares sets."""
     if not any(policy and policy.feedback == "slate" for policy in map(named_policy, results.policies)):
         return []
     corpora = [one for text in results.specs for one in tomllib.loads(text).get("corpora", [])]

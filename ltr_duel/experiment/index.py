@@ -54,7 +54,7 @@ class Index:
 
     def update(self, but: str = "") -> None:
         """Read the messages written since the last update, except those in the file ``but``."""
-        names = sorted(os.listdir(self._store.runs))  # before the drivers, so that each of these files has its driver
+        names = sorted(os.listdir(self._store.runs))  # listed before the drivers, so that no live driver is missed
         alive = set(os.listdir(self._store.drivers)) if self._store.drivers.is_dir() else set()
         self.foreign = []
         for name in names:
@@ -78,8 +78,8 @@ class Index:
         """Continue reading one file."""
         path, end = self._store.place("runs", name), self._ends.get(name, 0)
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise OSError("not an ordinary file")  # opening a pipe would wait
-        with pa.OSFile(path, "rb") as file:  # opened before its size is read, which NFS may have cached
+            raise OSError("not an ordinary file")  # opening a pipe would block
+        with pa.OSFile(path, "rb") as file:  # opened first: NFS may return an old size for a file that is not open
             size = file.size()
             if size > end:
                 for one in find_messages(file, size, end):
@@ -92,7 +92,7 @@ class Index:
                         self._gaps.setdefault(name, []).append(f"bytes {one.start:,} to {one.stop:,}")
                         end = one.stop
         self._ends[name], self.sizes[name] = end, size
-        self.broken.pop(name, None)  # it could not be read before
+        self.broken.pop(name, None)  # a message of an earlier update, when the file could not be read
         if name in self._gaps:
             self.broken[name] = f"{path}: damaged: {', '.join(self._gaps[name])} are not runs"
         if not growing:

@@ -105,12 +105,14 @@ class Driver:
 
     def _hold(self) -> None:
         """Write the file of this driver and acquire its lease."""
-        Store(self.store.folder).write(self.store.place("drivers", self.id), self._about)  # perhaps in another thread
+        Store(self.store.folder).write(
+            self.store.place("drivers", self.id), self._about
+        )  # a new Store, because another thread may call this
         self._lease = _lease(self.store, self.id, self._hold_again)
         self._lease.acquire()
 
     def _hold_again(self, lost: object) -> None:
-        """Acquire the lease after another machine has removed it; its thread tries until it succeeds."""
+        """Acquire the lease again after another machine has removed it; retry until it is acquired."""
         while not self._ended:
             with suppress(InputError, OSError), self._claiming:
                 if not self._ended:
@@ -169,7 +171,7 @@ def live_drivers(store: Store) -> list[dict[str, Any]]:
             with suppress(InputError, OSError):  # a damaged or removed file counts as no driver
                 about = read_record(path, "a driver", _ABOUT)
                 beat = path.with_suffix(_LEASE).stat().st_mtime
-                here = about["host"] == socket.gethostname()  # its process exists, even if it is paused
+                here = about["host"] == socket.gethostname()  # even if its process is paused
                 exists = not here or psutil.pid_exists(about["pid"])
                 held = _is_held(_lease(store, path.name), unreadable=exists)
                 if held and (here or _now(store) - beat < SILENT):
@@ -178,7 +180,7 @@ def live_drivers(store: Store) -> list[dict[str, Any]]:
 
 
 def _now(store: Store) -> float:
-    """Return the time of the clock that dates files, which may belong to another machine."""
+    """Return the present time of the clock that sets the times of files, which may be another machine's clock."""
     path = store.tmp / temporary_name()
     try:
         path.touch()

@@ -1,4 +1,4 @@
-"""Choose the number of runs passed to a worker at once: one, or several short runs that take a moment together."""
+"""Choose the number of runs passed to a worker at once: one run, or several runs that take 0.05 s together."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 
 from ltr_duel.experiment.plan import PlannedRun
 
-_MOMENT = 0.05  # seconds of work that a kill may cost each worker, or that one worker has left while others are idle
+_MOMENT = 0.05  # seconds of work passed to a worker at once; a kill loses this work, and others may wait for it
 _MOST = 64
 
 
 class Pace:
     """Estimates the time of a run from finished runs of the same policy on the same problem.
 
-    most: the largest number of runs at once; 1 for runs that must be passed on one by one.
+    most: the largest number of runs passed at once.
     """
 
     def __init__(self, most: int = _MOST) -> None:

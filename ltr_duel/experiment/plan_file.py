@@ -57,7 +57,7 @@ class StoredPlan(NamedTuple):
 
 
 def write_plan(file: BinaryIO, about: dict[str, Any], runs: Iterable[Any]) -> None:
-    """Write the file. Each run has the columns as attributes."""
+    """Write the file; the attributes of each run are the columns."""
     text = json.dumps({"format": FORMAT, **about}, sort_keys=True).encode()
     schema = _SCHEMA.with_metadata({_KEY: text, _CHECKSUM: hashlib.sha256(text).hexdigest()})
     # Digests never repeat, so a dictionary of them would only waste memory.
@@ -106,9 +106,9 @@ def read_plan(path: Path) -> StoredPlan:
             raise InputError("its columns are wrong")
         numbers = pc.min_max(table["problem"]).as_py()
         if len(table) and not 0 <= numbers["min"] <= numbers["max"] < len(about["problems"]):
-            raise InputError("a run has a problem that it does not contain")
+            raise InputError("a run has a problem that the plan does not contain")
         if not about["policies"].keys() >= set(pc.unique(table["label"]).to_pylist()):
-            raise InputError("a run has a policy that it does not contain")
+            raise InputError("a run has a policy that the plan does not contain")
     except (pa.ArrowException, OSError, ValueError) as error:  # of the file, or of names that are not UTF-8
         why = (str(error).strip().splitlines() or [""])[0]
         raise InputError(
@@ -129,4 +129,4 @@ def _check_problem(given: Any) -> None:
         raise InputError("'facts' has values of the wrong type")
     for one in given["values"].values():
         if not isinstance(one, list) or not all(isinstance(each, NUMBER) for each in one):
-            raise InputError("'values' is not what it should be")
+            raise InputError("'values' are not lists of numbers")

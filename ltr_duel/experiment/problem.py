@@ -35,8 +35,8 @@ class Problem:
     """A problem in memory, while an experiment is planned.
 
     answers: the settings of the oracle: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (also for policies of
-        sets), ``{"kind": "sweeps"}`` (the same coins, in whole sweeps), ``{"kind": "live", ...}`` or ``{"kind":
-        "utilities", ...}``.
+        sets), ``{"kind": "sweeps"}`` (the same coins; policies may draw whole sweeps at once), ``{"kind": "live",
+        ...}`` or ``{"kind": "utilities", ...}``.
     """
 
     name: str  # unique in an experiment
@@ -52,7 +52,7 @@ class Problem:
 
     @property
     def measured_by(self) -> str:
-        """The digest of the matrix if answers have another source, else ""."""
+        """The digest of the matrix, or "" if the answers are drawn from the matrix."""
         return "" if self.answers["kind"] in OF_A_MATRIX else self.matrix.digest
 
     @functools.cached_property
@@ -145,7 +145,7 @@ def open_problem(folder: str) -> OpenProblem:
 
 
 def _fitting(rankings: Rankings) -> Rankings:
-    """Raise an error for arrays of inconsistent shapes, because kernels would read beyond their ends."""
+    """Return the rankings; raise an error for arrays of wrong shapes, because kernels would read beyond their ends."""
     n_docs = int(rankings.query_ptr[-1])
     wanted = {"order": (len(rankings), n_docs), "rank": (len(rankings), n_docs), "relevance": (n_docs,)}
     for name, shape in wanted.items():

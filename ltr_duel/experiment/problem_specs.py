@@ -1,4 +1,4 @@
-"""The problems in the file of an experiment: corpora, matrices and utilities. No other files are read."""
+"""The problems in the file of an experiment: corpora, matrices and utilities. This module reads no other file."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Synthetic:
 class ProblemSpec:
     """The keys of every kind of problem."""
 
-    name: str = schema.value(schema.text, default="")  # of a corpus: replaces its own name
+    name: str = schema.value(schema.text, default="")  # for a corpus: replaces the name of the corpus
     source: str = schema.value(schema.text, default="")  # origin of the data, for the column ``source``
     note: str = schema.value(schema.text, default="")
 
@@ -141,7 +141,9 @@ class MatrixSpec(ProblemSpec):
     draws: int = schema.value(schema.whole(1, 100_000), default=1)  # matrices of a random family
     subsets: Subsets | None = schema.table(Subsets, default=None)
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", OF_A_MATRIX), default=("matrix",))
-    clicks: str = schema.value(schema.one_of("click model", CLICK_MODELS.names), default="")  # of the estimate
+    clicks: str = schema.value(
+        schema.one_of("click model", CLICK_MODELS.names), default=""
+    )  # with which p was estimated
 
     def __post_init__(self) -> None:
         if bool(self.file) + (self.p is not None) + bool(self.family) != 1:

@@ -60,7 +60,7 @@ class Choice(NamedTuple):
 def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> list[Problem]:
     """Build all problems of an experiment, in the order of the file.
 
-    Without ``estimate``, nothing is estimated: see `stand_in`.
+    Without ``estimate``, `stand_in` replaces the matrices that are not estimated yet.
 
     Raises `InputError` if a file cannot be read or values are inconsistent; the message begins with file and key.
     """

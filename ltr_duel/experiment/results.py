@@ -258,7 +258,7 @@ class StudyResults:
         return self._runs[(self._runs[_DIGEST] == self._about(problem)["digest"]) & (self._runs["horizon"] == horizon)]
 
     def _values(self, problem: str, matrix: PreferenceMatrix) -> dict[str, FloatVector]:
-        """Return the values of each arm that the matrix does not contain."""
+        """Return the arms' values that the matrix does not contain, such as utilities."""
         values = {name: np.array(one) for name, one in self._about(problem)["values"].items()}
         if any(len(one) != len(matrix) for one in values.values()):
             raise InputError(f"{self._store.folder}: the plan does not have one value per arm of '{problem}'")

@@ -53,7 +53,7 @@ def make_plan(
     (20, '1good5poor')
     """
     file = spec if isinstance(spec, SpecFile) else read_spec(spec, plugins=plugins)
-    _check_size(Plan(file, [None]))  # type: ignore[list-item]  # as if there were one problem: before it costs
+    _check_size(Plan(file, [None]))  # type: ignore[list-item]  # with one problem, before problems are built
     plan = Plan(file, build_problems(file, jobs=jobs, estimate=estimate))
     _check_size(plan)
     for problem in plan.problems:

@@ -202,7 +202,7 @@ def _message(file: pa.NativeFile, offset: int, end: int) -> Message | None:
 
 
 def _require_format(data: bytes) -> None:
-    """Raise an error if the batches of a file, not only its damaged schema, have the format of another version."""
+    """Raise an error if the batches of a file, whose schema is not sound, have the format of another version."""
     found = re.search(rb"(ltr_duel\.runs/\d+) sha256:", data)
     if found and found[1] != FORMAT.encode():
         raise InputError(f"its format is {found[1].decode()!r}: another version of ltr-duel has written it")

@@ -72,7 +72,7 @@ class Report(NamedTuple):
 class Scheduler:
     """One call of `run_experiment`.
 
-    Each run's status is one byte, and two numbers for runs that may be repeated. Failed runs, and runs that other
+    Each run's status is one byte, and two numbers for runs that exist or failed. Failed runs, and runs that other
     processes finish during the call, are stored by digest.
     """
 
@@ -93,7 +93,7 @@ class Scheduler:
         self.damaged: dict[str, str] = {}
         self.replaced: dict[str, str] = {}
         self._todo = bytearray(len(plan))  # 1 for each run to do, by its number in the plan
-        self._before = np.zeros((len(plan), 2), np.int64)  # such a run's next generation; time of its failure
+        self._before = np.zeros((len(plan), 2), np.int64)  # generation of a run's new row; time of its last failure
         self._underway: dict[str, PlannedRun] = {}
         self._problems: set[int] = set()  # numbers of problems with runs to do
         self._only = only

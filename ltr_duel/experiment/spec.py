@@ -113,8 +113,8 @@ def read_spec(
     plugins : sequence of path
         Plug-in files to load first, in addition to those named in the file.
     load_named : bool
-        Whether to load the plug-ins named in the file. Plug-ins run with the rights of the user, so an experiment from
-        an untrusted source is read without them.
+        Whether to load the plug-ins named in the file. Plug-ins run with the rights of the user, so do not load them
+        for an experiment from an untrusted source.
 
     Returns
     -------

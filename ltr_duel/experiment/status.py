@@ -1,4 +1,4 @@
-"""The progress of a store: runs done, running, failed and to do; time left. Imports no kernels, so that it is fast."""
+"""The progress of a store: runs done, running, failed and to do; time left. Kernels are not imported, to save time."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_status(folder: str | Path) -> Status:
 
 
 def _seconds_left(index: Index, done: list[str], left: int, drivers: list[dict[str, Any]]) -> float | None:
-    """Extrapolate from finished runs and the workers of the live drivers (or of all cores if none is live)."""
+    """Extrapolate from the finished runs, with the workers of the live drivers, or all cores if no driver is live."""
     if left == 0:
         return 0.0
     every = max(1, len(done) // _SAMPLE)

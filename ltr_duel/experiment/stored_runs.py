@@ -174,7 +174,7 @@ _FACTS = ["repetition", "seconds", "finished", "origin", "decisions"]
 
 
 def digests(key: dict[str, Any]) -> Callable[[int], str]:
-    """Return a function from a repetition to its `RunKey.digest`; the text of the key is made once for all."""
+    """Return a function from a repetition to its `RunKey.digest`; the rest of the key is encoded only once."""
     whole = key_fields(RunKey(**key, repetition=0))
     before, after = (
         json.dumps({name: one for name, one in whole.items() if early(name)}, sort_keys=True)

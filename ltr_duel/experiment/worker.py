@@ -40,7 +40,7 @@ def execute(task: Task) -> Outcome:
 
 
 class PreparedRun:
-    """A task that is ready to run: its plug-ins are loaded and its problem is open, outside the time of the run."""
+    """A task that is ready to run: its plug-ins are loaded and its problem is open, which `run` does not time."""
 
     def __init__(self, task: Task) -> None:
         for plugin in task.plugins:

@@ -52,7 +52,7 @@ class Weighed(NamedTuple):
     least: float  # see `least_of`
 
     def doubt(self) -> str:
-        """Return the reason why the normal limit cannot be used, or "" if it can; does not depend on outcomes.
+        """Return the reason why the normal limit cannot be used, or "" if it can; outcomes do not affect the result.
 
         If a pair's propensity is never below ``least``, its sum of 1 / e has mean T and a variance of at most
         T / ``least``. A much smaller sum shows that the propensity was sometimes below all logged propensities.
@@ -187,7 +187,7 @@ def _reacts(name: str) -> bool:
 
 
 def _how(choices: Choices, cluster: str) -> str:
-    """Return a clause on how the means were computed, with the reason if propensity weights could not be used."""
+    """Return a clause on how the means were computed, and why propensity weights could not be used, if so."""
     how = "means, intervals and p are those of the confidence sequence"
     how += ", over users' first impressions" if cluster == "user" else ""
     if choices.sums is None:

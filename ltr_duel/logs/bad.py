@@ -11,7 +11,9 @@ import numpy as np
 from ltr_duel.core import InputError, IntVector, errors
 
 _KEPT = 20  # maximum number of reasons
-_VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|\{.*\}|-?\d[\w.:-]*")  # values that differ between lines of one fault
+_VALUES = re.compile(
+    r"(?<!^)'[^']*'|\[.*\]|\{.*\}|-?\d[\w.:-]*"
+)  # values that differ between lines with the same fault
 
 
 class Refused(NamedTuple):

@@ -45,7 +45,10 @@ class Bets(NamedTuple):
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return a mixture; its ``tuned_part`` is best if squared deviations sum to ``spread``, for error ``alpha``."""
+        """Return a mixture for error ``alpha``; a ``tuned_part`` of it is best if squared deviations sum to ``spread``.
+
+        The rest of the weight is uniform over the logarithms of the shares.
+        """
         two = 2 * alpha
         shape = spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))) / 4
         edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])
@@ -159,7 +162,7 @@ class Bets(NamedTuple):
         return np.asarray(times, np.float64)
 
     def lead_needed(self, decided: ArrayLike, log_level: float) -> FloatVector:
-        """Return the lead (wins minus losses) of `decided` outcomes that rejects a mean of 0; infinity if none does."""
+        """Return the smallest lead (wins minus losses) in `decided` outcomes that rejects a mean of 0, or infinity."""
         d = np.asarray(decided, np.float64)
         none = np.zeros_like(d)
 

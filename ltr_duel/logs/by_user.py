@@ -1,7 +1,7 @@
 """Counts of pages by groups of users, for tests that stay valid if a user is shown the same set of rankers repeatedly.
 
-A page is the list of one impression. The pages of such a user are not independent samples, so the tests sum all pages
-of a user.
+A page is the list of one impression. If the set of rankers is the same on all pages of a user, these pages are not
+independent samples. The tests therefore sum all pages of a user.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def empty_pages(users: Users) -> EmptyPages:
     because an outage may affect only the sets that are shown at that time. The larger p-value is returned.
 
     The tests assume that a ranker's documents for a query neither change nor depend on the user. A failure that affects
-    all pages of a query, or all rankers equally, is not detected. A page whose rankers agree is not empty.
+    all pages of a query, or all rankers equally, is not detected. If rankers agree, the page shows documents without
+    owners, so it is not empty.
     """
     import ibis
 

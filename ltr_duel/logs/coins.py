@@ -21,7 +21,7 @@ from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored
 
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _PLACES = 10  # number of positions whose owners are tested
-_LISTS = 8_000_000  # number of lists, from the start of the log, of which one in eight is used for its clicks only
+_LISTS = 8_000_000  # of so many lists from the start of the log, one in eight is used for its clicks only
 
 
 class _Patterns(NamedTuple):
@@ -60,7 +60,7 @@ def owner_findings(
         found.append(_empty(of._replace(rows=of.rows.mutate(period=period))))
     if not seen.first.any():
         said = "coins are tested on pages of two rankers, and no such page has an owned position"
-        return [*found, Finding("owners of places and over time, A/A", "not checked", np.nan, said)]
+        return [*found, Finding("owners of positions and over time, A/A", "not checked", np.nan, said)]
     side = np.where(seen.first > 0, 0, 1)
     some = seen._replace(n=seen.n * (seen.first != 0))
     by_set, by_time = (
@@ -69,14 +69,14 @@ def owner_findings(
     share = by_set[0].sum() / by_set.sum()
     whose = names[0][0] if len(names) == 1 else "the ranker with the alphabetically first name"
     sentence = f"{whose} owns {share:.2%} of the first owned positions"
-    found.append(tested("owners of place 1", fair(by_set[0], by_set.sum(axis=0)), sentence))
+    found.append(tested("owners of position 1", fair(by_set[0], by_set.sum(axis=0)), sentence))
     found.append(
         tested("owners over time", unchanged(by_time), "owner of the first owned position, by tenths of the time")
     )
     by_place = [((seen.owners[:, 1:] == one) * seen.n[:, None]).sum(axis=0) for one in (1, -1)]
     place_p = fair(by_place[0], sum(by_place))
     said = f"positions 2 to {_PLACES} are {'not ' * (place_p < ERROR)}shared evenly"
-    found.append(tested("owners by place", place_p, said))
+    found.append(tested("owners by position", place_p, said))
     return [*found, _identical_rankers(of)]
 
 

@@ -23,7 +23,7 @@ LOG = {  # SQL type of each column
     .replace(">", "[]")
     for name, column in LOG_COLUMNS.items()
 }
-NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # each line needs at least one column of each group
+NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # a file or table needs at least one column of each group
     "log": tuple((name,) for name, column in LOG_COLUMNS.items() if column.needed),
     "exposures": (("impression",), ("time",), ("query",)),
     "events": (("impression", "user"), ("item", "position")),

@@ -33,7 +33,7 @@ class LogFacts(NamedTuple):
     last: float
     queries: int  # number of different queries
     users: int  # number of different users; 0 if no row has a user
-    largest_user: str  # the user with over 5 % of the impressions and more than is usual for so many users; else ""
+    largest_user: str  # the user with over 5 % of the impressions, if this is unusual for so many users; else ""
     largest_user_impressions: int
     shown: tuple[int, int]  # lengths of the shortest and longest list; 0, 0 if the log has no lists
     clicks: int

@@ -23,7 +23,7 @@ from ltr_duel.logs.crediting import Clicked
 from ltr_duel.logs.hashing import HashVector
 from ltr_duel.logs.mixtures import Mixtures, Reach
 
-_TIMES = 10  # click samples per list of the log; the variance is a tenth above the variance of an exact prediction
+_TIMES = 10  # click samples per list of the log; with 10, the variance is a tenth above that of an exact prediction
 _TIMES_DRAWN = 4  # click samples per list that was sampled for the target rankers
 _FOLD = np.uint64(40)  # bit of a user's hash that splits users into halves; lower bits determine the group
 Credit = Callable[[Clicked, IntVector], FloatVector]  # returns the outcomes of rows, given the cell of each

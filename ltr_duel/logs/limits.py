@@ -26,7 +26,7 @@ class Limits(NamedTuple):
 
 
 def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_time: bool = False) -> Limits:
-    """Return intervals, with the error divided among ``tests`` tests (Bonferroni).
+    """Return the intervals of all pairs, with the error divided among ``tests`` tests (Bonferroni).
 
     With ``any_time``, and for adaptive logs, the intervals are valid at any time.
     """

@@ -7,8 +7,8 @@ query.
 
 Observed weights do not show which lists a log lacks, because missing lists have no weight. However, all probabilities
 are known. Lists are therefore sampled for the target rankers, and their weights are computed. The mean of w over these
-samples estimates the mean of w^2 in the log. Lists with a weight above a cap are too rare in the log to be used: they
-are out of its reach. The cap is chosen for the narrowest interval; it depends on neither clicks nor observed weights.
+samples estimates the mean of w^2 in the log. Lists with a weight above a cap are too rare in the log to be used: these
+lists are out of reach. The cap is chosen for the narrowest interval; it depends on neither clicks nor observed weights.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ltr_duel.logs.crediting import Clicked
 from ltr_duel.logs.hashing import Spans, first_alike, table_for
 from ltr_duel.logs.table import ragged, texts_of
 
-_REMEMBERED = 1 << 14
+_REMEMBERED = 1 << 14  # maximum number of cached heads
 ANOTHER_LIST = "the page token belongs to another list than 'shown'"
 
 

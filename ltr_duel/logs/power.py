@@ -1,4 +1,4 @@
-"""Sample sizes: the impressions needed by a test at the end, and by a test with any number of looks.
+"""Sample sizes: the numbers of impressions needed by a test at the end, and by a test with any number of looks.
 
 Sample sizes depend on two moments of an outcome y in [-1, 1]: the mean (the effect) and the mean square (approximately
 the share of impressions without a tie). The moments are estimated from a log, or from comparisons on simulated users
@@ -23,7 +23,7 @@ from ltr_duel.logs.returning_users import Looking, Returning, clustered_times, i
 from ltr_duel.logs.sequential import TUNED_AT
 from ltr_duel.logs.spread import Spread
 
-_NORMAL = 1500.0  # number of impressions above which both tests are approximated by the test of a normal mean
+_NORMAL = 1500.0  # number of impressions above which both p-values of `found_by` are close to a normal test's
 _CLEAREST = 5.0  # maximum effect in standard deviations
 _LONGEST = 64.0  # multiple of the fixed test's impressions at which a simulated sequence is abandoned
 
@@ -163,7 +163,10 @@ def smallest_effects(
 
 
 def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
-    """Return the smallest effect that N clusters can show; a mean has at least rho / N of an outcome's variance."""
+    """Return the smallest effect that further impressions of the same clusters can detect; 0 without a limit.
+
+    With N clusters of correlation rho, the variance of a mean is at least rho / N times the variance of an outcome.
+    """
     if not spread.returning or spread.visits <= 1:
         return 0.0
     clusters = impressions / spread.each / spread.visits
@@ -187,7 +190,7 @@ def fixed_test(effect: float, square: float, power: float, alpha: float, share: 
     """Return the impressions that the test of `compare_log` requires; a ``share`` of them compares the pair."""
     ratio = effect / max(square - effect**2, effect**2 / _CLEAREST**2) ** 0.5
     about = ((special.ndtri(1 - alpha / 2) + special.ndtri(power)) / ratio) ** 2
-    if about > _NORMAL:  # above this number, both tests approximate the test of a normal mean
+    if about > _NORMAL:
         return float(about / share)
     low, high = 1.0, np.ceil(about / share)
     while found_by(effect, square, high, alpha, share) < power:
@@ -200,7 +203,7 @@ def fixed_test(effect: float, square: float, power: float, alpha: float, share: 
 
 
 def found_by(effect: float, square: float, n: float, alpha: float, share: float = 1.0) -> float:
-    """Return the power with n impressions: a sum over all likely wins and losses, with expected numbers of ties."""
+    """Return the power with n impressions: the sum over all likely wins and losses, with expected numbers of ties."""
     decided = _within(n, square * share)
     wins = np.arange(decided[0] // 2, _within(decided[-1], (1 + effect / square) / 2)[-1] + 1)
     d, w = (one.ravel() for one in np.meshgrid(decided, wins, indexing="ij"))
@@ -226,8 +229,8 @@ def plans_table(plans: Sequence[ImpressionPlan]) -> pd.DataFrame:
             {
                 "effect": f"{plan.effect:.4g}",
                 "fixed test": _amount(plan.fixed),
-                "sequential, in the mean": _amount(plan.sequential_mean),
-                "sequential, with that power": _amount(plan.sequential_power),
+                "sequential, mean": _amount(plan.sequential_mean),
+                "sequential, requested power": _amount(plan.sequential_power),
             }
             for plan in plans
         ]

@@ -120,8 +120,9 @@ def picture_caption(evidence: Evidence, most: int = 4) -> str:
 def beside_note(confidence: float) -> str:
     """Return a note on the correction of intervals and p in a table of parts or of secondary outcomes."""
     return (
-        f"The intervals of each such table hold simultaneously with {confidence:.0%} (Bonferroni). p is corrected for"
-        " its rows by Holm's rule, which is less conservative, so an interval may contain 0 although p is small."
+        f"The intervals of each such table hold simultaneously with {confidence:.0%} confidence (Bonferroni). p is"
+        " corrected for the table's rows by Holm's rule, which is less conservative, so an interval may contain 0"
+        " although p is small."
     )
 
 
@@ -142,7 +143,7 @@ def method_lines(evidence: Evidence) -> list[str]:
         )
     if evidence.beside:
         lines.append(
-            "Secondary outcomes and parts of the log explain and do not decide."
+            "Secondary outcomes and parts of the log are explanations, on which no decision is based."
             f" {beside_note(evidence.confidence)} Days and weeks are in UTC; because a past day does not change, their"
             " intervals are for one look. A user is new for 24 hours from the first impression in the log."
         )

@@ -115,7 +115,7 @@ class Returning(NamedTuple):
         return each.sum(axis=0), (each**2).sum(axis=0), (each < 0).sum(axis=0)
 
     def seen(self, sums: Drawn) -> Clustered:
-        """Return the data of a look; the sign test is exact if all users' sums have one sign, else approximate."""
+        """Return the data of a look; the sign test is exact if all users' sums have the same sign, else approximate."""
         size, total, number = self.size[:, None], sums.total.sum(axis=0), sums.number.sum(axis=0)
         n = (size * sums.number).sum(axis=0)
         means = cautious_of_kinds(size, *sums[:3], n * self.square)
@@ -130,7 +130,7 @@ def impressions_needed(users: Returning, power: float, alpha: float, rng: np.ran
     each = users.variance / users.size
     about = float(special.ndtri(1 - alpha / 2) + special.ndtri(power)) ** 2 * (users.share @ each) / users.effect**2
     if about * (users.share @ each) ** 2 / (users.share * users.size @ each**2) > _NORMAL:
-        return float(about)  # the test of a normal mean
+        return float(about)  # by the normal approximation
     unit = users.size[0]
 
     def found(number: float, draws: int = _DRAWS) -> float:

@@ -40,7 +40,7 @@ class Beside(NamedTuple):
     frame: pd.DataFrame  # a row for each pair and part; the ranker that leads in the whole log comes first
     notes: list[str]  # notes on the table
     differ: Sequence[str] = ()  # a line on whether the parts differ, for each pair; the clearest pair first
-    of: str = ""  # the unit of the means; "" if all impressions count equally
+    of: str = ""  # the unit of the means, such as "first impressions"; "" if all impressions count equally
 
     def shown(self, pairs: int) -> pd.DataFrame:
         """Return the rows of the first `pairs` pairs of rankers, with a column ``pair``."""

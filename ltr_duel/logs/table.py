@@ -47,7 +47,7 @@ LOG_COLUMNS: Final[dict[str, LogColumn]] = {
     ),
     "rankings": LogColumn(pa.list_(_TEXTS), False, "for each ranker the ids of all documents, best first"),
     "method": LogColumn(_TEXT, False, "the comparison method, with parameters; team_draft if empty"),
-    "outcome": LogColumn(_TEXT, False, "its outcome rule; the method's default if empty"),
+    "outcome": LogColumn(_TEXT, False, "the outcome rule of the method; the method's first rule if empty"),
     "policy": LogColumn(_TEXT, False, "the policy that chose the rankers, with parameters; empty if no policy did"),
     "propensity": LogColumn(pa.float64(), False, "probability with which the policy chose this set of rankers"),
     "dwell": LogColumn(_REAL, False, "seconds spent on each click, in the order of `clicks`"),

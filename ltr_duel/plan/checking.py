@@ -21,8 +21,8 @@ _SOUND = "gaps", "repeated impressions"
 _OF_REPEATS = "events before exposure", "events out of order"  # checks that fail if an impression has several rows
 _SLACK = 300.0  # tolerated difference of clocks, in seconds
 _ERROR = 0.001  # probability of a false alarm of each test; small, because tests run after every plan
-_TESTS = ("pairs shown", "pairs over time", "empty pages", "owners of place 1", "owners over time", "owners by place",
-          "A/A by exchanged owners")  # fmt: skip
+_TESTS = ("pairs shown", "pairs over time", "empty pages", "owners of position 1", "owners over time",
+          "owners by position", "A/A by exchanged owners")  # fmt: skip
 _COLUMNS = ("impression", "time", "query", "user", "rankers", "propensity")
 
 

@@ -40,7 +40,9 @@ def test_advice_is_printed_and_saved(ltr_duel, corpus, tmp_path, plain):
     assert sorted(path.name for path in out.iterdir()) == ["advice.html", "advice.json", "advice.png", "live.toml"]
 
 
-@pytest.mark.parametrize("high, said", [(None, "95% takes 1.5 days or longer."), (70, "95% takes 1.5 days.")])
+@pytest.mark.parametrize(
+    "high, said", [(None, "95% confidence takes 1.5 days or longer."), (70, "95% confidence takes 1.5 days.")]
+)
 def test_days_without_an_upper_end_are_named_so(high, said):
     sure_at = Reached(value=45, low=30, high=high)
     row = SimpleNamespace(worst=SimpleNamespace(sure_at=sure_at))

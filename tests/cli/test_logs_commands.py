@@ -95,10 +95,10 @@ def test_exposures_and_events_with_a_guardrail_and_a_failing_check(ltr_duel, tmp
     assert answer.code == 0, answer.err
     row = next(line for line in answer.out.splitlines() if line.startswith("old > new"))
     assert row.split()[3:9] == ["no", "decision", "50", "40", "10", "0"]
-    assert "fails: owners of place 1: new owns 100.00%" in answer.out
+    assert "fails: owners of position 1: new owns 100.00%" in answer.out
     assert "guardrail click holds: old against new +1.0000" in answer.out
     answer = ltr_duel("logs", "check", *words)
-    assert answer.code == 1 and "fails: owners of place 1" in answer.out
+    assert answer.code == 1 and "fails: owners of position 1" in answer.out
     answer = ltr_duel("logs", "check")
     assert answer.code == 2 and "give either a LOG, or --exposures with --events" in answer.err
 
@@ -116,13 +116,13 @@ def test_a_plan_for_several_rankers_is_of_one_pair_and_has_one_for_a_winner(ltr_
     assert "To find a mean outcome of 0.1 of one pair with power 0.8" in answer.out, answer.err
     fixed = int(answer.out.split("plan for ")[1].split()[0].replace(",", ""))
     winner = answer.out.split(
-        "To find one ranker ahead of each of the 2 others, if it beats each of them by that mean outcome: "
+        "To find one ranker ahead of each of the 2 others, if it beats each of them by this mean outcome: "
     )[1]
     pair = int(ltr_duel(*words, "--power", 0.9).out.split("plan for ")[1].split()[0].replace(",", ""))
     assert int(winner.split()[0].replace(",", "")) == pair > fixed  # 1 - .2 / 2
     two = ltr_duel(*words, "--effect", 0.05).out
     one_pair, winners = two.split("One pair, named beforehand:\n")[1].split(
-        "One ranker ahead of each of the 2 others by that effect:\n"
+        "One ranker ahead of each of the 2 others by this effect:\n"
     )
     effects, planned = ([line.split() for line in one.splitlines()[1:3]] for one in (one_pair, winners))
     assert [row[0] for row in effects] == [row[0] for row in planned] == ["0.1", "0.05"], two
@@ -155,7 +155,7 @@ def test_a_plan_names_no_leader_where_the_shrunk_mean_is_printed_as_0(ltr_duel, 
     """The output named the first ranker as ahead even if its mean was below 0; a log without ties had a traceback."""
     path = tmp_path / "log.jsonl"
     written(path, [1, -1] * 19 + [-1, -1], range(40), [60 * k for k in range(40)])
-    nobody = f"By 40 impressions of {path}, no ranker is clearly ahead (the estimate shrinks to 0)"
+    nobody = f"According to 40 impressions of {path}, no ranker is clearly ahead (the estimate shrinks to 0)"
     answer = ltr_duel("logs", "power", path)
     assert f"{nobody}, so the plan is for an effect of 0.1; name yours with --effect.\n" in answer.out
     assert "To find a mean outcome of 0.1 " in answer.out
@@ -255,7 +255,7 @@ def test_power_and_weigh_read_exposures_and_events(ltr_duel, tmp_path):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     words = ["--exposures", tmp_path / "exposures.jsonl", "--events", tmp_path / "events.jsonl", "--outcome", "buy"]
     answer = ltr_duel("logs", "power", *words, "--effect", 0.1)
-    assert answer.code == 0 and "By 400 impressions of " in answer.out, answer.err
+    assert answer.code == 0 and "According to 400 impressions of " in answer.out, answer.err
     answer = ltr_duel("logs", "weigh", "new", "old", *words)
     assert "new" in answer.out and "400" in answer.out, answer.err
     answer = ltr_duel("logs", "weigh", "old", *words)
@@ -360,7 +360,7 @@ def test_a_mapping_says_where_the_rows_are_and_any_column_slices(ltr_duel, tmp_p
     mapping.write_text(SHOP.format(tmp_path, ""))
     answer = ltr_duel("logs", "check", *words)
     assert "60 impressions" in answer.out and "not read" not in answer.out, answer.err
-    assert "By 60 impressions of" in ltr_duel("logs", "power", *words, "--effect", 0.1).out
+    assert "According to 60 impressions of" in ltr_duel("logs", "power", *words, "--effect", 0.1).out
     answer = ltr_duel("logs", "compare", *words, "--by", "geraet")
     assert answer.code == 0 and re.search(r"^ *phone +old > new +30 ", answer.out, re.M), answer.err
     answer = ltr_duel("logs", "compare", *words, "--by", "colour")
@@ -383,7 +383,7 @@ def test_a_plan_from_few_users_says_what_its_factors_do_not_explain(ltr_duel, tm
     fixed = float(re.search(r"plan for ([\d,]+) impressions and", answer.out)[1].replace(",", ""))
     said = re.search(r"By these factors alone, one look would need ([\d,]+) impressions", answer.out)
     assert said and fixed > 1.5 * float(said[1].replace(",", "")), answer.out
-    assert "is due to the won and the lost user that the test adds" in answer.out
+    assert "is due to one won and one lost user that the test adds" in answer.out
     many = [exposure(k, f"u{k % 1000}", time=float(k)) for k in range(3000)]
     events = [event(f"i{k}", "ab"[int(rng.random() < 0.4)]) for k in range(3000)]
     words = [parquet(tmp_path, "shown", many), "--events", parquet(tmp_path, "seen", events)]

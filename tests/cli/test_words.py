@@ -132,7 +132,7 @@ def test_the_glossary_has_the_words_of_outputs(ltr_duel, corpus, tmp_path):
 
 def test_help_is_whole_and_begins_with_what_a_command_has_alone(ltr_duel):
     commands = ltr_duel("--help").out.partition("Commands:")[2]
-    assert "..." not in commands and "whether to stop, how many impressions it takes." in " ".join(commands.split())
+    assert "..." not in commands and "decide when to stop, plan impressions." in " ".join(commands.split())
     for command, first, heading in (
         ("advise", "--budget", "How feature files are read:"),
         ("prefs estimate", "--comparisons", "Documents with equal scores:"),

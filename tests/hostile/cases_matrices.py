@@ -163,7 +163,7 @@ def places(name: str, words: tuple[str, ...], ending: str) -> list[Case]:
             ("a file as a folder", f"file/x{ending}", "cannot be written: file is a file, not a folder"),
             ("a file as a folder of a folder", f"file/x/y{ending}", "cannot be written: file is a file, not a folder"),
             ("a name of 300 letters", LONG + ending, r"nnn\.\.\..*cannot be written: File name too long|characters"),
-            ("no name", "", "an empty name is not a path to write to"),
+            ("no name", "", "an empty name is not an output path"),
             ("a null character", f"a\0{ending}", "a null character cannot be part of a command"),
         )
     ]

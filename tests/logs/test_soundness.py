@@ -196,7 +196,7 @@ def test_tests_by_users_alarm_on_one_sound_table_of_a_hundred_though_a_user_is_s
 def biased_coin(rows):
     for row in rows[:: len(rows) // 400]:
         row["owners"] = [row["rankers"].index(min(row["rankers"])), *row["owners"][1:]]
-    return {"owners of place 1"}
+    return {"owners of position 1"}
 
 
 def coin_breaks_halfway(rows):
@@ -210,7 +210,7 @@ def coin_breaks_halfway(rows):
 def swapped_owners_of_the_third_place(rows):
     for row in rows:
         row["owners"] = [*row["owners"][:2], row["rankers"].index(min(row["rankers"])), *row["owners"][3:]]
-    return {"owners by place"}
+    return {"owners by position"}
 
 
 def three_places_are_drawn_together(rows):

@@ -27,8 +27,8 @@ from ltr_duel.experiment.plan import Task
 from ltr_duel.experiment.worker import Outcome, execute
 
 BACKENDS = ("threads", "loky", "dask")
-_TICK = 0.25
-_LONGEST_END = 5.0
+_TICK = 0.25  # seconds without an outcome after which `run_tasks` yields None
+_LONGEST_END = 5.0  # seconds to wait for the thread that starts tasks
 _DEAD = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")  # exceptions of loky and dask
 
 
@@ -72,7 +72,7 @@ def check_backend(backend: Backend) -> None:
 
 
 def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[list[Outcome] | None]:
-    """Yield outcomes as they arrive, in lists of tasks that one worker executed; None now and then while none arrives.
+    """Yield the outcomes of each list of tasks as they arrive, and None at short intervals while nothing arrives.
 
     Tasks are taken from the iterable a few at a time. After the caller has closed the generator, no task is started.
 
@@ -164,8 +164,8 @@ def _done_here(name: str, calls: Iterator[Callable[[], list[Outcome]]], jobs: in
 def _kill_processes(starter: threading.Thread) -> None:
     """Kill the processes of loky, which may still be executing runs whose results are no longer needed.
 
-    ``starter`` is the thread that starts tasks. It ends when it finds the processes dead. If the executor were shut
-    down before, joblib would start another task there and print a traceback.
+    The thread ``starter``, which starts tasks, ends when it finds that the processes are dead. If the executor were
+    shut down before that, joblib would submit another task to the executor and print a traceback.
     """
     if starter.is_alive():
         _terminate_workers()

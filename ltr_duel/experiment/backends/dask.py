@@ -1,4 +1,4 @@
-"""The connection to a cluster of dask workers, and detecting its loss."""
+"""Connect to a cluster of dask workers, execute calls there, and detect the loss of the connection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ltr_duel.core import InputError, parallel
 Answer = TypeVar("Answer")
 
 _PATIENCE = 60.0  # seconds without a connection after which the scheduler counts as gone
-_FIRST_WORKER = 120.0
+_FIRST_WORKER = 120.0  # seconds to wait for the first worker
 _LINK_TIMEOUT = "300s"  # a shorter interruption of the connection is only a pause
 
 

@@ -31,7 +31,7 @@ _here = threading.local()
 
 
 def execute_within(task: Task, limit: float, started: list[KillableWorker] | None = None) -> Outcome:
-    """Run a task in another process; after ``limit`` seconds of the run itself, it is killed and counts as failed.
+    """Run a task in another process; after ``limit`` seconds of the run itself, kill the process: the run has failed.
 
     started: a list to which each new process is appended, so that the caller can close it.
     """
@@ -119,7 +119,7 @@ def _receive(pipe: IO[bytes], take: Callable[[Any], object], ended: Callable[[],
 
 
 def main() -> None:
-    """Answer each task twice: with None (or an error message) after loading and compiling, then with its outcome."""
+    """Answer each task with None when it is compiled and then with its outcome, or only with an error message."""
     answers, pipe, tasks = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb"), queue.SimpleQueue[Task]()
     os.dup2(2, 1)  # keeps the output of policies out of the answers
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # keeps policies from reading the tasks

@@ -93,6 +93,7 @@ class Part:
         self.name, self.legal, self._path, self.context = name, (*legal, *context), path, context
         mapped = {key: value for key, value in section.items() if key not in _WHERE}
         self.columns = {key: value for key, value in mapped.items() if key in (*self.legal, *_ITEM)}
+        self.given = self.columns  # as in the mapping, for messages
         self.strange = [key for key in mapped if key not in self.columns]
         self.where = section.get("where", "")
         self.table, self.file = section.get("table", given), section.get("file", given)
@@ -103,8 +104,8 @@ class Part:
 
         A context column that is mapped keeps its expression.
         """
-        quoted = {key: named(value) for key, value in self.columns.items() if isinstance(value, str) and value in have}
-        self.columns |= quoted | {one: named(one) for one in self.context if one not in self.columns and one in have}
+        plain = {key: named(value) for key, value in self.given.items() if isinstance(value, str) and value in have}
+        self.columns = {one: named(one) for one in self.context if one in have} | self.given | plain
 
     def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
         """Return the result of `make` for columns and condition; an error names the faulty key of the mapping."""
@@ -124,7 +125,7 @@ class Part:
             except Exception as error:  # as above
                 if not key:
                     break
-                value = self.where if key == "where" else self.columns[key]
+                value = self.where if key == "where" else self.given.get(key, key)
                 reason = self._without_column(_first_line(error), make)
                 raise InputError(f"{self._path}: [{self.name}] {key} = {value!r}: {reason}") from None
         file = f"{self._path}: [{self.name}] file = '{self.file}'" if self._named else self.file
@@ -193,7 +194,7 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
         return Found(found["ltr_file"], line - found["first"] + (2 if csv else 1))
 
     if part.name == "events" and "position" in part.columns:
-        _require_places(engine, raw, part.columns["position"], find)
+        _require_places(engine, raw, part.given.get("position", "position"), find)
     return find, numbers
 
 

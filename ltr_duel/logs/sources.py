@@ -29,7 +29,7 @@ from ltr_duel.logs.attribution import (
     placed,
 )
 from ltr_duel.logs.columns import require_columns
-from ltr_duel.logs.engine import Engine, Warehouse
+from ltr_duel.logs.engine import NO_RANKER, Engine, Warehouse
 from ltr_duel.logs.files import Files, Found, files_of, rows_in
 from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
 from ltr_duel.logs.own import create_log, load_lines
@@ -228,9 +228,19 @@ def _table_of(engine: Warehouse, part: Part) -> Any:
         table = engine.table(part.table)
         require_columns(part.table, table.columns, part.name)
         table = table.select([column for column in table.columns if column in part.legal])
+    if {"owners", "rankers"} <= set(table.columns) and table.owners.type().value_type.is_string():
+        table = table.mutate(owners=table.owners.map(lambda one: _place(one, table.rankers)))
     if "time" in table.columns and table.time.type().is_timestamp():
         table = table.mutate(time=table.time.epoch_seconds())
     return table
+
+
+def _place(owner: Any, rankers: Any) -> Any:
+    """Return the position of an owner among the rankers, -1 for no owner."""
+    import ibis
+
+    place = rankers.index(owner)
+    return ibis.ifelse(owner.isnull(), -1, ibis.ifelse(place < 0, NO_RANKER, place)).cast("int32")
 
 
 def _rows_of(part: Part) -> int:

@@ -179,6 +179,49 @@ def test_an_exposure_that_is_there_twice_is_named(tmp_path):
         outcome_of(tmp_path, twice, [event("i1", "a")])
 
 
+NESTED = """
+[exposures]
+impression = "sid"
+time = "at"
+query = "order"
+user = "user"
+shown = "list_transform(results, lambda x: x.doc)"
+owners = "list_transform(results, lambda x: x.team)"
+rankers = ["old", "new"]
+[events]
+impression = "sid"
+item = "unnest(actions).doc"
+kind = "unnest(actions).type"
+"""
+
+
+@pytest.mark.filterwarnings("default")  # a warning of Ibis
+@pytest.mark.parametrize("connected", [False, True])
+def test_columns_may_be_named_like_sql_keywords_and_lists_may_contain_objects(tmp_path, connected):
+    rows = [
+        {
+            "sid": f"s{k}",
+            "at": 1_700_000_000 + k,
+            "order": "q",
+            "user": f"u{k}",
+            "results": [{"doc": "a", "team": "old"}, {"doc": "b", "team": "new"}],
+            "actions": [{"type": "click", "doc": "ab"[k % 3 > 0]}],
+        }
+        for k in range(6)
+    ]
+    path = tmp_path / "nested.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "nested.toml").write_text(NESTED)
+    if connected:
+        with duckdb.connect(tmp_path / "shop.duckdb") as database:
+            database.execute(f"CREATE TABLE searches AS SELECT * FROM read_json('{path}')")
+        options = {"connect": f"duckdb://{tmp_path / 'shop.duckdb'}", "events": "searches"}
+    log = ClickLog("searches" if connected else path, source=tmp_path / "nested.toml", **(options if connected else {}))
+    found = compare_log(log, bootstrap=0)
+    assert (found.names, found.wins[0], found.losses[0]) == (("old", "new"), 2, 4)
+    assert describe_log(log).users == 6
+
+
 WIKIMEDIA = """
 [exposures]
 where = "event = 'serp'"

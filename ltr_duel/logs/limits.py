@@ -87,13 +87,12 @@ def guardrails(
     places, signs = places_in(primary, other)
     leads = ahead(limits(primary, confidence, any_time=any_time).mean)
     found = limits(other, 1 - 2 * (1 - confidence), any_time=any_time)  # twice the error, because limits are one-sided
+    shared = np.flatnonzero(places >= 0)
+    found = Limits(*(part[places[shared]] for part in found)).turned((leads * signs)[shared])
     guards = []
-    for pair, place, lead, sign in zip(primary.named_pairs, places, leads, signs, strict=True):
-        if place < 0:
-            continue
-        mean, low, _, _ = (float(part[place]) for part in found.turned(np.full(len(found.p), lead * sign)))
-        first, second = pair[::lead]
-        guards.append(Guardrail(outcome, first, second, mean, min(low, mean), margin))
+    for n, mean, low in zip(shared, found.mean, found.low, strict=True):
+        first, second = primary.named_pairs[n][:: leads[n]]
+        guards.append(Guardrail(outcome, first, second, float(mean), float(min(low, mean)), margin))
     return guards
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from ltr_duel.logs import (
     sliced,
     stopping_decisions,
 )
+from ltr_duel.logs.limits import Limits
 from ltr_duel.logs.picture import plot_comparison
 from ltr_duel.logs.report import picture_caption
 from tests.logs.test_slices import drawn, written
@@ -165,6 +167,24 @@ def test_the_limit_of_a_guardrail_at_all_looks_is_below_that_of_one(tmp_path):
     found = compare_log(clear(tmp_path / "log.jsonl"))
     once, always = (guardrails(found, found, "click", margin=0.01, any_time=given)[0] for given in (False, True))
     assert always.mean == once.mean and always.low < once.low
+
+
+def test_the_guardrails_of_many_pairs_are_computed_together(monkeypatch):
+    pairs = [(f"a{n}", f"b{n}") for n in range(1000)]
+    primary, other = (
+        SimpleNamespace(named_pairs=pairs),
+        SimpleNamespace(named_pairs=[("b1", "a1"), ("x", "y"), *pairs[2:]]),
+    )
+    means, calls = np.where(np.arange(1000) % 2, -0.5, 0.5), []
+    found = Limits(means, means - 0.2, means + 0.1, np.ones(1000))
+    turned = Limits.turned
+    monkeypatch.setattr("ltr_duel.logs.limits.limits", lambda *_, **__: found)
+    monkeypatch.setattr(Limits, "turned", lambda self, signs: calls.append(1) or turned(self, signs))
+    guards = guardrails(primary, other, "buy", margin=0.01)
+    assert len(calls) == 1 and len(guards) == 999
+    # a1 is behind b1, and the other comparison has b1 as the first ranker; a0 and b0 are not in the other comparison
+    assert guards[0] == ("buy", "b1", "a1", 0.5, pytest.approx(0.3), 0.01)
+    assert guards[2] == ("buy", "b3", "a3", 0.5, pytest.approx(0.4), 0.01)
 
 
 def test_days_and_users_are_on_the_page_with_whether_they_differ(tmp_path):

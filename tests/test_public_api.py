@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(ltr_duel.__file__).parent  # the installed package
 EXPORTING = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.pyi"))
 PACKAGES = [package for package in EXPORTING if package != "papers"]  # papers serves only the command line
+MODULES = {path.stem for path in PACKAGE.rglob("_*.py")}  # private modules
 IMPORT = re.compile(r"^\s*(?:>>> )?from (ltr_duel[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 
 
@@ -177,9 +178,11 @@ def test_a_package_imports_from_another_only_what_that_exports(package):
     for path in sorted((PACKAGE / package).rglob("*.py")):
         for module, listed in IMPORT.findall(path.read_text()):
             parts = module.split(".")
-            if parts[1:2] == [package]:
-                continue
             names = set(re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", listed)))
+            if parts[1:2] == [package]:
+                private = {name for name in names if name.startswith("_")} - MODULES
+                assert not private, f"{path}: private in '{module}': {sorted(private)}"
+                continue
             assert len(parts) <= 2, f"{path}: '{module}' is inside a package"
             of_the_top = {*importlib.import_module("ltr_duel").__all__, "__version__", *whole}
             legal = exported(parts[1]) if len(parts) == 2 else of_the_top

@@ -8,7 +8,7 @@ import numpy as np
 
 from ltr_duel.core import FloatVector, IntVector, errors
 from ltr_duel.logs.comparison import LogComparison, tested_ends
-from ltr_duel.logs.stopping import _seen
+from ltr_duel.logs.stopping import look_data
 
 
 class Limits(NamedTuple):
@@ -31,7 +31,7 @@ def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_t
     With ``any_time``, and for adaptive logs, the intervals are valid at any time.
     """
     if any_time or found.adaptive:
-        seen, mean, _ = _seen(found)
+        seen, mean, _ = look_data(found)
         now = seen.sequence(confidence, tests)
         return Limits(mean, now.low, now.high, np.minimum(np.exp(-now.log_e), 1.0))
     low, high = tested_ends(found.cautious, found.p, 1 - (1 - confidence) / tests)

@@ -21,7 +21,7 @@ from ltr_duel.logs.limits import Limits, ahead, limits, places_in
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.parts import divided
-from ltr_duel.logs.sums import _KINDS, Grouping, pair_sums
+from ltr_duel.logs.sums import CLUSTER_KEYS, Grouping, pair_sums
 
 DATED = ("day", "week")
 _LEVEL = 0.05  # level of the test of interaction
@@ -200,7 +200,7 @@ def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> F
     out = np.zeros((4, size, size))
     if cluster == "impression":
         return out
-    key = _KINDS[cluster][0][0]
+    key = CLUSTER_KEYS[cluster][0][0]
     t = cells.filter(cells[key].notnull())
     each = t.group_by("pair", key, whole=(t.pair / parts).floor().cast("int64")).agg(
         n=t.count().cast("float64"), y=t.y.sum().cast("float64") / UNIT

@@ -101,7 +101,7 @@ def stopping_decisions(
     ('stop', 'new')
     """
     errors.require_between("the margin", margin, 0, 1)
-    seen, mean, n = _seen(found)
+    seen, mean, n = look_data(found)
     now = seen.sequence(confidence, found.tests, tuned_at)
     won, lost = now.low > 0, now.high < 0
     same = ~(won | lost) & (-margin < now.low) & (now.high < margin)
@@ -127,7 +127,7 @@ def stopping_decisions(
     return list(map(StoppingDecision, *(column.tolist() for column in columns)))
 
 
-def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observed, FloatVector, FloatVector]:
+def look_data(found: LogComparison | RunningComparison) -> tuple[Clustered | Observed, FloatVector, FloatVector]:
     """Return the data of a look, with means and numbers of observations."""
     if isinstance(found, LogComparison) and outcomes_go_together(found):
         counts = found.counts.astype(np.float64)

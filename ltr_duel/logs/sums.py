@@ -28,7 +28,7 @@ from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.outcomes import UNIT
 
 CLUSTERS = ("user", "query", "both", "impression")
-_KINDS = {"user": (("user",),), "query": (("query",),), "both": (("user",), ("query",), ("user", "query"))}
+CLUSTER_KEYS = {"user": (("user",),), "query": (("query",),), "both": (("user",), ("query",), ("user", "query"))}
 _GROUPS = 4096  # maximum number of clusters that the bootstrap samples from
 
 
@@ -194,7 +194,7 @@ class Grouping(NamedTuple):
     @property
     def kinds(self) -> Sequence[tuple[str, ...]]:
         """The columns of each kind of cluster; empty if each impression is a cluster."""
-        return _KINDS.get(self.cluster, ())
+        return CLUSTER_KEYS.get(self.cluster, ())
 
 
 def pair_sums(engine: Engine, outcomes: Any, by: Grouping, classes: Sequence[Any] = ()) -> PairSums:

@@ -14,7 +14,7 @@ import numpy as np
 from ltr_duel.advice.answer import Advice, Enough, Row, WhatIf, showing_of
 from ltr_duel.advice.bounds import mean, share
 from ltr_duel.advice.candidates import Candidate
-from ltr_duel.advice.race import Finish, Proof, Round, Shots, Wish, race
+from ltr_duel.advice.race import Finish, Pairs, Proof, Round, Shots, race
 from ltr_duel.advice.trials import Laboratory, Trials, Wanted
 from ltr_duel.advice.world import World, closer, cyclic, noisier
 from ltr_duel.rankers import Rankings, evaluate_rankers
@@ -86,10 +86,10 @@ class Question:
         return [self._row(one, [next(found) for _ in self._worlds], True) for one in all_of_them]
 
     def _race(self) -> Finish:
-        def shoot(wishes: list[Wish]) -> list[Shots]:
-            wanted = [Wanted(self._candidates[k], self._worlds[m], begin, end) for k, m, begin, end in wishes]
-            found = self._lab.run(wanted, "race", f"race to {wishes[0].end} runs")
-            for (k, m, _, _), new in zip(wishes, found, strict=True):
+        def shoot(pairs: Pairs, begin: int, end: int) -> list[Shots]:
+            wanted = [Wanted(self._candidates[k], self._worlds[m], begin, end) for k, m in pairs]
+            found = self._lab.run(wanted, "race", f"race to {end} runs")
+            for (k, m), new in zip(pairs, found, strict=True):
                 old = self._raced.get((k, m))
                 self._raced[k, m] = old.and_more(new) if old else new
             return [shots_of(one) for one in found]

@@ -35,16 +35,8 @@ class Shots(NamedTuple):
         return Shots(np.concatenate([self.loss, others.loss]), np.concatenate([self.right, others.right]))
 
 
-class Wish(NamedTuple):
-    """A request for the runs ``begin`` to ``end`` (exclusive) of a candidate in a world."""
-
-    candidate: int
-    world: int
-    begin: int
-    end: int
-
-
-Shoot = Callable[[list[Wish]], list[Shots]]
+Pairs = list[tuple[int, int]]  # candidates and worlds
+Shoot = Callable[[Pairs, int, int], list[Shots]]
 
 
 class Round(NamedTuple):
@@ -106,7 +98,8 @@ class Proof(NamedTuple):
 def race(shoot: Shoot, sizes: Sequence[int], proof: Proof, *, floor: float = 0.0, sure_first: bool = False) -> Finish:
     """Run a race of candidates, and return the result.
 
-    shoot: function that simulates the runs for a list of wishes, and returns the results in the same order.
+    shoot: function that simulates the runs ``begin`` to ``end`` (exclusive) of each (candidate, world) pair, and
+        returns the results in the same order.
     sizes: total number of runs of a candidate in a world after one try, two tries, ...; at least 2.
     floor: a negligible difference in loss.
     sure_first: whether candidates that are not in doubt are ordered before candidates in doubt.
@@ -120,7 +113,7 @@ def race(shoot: Shoot, sizes: Sequence[int], proof: Proof, *, floor: float = 0.0
     while pairs:
         step = tries[pairs[0]]
         begin, end = (sizes[step - 1] if step else 0), sizes[step]
-        for (k, m), more in zip(pairs, shoot([Wish(k, m, begin, end) for k, m in pairs]), strict=True):
+        for (k, m), more in zip(pairs, shoot(pairs, begin, end), strict=True):
             shots[k][m] = shots[k][m].and_more(more)
             tries[k, m] += 1
         dropped = proof.worse(left, shots)
@@ -140,7 +133,7 @@ def _next(
     proof: Proof,
     floor: float,
     sure_first: bool,
-) -> list[tuple[int, int]]:
+) -> Pairs:
     """Return the (candidate, world) pairs to run next: among the leader and its rivals, the pairs with fewest tries."""
     leader, *_ = left
     worst = _worst_worlds(shots[leader])

@@ -83,8 +83,8 @@ def _is_wanted(problem: Problem, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatch(name, one) for one in patterns for name in (problem.name, problem.family, kind))
 
 
-def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
-    """Return a part of the standings as a table of strings: one row per policy, the best first.
+def standings_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return standings as a table of strings: one row per policy, the best first.
 
     frame: standings of one kind of problems and one number of steps, with or without batches.
     """
@@ -100,7 +100,7 @@ def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
             "wrong": f"{row['wrong']:.0%}",
         }
         | {family: f"{row[family]:.2f}" for family in families}
-        for row in frame.head(most).to_dict("records")
+        for row in frame.to_dict("records")
     ]
     return pd.DataFrame(rows)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
@@ -203,8 +203,8 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _escaped(text: str, special: Mapping[str, str] = _SPECIAL) -> str:
-    escaped = "".join(special.get(letter, letter) for letter in text).replace("--", "-{}-")
+def _escaped(text: str) -> str:
+    escaped = "".join(_SPECIAL.get(letter, letter) for letter in text).replace("--", "-{}-")
     return re.sub(r"`([^`]*)`", r"\\texttt{\1}", escaped)
 
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.bandits.statistics import coin_divergence, fewest, nth_equal
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel
+from ltr_duel.bandits.statistics import coin_divergence
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel, vector
 
 _ROUNDING = 1e-9  # plans whose regrets differ by less are equally good
 
@@ -106,13 +106,13 @@ def beats(wins: IntMatrix, i: int, j: int) -> bool:
 def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
     """Fill `cheapest` with the least-regret plan of an estimated Copeland winner; return this winner."""
     losses, superiors, now = estimates.losses, plans.superiors, plans.now[0]
-    stale, least = superiors.stale, fewest(losses)
+    stale, least = superiors.stale, vector.fewest(losses)
     if now.least != least:
         now.least = least
         stale[:] = 1
     sort_stale(superiors, plans.cheapest, estimates, least)
     if now.planned < 0 or losses[now.planned] != least:
-        now.planned = nth_equal(losses, least, 0)
+        now.planned = vector.nth_equal(losses, least, 0)
         make_plan(estimates, superiors, plans.cheapest, now.planned)
     else:
         for i in range(losses.shape[0]):
@@ -121,8 +121,8 @@ def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
         plan_winner(estimates, plans.cheapest, now.planned)
     stale[:] = 0
     best, cost, n = now.planned, inf, 0
-    if nth_equal(losses, least, 1) >= 0:
-        winner = nth_equal(losses, least, 0)
+    if vector.nth_equal(losses, least, 1) >= 0:
+        winner = vector.nth_equal(losses, least, 0)
         while winner >= 0:
             plan = plans.cheapest
             if winner != now.planned:
@@ -132,7 +132,7 @@ def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
             if regret < cost - _ROUNDING:  # ties are broken by the lowest number
                 best, cost = winner, regret
             n += 1
-            winner = nth_equal(losses, least, n)
+            winner = vector.nth_equal(losses, least, n)
     if best != now.planned:
         now.planned = best
         make_plan(estimates, superiors, plans.cheapest, best)

@@ -13,7 +13,7 @@ from math import ceil, exp, log1p, sqrt
 import numpy as np
 
 from ltr_duel.bandits.hooks import NEVER
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel
+from ltr_duel.core import FloatMatrix, IntMatrix, kernel
 
 
 @kernel
@@ -88,25 +88,6 @@ def victories(wins: IntMatrix, i: int) -> int:
     for j in range(wins.shape[0]):
         beaten += wins[i, j] > wins[j, i]
     return beaten
-
-
-@kernel
-def nth_equal(counts: IntVector, count: int, n: int) -> int:
-    """Return the n-th index (n = 0, 1, ...) at which ``counts`` equals ``count``, or -1 if no such index exists."""
-    for i in range(counts.shape[0]):
-        n -= counts[i] == count
-        if n < 0:
-            return i
-    return -1
-
-
-@kernel
-def fewest(counts: IntVector) -> int:
-    """Return the smallest count."""
-    least = counts[0]
-    for k in range(counts.shape[0]):
-        least = min(least, counts[k])
-    return least
 
 
 @kernel

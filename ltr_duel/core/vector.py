@@ -207,21 +207,31 @@ def first_most(counts: IntVector) -> int:
 
 
 @kernel
-def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
-    """Return the index of the smallest integer, a random one if several are smallest."""
+def nth_equal(counts: IntVector, count: int, n: int) -> int:
+    """Return the n-th index (n = 0, 1, ...) at which ``counts`` equals ``count``, or -1 if no such index exists."""
+    for i in range(counts.shape[0]):
+        n -= counts[i] == count
+        if n < 0:
+            return i
+    return -1
+
+
+@kernel
+def fewest(counts: IntVector) -> int:
+    """Return the smallest count."""
     least = counts[0]
     for k in range(counts.shape[0]):
         least = min(least, counts[k])
-    ties = 0
+    return least
+
+
+@kernel
+def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
+    """Return the index of the smallest integer, a random one if several are smallest."""
+    least, ties = fewest(counts), 0
     for k in range(counts.shape[0]):
         ties += counts[k] == least
-    skip = random_below(ties, rng)
-    for k in range(counts.shape[0]):
-        if counts[k] == least:
-            if skip == 0:
-                return k
-            skip -= 1
-    return 0
+    return nth_equal(counts, least, random_below(ties, rng))
 
 
 @kernel

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 _FIELDS = ("body", "anchor", "title", "URL", "document")
 
 
-def _grid(kinds: tuple[str, ...], fields: tuple[str, ...] = _FIELDS) -> tuple[str, ...]:
-    return tuple(f"{kind} {field}" for kind in kinds for field in fields)
+def _grid(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{kind} {field}" for kind in kinds for field in _FIELDS)
 
 
 def _listed(names: str) -> tuple[str, ...]:

@@ -89,10 +89,11 @@ def guardrails(
     found = limits(other, 1 - 2 * (1 - confidence), any_time=any_time)  # twice the error, because limits are one-sided
     shared = np.flatnonzero(places >= 0)
     found = Limits(*(part[places[shared]] for part in found)).turned((leads * signs)[shared])
-    return [
-        Guardrail(outcome, *primary.named_pairs[n][:: leads[n]], float(mean), float(min(low, mean)), margin)
-        for n, mean, low in zip(shared, found.mean, found.low, strict=True)
-    ]
+    guards = []
+    for n, mean, low in zip(shared, found.mean, found.low, strict=True):
+        first, second = primary.named_pairs[n][:: leads[n]]
+        guards.append(Guardrail(outcome, first, second, float(mean), float(min(low, mean)), margin))
+    return guards
 
 
 def guardrail_lines(found: list[Guardrail]) -> list[str]:

@@ -15,7 +15,6 @@ from .properties.bounds import multiduel_bound as multiduel_bound
 from .properties.confidence import condorcet_confidence as condorcet_confidence
 from .properties.null import STATISTICS as STATISTICS
 from .properties.null import Statistic as Statistic
-from .properties.null import circle_beyond_noise as circle_beyond_noise
 from .properties.null import transitive_null as transitive_null
 from .properties.null import wins_beyond_noise as wins_beyond_noise
 from .properties.subsets import condorcet_shares as condorcet_shares

@@ -33,7 +33,6 @@ from .statistics import SPREADS as SPREADS
 from .statistics import averaged as averaged
 from .statistics import comparable_rows as comparable_rows
 from .statistics import final_rows as final_rows
-from .statistics import identification_time as identification_time
 from .statistics import identified as identified
 from .statistics import paired_tests as paired_tests
 from .statistics import summarise as summarise

@@ -25,7 +25,7 @@ from ltr_duel.simulation.regret import (
     reference_errors,
 )
 from ltr_duel.simulation.run_result import RunResult, lateness_note
-from ltr_duel.simulation.statistics import final_rows, identification_time, summarise, with_correct
+from ltr_duel.simulation.statistics import final_rows, identified, summarise, with_correct
 
 _TOGETHER = 256  # number of runs whose regret is computed at once
 
@@ -188,18 +188,17 @@ class Results:
         recommended; infinite if the winner is not recommended at the horizon).
         """
         winner = self.matrix.condorcet_winner
-        frame = with_correct(self.to_frame(("average", "copeland")), winner)
+        ends = identified(with_correct(self.to_frame(("average", "copeland")), winner), winner)
         rows = []
-        for policy, mine in frame.groupby(core_columns.POLICY, sort=False):
+        for policy, mine in ends.groupby(core_columns.POLICY, sort=False):
             last = final_rows(mine)
-            times = [identification_time(run, winner) for _, run in mine.groupby(core_columns.REPETITION)]
             rows.append(
                 {
                     core_columns.POLICY: policy,
                     core_columns.REGRET: last[core_columns.REGRET].mean(),
                     core_columns.regret_column("copeland"): last[core_columns.regret_column("copeland")].mean(),
                     "accuracy": last[core_columns.CORRECT].mean(),
-                    "steps_to_winner": float(np.median(times)) if winner else np.nan,
+                    "steps_to_winner": mine[core_columns.IDENTIFIED_AT].median(),
                 }
             )
         return pd.DataFrame(rows)

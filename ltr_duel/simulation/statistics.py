@@ -78,17 +78,11 @@ def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
     return frame.assign(**{columns.CORRECT: (frame[columns.RECOMMENDED] == winner).astype(float) if winner else np.nan})
 
 
-def identification_time(run: pd.DataFrame, winner: str | None) -> float:
-    """Return the first checkpoint from which the winner is always recommended; infinity if the last row misses it."""
-    wrong = np.flatnonzero((run[columns.RECOMMENDED] != winner).to_numpy())
-    times = run[columns.T].to_numpy()
-    if len(wrong) == 0:
-        return float(times[0])
-    return float(times[wrong[-1] + 1]) if wrong[-1] + 1 < len(times) else float("inf")
-
-
 def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
-    """Return the last row of each run of one problem, with the identification time in column ``identified_at``."""
+    """Return the last row of each run of one problem, with the identification time in column ``identified_at``.
+
+    It is the first checkpoint from which on the winner is recommended; infinity if the last row has another arm.
+    """
     run = frame.groupby([columns.POLICY, columns.REPETITION], sort=False).ngroup()
     wrong = (
         (frame[columns.RECOMMENDED] != winner)[::-1].groupby(run[::-1]).cummax()[::-1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ltr_duel.advice.race import Proof, Shots, in_doubt, race
@@ -10,10 +12,18 @@ from ltr_duel.core import stream
 SIZES = (8, 16, 32, 64)
 
 
+class Wish(NamedTuple):
+    candidate: int
+    world: int
+    begin: int
+    end: int
+
+
 def shooting(rng, way, wrong, cost=1.0, log=None):
     """Return candidates with a loss of about ``way``, plus ``cost`` in runs that go wrong."""
 
-    def shoot(wishes):
+    def shoot(pairs, begin, end):
+        wishes = [Wish(*pair, begin, end) for pair in pairs]
         if log is not None:
             log.append(wishes)
         return [shot(rng, way[one.candidate], wrong[one.candidate], one.end - one.begin, cost) for one in wishes]

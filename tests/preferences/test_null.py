@@ -5,15 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.sparse.csgraph
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences import PreferenceMatrix, arxiv, load_preferences, transitive_null
-from ltr_duel.preferences.properties.null import (
-    circle_beyond_noise,
-    redrawn,
-    strongly_transitive_fit,
-    wins_beyond_noise,
-)
+from ltr_duel.preferences.properties.null import redrawn, strongly_transitive_fit, wins_beyond_noise
 from ltr_duel.preferences.properties.transitivity import cyclic_triples, strong_violations
 
 SIZE = 12
@@ -88,6 +84,12 @@ def test_of_200_transitive_worlds_with_the_noise_of_a_published_matrix_at_most_5
     logistic = 1 / (1 + np.exp(wins[None, :] - wins[:, None]))
     wrong = called([fitted, logistic], np.random.default_rng(0), draws=200)
     assert max(wrong.values()) <= 17, wrong
+
+
+def circle_beyond_noise(matrix):
+    """Return the size of the largest set of rankers that beat each other in circles beyond noise."""
+    _, label = scipy.sparse.csgraph.connected_components(wins_beyond_noise(matrix), connection="strong")
+    return np.bincount(label).max()
 
 
 def test_cycles_beyond_noise_are_found():

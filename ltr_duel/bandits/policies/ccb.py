@@ -24,7 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
-from ltr_duel.bandits.statistics import bound_rows, fewest, most_victorious, nth_equal, record_bound, record_win
+from ltr_duel.bandits.statistics import bound_rows, most_victorious, record_bound, record_win
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, larger, random_below, uniform, vector
 
 
@@ -128,7 +128,7 @@ def update_hypotheses(hypotheses: Hypotheses, crossings: Crossings, rng: Generat
                     betters[i, k] = below[i, k]
     if possible.sum() == 0:
         reset(hypotheses)
-    fewest_losses = fewest(losses)
+    fewest_losses = vector.fewest(losses)
     for i in range(n_arms):  # C
         if losses[i] == fewest_losses and n_arms - 1 - losses[i] == victories[i]:
             add_winner(hypotheses, i, losses[i], rng)
@@ -149,7 +149,7 @@ def add_winner(hypotheses: Hypotheses, winner: int, losses: int, rng: Generator)
             hypotheses.betters[j, :] = 0
             size = 0
         for left in range(size, losses + 1, -1):
-            hypotheses.betters[j, nth_equal(hypotheses.betters[j], 1, random_below(left, rng))] = 0
+            hypotheses.betters[j, vector.nth_equal(hypotheses.betters[j], 1, random_below(left, rng))] = 0
 
 
 @kernel
@@ -183,7 +183,7 @@ def open_pair(hypotheses: Hypotheses, below: IntMatrix, n: int) -> tuple[int, in
 @kernel
 def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
     """Draw an optimistic Copeland winner; with probability 2/3, draw only from the winners in B, if there are any."""
-    least, count, both = fewest(losses), 0, 0
+    least, count, both = vector.fewest(losses), 0, 0
     for i in range(losses.shape[0]):
         count += losses[i] == least
         both += int(losses[i] == least) & possible[i]

@@ -28,7 +28,7 @@ from ltr_duel.bandits.coin_words import BLOCK, new_seed
 from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
-from ltr_duel.bandits.statistics import coin_divergence, fewest, most_victorious, record_win
+from ltr_duel.bandits.statistics import coin_divergence, most_victorious, record_win
 from ltr_duel.bandits.tournament import (
     CountVector,
     Tournament,
@@ -149,7 +149,7 @@ def refresh_scores(known: Known, bonus: float) -> None:
 @kernel
 def candidates(blocked: IntVector) -> tuple[int, int]:
     """Return the number of arms with the largest optimistic Copeland score, and the first of these arms."""
-    least, count, first = fewest(blocked), 0, 0
+    least, count, first = vector.fewest(blocked), 0, 0
     for k in range(blocked.shape[0] - 1, -1, -1):
         if blocked[k] == least:
             count += 1

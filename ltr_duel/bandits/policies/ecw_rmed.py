@@ -34,8 +34,8 @@ from ltr_duel.bandits.ecw_plans import (
 )
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.bandits.statistics import fewest, last_step_before, most_victorious
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
+from ltr_duel.bandits.statistics import last_step_before, most_victorious
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, vector
 
 
 class Params(NamedTuple):
@@ -162,7 +162,7 @@ def join(state: State, i: int, j: int) -> None:
 def confident_winner(state: State, log_t: float) -> int:
     """Return the first estimated Copeland winner whose constraints the duels so far fulfil, or -1."""
     losses = state.estimates.losses
-    least = fewest(losses)
+    least = vector.fewest(losses)
     for i in range(losses.shape[0]):
         if losses[i] == least and confidence(state, i, log_t) >= log_t:
             return i
@@ -233,7 +233,7 @@ def last_step_alone(state: State, alpha: float, t: int) -> int:
 def recommend(state: State, params: Params) -> int:
     """Return the arm that meets itself if it is an estimated Copeland winner, else the arm that beats the most arms."""
     winner, losses = state.now[0].winner, state.estimates.losses
-    if winner >= 0 and losses[winner] == fewest(losses):
+    if winner >= 0 and losses[winner] == vector.fewest(losses):
         return winner
     return most_victorious(state.estimates.wins)
 

@@ -11,7 +11,7 @@ The second fit starts from a smoother matrix, so the correction is 2 s; it is ne
 
 The null hypothesis is strong transitivity. Transitive preferences without strong transitivity, for example an order
 with many nearly even pairs, can show any number of cycles, so no number of cycles disproves an order. A circle of wins
-that are all beyond noise (`circle_beyond_noise`) disproves an order without assumptions about the preferences.
+that are all beyond noise (`wins_beyond_noise`) disproves an order without assumptions about the preferences.
 
 The fit: preferences are strongly transitive if and only if, with the rankers in their order, p[i, j] >= 1/2 for i
 before j, and p[i, j] does not decrease if j is replaced by a later ranker or i by an earlier ranker. The fit uses the
@@ -177,16 +177,6 @@ def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     wins: FloatMatrix = (matrix.p - 0.5 > reach * error).astype(np.float64)
     return wins
-
-
-def circle_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> int:
-    """Return the size of the largest set of rankers that beat each other in circles, beyond noise; 1 without a circle.
-
-    A size above 1 contradicts every total order, with this confidence and without assumptions about the preferences.
-    """
-    wins = wins_beyond_noise(matrix, comparisons, confidence)
-    _, label = scipy.sparse.csgraph.connected_components(wins, directed=True, connection="strong")
-    return int(np.bincount(label).max())
 
 
 def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:

@@ -1,4 +1,4 @@
-"""Policies of the papers and others: who has the least regret where."""
+"""Regret of the papers' policies and of other policies on many problems."""
 
 from functools import partial
 
@@ -31,13 +31,13 @@ ARXIV = [
     [0.39, 0.40, 0.44, 0.50, 0.49, 0.50],
 ]
 CAVEATS = [
-    "P, errors and bounds hold for the queries of each corpus, not for others like them; NP2004 and MSLR are only 15"
-    " and 36 of theirs. In these 15, sitemap score propagation and sitemap term propagation have the same first ten"
-    " documents. The probability that the one beats the other differs from 1/2 by less than 1e-6, if at all, so which"
-    " of the two is named, and with which P, is noise.",
-    "Documents with equal scores stand in one order (fixed_random, tie seed 0), for users, references and NDCG. On"
-    " OHSUMED another order has another Condorcet winner. So average regret on OHSUMED, and the share of runs that name"
-    " the winner, hold for this order alone.",
+    "P, errors and bounds are valid for the queries of each corpus, not for further queries of the same kind; NP2004"
+    " and MSLR are excerpts of only 15 and 36 queries. On the 15 queries of NP2004, sitemap score propagation and"
+    " sitemap term propagation have the same first ten documents. The probability that one of them beats the other"
+    " differs from 1/2 by less than 1e-6, if at all, so noise determines which of the two is named, and with which P.",
+    "Documents with equal scores are in one order (fixed_random, tie seed 0) for users, references and NDCG. On"
+    " OHSUMED, a different order has a different Condorcet winner. On OHSUMED, average regret and the share of runs"
+    " that name the winner are therefore valid only for this order.",
 ]
 
 
@@ -45,27 +45,27 @@ CAVEATS = [
 def state_of_the_art():
     """Policies of the papers and others, on the same problems.
 
-    Which policy has the least regret with few and with many rankers, and with clear and with faint preferences; and how
-    far the regret of each is from the lower bound. Of the papers are rucb, savage, rcs, rmed1, merge_rucb and mdb.
-    Policies that compare pairs and policies that compare sets are compared among themselves: a set of m arms yields up
-    to m (m - 1) / 2 outcomes a step.
+    The figure shows which policy has the least regret with few and with many rankers, and with clear and with faint
+    preferences, and how far the regret of each policy is from the lower bound. The policies rucb, savage, rcs, rmed1,
+    merge_rucb and mdb are from the papers. Policies of pairs and policies of sets are ranked separately, because a set
+    of m arms yields up to m (m - 1) / 2 outcomes per step.
 
-    Setting: Pairs are compared on published matrices, on problems made by a rule with clear and with faint preferences,
-    and on utility sets of 6 to 201 arms. Sets are compared on utility sets of 6 and 51 arms, where a step draws the
-    utilities of all arms once, and by simulated users of real corpora, who see one list of ten documents a step
+    Setting: Pairs are compared on published matrices, on matrices made by a rule with clear and with faint preferences,
+    and on utility sets of 6 to 201 arms. Sets are compared on utility sets of 6 and 51 arms, where each step samples
+    the utilities of all arms once, and by simulated users of real corpora, who see one list of ten documents per step
     (navigational clicks, sample-only scored multileaving). Estimated matrices: outcome rule marginal_bernoulli, 20,000
-    comparisons of each pair, all variance reduction that fits. Average regret; parameters as each paper advises.
+    comparisons of each pair, all variance reductions that fit. Average regret; parameters as each paper advises.
 
-    Note: ECW-RMED and D-TS+ cost K^2 a step or more, and are run on arXiv, clear, faint and circle alone.
+    Note: ECW-RMED and D-TS+ cost K^2 or more per step, and are run only on arXiv, clear, faint and circle.
 
-    Note: Some policies were made for another setting: scb, ecw_rmed and both D-TS look for Copeland winners, and
-    winner_stays for little weak regret. merge_rucb, merge_dts and scb assume few ties between arms, or none; in
-    1good5poor, 1good50poor and 1good200poor all poor arms tie. multi_self_sparring compares sets of 5, a size that was
-    tuned on these corpora: of 2, 3, 5, 10 and 20 it had the least mean regret with these users on MQ2008, OHSUMED and
-    MSLR, clearly on MQ2008 and MSLR (50,000 steps, regret by matrices of the rule marginal_sign; NP2004 was not tried).
-    Its rivals have the parameters of their papers.
+    Note: Some policies were designed for other goals: scb, ecw_rmed and both D-TS look for Copeland winners, and
+    winner_stays aims at low weak regret. merge_rucb, merge_dts and scb assume few ties between arms, or none; in
+    1good5poor, 1good50poor and 1good200poor all poor arms tie. multi_self_sparring compares sets of 5. This size was
+    tuned on these corpora: of the sizes 2, 3, 5, 10 and 20, it had the least mean regret with these users on MQ2008,
+    OHSUMED and MSLR, clearly on MQ2008 and MSLR (50,000 steps, regret by matrices of the rule marginal_sign; NP2004 was
+    not tried). Its rivals have the parameters of their papers.
 
-    Note: No set is compared on a matrix: independent coins for all pairs hold more information than clicks.
+    Note: No set is compared on a matrix, because independent coins for all pairs contain more information than clicks.
     """
     rule = partial(matrix, source="made by a rule")
     small = [
@@ -99,21 +99,21 @@ def state_of_the_art():
 def real_corpora():
     """Regret with simulated users of real corpora.
 
-    How the policies compare where the rankers are the features of real documents, judged by people, with navigational
-    clicks. mdb and both variants of multi_self_sparring compare sets, the others pairs.
+    The figure compares the policies on rankers that are features of real documents with human judgements, under
+    navigational clicks. mdb and both variants of multi_self_sparring compare sets; the other policies compare pairs.
 
     Setting: All feature rankers of a corpus; navigational clicks; probabilistic interleaving for pairs, sample-only
     scored multileaving for sets, lists of ten documents; outcome rule marginal_bernoulli; reference matrices of 20,000
-    comparisons of each pair, with the variance reduction that fits; regret in NDCG@10.
+    comparisons of each pair, with all variance reductions that fit; regret in NDCG@10.
 
-    Note: NDCG regret is measured against the ranker with the highest NDCG@10, without an estimated matrix. Accuracy is
-    measured against the Condorcet winner of an estimated preference matrix, which may be another ranker. Where these
-    are two rankers, a policy that finds the one with the highest NDCG@10 has little NDCG regret, although it never
+    Note: NDCG regret is measured against the ranker with the highest NDCG@10, without an estimated matrix. The share of
+    runs that name the winner refers to the Condorcet winner of an estimated preference matrix, which may be a different
+    ranker. If it is, a policy that finds the ranker with the highest NDCG@10 has little NDCG regret, although it never
     names the Condorcet winner.
 
-    Note: multi_self_sparring compares sets of 5, a size that was tuned on these corpora: of 2, 3, 5, 10 and 20 it had
-    the least mean regret with these users on MQ2008, OHSUMED and MSLR, clearly on MQ2008 and MSLR (50,000 steps, regret
-    by matrices of the rule marginal_sign; NP2004 was not tried). Its rivals have the parameters of their papers.
+    Note: multi_self_sparring compares sets of 5. This size was tuned on these corpora: of the sizes 2, 3, 5, 10 and 20,
+    it had the least mean regret with these users on MQ2008, OHSUMED and MSLR, clearly on MQ2008 and MSLR (50,000 steps,
+    regret by matrices of the rule marginal_sign; NP2004 was not tried). Its rivals have the parameters of their papers.
     """
     policies = [*SETS, "rmed1", "rucb", "merge_rucb", "self_sparring"]
     quick = {"horizon": 100_000, "repetitions": 3}

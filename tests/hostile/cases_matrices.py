@@ -38,7 +38,7 @@ FILES: dict[str, tuple[Content, str]] = {  # the content of the file, and the me
     "metadata is not text": (parquet(metadata=b"\xff\xfe"), "not a preference matrix"),
     "another version": (
         parquet({"format": "ltr_duel.preferences/9"}),
-        r"the format of another version \(ltr_duel.preferences/9\)",
+        r"written by another version \(ltr_duel.preferences/9\)",
     ),
     "format is a list": (parquet({"format": [1]}), "not a preference matrix"),
     "names are ints": (parquet({"names": [1, 2]}), "'names' must be a list of strings"),

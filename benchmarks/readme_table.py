@@ -20,35 +20,18 @@ def table(rows: Rows) -> str:
 def lines(rows: Rows) -> Iterator[tuple[str, str]]:
     """Yield a description and its measured number."""
     rows = {name: row for name, row in rows.items() if "rate" in row}
-    published = all(row["matrix"] == "published" for row in rows.values() if row.get("K") in (64, 136))
-    where = f"{'published ' * published}matrices of 64 and 136 rankers, and one of 500"
-    if figure := "; ".join(filter(None, (_road(rows, name) for name in ("msl30k", "yahoo1", "istella")))):
-        told = "time at the first reading, time from the cache, largest memory (all cores)"
-        yield f"feature text to the matrix of all features: {told}", figure
-    if rates := _rates(rows, [f"bandits:rucb-{size}-1e6" for size in (64, 136, 500)]):
-        yield f"RUCB: `simulate` from the first step, a million steps, {where}", f"{rates} steps a second"
-    if rates := _rates(rows, [f"comparisons:probabilistic-2-{documents}" for documents in (10, 100)]):
-        yield "probabilistic interleave, clicks and exact credit, 10 / 100 documents", f"{rates} comparisons a second"
-    if (plain := rows.get("matrices:519-4000")) and (fewer := rows.get("matrices:519-324-variance")):
-        title = (
-            "all pairs of 519 rankers, 4,000 comparisons each, or 324 with variance reduction and the same standard"
-            " error (all cores)"
-        )
-        yield title, f"{seconds(plain['wall'])} / {seconds(fewer['wall'])}"
-    if (first := rows.get("waiting:first-use")) and (later := rows.get("waiting:simulate")):
+    if (first := rows.get("full:msl30k-matrix-first")) and (later := rows.get("full:msl30k-matrix-second")):
+        size = f"{first['documents'] / 1e6:.3g} M documents x {first['features']} features"
         figure = f"{seconds(first['wall'])}, then {seconds(later['wall'])}"
-        yield "`ltr-duel simulate` on a small matrix: first use of a policy, then each time", figure
-
-
-def _road(rows: Rows, name: str) -> str:
-    first, later = (rows.get(f"full:{name}-matrix-{time}") for time in ("first", "second"))
-    if not first or not later:
-        return ""
-    size = f"{first['documents'] / 1e6:.3g} M documents x {first['features']}"
-    return f"{size}: {seconds(first['wall'])}, {seconds(later['wall'])}, {first['peak'] / 1e3:.2g} GB"
-
-
-def _rates(rows: Rows, names: list[str]) -> str:
-    if not all(name in rows for name in names):
-        return ""
-    return " / ".join(number(rows[name]["rate"]) for name in names)
+        yield f"feature text of {size} to the matrix of all features (all cores): first time, from the cache", figure
+    if row := rows.get("bandits:rucb-64-1e6"):
+        yield "RUCB on 64 rankers, a million steps", f"{number(row['rate'])} steps a second"
+    if row := rows.get("comparisons:probabilistic-2-10"):
+        yield (
+            "probabilistic interleave of 10 documents, clicks and credit",
+            f"{number(row['rate'])} comparisons a second",
+        )
+    if row := rows.get("matrices:519-324-variance"):
+        yield "all pairs of 519 rankers, with the errors of 4,000 comparisons each (all cores)", seconds(row["wall"])
+    if row := rows.get("waiting:simulate"):
+        yield "`ltr-duel simulate` on a small matrix", seconds(row["wall"])

@@ -14,13 +14,14 @@ from typing import Any
 
 from ltr_duel.core import components
 
-# The registry of each table, and the facts that a table omits.
+# The registry (or the columns) of each table, and the facts that a table omits.
 TABLES = {
     "policies": "ltr_duel.bandits:POLICIES",
     "methods": "ltr_duel.interleaving:METHODS",
     "click models": "ltr_duel.clicks:CLICK_MODELS",
     "corpora": "ltr_duel.data:CORPORA",
     "kinds of rankers": "ltr_duel.rankers:RANKER_KINDS",
+    "columns": "ltr_duel.core.columns:COLUMNS",
 }
 _LEFT_OUT = {"policies": ("regret",), "methods": ("outcome rules", "needs", "costs"), "click models": ("parameters",)}
 _PLACE = re.compile(r"(<!-- begin: ([\w ]+) -->\n).*?(<!-- end: \2 -->)", re.S)
@@ -28,7 +29,21 @@ _PLACE = re.compile(r"(<!-- begin: ([\w ]+) -->\n).*?(<!-- end: \2 -->)", re.S)
 
 def table_of(name: str) -> str:
     """Return a table by name, in Markdown."""
-    registry: components.Registry[Any] = pkgutil.resolve_name(TABLES[name])
+    source = pkgutil.resolve_name(TABLES[name])
+    rows = columns(source) if isinstance(source, dict) else facts_of(name, source)
+    head = list(rows[0])
+    lines = [head, ["---"] * len(head), *(list(row.values()) for row in rows)]
+    cells = ([" ".join(cell.split()).replace("|", "&#124;") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def columns(declared: dict[str, Any]) -> list[dict[str, str]]:
+    """Return a row for each column of the table of results."""
+    return [{"column": f"`{name}`", "type": one.dtype, "meaning": one.meaning} for name, one in declared.items()]
+
+
+def facts_of(name: str, registry: components.Registry[Any]) -> list[dict[str, str]]:
+    """Return a row for each component of a registry."""
     rows = []
     for component in registry:
         facts = component.facts()
@@ -38,10 +53,7 @@ def table_of(name: str) -> str:
         for about in _LEFT_OUT.get(name, ()):
             facts.pop(about, None)
         rows.append({"name": f"`{component.name}`", **facts})
-    head = list(rows[0])
-    lines = [head, ["---"] * len(head), *(list(row.values()) for row in rows)]
-    cells = ([" ".join(cell.split()).replace("|", "&#124;") for cell in line] for line in lines)
-    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+    return rows
 
 
 def with_tables(page: str) -> str:

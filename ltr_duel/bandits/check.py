@@ -95,7 +95,11 @@ def check_shape(given: components.Configured[Policy]) -> None:
         state = policy.init(n_arms, 100 if policy.needs_horizon else 0, params)
         _demand(isinstance(state, policy.state), label, f"init returns {type(state).__name__}, not its State")
         for name, value in arrays_in(state):
-            _demand(isinstance(value, np.ndarray), label, f"state.{name} is {type(value).__name__}, not an array")
+            _demand(
+                isinstance(value, np.ndarray),
+                label,
+                f"has a state whose {name} is a {type(value).__name__}, not an array",
+            )
             _demand(value.dtype != object, label, f"state.{name} contains Python objects")
             if value.dtype.kind == "f":
                 _demand(not np.isnan(value).any(), label, f"state.{name} starts with NaN")

@@ -65,9 +65,12 @@ class Index:
                 try:
                     self._follow(name, growing=stem in alive)
                 except FileNotFoundError:
-                    self.lost = True
+                    if os.path.islink(self._store.place("runs", name)):
+                        self.broken[name] = f"{self._store.runs / name}: cannot be read: a link to a missing file"
+                    else:
+                        self.lost = True
                 except OSError as error:
-                    why = error.strerror or "not an ordinary file"
+                    why = error.strerror or str(error)
                     self.broken[name] = f"{self._store.runs / name}: cannot be read: {why}"
                 except (InputError, MemoryError) as error:
                     raise type(error)(f"{self._store.runs / name}: {error}") from None
@@ -78,7 +81,7 @@ class Index:
         """Continue reading one file."""
         path, end = self._store.place("runs", name), self._ends.get(name, 0)
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise OSError("not an ordinary file")  # opening a pipe would block
+            raise OSError("not an ordinary file; remove it")  # opening a pipe would block
         with pa.OSFile(path, "rb") as file:  # opened first: NFS may return an old size for a file that is not open
             size = file.size()
             if size > end:

@@ -127,7 +127,7 @@ class Driver:
     def _sweep(self) -> None:
         """Remove what dead drivers left behind: their files, their claims and their temporary files."""
         for path in self.store.drivers.iterdir():
-            if not path.suffix and not self._lives(path.name):
+            if not path.suffix and path.is_file() and not self._lives(path.name):
                 path.unlink(missing_ok=True)
         lives = functools.cache(self._lives)
         for digest, owner in _owners(self.store).items():
@@ -137,7 +137,7 @@ class Driver:
         machine = temporary_name().split("-")[1]
         for path in self.store.tmp.iterdir():
             pid, _, rest = path.name.partition("-")
-            with suppress(FileNotFoundError):  # another driver has finished writing it
+            with suppress(FileNotFoundError, IsADirectoryError):  # another driver has finished writing it; not ours
                 if path.stat().st_mtime < hour_ago or (rest.startswith(machine) and pid not in running):
                     path.unlink()
 

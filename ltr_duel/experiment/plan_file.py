@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ltr_duel.core import InputError
-from ltr_duel.experiment.record import NUMBER, Fields, checked_record, parsed_record
+from ltr_duel.experiment.record import NUMBER, Fields, checked_record, parsed_record, require_ordinary
 from ltr_duel.experiment.store import Store
 
 FORMAT = "ltr_duel.plan/2"
@@ -84,6 +84,7 @@ def read_plan(path: Path) -> StoredPlan:
     Raises `InputError` if the file is damaged or not a plan.
     """
     try:
+        require_ordinary(path)
         # read_table would import pandas, which takes longer than the whole `status`
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read(use_threads=False)

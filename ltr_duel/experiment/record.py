@@ -37,12 +37,19 @@ def parsed_record(content: bytes | str, fields: Fields) -> dict[str, Any]:
     return checked_record(given, fields)
 
 
+def require_ordinary(path: Path) -> None:
+    """Raise `InputError` (a part of a sentence) for a pipe or a device, which may never end."""
+    if not path.is_file() and not path.is_dir() and path.exists():
+        raise InputError("not an ordinary file")
+
+
 def read_record(path: Path, what: str, fields: Fields) -> dict[str, Any]:
     """Read a JSON file with these fields; error messages call the file ``what``.
 
     Raises `InputError`, with a complete message, if the file cannot be read or has other content.
     """
     try:
+        require_ordinary(path)
         return parsed_record(path.read_bytes(), fields)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None

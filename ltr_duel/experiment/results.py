@@ -178,7 +178,7 @@ class StudyResults:
 
         Columns
         -------
-        problem, and its description : see `ltr_duel.core.COLUMNS`
+        problem, and its description : see `ltr_duel.core.columns.COLUMNS`
             rankers, source, corpus, clicks, method, ...: the columns that apply to at least one problem.
         policy : str
         horizon, repetition, t : int

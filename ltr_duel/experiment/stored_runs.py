@@ -192,8 +192,8 @@ def digests(key: dict[str, Any]) -> Callable[[int], str]:
 
 def read_matrix(path: Path) -> PreferenceMatrix:
     """Return the matrix of a problem. Raises `InputError` if the file is missing or damaged."""
-    if not path.exists():
-        raise InputError(f"{path}: missing")
+    if not path.is_file():
+        raise InputError(f"{path}: missing, or not an ordinary file")
     return load_preferences(path)
 
 

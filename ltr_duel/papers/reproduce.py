@@ -190,13 +190,15 @@ def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[
             frame = frame.merge(results.summary()[[*one_mean, "reference_error"]], "left", one_mean)
         frame.insert(0, "study", number)
         bounds = {problem.name: lower_bound(problem.matrix) for problem in plan.problems}
-        frame["lower_bound"] = frame["problem"].map(bounds).astype(float)
+        frame[columns.LOWER_BOUND] = frame["problem"].map(bounds).astype(float)
         known = {name: references[name] for name in bounds}
-        frame["winner_probability"] = frame["problem"].map({name: one["probability"] for name, one in known.items()})
+        frame[columns.WINNER_PROBABILITY] = frame["problem"].map(
+            {name: one["probability"] for name, one in known.items()}
+        )
         best = {(name, ranker) for name, one in known.items() for ranker in one["best"] or ()}
         named = pd.MultiIndex.from_frame(frame[["problem", "recommended"]]).isin(best)
         measured = frame["problem"].map({name: one["best"] is not None for name, one in known.items()})
-        frame["best_by_ndcg"] = pd.Series(named, frame.index).astype(float).where(measured)
+        frame[columns.BEST_BY_NDCG] = pd.Series(named, frame.index).astype(float).where(measured)
         parts.append(frame)
     return pd.concat(parts, ignore_index=True)
 

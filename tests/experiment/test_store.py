@@ -234,6 +234,14 @@ def test_a_merge_refuses_two_results_of_one_run_that_differ(store, plan, tmp_pat
     assert manifest == StudyResults(store.folder).manifest(one)
 
 
+def test_folders_among_drivers_and_temporary_files_are_left_alone(store, plan):
+    for folder in (store.drivers / "a", store.tmp / "b"):
+        folder.mkdir()
+        os.utime(folder, (1, 1))
+    assert run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite").done == 6
+    assert (store.drivers / "a").is_dir() and (store.tmp / "b").is_dir()
+
+
 def test_what_writers_that_died_have_left_is_swept_up(store, plan):
     machine = store._temporary.name.split("-")[1]
     (store.folder / "tmp" / f"999999999-{machine}-abc").write_bytes(b"half a run")

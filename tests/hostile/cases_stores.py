@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import os
 import shutil
 import struct
 import tempfile
@@ -219,6 +220,19 @@ def folder_instead(kind, suffix=".parquet"):
     return damage
 
 
+def pipe_instead(kind, suffix=".parquet"):
+    def damage(folder):
+        path = one(folder, kind, suffix)
+        path.unlink()
+        os.mkfifo(path)
+
+    return damage
+
+
+def link_to_nothing(folder):
+    (folder / "runs" / f"{'0' * 32}.arrows").symlink_to("nowhere")
+
+
 def problems(change):
     """Change the first problem that the plan names."""
 
@@ -265,6 +279,7 @@ PLANS = {
     "on problem 7": columns("plans", lambda table: put(table, "problem", pa.array([7, 7], pa.int32()))),
     "on problem -1": columns("plans", lambda table: put(table, "problem", pa.array([-1, 0], pa.int32()))),
     "that is a folder": folder_instead("plans"),
+    "that is a pipe": pipe_instead("plans"),
 }
 READERS = ("status", "results", "verify")
 
@@ -300,6 +315,10 @@ FILES = {
     "has metadata without a root": (resealed(without_root), r"\.arrows: damaged: bytes [\d,]+ to [\d,]+ are not runs"),
     "is text": (content("runs", "a text " * 20, ".arrows"), r"\.arrows: damaged: bytes 0 to 140 are not runs"),
     "is a folder": (folder_instead("runs", ".arrows"), r"\.arrows: cannot be read: not an ordinary file"),
+    "is a link to nothing": (
+        link_to_nothing,
+        r"0{32}\.arrows: cannot be read: a link to a missing file; .*verify --repair",
+    ),
     "is empty": (content("runs", b"", ".arrows"), "no run is done yet"),
     "is cut off in its first run": (cut("runs", 2000, ".arrows"), "no run is done yet"),
     "is of version 0.1": (
@@ -313,7 +332,7 @@ FILES = {
 }
 
 MATRICES = {
-    "is missing": (gone("problems"), "missing; 'ltr-duel verify --repair store' repairs it"),
+    "is missing": (gone("problems"), "missing, or not an ordinary file; 'ltr-duel verify --repair store' repairs it"),
     "is cut off": (cut("problems"), "not a preference matrix"),
     "is text": (content("problems", "a b c"), "not a row of numbers|not a preference matrix"),
     "is another one": (other_matrix([[0.5, 0.9, 0.9], [0.1, 0.5, 0.9], [0.1, 0.1, 0.5]]), "not the matrix of run"),

@@ -45,7 +45,7 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     seed : int
         The user's seed, any integer of up to 300 digits.
     *names : str or int
-        Purpose of the stream, for example ``(3, "policy", "rucb:alpha=0.51")``. Different names give independent streams.
+        Purpose of the stream, for example ``(3, "policy", "rucb")``. Different names give independent streams.
 
     Returns
     -------

@@ -70,6 +70,9 @@ class Store:
         """
         self._refuse_earlier()
         folders = (self.plans, self.problems, self.runs, self.origins, self.failed, self.claims, self.drivers, self.tmp)
+        for folder in folders:  # files without an owner are removed from them
+            if folder.is_symlink():
+                raise InputError(f"{folder}: a link; the folders of a store must not be links")
         others = set(self.folder.iterdir()) - {*folders} if self.folder.is_dir() else set()
         if others and not self.exists():  # another process may have made some of the folders
             raise InputError(f"{self.folder}: contains files that do not belong to an experiment; give an empty folder")

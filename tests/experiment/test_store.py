@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import shutil
 import tracemalloc
 from contextlib import ExitStack
 from dataclasses import replace
@@ -232,6 +233,19 @@ def test_a_merge_refuses_two_results_of_one_run_that_differ(store, plan, tmp_pat
     assert results_of(tmp_path / "twice") == results_of(store.folder)
     manifest = StudyResults(tmp_path / "twice").manifest(one)
     assert manifest == StudyResults(store.folder).manifest(one)
+
+
+@pytest.mark.parametrize("name", ["tmp", "drivers", "claims", "runs"])
+def test_a_store_with_a_link_in_place_of_a_folder_is_left_alone(store, plan, tmp_path, name):
+    shutil.rmtree(store.folder / name)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "letter").write_text("dear")
+    os.utime(elsewhere / "letter", (1, 1))
+    (store.folder / name).symlink_to(elsewhere)
+    with pytest.raises(InputError, match=f"{name}: a link; the folders of a store must not be links"):
+        run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite")
+    assert (elsewhere / "letter").read_text() == "dear"
 
 
 def test_folders_among_drivers_and_temporary_files_are_left_alone(store, plan):

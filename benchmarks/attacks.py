@@ -2,9 +2,9 @@
 
     python -m benchmarks.attacks http://127.0.0.1:8080 ASK_KEY READ_KEY SECONDS
 
-connects from 127.0.0.2 (Linux), so the limit of connections per address protects the users at 127.0.0.1. The program
-prints, as JSON, the number of answers by kind of request and status. ``WANTED`` contains the correct answers; ``503``
-is the answer to a connection above a limit.
+The program connects from 127.0.0.2 (Linux), so that the limit of connections per address does not affect the users at
+127.0.0.1. It prints, as JSON, the number of answers by kind of request and status. ``WANTED`` contains the correct
+answers; ``503`` is the answer to a connection above a limit.
 """
 
 from __future__ import annotations

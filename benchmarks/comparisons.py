@@ -69,7 +69,7 @@ def programmes(documents: int) -> Row:
 
 
 def prepare_programmes(documents: int):
-    """Make enough new queries for each try that nearly every comparison has a different query."""
+    """Make so many new queries for each try that nearly every comparison has a different query."""
     from ltr_duel import estimate_preferences
 
     every = [corpus(2, documents, 100 * _PROGRAMMES, seed) for seed in range(3)]

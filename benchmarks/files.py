@@ -1,4 +1,4 @@
-"""Feature files: MB/s of reading text on one core, with other readers, and on all cores; conversion; opening."""
+"""Feature files: reading text on one core, also with other readers, and on all cores; conversion; opening."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CALLS = {
 
 
 def rows() -> list[Row]:
-    """Return the rows: readers on one core, ours on all cores, conversion, and opening the converted file."""
+    """Return the rows: all readers on one core, `load_dataset` on all cores, conversion, opening the converted file."""
     made = []
     for shape in SHAPES:
         for reader, call in CALLS.items():
@@ -88,7 +88,7 @@ def reading(reader: str, file: Path):
 
 
 def prepare_convert():
-    """Convert again at each try, in a separate home of which only the compiled kernels are kept."""
+    """Return a conversion that first empties its separate cache, except for the compiled kernels."""
     home = scratch() / "converting"
     small = scratch() / "small.txt"
     file, size = made("dense")

@@ -24,7 +24,7 @@ FORMS = {
 def write_large_log(path: Path, impressions: int, form: str) -> None:
     """Write a log of two rankers: ten of twenty documents shown, up to two clicks, five impressions per user.
 
-        The pages are sampled from 20,000 different pages, made by team draft for logs with owners and otherwise by
+    The pages are sampled from 20,000 different pages, made by team draft for logs with owners and otherwise by
     probabilistic interleaving.
     """
     rng = np.random.default_rng(0)
@@ -47,7 +47,7 @@ def write_large_log(path: Path, impressions: int, form: str) -> None:
 
 
 def _pages(method: str, columns: tuple[str, ...], rng: np.random.Generator) -> dict[str, pa.Array]:
-    """Return the query, the list, and the basis of the credit of different pages."""
+    """Return columns of different pages: the query, the shown list, and the columns from which credit is computed."""
     rows = []
     for number in range(_POOL):
         ids = [str(document) for document in rng.choice(10**6, _DOCUMENTS, replace=False)]
@@ -64,7 +64,8 @@ def _pages(method: str, columns: tuple[str, ...], rng: np.random.Generator) -> d
 def write_tables(folder: Path, exposures: int) -> list[str | Path]:
     """Write exposures of two rankers, ten documents each, and as many events; return the options for both files.
 
-    Ids are strings whose order differs from the order of time. Each user has five exposures; long logs repeat times.
+    Ids are strings whose order differs from the order of time. Each user has five exposures on average. In long logs,
+    several exposures have the same time.
     """
     rng, seconds = np.random.default_rng(0), 28 * 86400 / exposures
     half = np.array([[k for _ in range(5) for k in rng.permutation(2)] for _ in range(1000)], np.int32)

@@ -62,7 +62,7 @@ def amount(row: Found) -> str:
 
 
 def call(row: Found) -> str:
-    """Write the typed call; the calls of some rows are descriptions in words."""
+    """Write the call as code, or as plain text if the row has a description instead of a call."""
     return row["call"] if row["name"].startswith(("first-use", "http-")) else f"`{row['call']}`"
 
 

@@ -49,7 +49,7 @@ api_key_file = "api.keys"
 
 
 def miscounted(store: Path, clicks: dict[int, int], lost: int) -> list[str]:
-    """Return the acknowledged pages and clicks that a closed store does not contain exactly once, and surplus ones.
+    """Return a sentence for each kind of acknowledged data missing from a closed store, or counted wrongly in it.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def soak(folder: Path, minutes: float, rate: float, rankers: int) -> list[str]:
 
 @contextmanager
 def process(*words: str, log: IO[bytes] | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a module of Python, and end it."""
+    """Run a Python module as a process, and terminate the process at the end."""
     with subprocess.Popen([sys.executable, "-m", *words], stdout=subprocess.PIPE, stderr=log) as child:
         try:
             yield child

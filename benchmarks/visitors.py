@@ -1,6 +1,6 @@
 """A search site whose users search, reload, go to page two, and report clicks once, in parts, or never.
 
-Each request is sent at its scheduled time, even if earlier requests have no answer yet; times count from the schedule.
+Each request is due at its scheduled time, even if earlier requests have no answer yet; the response time starts then.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ async def users(site: Site, minutes: float, rate: float, service: psutil.Process
     while (now := time.monotonic() - began) < 60 * minutes:
         if now >= 60 * (len(memory) + 1):
             found = service.memory_info()
-            memory.append((found.rss - found.shared) / 1e6)  # programs and libraries come and go
+            memory.append((found.rss - found.shared) / 1e6)  # shared pages of programs and libraries vary
             times, used = np.array(site.times[done:]) * 1000, sum(service.cpu_times()[:2])
             p50, p99 = np.quantile(times, [0.5, 0.99])
             print(

@@ -1,4 +1,4 @@
-"""Get Istella-X, many documents a query: terms, download or your own archive, checksum, unpack, check, convert.
+"""Get Istella-X, many documents per query: terms, download or your own archive, checksum, unpack, check, convert.
 
 python data_scripts/istella_x.py --accept-terms [--archive FILE] [--folder DIR] [--run] [--labels round] ...
 """

@@ -7,15 +7,15 @@ from ltr_duel.papers import figure, matrix, measured, published, study
 POLICIES = ["beat_the_mean", "interleaved_filter", "interleaved_filter:prune=false"]
 SIZES, QUICK_SIZES = list(range(50, 501, 50)), {"size": [50, 100, 200, 400]}
 GAMMAS, QUICK_GAMMAS = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0], [1.0, 1.2, 1.4, 1.6, 2.0]
-SIZES_NOT_PRINTED = "The values of K stand only in the plot, which the text lacks: 50, 100, ..., 500."
+SIZES_NOT_PRINTED = "The paper gives the values of K only in the plot, not in its text; here: 50, 100, ..., 500."
 HOW_RUN = [
-    "Interleaved Filter is run in both forms: Interleaved Filter 2 of the journal paper, whose fallen candidate takes "
-    "the rivals it was beating with it (prune=true), and the form without that.",
-    "Interleaved Filter's confidence is that of its own paper, delta = 1 / (T K^2). Footnote 7 of Beat the Mean calls "
-    "its interval equivalent to that of Beat the Mean, delta = 1 / (2 T K), which needs about a sixth fewer duels at "
-    "K = 500.",
-    "Whole sweeps of duels are drawn at once, which has the same law as one duel after the other and makes 10^10 steps "
-    "possible.",
+    "Interleaved Filter is run in both forms: Interleaved Filter 2 of the journal paper, in which a replaced candidate "
+    "is removed together with the rivals that it was beating (prune=true), and the form without this pruning.",
+    "Interleaved Filter has the confidence of its own paper, delta = 1 / (T K^2). Footnote 7 of Beat the Mean calls "
+    "Interleaved Filter's interval equivalent to Beat the Mean's interval, delta = 1 / (2 T K), which needs about a "
+    "sixth fewer duels at K = 500.",
+    "Whole sweeps of duels are sampled at once. The distribution of the results is the same as with single duels, and "
+    "10^10 steps become feasible.",
 ]
 TABLE_1 = {  # p - 1/2 as printed, for the columns A to F
     "A": [0.00, 0.05, 0.05, 0.04, 0.11, 0.11],
@@ -35,19 +35,18 @@ family = partial(matrix, answers="sweeps")
 def beat_the_mean_table_1():
     """Preferences among six retrieval functions of arXiv.
 
-    The matrix has gamma 1.5, as the paper says, but it is no total order, and it breaks the triangle inequality.
+    The matrix has gamma 1.5, as the paper states, but no total order, and it violates the triangle inequality.
 
     Setting: p - 1/2 for six retrieval functions, from interleaving experiments with real users.
 
-    Note: The number of comparisons is not printed. The comparison with noise alone assumes 10,000 of each pair; with
-    fewer comparisons noise alone would break strong transitivity more often.
+    Note: The number of comparisons is not printed. The test against noise alone assumes 10,000 comparisons of each
+    pair; with fewer comparisons, noise alone would violate strong transitivity more often.
 
-    Note: Row D, column B is printed as -.04; row B, column D is printed as .06, so it must be -.06.
+    Note: Row D, column B is printed as -.04, but must be -.06, because row B, column D is printed as .06.
 
-    Note: D and F are exactly even, so the paper's total order A, ..., F holds for 14 of its 15 pairs.
+    Note: D and F are exactly even, so the paper's total order A, ..., F is correct for 14 of its 15 pairs.
 
-    Note: Where j is not beaten by k, e[A, k] must not exceed e[A, j] + e[j, k]; the paper says that this holds
-    throughout.
+    Note: If k does not beat j, e[A, k] must not exceed e[A, j] + e[j, k]; the paper states that this is always true.
     """
     claimed = {"gamma_btm": 1.5, "total_order": 1, "pairs_in_order": 15, "even_pairs": 0, "triangle_violations": 0}
     gaps = {f"e[{i}, {j}]": gap for i, row in TABLE_1.items() for j, gap in zip(TABLE_1, row, strict=True) if i != j}
@@ -76,13 +75,13 @@ def beat_the_mean_table_1():
 def beat_the_mean_figure_1():
     """Regret against the number of bandits, strong transitivity.
 
-    The regret of both grows about linearly with K; that of Interleaved Filter varies far more from run to run.
+    The regret of both algorithms grows about linearly with K; Interleaved Filter's regret varies far more between runs.
 
     Setting: T = 10^10, 100 trials. Top: each bandit beats each later one by .1, and Beat the Mean uses the radius of
-    its equation (9). Bottom: logistic preferences of utilities drawn from N(0, 1).
+    its equation (9). Bottom: logistic preferences of utilities sampled from N(0, 1).
 
-    Note: Bottom: ten draws of the utilities with ten runs each, so that ten matrices for each K are kept and not a
-    hundred.
+    Note: Bottom: ten samples of the utilities with ten runs each, so that for each K ten matrices are stored instead of
+    a hundred.
     """
     top = family(family="equal_gaps", size=SIZES, quick=QUICK_SIZES)
     bottom = family(family="logistic_normal", size=SIZES, draws=10, quick={**QUICK_SIZES, "draws": 5})
@@ -102,11 +101,11 @@ def beat_the_mean_figure_1():
 def beat_the_mean_figure_2_top():
     """Regret against the number of bandits, relaxed transitivity.
 
-    With gamma 1.3 the regret of Beat the Mean still grows linearly with K, that of Interleaved Filter faster, and with
-    more variance.
+    With gamma 1.3 the regret of Beat the Mean still grows linearly with K; the regret of Interleaved Filter grows
+    faster, and has more variance.
 
     Setting: T = 10^10, 100 trials. Each bandit beats each later one by .1, but all except the best beat their next
-    neighbour by .1 gamma, with gamma = 1.3, which Beat the Mean is told: the radius of equation (4).
+    neighbour by .1 gamma, with gamma = 1.3. Beat the Mean receives gamma as a parameter: the radius of equation (4).
     """
     problem = family(family="strong_neighbours", gamma=1.3, size=SIZES, quick=QUICK_SIZES)
     policies = ["beat_the_mean:gamma=1.3", *POLICIES[1:]]
@@ -124,14 +123,14 @@ def beat_the_mean_figure_2_top():
 def beat_the_mean_figure_2_bottom():
     """Regret against gamma.
 
-    Interleaved Filter's regret jumps near gamma 1.3 and falls a little afterwards; that of Beat the Mean grows with
-    gamma.
+    Interleaved Filter's regret jumps near gamma 1.3 and decreases slightly afterwards; Beat the Mean's regret grows
+    with gamma.
 
     Setting: K = 500, T = 10^10, 100 trials. All bandits except the best beat their next neighbour by .1 gamma and each
-    later one by .1; Beat the Mean is told gamma.
+    later one by .1; Beat the Mean receives gamma as a parameter.
 
-    Note: The values of gamma stand only in the plot, which the text lacks: 1.0, 1.1, ..., 2.0. At 1.0 Beat the Mean
-    uses equation (9) in place of (4), as in Figure 1.
+    Note: The paper gives the values of gamma only in the plot, not in its text; here: 1.0, 1.1, ..., 2.0. At 1.0, Beat
+    the Mean uses equation (9) instead of (4), as in Figure 1.
     """
     return [
         long_runs(

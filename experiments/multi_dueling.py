@@ -18,16 +18,18 @@ UTILITY_SETS = [
 ]
 LESS_NOISE = {"comparisons": 720, "variance_reduction": ["integrated", "antithetic", "control"]}
 REGRET_MATRIX = (
-    "Which preferences define the regret is not printed: here those of probabilistic interleaving under the same click "
-    "model, for all policies. Users are integrated, lists mirrored, outcomes corrected for their queries: 720 lists of "
-    "each pair have standard errors at most those of 4,000 comparisons."
+    "The paper does not state which preferences define the regret. Here, the preferences of probabilistic interleaving "
+    "under the same click model are used for all policies. They are estimated with expected outcomes over users, "
+    "mirrored lists and outcomes corrected for their queries: the standard errors of 720 lists of each pair are at "
+    "most the standard errors of 4,000 plain comparisons."
 )
 PRIOR_WINS = (
-    "RUCB starts without prior wins; Lerot's RUCB, which the paper used, starts with one. On the sets 1good50poor and "
-    "arith51 its regret is the same within 2 %."
+    "RUCB starts without prior wins; Lerot's RUCB, which the paper used, starts with one prior win of each arm against "
+    "each other arm. On the sets 1good50poor and arith51 the regret of both versions is the same within 2 %."
 )
 SURROGATE = (
-    "A surrogate is a synthetic corpus with as many rankers, documents a query and grades; it has fewer queries."
+    "A surrogate is a synthetic corpus with the same numbers of rankers, grades and documents per query; it has fewer "
+    "queries."
 )
 
 of_paper = partial(figure, "multi_dueling")
@@ -48,15 +50,15 @@ def users(corpus, *, subsets=None, quick_subsets=None, **settings):
 def multi_dueling_table_1():
     """Fifteen sets of utilities.
 
-    What each synthetic problem is made of, and how hard it is: the winner's gaps, and the constants of ln T below which
-    no policy's regret can stay.
+    The table shows the utilities of each synthetic problem and its difficulty: the winner's gaps, and the factors of
+    ln T in the lower bounds on regret.
 
     Setting: Arms with normal scores around their utility, variance 1; the higher score wins.
 
-    Note: lower_bound is for policies that compare two arms a step (Komiyama et al., COLT 2015). multiduel_bound is its
+    Note: lower_bound is for policies that compare two arms per step (Komiyama et al., COLT 2015). multiduel_bound is an
     analogue for policies that compare sets, for orientation only.
 
-    Note: The paper prints the utilities; it gives no gaps and no bounds.
+    Note: The paper prints the utilities, but neither gaps nor bounds.
     """
     items = ["smallest_gap", "mean_gap", "lower_bound", "multiduel_bound"]
     printed = {name: {"utility second": 0.2 if name.startswith("1good") else 0.7} for name in UTILITY_SETS}
@@ -68,24 +70,24 @@ def multi_dueling_table_1():
 def multi_dueling_table_3():
     """Distortion: who beats the Condorcet winner in large sets.
 
-    How many rankers of a large set, multileaved as a whole, beat the one that beats them all in pairs. In the paper:
-    many on MSLR, by one feature, past clicks; few elsewhere.
+    The table shows how many rankers of a large set, multileaved as a whole, beat the ranker that beats all others in
+    pairs. In the paper, there are many such rankers on MSLR, because of one feature (past clicks), and few elsewhere.
 
     Setting: Random sets of 3, 10 and 100 rankers that contain a Condorcet winner, multileaved 3,000 times with SOSM,
     top 10; the percentage of the others that beat the winner; 30 sets of each size.
 
-    Note: The paper's conclusion gives 41.3% to navigational clicks; in its table that number stands under informational
-    clicks.
+    Note: The paper's conclusion attributes 41.3% to navigational clicks, its table to informational clicks.
 
-    Note: The winner is that of a matrix estimated with probabilistic interleave, users integrated, lists mirrored and
-    outcomes corrected for their queries: 720 lists of each pair (360 for YLR1 and YLR2) have standard errors at most
-    those of 4,000 (2,000) comparisons. The paper does not say how it found the winner.
+    Note: The winner comes from a matrix estimated with probabilistic interleave, with expected outcomes over users,
+    mirrored lists and outcomes corrected for their queries: the standard errors of 720 lists of each pair (360 for YLR1
+    and YLR2) are at most the standard errors of 4,000 (2,000) plain comparisons. The paper does not state how it found
+    the winner.
 
-    Note: MSLR* is MSLR without ranker 133 (from 0: feature 134, past clicks on the document). A surrogate has no such
-    feature: there MSLR and MSLR* differ by chance alone.
+    Note: MSLR* is MSLR without ranker 133 (counted from 0; feature 134, past clicks on the document). A surrogate has
+    no such feature, so its MSLR and MSLR* differ only by chance.
 
-    Note: The column clear counts only who beats the winner by more than two standard errors of a fair coin: rankers of
-    the same quality are ahead by chance.
+    Note: The column clear counts only rankers that beat the winner by more than two standard errors of a fair coin,
+    because rankers of the same quality may be ahead by chance.
     """
     sampled = {"sizes": [3, 10, 100], "multileavings": 3000, "repetitions": 30, "seed": 0, **LESS_NOISE}
     quick = {"repetitions": 8, "comparisons": 600, "variance_reduction": []}
@@ -109,7 +111,7 @@ def multi_dueling_table_3():
     yandex = shape(documents=11, features=245, name="Yandex surrogate", note=note(245), quick=few)
 
     def printed(*percents):
-        """Name the percentages for the three sizes by the click model."""
+        """Return the percentages for the three sizes by click model."""
         return dict(zip(CLICKS, percents, strict=True))
 
     of_mslr = printed([0.0, 0.0, 9.2], [0.0, 0.0, 15.2], [0.0, 6.8, 41.3])
@@ -130,15 +132,16 @@ def multi_dueling_table_3():
 def multi_dueling_figure_1():
     """Regret on the fifteen sets of utilities.
 
-    MDB pays least on every set, the more so the more arms there are; its regret hardly depends on their number.
+    MDB has the least regret on every set, and its advantage grows with the number of arms; its regret hardly depends on
+    this number.
 
-    Setting: The sets of Table 1; each arm of a step draws one normal score of variance 1, and the higher one wins. MDB
-    with alpha .5 and beta 1.5, RMED1, RUCB with alpha .51, MergeRUCB with alpha 1.01; 10 runs.
+    Setting: The sets of Table 1; in each step, one normal score of variance 1 is sampled for each compared arm, and the
+    higher score wins. MDB with alpha .5 and beta 1.5, RMED1, RUCB with alpha .51, MergeRUCB with alpha 1.01; 10 runs.
 
-    Note: The horizon is not printed: a million steps.
+    Note: The horizon is not printed; here it is a million steps.
 
     Note: In each step one score of each arm orders the whole set. A set of m arms gives m (m - 1) / 2 outcomes, a pair
-    one.
+    gives one outcome.
     """
     quick = {"horizon": 100_000, "repetitions": 5}
     return [ten_runs(ALL, utilities(set=UTILITY_SETS), horizon=1_000_000, quick=quick)]
@@ -148,13 +151,13 @@ def multi_dueling_figure_1():
 def multi_dueling_figure_2():
     """Regret on MSLR, both sets of Yahoo, and Yandex.
 
-    MDB pays about a third of what RMED1 pays on MSLR, and a tenth to a hundredth elsewhere; RMED1 pays less than RUCB
-    and MergeRUCB.
+    MDB has about a third of RMED1's regret on MSLR, and a tenth to a hundredth elsewhere; RMED1 has less regret than
+    RUCB and MergeRUCB.
 
     Setting: Simulated users with navigational clicks; 136, 519, 596 and 200 feature rankers; 5 million steps, 10 runs;
     probabilistic interleaving for pairs, sample-only scored multileaving for sets.
 
-    Note: The panel 'MSLR matrix' has the pairwise policies on the navigational matrix that was published with MergeDTS.
+    Note: The panel 'MSLR matrix' shows the pairwise policies on the navigational matrix published with MergeDTS.
 
     Note: The quick scale has fewer rankers on the surrogates of Yahoo and Yandex.
     """
@@ -166,11 +169,11 @@ def multi_dueling_figure_2():
 def multi_dueling_figure_3():
     """Regret against the number of rankers, YLR1.
 
-    MDB's regret hardly depends on the number of rankers; that of RUCB and MergeRUCB grows most, and MergeRUCB comes
-    close to random sets.
+    MDB's regret hardly depends on the number of rankers; the regret of RUCB and MergeRUCB grows most, and MergeRUCB
+    comes close to random sets.
 
-    Setting: 10, 25, ..., 145 random rankers of YLR1 with a Condorcet winner, another subset for each of the 10 runs;
-    navigational clicks; 5 million steps. The random policy compares a random set of rankers at each step.
+    Setting: 10, 25, ..., 145 random rankers of YLR1 with a Condorcet winner, a different subset for each of the 10
+    runs; navigational clicks; 5 million steps. The random policy compares a random set of rankers at each step.
 
     Note: The random policy, whose regret hardly varies, is run on the first three of the ten subsets.
     """
@@ -190,8 +193,8 @@ def multi_dueling_figure_3():
 def multi_dueling_figure_4():
     """Regret under three click models, YLR1.
 
-    MDB pays a tenth to a hundredth of the best pairwise policy under each click model; noise doubles the regret of the
-    pairwise policies at each step, and that of MDB only at the first.
+    Under each click model, MDB has a tenth to a hundredth of the regret of the best pairwise policy. Each change to a
+    noisier click model doubles the regret of the pairwise policies; only the first change doubles MDB's regret.
 
     Setting: 200 random rankers of YLR1; perfect, navigational and informational clicks; 5 million steps, 10 runs.
     """
@@ -202,13 +205,13 @@ def multi_dueling_figure_4():
 def multi_dueling_figure_5():
     """Regret in NDCG, all rankers of Yandex.
 
-    Without a Condorcet winner, measured by NDCG, MDB pays about a tenth of what RMED1 pays.
+    Without a Condorcet winner, MDB has about a tenth of RMED1's regret in NDCG.
 
     Setting: All 245 feature rankers, which have no Condorcet winner; navigational clicks; regret in NDCG@10, equation
     (4); 5 million steps, 10 runs.
 
-    Note: A surrogate is a synthetic corpus with as many rankers, documents a query and grades; it has fewer queries,
-    and its rankers may have a Condorcet winner.
+    Note: A surrogate is a synthetic corpus with the same numbers of rankers, grades and documents per query; it has
+    fewer queries, and its rankers may have a Condorcet winner.
     """
     return [ten_runs(ALL, users(YANDEX), regrets=["ndcg", "average"])]
 
@@ -217,11 +220,11 @@ def multi_dueling_figure_5():
 def multi_dueling_figure_6():
     """Regret on MSLR with informational clicks.
 
-    The only case of the paper in which MDB does not pay clearly less than RMED1.
+    This is the only case of the paper in which MDB does not have clearly less regret than RMED1.
 
     Setting: All 136 feature rankers of MSLR; informational clicks; 5 million steps, 10 runs.
 
-    Note: The paper blames one ranker, feature 134 of MSLR (the click count), whose sets distort the comparison; a
-    surrogate has no such feature, so the effect can be seen on the real corpus alone.
+    Note: The paper attributes this to one ranker, feature 134 of MSLR (the click count), which distorts comparisons of
+    sets that contain it; a surrogate has no such feature, so the effect appears only on the real corpus.
     """
     return [ten_runs(ALL, users(MSLR, clicks="informational"))]

@@ -5,13 +5,13 @@ from functools import partial
 from ltr_duel.papers import another, excerpt, matrix, published, real, surrogate, utilities
 from ltr_duel.papers import corpus as any_corpus
 
-# The papers' estimates: sign of the marginal outcome, one user for each list. The package has other defaults.
+# The papers' estimates use the sign of the marginal outcome and one user for each list. The package has other defaults.
 PAPERS_RULE = {"outcome": "marginal_sign", "comparisons": 4000, "variance_reduction": []}
 corpus = partial(any_corpus, **PAPERS_RULE)
 
 NP2004_MATRIX = "preference_matrices/wolfenfeld_PMat_64.npy"  # published with Wolfenfeld's code, without names
 MSLR_PERFECT_MATRIX = "preference_matrices/MergeDTS_MSLR-Perfect.txt"
-MSLR_NAVIGATIONAL_MATRIX = "preference_matrices/MergeDTS_MSLR-Nabigational.txt"  # spelt so by its authors
+MSLR_NAVIGATIONAL_MATRIX = "preference_matrices/MergeDTS_MSLR-Nabigational.txt"  # the authors' spelling
 
 MSLR_SURROGATE = surrogate(queries=500, documents=60, features=148, grades=5)
 NP2004_SURROGATE = surrogate(queries=75, documents=100, features=70, grades=2)
@@ -78,7 +78,7 @@ NP2004_FOR_MEASURES = [
     ),
 ]
 
-REAL_CORPORA = [  # all corpora of the catalogue that exist, whole or in part; with the rules of the package
+REAL_CORPORA = [  # corpora that are used if they are available, whole or in part; with the package's default rules
     any_corpus(name, *sources, optional=True, comparisons=20_000, quick={"comparisons": 1000})
     for name, *sources in (
         ("NP2004", excerpt("NP2004/Fold1", note="15 of the 75 queries of NP2004")),

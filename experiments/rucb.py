@@ -13,19 +13,19 @@ of_paper = partial(figure, "rucb")
 def rucb_own_matrix():
     """How the preference matrix of NP2004 was made.
 
-    Which click model and which treatment of ties give a matrix like the published one.
+    The table shows which click model and which treatment of ties give a matrix similar to the published matrix.
 
     Setting: 64 feature rankers of NP2004, probabilistic interleave (tau = 3), 4,000 comparisons of each pair.
 
-    Note: rmse is between the sorted row means of the estimate and those of the published matrix, whose rankers have no
-    names; quantiles are those of |p - 1/2| over all pairs.
+    Note: rmse compares the sorted row means of the estimate with the sorted row means of the published matrix, whose
+    rankers have no names; quantiles are quantiles of |p - 1/2| over all pairs.
 
-    Note: The paper names neither the click model nor the treatment of ties; the published matrix is taken for the
-    paper's own.
+    Note: The paper names neither the click model nor the treatment of ties; the published matrix is assumed to be the
+    paper's own matrix.
 
-    Note: Standard errors come from drawing the queries anew: of the paper's 75 queries fewer may be at hand.
+    Note: Standard errors come from resampling the available queries, which may be fewer than the paper's 75 queries.
 
-    Note: At quick scale there are fewer comparisons, whose noise makes the low quantiles larger.
+    Note: The quick scale has fewer comparisons; their noise makes the low quantiles larger.
     """
     fixed, redrawn = {"ties": "fixed_random"}, {"ties": "redraw_at_inference"}
     variants = [
@@ -50,19 +50,21 @@ def rucb_own_matrix():
 def rucb_figure_4():
     """Regret and accuracy on subsets of the rankers of NP2004.
 
-    RUCB's regret ends below SAVAGE's and far below Beat the Mean's, and it names the winner earlier, although it is not
-    told the horizon.
+    RUCB's regret ends below SAVAGE's and far below Beat the Mean's. RUCB also names the winner earlier, although it
+    does not use the horizon.
 
-    Setting: 16 and 32 random rankers of 64 that have a Condorcet winner, and all 64; comparisons are coins of the
-    matrix; 100 runs; RUCB with alpha .51 in one go, the others anew for each horizon from 10^3 to 4.5 10^6.
+    Setting: 16 and 32 random rankers of 64 that have a Condorcet winner, and all 64; outcomes are sampled from the
+    matrix; 100 runs; RUCB with alpha .51 in one run for all horizons, the other policies in a separate run for each
+    horizon from 10^3 to 4.5 10^6.
 
-    Note: The 64-arm matrix that was published with Wolfenfeld's code comes first: its gamma is the 47.3 that the paper
-    prints, so it very probably is the paper's own; the feature files at hand may hold only some of the 75 queries.
+    Note: The 64-arm matrix published with Wolfenfeld's code is used if available. Its gamma is the 47.3 that the paper
+    prints, so it is very probably the paper's own matrix; the available feature files may contain only some of the 75
+    queries.
 
-    Note: The paper's subsets of 16 and 32 are not known; others are drawn here.
+    Note: The paper's subsets of 16 and 32 rankers are unknown; different subsets are sampled here.
 
-    Note: Beat the Mean is run with gamma 1, which it needs to end at all, and with gamma 4.3, which bounds the gamma of
-    all three sets (1.8, 4.1 and 4.28 by its authors' definition, on the published matrix).
+    Note: Beat the Mean is run with gamma 1, without which it does not finish, and with gamma 4.3, which bounds the
+    gamma of all three sets (1.8, 4.1 and 4.28 by its authors' definition, on the published matrix).
     """
     problem = NP2004.using(subsets={"size": [16, 32, 64], "condorcet": True})
     horizons = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 4_500_000]
@@ -83,13 +85,14 @@ def rucb_figure_4():
 def rucb_figure_5():
     """How often a Condorcet winner or a total order exists.
 
-    Among random sets of K rankers a Condorcet winner is all but certain at any K, a total order soon impossible.
+    A random set of K rankers almost certainly has a Condorcet winner, for every K; a total order soon becomes
+    impossible as K grows.
 
-    Setting: All sizes K of subsets of the 64 feature rankers of NP2004; the Condorcet winner exactly, the total order
-    from 100,000 random subsets.
+    Setting: All sizes K of subsets of the 64 feature rankers of NP2004; the probability of a Condorcet winner is exact,
+    the probability of a total order is estimated from 100,000 random subsets.
 
-    Note: The paper prints C(N_r, K) for the number of sets that ranker r wins; it is C(N_r, K - 1): the winner, and K -
-    1 of the N_r rankers that it beats. With the printed one P_1 would be 31, not 1.
+    Note: The paper prints C(N_r, K) for the number of sets that ranker r wins. The number is C(N_r, K - 1): a set
+    contains r and K - 1 of the N_r rankers that r beats. With the printed formula P_1 would be 31, not 1.
     """
     settings = {"clicks": "informational", "comparisons": 4000, "seed": 0, "subsets": 100_000}
     return [measured("subset_order", *NP2004_FOR_MEASURES, **settings, quick={"subsets": 4000, "comparisons": 1000})]
@@ -99,15 +102,16 @@ def rucb_figure_5():
 def rucb_gammas():
     """Gamma of the rankers of NP2004.
 
-    How far from transitive the three problems are: the bound of Beat the Mean has the seventh power of gamma.
+    The table shows how far from transitive the three problems are; Beat the Mean's bound contains the seventh power of
+    gamma.
 
     Setting: 64 feature rankers of NP2004, and one random subset each of 16 and 32 of them with a Condorcet winner.
 
-    Note: The paper's numbers take the maximum over all ordered pairs of rivals (gamma_rucb), not only over those where
-    the first wins (gamma_btm), and p - 1/2 in place of p.
+    Note: The paper's numbers are maxima over all ordered pairs of rivals (gamma_rucb), not only over pairs in which the
+    first rival wins (gamma_btm), and use p - 1/2 instead of p.
 
-    Note: The paper does not name its subsets of 16 and 32 rankers, so its numbers are placed in the distribution over
-    random subsets with a Condorcet winner.
+    Note: The paper does not name its subsets of 16 and 32 rankers, so its numbers are compared with the distribution
+    over random subsets with a Condorcet winner.
     """
     settings = {"clicks": "informational", "comparisons": 4000, "seed": 0, "subsets": 10_000}
     return [

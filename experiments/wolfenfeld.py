@@ -9,26 +9,26 @@ from .problems import MQ2007, MQ2007_FEATURES, SIXTY_FOUR_ARMS
 DOUBLERS = ["improved_doubler", "balanced_doubler", "thompson_doubler"]
 ALL = ["savage", "doubler", "rucb:alpha=0.5", "rcs:alpha=0.5", "sparring", *DOUBLERS, "thompson_sparring"]
 HALF = (
-    "RUCB and RCS are run with U(x, x) = 1/2, as in RUCB's paper. Boxes 3 and 4 of the survey print U(x, x) <- 0. So "
-    "an arm never meets itself and regret is linear: on a linear list of 7 arms the regret of RCS would be about 5,600 "
-    "instead of 125; Sparring's is 190."
+    "RUCB and RCS are run with U(x, x) = 1/2, as in RUCB's paper. Boxes 3 and 4 of the survey print U(x, x) <- 0. Then "
+    "an arm is never compared with itself, and regret is linear: on a linear list of 7 arms the regret of RCS would be "
+    "about 5,600 instead of 125; Sparring's is 190."
 )
 EPOCHS = "Doubler's epochs are 1, 2, 4, ... steps long; in the survey's text they are 2, 4, 8, ... steps long."
 CORRECTION = "Improved Doubler follows the survey's box 9; in the survey's derivation the correction is twice as large."
 NO_NUMBERS = (
-    "The figures of the text have no numbers on their axes: 131,072 steps and 20 runs are those of the author's code."
+    "The survey's figures have no numbers on their axes; 131,072 steps and 20 runs are the values of the author's code."
 )
 UTILITY_NOTES = [
-    f"{NO_NUMBERS} The arms are the first K features there, and here.",
-    "An arm's utility is 1 with the mean of its feature as probability, else 0; the mean is over the documents, scaled "
-    "to 0..1 within each query.",
+    f"{NO_NUMBERS} As in this code, the arms are the first K features.",
+    "An arm's utility is 1 with a probability equal to the mean of its feature, else 0; the mean is over the "
+    "documents, after scaling the feature to 0..1 within each query.",
     "The panels of synthetic arms are the sets of the author's code: one strong arm, a linear list, three close arms, "
-    "uniform ones.",
+    "uniform arms.",
 ]
 PREFERENCE_NOTES = [
     NO_NUMBERS,
-    "The clicks are not printed; navigational ones here, 4,000 comparisons a pair. The author's code reads a stored "
-    "matrix: the panel '64 arms' is on the one published with it.",
+    "The click model is not printed; here it is navigational, with 4,000 comparisons of each pair. The author's code "
+    "reads a stored matrix: the panel '64 arms' uses the matrix published with this code.",
 ]
 
 of_paper = partial(figure, "wolfenfeld", drawing="regret", store="wolfenfeld")
@@ -53,7 +53,7 @@ def by_preference(policies):
 def wolfenfeld_figure_1():
     """All algorithms, 7 arms.
 
-    SAVAGE and Doubler pay more than all others.
+    SAVAGE and Doubler have more regret than all other policies.
 
     Setting: Utility-based regret with 7 arms, linear link; the arms are features of MQ2007.
     """
@@ -75,7 +75,7 @@ def wolfenfeld_figure_2():
 def wolfenfeld_figure_3():
     """RCS and Sparring.
 
-    RCS converges quickly with few arms; with many, Sparring pays less.
+    RCS converges quickly with few arms; with many arms, Sparring has less regret.
 
     Setting: Utility-based regret with 7, 16 and 46 arms, linear link; the arms are features of MQ2007.
     """
@@ -86,7 +86,7 @@ def wolfenfeld_figure_3():
 def wolfenfeld_figure_4():
     """RCS and Sparring, preference-based regret.
 
-    With 46 arms Sparring pays less than RCS.
+    With 46 arms Sparring has less regret than RCS.
 
     Setting: Preference-based regret with all 46 feature rankers of MQ2007.
     """
@@ -97,7 +97,7 @@ def wolfenfeld_figure_4():
 def wolfenfeld_figure_5():
     """Doubler and Sparring.
 
-    Doubler pays more than Sparring at every number of arms.
+    Doubler has more regret than Sparring for every number of arms.
 
     Setting: Utility-based regret with 7, 16 and 46 arms, linear link; the arms are features of MQ2007.
     """
@@ -108,7 +108,7 @@ def wolfenfeld_figure_5():
 def wolfenfeld_figure_6():
     """Doubler and Sparring, preference-based regret.
 
-    Doubler pays more than Sparring.
+    Doubler has more regret than Sparring.
 
     Setting: Preference-based regret with all 46 feature rankers of MQ2007.
     """
@@ -119,7 +119,7 @@ def wolfenfeld_figure_6():
 def wolfenfeld_figure_7():
     """Improved Doubler and Sparring.
 
-    Improved Doubler, which forgets nothing between its epochs, beside Sparring.
+    The figure compares Improved Doubler, which forgets nothing between its epochs, with Sparring.
 
     Setting: Utility-based regret with 7, 16 and 46 arms, linear link; the arms are features of MQ2007.
     """
@@ -130,7 +130,7 @@ def wolfenfeld_figure_7():
 def wolfenfeld_figure_8():
     """Improved Doubler and Sparring, preference-based regret.
 
-    Improved Doubler beside Sparring.
+    The figure compares Improved Doubler with Sparring.
 
     Setting: Preference-based regret with all 46 feature rankers of MQ2007.
     """
@@ -141,7 +141,7 @@ def wolfenfeld_figure_8():
 def wolfenfeld_figure_9():
     """Balanced Doubler and Sparring, 16 arms.
 
-    Balanced Doubler beside Sparring.
+    The figure compares Balanced Doubler with Sparring.
 
     Setting: Utility-based regret with 16 arms, linear link; the arms are features of MQ2007.
     """
@@ -152,7 +152,8 @@ def wolfenfeld_figure_9():
 def wolfenfeld_figure_10():
     """Thompson Doubler and Sparring.
 
-    The unforgetful Doubler with Thompson sampling beside Sparring. The printed caption repeats that of Figure 7.
+    The figure compares Thompson Doubler, which forgets nothing, with Sparring. The printed caption repeats the caption
+    of Figure 7.
 
     Setting: Utility-based regret with 7, 16 and 46 arms, linear link; the arms are features of MQ2007.
     """
@@ -163,7 +164,8 @@ def wolfenfeld_figure_10():
 def wolfenfeld_figure_11():
     """Thompson Doubler and Sparring, preference-based regret.
 
-    The unforgetful Doubler with Thompson sampling beside Sparring. The printed caption repeats that of Figure 8.
+    The figure compares Thompson Doubler, which forgets nothing, with Sparring. The printed caption repeats the caption
+    of Figure 8.
 
     Setting: Preference-based regret with all 46 feature rankers of MQ2007.
     """
@@ -174,7 +176,7 @@ def wolfenfeld_figure_11():
 def wolfenfeld_figure_12():
     """Thompson Sparring and Sparring, 16 arms.
 
-    Sparring of two Thompson samplers pays less than Sparring of two upper confidence bounds.
+    Sparring with two Thompson samplers has less regret than Sparring with two upper confidence bounds.
 
     Setting: Utility-based regret with 16 arms, linear link; the arms are features of MQ2007.
     """
@@ -185,7 +187,7 @@ def wolfenfeld_figure_12():
 def wolfenfeld_figure_13():
     """Thompson Sparring and Sparring, preference-based regret.
 
-    Sparring of two Thompson samplers pays least of all.
+    Sparring with two Thompson samplers has the least regret.
 
     Setting: Preference-based regret with all 46 feature rankers of MQ2007.
     """

@@ -1,12 +1,14 @@
 """Build the release, and test the wheel alone in an empty environment on each Python.
 
 1. sdist and wheel are built into dist/, the wheel from the sdist; twine checks both.
-2. The wheel must contain exactly the package's files in git, and the sdist all files except those for the repository.
-3. For each Python of the classifiers on this machine, the wheel and its requirements are installed in an empty
-   environment. `ltr-duel --version --json` and `ltr-duel demo` run in an empty folder with an empty cache, then a part
-   of the tests, with the installed package instead of the sources. Then the extras are installed, and all tests run.
+2. The wheel must contain exactly the package's files in git, and the sdist all files in git except .ci/ and .github/.
+3. For each Python version of the classifiers that is found on this machine, the wheel and its requirements are
+   installed in an empty environment. `ltr-duel --version --json` and `ltr-duel demo` run in an empty folder with an
+   empty cache, then a part of the tests, with the installed package instead of the sources. Then the extras are
+   installed, and all tests run.
 
-A missing Python is reported, and is an error with --require. Requires only Python, git, and a package index.
+A missing Python version is reported, and is an error with --require. The script requires only Python, git, and a
+package index.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--require", action="store_true", help="a supported Python that is not found is an error")
     parser.add_argument("--only", metavar="3.X", help="try this Python only")
-    parser.add_argument("--quick", action="store_true", help="leave out what needs extras: a part takes minutes")
+    parser.add_argument("--quick", action="store_true", help="skip the tests with extras; the rest takes minutes")
     parser.add_argument("tests", nargs="*", default=["tests"], help="the tests to run with all extras (default: all)")
     asked = parser.parse_args()
     wheel, sdist = build()
@@ -111,7 +113,7 @@ def supported() -> list[str]:
 
 
 def interpreter(version: str) -> Path | None:
-    """Return a Python of this version: the running one, or one from the path, pyenv, or uv; None if none is found."""
+    """Return a Python of this version: the running Python, or one from PATH, pyenv, or uv; None if none is found."""
     candidates = [sys.executable, shutil.which(f"python{version}")]
     candidates += sorted(str(one) for one in Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
     if uv := shutil.which("uv"):

@@ -1,6 +1,6 @@
 """Check the claimed probability and the quality of advice on forty problems, each tried with new simulated users.
 
-    python -m benchmarks.studies.advice DATA study.jsonl   # DATA holds MQ2008, NP2004, OHSUMED, MSLR_excerpt
+    python -m benchmarks.studies.advice DATA study.jsonl   # DATA contains MQ2008, NP2004, OHSUMED, MSLR_excerpt
     python -m benchmarks.studies.advice --report study.jsonl --picture docs/advice_reliability.png
 
 The number of a problem determines its rankers, users, and budget, so each problem can be run alone. Problems in the
@@ -54,7 +54,7 @@ SHAPES = {
     "like MSLR": {"queries": 300, "documents": 60, "features": 136, "grades": 5},
 }
 FRESH = 200  # runs of the advised candidate to check the claimed probability
-SIEVE, HINDSIGHT, JUDGE = 10, 60, 200  # runs of each candidate, of those near the best, of the finalists
+SIEVE, HINDSIGHT, JUDGE = 10, 60, 200  # runs of each candidate, of candidates near the best, of the finalists
 NEAR = 0.25
 WITHIN, FLOOR = 0.1, 0.1  # shares of the best loss and of the margin: smaller differences do not count
 MARGIN, CONFIDENCE = 0.01, 0.95
@@ -79,7 +79,7 @@ def corpus_named(name: str, data: Path) -> Dataset:
 
 
 def study(number: int, data: Path) -> dict:
-    """Advise on a problem, and try the advice."""
+    """Compute the advice for a problem, and evaluate it with new runs."""
     rankings, users, budget = problem(number, data)
     common = {"budget": budget, "clicks": users, "margin": MARGIN, "confidence": CONFIDENCE, "jobs": 1}
     began = time.perf_counter()
@@ -158,7 +158,7 @@ def compatible(claim: list[float], hits: int) -> bool:
 
 
 def main() -> None:
-    """Run the problems that the file lacks, or report on the file."""
+    """Run the problems that are missing in the file, or report on the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="?", type=Path)
     parser.add_argument("file", type=Path)
@@ -232,16 +232,16 @@ def report(rows: list[dict], picture: Path | None) -> None:
         )
     frame = pd.DataFrame(table)
     worse = frame[frame["against default"] > frame["noise"]]
-    print(f"problems: {len(rows)}, of which {len(rows) - len(frame)} have nothing to find")
-    print(f"claims: {len(covered)}, covering what was seen: {sum(covered)} ({np.mean(covered):.1%})")
+    print(f"problems: {len(rows)}, of which {len(rows) - len(frame)} have no advised candidate")
+    print(f"claims: {len(covered)}, compatible with the fresh runs: {sum(covered)} ({np.mean(covered):.1%})")
     inside = [claim[1] <= seen <= claim[2] for claim, seen in claims]
-    print(f"holding the seen share itself, error and all: {sum(inside)} ({np.mean(inside):.1%})")
+    print(f"claims whose interval contains the observed share: {sum(inside)} ({np.mean(inside):.1%})")
     print(
         f"within 10 % of the best in hindsight: {frame['tenth'].sum()} of {len(frame)};"
-        f" within that and {FLOOR * MARGIN:g}: {frame['tenth or floor'].sum()};"
-        f" outside beyond the noise: {frame['refuted'].sum()}"
+        f" within 10 % plus {FLOOR * MARGIN:g}: {frame['tenth or floor'].sum()};"
+        f" outside by more than the noise: {frame['refuted'].sum()}"
     )
-    print(f"worse than '{DEFAULT}': {(frame['against default'] > 0).sum()}, beyond the noise {len(worse)}\n")
+    print(f"worse than '{DEFAULT}': {(frame['against default'] > 0).sum()}, by more than the noise {len(worse)}\n")
     print(markdown_table(frame.drop(columns=["against default", "noise", "tenth", "tenth or floor", "refuted"])))
     if picture:
         draw(claims, picture)

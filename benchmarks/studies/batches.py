@@ -76,7 +76,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", type=Path, help="a corpus whose features are the rankers")
-    parser.add_argument("--rankers", type=int, default=20, help="features, evenly chosen")
+    parser.add_argument("--rankers", type=int, default=20, help="number of features, evenly spaced")
     parser.add_argument("--matrix", type=Path, help="a preference matrix: .parquet, or .npy of probabilities")
     parser.add_argument("--policy", action="append", help="a policy; repeatable")
     parser.add_argument("--runs", type=int, default=10)

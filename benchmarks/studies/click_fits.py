@@ -1,7 +1,7 @@
 """Fits of click models: sessions per second, compared with PyClick (github.com/markovi/PyClick) if it is installed.
 
-Both fit the same simulated sessions by the same rules: the first three quarters of the sessions, 50 iterations, and a
-prior of one success and one failure for each parameter. Log-likelihood and perplexity are computed on the rest.
+Both packages fit the first three quarters of the same simulated sessions by the same rules: 50 iterations, and a prior
+of one success and one failure for each parameter. Log-likelihood and perplexity are computed on the other sessions.
 ``LTR_DUEL_SESSIONS`` may name a session log in Yandex's format, for example PyClick's sample, to use instead.
 """
 
@@ -97,7 +97,7 @@ def main() -> None:
     try:
         importlib.import_module("pyclick")
     except ImportError:
-        print("PyClick is not installed: no figures beside ours (pip install git+https://github.com/markovi/PyClick)\n")
+        print("PyClick is not installed, so it is not compared (pip install git+https://github.com/markovi/PyClick)\n")
     else:
         rows = []
         for name, other in _THEIRS.items():

@@ -49,7 +49,7 @@ def family(experiments: int) -> Rows:
 
 
 def intervals(experiments: int) -> Rows:
-    """Print the share of intervals that cover the truth."""
+    """Print the share of intervals that contain the true value."""
     for users, kind, ties, part in itertools.product((2, 5, 20, 100, 400), USERS, TIES, (0.0, 0.5, 0.9)):
         mean = part * (1 - ties)
         hits = coverage(users, kind, ties, mean, experiments)
@@ -59,7 +59,7 @@ def intervals(experiments: int) -> Rows:
 def best(experiments: int) -> Rows:
     """Print the share of equal policies and rankers that are reported as different from the best in the same data."""
     for items in RANKERS:
-        yield f"{items} equal ones", differences_from_the_best(items, experiments)
+        yield f"{items} equal items", differences_from_the_best(items, experiments)
 
 
 def power(experiments: int) -> Rows:
@@ -82,7 +82,7 @@ def returning(experiments: int) -> Rows:
 
 
 def from_a_log(experiments: int) -> Rows:
-    """Print the power of plans for power .8 from a log of few users, the share with less power, and the length."""
+    """Print the mean and lowest tenth of the power of plans for power .8 from a log of few users, and their length."""
     for users, (visits, correlation) in itertools.product(
         (6, 10, 20, 50), ((200, 0.05), (20, 0.0), (20, 0.1), (20, 0.3))
     ):
@@ -108,7 +108,7 @@ def named(experiments: int) -> Rows:
 
 
 def hourly(experiments: int) -> Rows:
-    """Print the share of identical rankers of which one ever wins, with `logs compare --looks` every hour."""
+    """Print the share of experiments with identical rankers in which one ever wins, with hourly runs and `--looks`."""
     for days in ([0.25], [1.0], [1.0, 2.0], [7.0]):
         yield f"looks at {', '.join(f'{day:g}' for day in days)}", [false_winners_asked_hourly(days, experiments)]
 
@@ -121,20 +121,20 @@ def parts(experiments: int) -> Rows:
 
 PARTS = {
     "family": (family, f"Family-wise error at {LEVEL:.0%}", ["fixed", "daily looks"]),
-    "intervals": (intervals, "95 % intervals that hold the truth", ["logs compare", "errors alone"]),
+    "intervals": (intervals, "95 % intervals that contain the true value", ["logs compare", "errors alone"]),
     "parts": (parts, "Parts that differ: error", ["parts differ"]),
     "best": (best, "Family-wise error against the best", ["summary, ranks", "summary, means", "rankers evaluate"]),
     "looks": (looks, "Sequential test of all impressions: family-wise error", ["thirty looks"]),
-    "named": (named, "Four looks that were named: error", ["all that is spent", "the first look alone"]),
-    "hourly": (hourly, "Named looks, computed every hour: error", ["ever a winner"]),
-    "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
-    "from_a_log": (from_a_log, "Effects found, where .8 was planned from a log", ["fixed", "one plan in ten at most"]),
+    "named": (named, "Four planned looks: error", ["at all looks", "at the first look"]),
+    "hourly": (hourly, "Planned looks, computed every hour: error", ["ever a winner"]),
+    "power": (power, "Power of plans for power .8", ["fixed", "sequential"]),
+    "from_a_log": (from_a_log, "Power of plans for power .8 from a log", ["fixed", "one plan in ten at most"]),
     "winner": (
         winner,
-        "Effects found, where .8 was planned",
+        "Power of plans for power .8",
         ["one pair", "a winner", "a winner, by the plan of one pair"],
     ),
-    "returning": (returning, "Effects found of users who return, where .8 was planned", ["fixed", "sequential"]),
+    "returning": (returning, "Power of plans for power .8 with returning users", ["fixed", "sequential"]),
 }
 
 
@@ -149,12 +149,12 @@ def users(experiments: int) -> None:
         words = [f"{first:,.0f} ± {error[0]:,.0f}", f"{every:,.0f} ± {error[1]:,.0f}", f"{share:.3f} ± {rest:.3f}"]
         rows.append([f"{effect}; {visits}; {correlation}", *words])
         print(*rows[-1], flush=True)
-    head = ["effect; impressions a user; correlation", "first impressions", "all", "all / first"]
-    table(f"Users until it stops, mean of {experiments}", head, rows)
+    head = ["effect; impressions per user; correlation", "first impressions", "all", "all / first"]
+    table(f"Users until the test stops, mean of {experiments}", head, rows)
 
 
 def checks(experiments: int, data: str) -> None:
-    """Print how often each check fails for a correct log."""
+    """Print how often each check fails for a sound log."""
     made: dict[str, Counter[str]] = {}
     alarms: dict[str, Counter[str]] = {}
     settings = list(itertools.product((2, 5, 10), (40, 600)))
@@ -187,7 +187,7 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, "users", "checks"]))
-    parser.add_argument("--data", default="", help="checks: a folder with MQ2008, whose logs are checked instead")
+    parser.add_argument("--data", default="", help="checks: a folder with MQ2008, to check logs of this corpus instead")
     parser.add_argument("--experiments", type=int, default=2000)
     given = parser.parse_args()
     for name in given.parts or [*PARTS, "users", "checks"]:

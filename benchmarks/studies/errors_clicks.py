@@ -1,8 +1,8 @@
 """Standard errors of fitted click models over queries: ``python -m benchmarks.studies.errors_clicks [--corpora 200]``.
 
-Twenty queries of ten documents in three grades; documents of one grade differ in attractiveness (Beta around the
-grade's mean). Each of 500 users searches four times. Each corpus has different queries, so correct standard errors
-equal the standard deviation of the fits over corpora.
+A corpus has twenty queries of ten documents in three grades; documents of one grade differ in attractiveness (Beta
+around the grade's mean). Each of 500 users searches four times. Each corpus has different queries, so correct standard
+errors equal the standard deviation of the fits over corpora.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Measure how often the interval of `logs weigh` covers the true mean outcome.
+"""Measure how often the interval of `logs weigh` contains the true mean outcome.
 
     python -m benchmarks.studies.errors_off_policy [--logs 100] [--model ubm]
 
-Twenty queries of ten documents, four rankers A to D. A log contains A:B, A:C and B:D; all six pairs are weighed. All
-rankers agree on a share of the queries; on the other queries each ranker is a common order with noise. The truth is the
-mean of 20,000 comparisons of each query, weighted by the queries of the log. Refused pairs do not count.
+There are twenty queries of ten documents and four rankers, A to D. A log contains A:B, A:C and B:D; all six pairs are
+weighed. All rankers agree on a share of the queries; on the other queries, each ranker is a common order with noise.
+The true value is the mean of 20,000 comparisons of each query, weighted by the queries of the log. Refused pairs do not
+count.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Case(NamedTuple):
     tau: float
     top: int
     agree: float  # share of the queries on which all rankers agree
-    noise: float  # standard deviation of a ranker's own part of scores; the common part has 1
+    noise: float  # standard deviation of the part of the scores that differs between rankers; the common part has 1
     rows: int = 1500
     users: int = 0  # returning users; 0 for none
 
@@ -50,7 +51,7 @@ class Case(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The estimate for a pair, and the truth."""
+    """The estimate for a pair, and the true value."""
 
     found: Any  # result of `weigh_outcomes`
     truth: float
@@ -144,10 +145,10 @@ def answers(
 
 
 def row_of(case: Case, logs: int, **settings: Any) -> tuple[list[str], int, int]:
-    """Return a row of the table, the number of intervals, and the number of intervals that cover the truth.
+    """Return a row of the table, the number of intervals, and the number of correct intervals.
 
-    The Monte Carlo error is clustered by log, because the pairs of a log are correlated. The truth also has a Monte
-    Carlo error; an interval covers the truth if its distance is at most two such errors.
+    The Monte Carlo error is clustered by log, because the pairs of a log are correlated. The true value also has a
+    Monte Carlo error; an interval is correct if its distance from the true value is at most two such errors.
     """
     found = list(answers(case, logs, **settings))
     given = np.array([not one.found.refused for one in found]).reshape(logs, -1)
@@ -179,7 +180,9 @@ def main() -> None:
         print(row, flush=True)
     rows.append(["all", f"{kept}", f"{held / kept:.1%}", ""])
     table(
-        f"95 % intervals of weighted outcomes, {logs} logs each", ["logs", "answered", "hold the truth", "width"], rows
+        f"95 % intervals of weighted outcomes, {logs} logs each",
+        ["logs", "answered", "contain the truth", "width"],
+        rows,
     )
 
 

@@ -77,7 +77,7 @@ def ours(method: str, rankings: dict[str, list[str]]) -> Callable[[int], None]:
 
 
 def theirs(method: Any, rankings: dict[str, list[str]]) -> Callable[[int], None]:
-    """Return such a function for a class of the library `interleaving`, which takes the positions of the clicks."""
+    """Return the same for a class of the library `interleaving`, which takes the positions of the clicks."""
     lists = list(rankings.values())
 
     def work(times: int) -> None:
@@ -88,7 +88,7 @@ def theirs(method: Any, rankings: dict[str, list[str]]) -> Callable[[int], None]
 
 
 def beside_peer() -> None:
-    """Time pages with their credit in both libraries in turn."""
+    """Measure both libraries in turn: pages with their credit per second."""
     rankings = CASES["half in common"]
     try:
         peer: Any = importlib.import_module("interleaving")
@@ -105,7 +105,9 @@ def beside_peer() -> None:
         if peer is not None:
             other = rate(theirs(getattr(peer, named), rankings), amount, best_of=5)
             rows.append([f"{method}, interleaving", short(other), f"{own / other:,.0f}"])
-    table("Pages with the credit of two clicks a second: two lists of ten, half the same", ["", "pages", "ratio"], rows)
+    table(
+        "Pages with the credit of two clicks per second: two lists of ten, half in common", ["", "pages", "ratio"], rows
+    )
     if peer is None:
         print("  The library interleaving is not installed; its rows are left out.")
 
@@ -124,11 +126,13 @@ def main() -> None:
             rows.append([method.name, case, short(pages), short(credits)])
         pages, credits = reference(rankings, 10_000)
         rows.append(["team draft, reference implementation", case, short(pages), short(credits)])
-    table("Plain lists a second, one core: lists of ten ids, ten shown", ["method", "lists", "pages", "credits"], rows)
-    print(
-        "  Optimized methods solve a program for each new set of complete orders: lists that differ in their documents"
+    table(
+        "Plain lists per second, one core: lists of ten ids, ten shown", ["method", "lists", "pages", "credits"], rows
     )
-    print("  are completed at random, so most of their pages are a new program; the same documents are one program.")
+    print(
+        "  Optimized methods solve a linear program for each new set of complete orders. Lists with different documents"
+    )
+    print("  are completed at random, so most pages need a new program; lists with the same documents need only one.")
 
 
 if __name__ == "__main__":

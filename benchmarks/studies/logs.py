@@ -17,7 +17,7 @@ def main() -> None:
         for correlation in (0.0, 0.1, 0.2, 0.3):
             clustered, naive = coverage(correlation, users)
             rows.append([f"{users} users, correlation {correlation}", f"{clustered:.1%}", f"{naive:.1%}"])
-    table("95 % intervals that hold the truth, of 2,000 logs", ["logs", "by user", "naive"], rows)
+    table("95 % intervals that contain the true value, of 2,000 logs", ["logs", "by user", "naive"], rows)
     limits = boundary(5000, 0.05)
     stops = np.concatenate([first_alarm(y, limits) for y in compared(10_000, 5000, 0)], axis=1)
     rows = [[name, f"{(stop <= 5000).mean():.2%}"] for name, stop in zip(("sequential", "z-tests"), stops, strict=True)]

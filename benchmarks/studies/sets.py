@@ -1,12 +1,12 @@
 """The value of a step: policies of pairs and of sets, on the coins of a matrix and with simulated users.
 
-    nice -n 15 python -m benchmarks.studies.sets --data DATA study.jsonl   # DATA holds MQ2008, OHSUMED, MSLR_excerpt
+    nice -n 15 python -m benchmarks.studies.sets --data DATA study.jsonl   # DATA contains MQ2008, OHSUMED, MSLR_excerpt
     python -m benchmarks.studies.sets --page study.jsonl                  # writes the tables of the explanation
 
-A matrix gives each pair of a set an independent coin. Users see one list, made by
-`METHODS_FOR_SETS`. A line of the file contains a policy with one corpus, one click model, and one source of outcomes;
-lines in the file are not computed again. Regret is average regret by a matrix that is estimated with variance
-reduction, or Copeland regret if the matrix has no Condorcet winner.
+On a matrix, the outcomes of the pairs of a set are independent coins. Users see one list, made by a method of
+`METHODS_FOR_SETS`. A line of the file contains the results of a policy with one corpus, one click model, and one source
+of outcomes; lines in the file are not computed again. Regret is average regret by a matrix that is estimated with
+variance reduction, or Copeland regret if the matrix has no Condorcet winner.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ METHODS_FOR_SETS = ("sosm", "probabilistic")
 COINS = "coins"
 HEADINGS = ("independent coins", "users, SOSM", "users, probabilistic")
 RATIOS = (
-    "Mean regret with users divided by that with independent coins: the geometric mean over {problems} problems, and"
-    " the range from the least to the greatest. Outcomes a step are means over all problems and ways to answer; members"
-    " of a set may be the same ranker, and such a pair has no outcome.\n\n"
+    "Mean regret with users divided by mean regret with independent coins: the geometric mean over {problems} problems,"
+    " and the range from the smallest to the largest ratio. Outcomes per step are means over all problems and sources"
+    " of outcomes; a set may contain a ranker twice, and such a pair has no outcome.\n\n"
 )
 RULES = ("outcome", "ties", "tie_seed")  # keys of the provenance of the reference
 PAGE = Path(__file__).parents[2] / "docs" / "explanations" / "what_a_step_is_worth.md"
@@ -122,7 +122,7 @@ def page(rows: Sequence[dict]) -> str:
     one = rows[0]
     sentence = (
         f"{one['horizon']:,} steps; means of {one['runs']} runs, ± the standard error of the mean; in brackets the"
-        " share of runs that name the winner at the end, where that is not all of them."
+        " share of runs that name the winner at the end, unless all runs do."
         f" Outcome rule: {_only(rows, 'outcome')}; documents with equal scores: {_only(rows, 'ties')}, tie seed"
         f" {_only(rows, 'tie_seed')}."
     )
@@ -134,7 +134,7 @@ def page(rows: Sequence[dict]) -> str:
 
 
 def _only(rows: Sequence[dict], key: str) -> str:
-    """Return the common rules of all references; runs by different rules cannot share a table."""
+    """Return the value of a key that all references share; runs under different rules cannot share a table."""
     found = {str(row[key]) for row in rows}
     if len(found) > 1:
         raise SystemExit(f"the references differ in '{key}': {', '.join(sorted(found))}; begin a new file")
@@ -172,7 +172,7 @@ def means(rows: dict[str, dict]) -> str:
             )
         lines.append(line)
     return RATIOS.format(problems=len({(one["corpus"], one["clicks"]) for one in rows.values()})) + table(
-        ["policy", "outcomes a step (mean)", "users, SOSM / coins", "users, probabilistic / coins"], lines
+        ["policy", "outcomes per step (mean)", "users, SOSM / coins", "users, probabilistic / coins"], lines
     )
 
 
@@ -186,7 +186,7 @@ def best_sizes(rows: dict[str, dict]) -> str:
             regret = {policy: rows[f"{corpus} {clicks} {way} {policy}"]["mean"] for policy in sets}
             counts[min(sets, key=regret.__getitem__)][way] += 1
     lines = [[f"`{policy}`", *(str(found[way]) for way in ways)] for policy, found in counts.items()]
-    header = [f"pays least of the five, in so many of {len(problems)} problems", *HEADINGS]
+    header = [f"number of the {len(problems)} problems with the least regret of the five sizes", *HEADINGS]
     return table(header, lines)
 
 
@@ -217,9 +217,9 @@ def table(header: list[str], lines: list[list[str]]) -> str:
 def main() -> None:
     """Run the study, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("kept", type=Path, help="the file of results, a line each")
+    parser.add_argument("kept", type=Path, help="the file of results, one line per result")
     parser.add_argument("--data", type=Path, help="the folder of the corpora")
-    parser.add_argument("--quick", action="store_true", help="3 runs of 2,000 steps, by a rough matrix")
+    parser.add_argument("--quick", action="store_true", help="3 runs of 2,000 steps, with a rough matrix")
     parser.add_argument("--page", action="store_true", help="write the tables into the page")
     given = parser.parse_args()
     if given.data:

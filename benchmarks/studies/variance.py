@@ -46,7 +46,7 @@ def variance(lists: int = 12_000) -> None:
                     ]
                 )
     table(
-        "Variance of one list, MSLR-shaped corpus; how many times fewer lists, and less time, for the same error",
+        "Variance of one list, MSLR-shaped corpus; factors by which lists and time decrease for the same error",
         ["clicks", "rule", "way", "variance", "fewer lists", "less time"],
         rows,
     )

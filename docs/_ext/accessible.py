@@ -1,4 +1,4 @@
-"""Add the attributes for keyboards and screen readers that the theme and other extensions omit to the built pages."""
+"""Add attributes for keyboards and screen readers to the built pages if the theme and other extensions omit them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MENDED = {
 
 
 def mended(page: str) -> str:
-    """Return the text of a page with the missing attributes; a mended page is unchanged."""
+    """Return the text of a page with the missing attributes; a page that was mended before is unchanged."""
     if "<h1>Search</h1>" in page:
         return page
     for found, wanted in _MENDED.items():
@@ -35,7 +35,7 @@ def mended(page: str) -> str:
 
 
 def mend_all(app: Any, error: Exception | None) -> None:
-    """Mend all pages of the site."""
+    """Add the missing attributes to all pages of the site."""
     if error is None and app.builder.format == "html":
         for path in Path(app.outdir).rglob("*.html"):
             page = path.read_text(encoding="utf-8")
@@ -44,6 +44,6 @@ def mend_all(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Register the check after the build."""
+    """Run `mend_all` after the build."""
     app.connect("build-finished", mend_all, priority=800)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""A page with the help of every command, as ``--help`` prints it: ``generated/commands.md``."""
+"""Write ``generated/commands.md``, a page with the help of every command, as printed by ``--help``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""A page for each component: the facts in its registry, the docstring of its module, and a figure drawn by the build.
+"""Write a page for each policy, comparison method, click model, corpus and kind of ranker.
 
-Policies, comparison methods, click models, corpora and kinds of rankers.
+A page contains the component's facts, the docstring of its module, its citations and, for the first three kinds, a
+figure that is drawn during the build.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ percentile of the runs, on {curves.ARMS} arms with evenly spaced utilities (Brad
 other policies on the same problem. Dotted in grey, if within the axes: the asymptotic lower bound for pairs."""
 _METHOD_CURVE = f"""\
 Mean cumulative regret of {{policy}} in {curves.METHOD_RUNS} runs of {curves.METHOD_HORIZON:,} impressions, with the
-band from the 10th to the 90th percentile of the runs, if this method makes the lists and credits the clicks of
-simulated (navigational) users. Light grey: the other methods. Three feature rankers of a synthetic corpus; the regret
-of all methods is computed from the same matrix, estimated with `probabilistic`."""
+band from the 10th to the 90th percentile of the runs. This method makes the lists and credits the clicks of simulated
+(navigational) users. Light grey: the other methods. The rankers are three features of a synthetic corpus; the regret of
+all methods is computed from the same matrix, estimated with `probabilistic`."""
 _POLICIES = """\
 The algorithm, assumptions, guarantees and costs of each policy, its citation, and a small regret curve.
-[Policies](../../policies.md) lists all policies in one table, and explains how to write one. The order on this easy
-problem of ten arms says little about your own problem; see [the state of the art](../../state_of_the_art.md)."""
+[Policies](../../policies.md) lists all policies in one table, and explains how to write one. The order of the policies
+may be different on harder problems than these ten arms; see [the state of the art](../../state_of_the_art.md)."""
 _METHODS = """\
 The list and the credit of each method, its requirements and costs, and the regret of a policy that uses
 this method. [Comparing rankers](../../methods.md) lists all methods in one table, and explains how to write one."""
 
 
 _CLICKS = """\
-Simulated users: their probabilities to click on a document and to leave, by its grade.
+Simulated users: the probabilities that they click a document and then leave, by the document's grade.
 [Comparing rankers](../../methods.md#click-models) lists all click models in one table, and explains how to write one;
 [what a click model does](../../explanations/click_models.md) has an example, and
 [click logs](../../logs.md#what-are-my-users-like) explains how to fit one to your own users."""
@@ -134,7 +135,7 @@ def kind_page(kind: RankerKind) -> str:
 
 
 def declared_in(name: str, package: str) -> str:
-    """Return the module of a package that declares a component, by its name or by the prefix of its family."""
+    """Return the module of a package that contains a component's name in quotes, or else the name's part before "-"."""
     modules = [f"{package}.{found.name}" for found in pkgutil.iter_modules(sys.modules[package].__path__)]
     for begin in (name, name.partition("-")[0]):
         for module in modules:

@@ -1,4 +1,4 @@
-"""The public names, and the role ```name``` in docstrings: a link for public names, code for others."""
+"""The public names, and the default role in docstrings: a link for a public name, code for any other text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def public_names() -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def homes() -> dict[str, str]:
-    """Return where names are documented: ``simulate`` -> ``ltr_duel.simulation.simulate``, without ambiguous names."""
+    """Map each unambiguous name to its documented name: ``simulate`` -> ``ltr_duel.simulation.simulate``."""
     found: dict[str, list[str]] = {}
     for package, names in public_names().items():
         for name in names:

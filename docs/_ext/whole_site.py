@@ -54,7 +54,7 @@ def complaints(folder: Path) -> Iterator[str]:
             if not target.exists():
                 yield f"{name}: there is no {address}"
             elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
-                yield f"{name}: there is no such place in {address}"
+                yield f"{name}: the anchor in {address} does not exist"
 
 
 def look(app: Any, error: Exception | None) -> None:
@@ -62,7 +62,7 @@ def look(app: Any, error: Exception | None) -> None:
     if error is None and app.builder.format == "html":
         found = list(complaints(Path(app.outdir)))
         if found:
-            raise SphinxError("the site does not hold together:\n" + "\n".join(found))
+            raise SphinxError("the site has broken links or loads external resources:\n" + "\n".join(found))
 
 
 def setup(app: Any) -> dict[str, bool]:

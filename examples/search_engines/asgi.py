@@ -14,7 +14,7 @@ import middleware
 
 
 class Experiment(middleware.Experiment):
-    """Middleware with the arguments of the WSGI version; `user` returns the user from the scope of a request."""
+    """Middleware with the same arguments as the WSGI version; `user` returns the user from the scope of a request."""
 
     async def __call__(self, scope, receive, send):
         """Answer a request."""

@@ -19,7 +19,7 @@ class PartialError(Exception):
 
 
 class Request(NamedTuple):
-    """A request to an engine: the end of its address, and a body."""
+    """A request to an engine: the part of the address after the host, and a body."""
 
     path: str
     body: dict
@@ -40,7 +40,7 @@ def opensearch_ids(answer):
 
 
 def solr(collection, configuration, query, size):
-    """Return the request for a set of parameters, such as `qf` of edismax and a model to rank again by.
+    """Return the request for a set of parameters, such as `qf` of edismax and a reranking model.
 
     The user's input is a parameter and not part of the query text, so `{!...}` in it has no effect.
     """

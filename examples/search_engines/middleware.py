@@ -8,8 +8,8 @@
     client = Client("http://127.0.0.1:8080", "words", key="...")     # "words": the current ranker
     application = Experiment(application, lists, client, "words")
 
-For `GET /search?q=...`, the site receives `ltr_duel.page`, document ids, and `ltr_duel.token` for its page.
-`clients/js/clicks.js` sends its reports to `POST /clicks`.
+For `GET /search?q=...`, the site receives `ltr_duel.page`, the ids of the documents to show, and `ltr_duel.token`, the
+token to put into the page. `clients/js/clicks.js` sends its reports to `POST /clicks`.
 """
 
 import json
@@ -45,7 +45,7 @@ class Experiment:
         for name, why in failures.items():
             print(f"no list of {name}: {why}", file=sys.stderr)
         if self.incumbent not in lists:
-            raise RuntimeError("the search engine does not answer")  # as without the experiment
+            raise RuntimeError("the search engine does not answer")  # the site fails as it would without the experiment
         if failures or not all(lists.values()):
             return lists[self.incumbent], ""
         shown = self.client.decide(query, lists, user)

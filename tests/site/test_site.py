@@ -119,7 +119,7 @@ def test_a_link_that_leads_nowhere_and_a_script_from_elsewhere_are_found(tmp_pat
     (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there">b</a> <a href="#here">up</a>')
     (tmp_path / "b.html").write_text('<a href="a.html#here">a</a> <a href="https://example.org">out</a>')
     found = list(extension("whole_site").complaints(tmp_path))
-    assert found == ["a.html: there is no such place in b.html#there"]
+    assert found == ["a.html: the anchor in b.html#there does not exist"]
     (tmp_path / "b.html").write_text(
         '<i id="there"></i><a href="c.html">c</a><img src="//e.org/i.png">'
         '<script src="https://cdn.example.org/x.js"></script>'

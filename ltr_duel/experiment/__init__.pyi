@@ -8,7 +8,6 @@ from .joining import merge_stores as merge_stores
 from .plan import Plan as Plan
 from .plan import parse_shard as parse_shard
 from .progress import duration as duration
-from .results import Study as Study
 from .results import StudyResults as StudyResults
 from .run import make_plan as make_plan
 from .run import run_experiment as run_experiment
@@ -18,5 +17,6 @@ from .spec import SpecFile as SpecFile
 from .spec import read_spec as read_spec
 from .status import age as age
 from .status import read_status as read_status
+from .study_table import Study as Study
 from .verify import verify_store as verify_store
 from .worker import environment as environment

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,8 @@ from ltr_duel.core import columns as core_columns
 from ltr_duel.experiment.counts import COUNTED
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
-from ltr_duel.experiment.stored_runs import Planned, StoredRuns, read_matrix
-from ltr_duel.experiment.study_table import StudyTable
+from ltr_duel.experiment.stored_runs import Planned, StoredRuns
+from ltr_duel.experiment.study_table import Study, StudyTable
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, MEASURED, Results, identified, summarise, with_correct
 
@@ -27,15 +26,6 @@ if TYPE_CHECKING:
 
 
 _DIGEST = "problem_digest"
-
-
-@dataclass(frozen=True, eq=False)
-class Study:
-    """One problem at one horizon: runs that can be compared with each other."""
-
-    problem: str
-    horizon: int
-    facts: dict[str, Any]  # description of the problem; columns of the tidy table
 
 
 class StudyResults:
@@ -118,10 +108,7 @@ class StudyResults:
 
     def matrix(self, problem: str) -> PreferenceMatrix:
         """Return the matrix by which regret is measured."""
-        try:
-            return read_matrix(self._store.problem_path(self._about(problem)["digest"]))
-        except InputError as error:
-            self._stored.refuse(str(error))
+        return self._stored.matrix(self._about(problem)["digest"])
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
         """Return the results on one problem at one horizon, by default the longest."""

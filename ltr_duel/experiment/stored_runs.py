@@ -109,6 +109,13 @@ class StoredRuns:
             raise InputError(f"it belongs to another run, {own}")
         return decode_run(row, RunKey(**key, repetition=repetition), planned.label)
 
+    def matrix(self, problem: str) -> PreferenceMatrix:
+        """Return the matrix of a problem, given the digest of the problem. Raises `InputError` if it is damaged."""
+        try:
+            return read_matrix(self.store.problem_path(problem))
+        except InputError as error:
+            self.refuse(str(error))
+
     def matrix_of(self, planned: Planned) -> str:
         """Return the digest of the matrix by which the regret of a planned run is measured."""
         key = self._group(planned)[0]

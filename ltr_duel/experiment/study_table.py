@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -20,6 +21,15 @@ _AT_ONCE = 1 << 18  # checkpoints x arms of all runs that are decoded together
 _PLACE = "place"
 
 Refuse = Callable[[str, str], NoReturn]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """One problem at one horizon: runs that can be compared with each other."""
+
+    problem: str
+    horizon: int
+    facts: dict[str, Any]  # description of the problem; columns of the tidy table
 
 
 class _Rows(NamedTuple):

@@ -289,8 +289,7 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
         if document != document:
             raise InputError(f"{document!r} cannot be a document id, because it does not equal itself")
     for row in rows:
-        if len(row) < len(documents):
-            row += [-1] * (len(documents) - len(row))
+        row += [-1] * (len(documents) - len(row))
     return documents, np.array(rows, np.int16)
 
 

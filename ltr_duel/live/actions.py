@@ -115,9 +115,8 @@ class Actions:
         if alone:
             ids, sheet = plain_list(names[0], rankings[names[0]], settings.top), b""
         else:
-            given = {
-                place: rankings[settings.rankers[arm]] for place, arm in zip(self._places_of(key), key, strict=True)
-            }
+            arms_of = zip(self._places_of(key), key, strict=True)
+            given = {place: rankings[settings.rankers[arm]] for place, arm in arms_of}
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
             ids, sheet = page.shown, pack_page(page)
         if len(memory.waiting) >= settings.max_open:

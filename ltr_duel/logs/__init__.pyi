@@ -51,7 +51,7 @@ from .stopping import RunningComparison as RunningComparison
 from .stopping import StoppingDecision as StoppingDecision
 from .stopping import impressions_to_go as impressions_to_go
 from .stopping import stopping_decisions as stopping_decisions
-from .stopping_sentence import stopping_sentence as stopping_sentence
+from .stopping_sentences import stopping_sentence as stopping_sentence
 from .sums import Sequences as Sequences
 from .table import LOG_COLUMNS as LOG_COLUMNS
 from .table import Impressions as Impressions

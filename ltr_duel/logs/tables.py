@@ -14,7 +14,7 @@ from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.named_looks import NamedLook
 from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.stopping import FEWEST, StoppingDecision, outcomes_go_together
-from ltr_duel.logs.stopping_sentence import never_shown, to_go_in
+from ltr_duel.logs.stopping_sentences import never_shown, to_go_in
 from ltr_duel.logs.verdict import Evidence, decision_of, failed_checks
 
 ROWS = 40  # maximum number of pairs on a page

@@ -11,7 +11,7 @@ from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.limits import Guardrail
 from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.stopping import StoppingDecision, impressions_to_go
-from ltr_duel.logs.stopping_sentence import change_seen, days_to_wait, never_shown, stopping_sentence
+from ltr_duel.logs.stopping_sentences import change_seen, days_to_wait, never_shown, stopping_sentence
 
 
 class Evidence(NamedTuple):

@@ -16,8 +16,10 @@ from ltr_duel.core import InputError
 
 def read_matrix(file: Path, most_rankers: int) -> preferences.PreferenceMatrix:
     """Read a preference matrix, or return the synthetic or published matrix of this name."""
-    name = str(file)
-    if file.exists() or name not in ("arxiv", *preferences.SYNTHETIC):
+    name, names = str(file), ("arxiv", *preferences.SYNTHETIC)
+    if name not in names and not file.exists() and not file.suffix and file.name == name:
+        raise InputError(f"{name}: no such file, and no matrix of this name: {', '.join(names)}")
+    if file.exists() or name not in names:
         return preferences.load_preferences(file, most_rankers=most_rankers)
     return preferences.arxiv() if name == "arxiv" else preferences.synthetic_preferences(name)
 

@@ -59,7 +59,7 @@ def command(
         sources={name: one.sha256 for one in plugins for kind, name in one.components if kind == "policy"},
         **settings,
     )  # fmt: skip
-    halves = advice.rank_policies(wanted, lambda line: click.echo(line, err=True))
+    halves = advice.rank_policies(wanted, _say if core.progress.progress_allowed() else lambda line: None)
     for name, frame in halves.items():
         for title, part in advice.parts_of(frame).items():
             click.echo(f"{name} half: {title}\n")
@@ -73,3 +73,7 @@ def command(
         files.write_text(out / "standings.md", advice.standings_page(halves))
         analysis.save_figure(advice.plot_standings(halves), out / "standings.png")
         click.echo(f"{out / 'standings.csv'}, {out / 'standings.md'}, {out / 'standings.png'}")
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)

@@ -58,7 +58,12 @@ def progress_bar(**options: Any) -> Any:
 
 def progress_wanted() -> bool:
     """Return whether to draw a bar: on a terminal and in a notebook, unless ``LTR_DUEL_PROGRESS=0``."""
-    return os.environ.get("LTR_DUEL_PROGRESS", "1") != "0" and (sys.stderr.isatty() or _in_notebook())
+    return progress_allowed() and (sys.stderr.isatty() or _in_notebook())
+
+
+def progress_allowed() -> bool:
+    """Return whether the user allows messages on progress: unless ``LTR_DUEL_PROGRESS=0``."""
+    return os.environ.get("LTR_DUEL_PROGRESS", "1") != "0"
 
 
 class PlainLine:
@@ -67,7 +72,7 @@ class PlainLine:
     EVERY = 30.0  # seconds
 
     def __init__(self) -> None:
-        self._wanted = os.environ.get("LTR_DUEL_PROGRESS", "1") != "0" and not progress_wanted()
+        self._wanted = progress_allowed() and not progress_wanted()
         self._shown = time.monotonic()
 
     def due(self) -> bool:

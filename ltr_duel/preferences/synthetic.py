@@ -68,7 +68,7 @@ def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> Prefer
 
 def arithmetic(size: int = 8, step: float = 0.05) -> PreferenceMatrix:
     """Return ``p[i, j] = 1/2 + step (j - i)`` (Komiyama et al., COLT 2015)."""
-    errors.require_between("step times (size - 1)", step * (size - 1), 0, 0.5)
+    errors.require_between(f"{step:g} (the gap of neighbours) times {size - 1}", step * (size - 1), 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + step * (j - i), {"family": "arithmetic", "step": step})
 
 

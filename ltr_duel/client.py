@@ -36,7 +36,7 @@ class Shown(NamedTuple):
     page: tuple[Any, ...]  # document ids, from the top
     token: str  # for `Client.clicks`; empty for a page that was not made by the service
     rankers: tuple[str, ...]  # rankers of the lists on the page
-    served: str  # "experiment", the reason for being outside, or "fallback" if the service did not answer
+    served: str  # "experiment", the reason why the search is outside of it, or "fallback" if the service did not answer
     why: str = ""  # reason for a fallback
     total: int = 0  # number of documents on the whole page, of which ``page`` may be a part
 
@@ -126,8 +126,8 @@ class Client:
         user : str
             Empty for an unknown user.
         token : str, optional
-            Token of the page to show again or to continue. With an empty token, a later part continues a fallback;
-            without a token, it continues the user's page if the experiment is ``sticky``.
+            Token of the page to show again or to continue. A later part (``offset`` above 0) continues a fallback if
+            the token is empty. If the token is None, it continues the user's page, if the experiment is ``sticky``.
         offset, limit : int, optional
             Number of documents above the part, and in the part; by default all that follow.
         context : mapping of str to str, optional
@@ -199,7 +199,7 @@ class Client:
         if self._connections.closed:
             return None, "the client is closed"
         if time.monotonic() < self._asleep.get(path, 0.0):
-            return None, f"not sent, shortly after: {self._why.get(path)}"
+            return None, f"not sent, because a call failed recently: {self._why.get(path)}"
         said, failed = None, True
         try:
             body = json.dumps(given).encode()

@@ -1,4 +1,4 @@
-"""Run candidates in worlds, on all cores, and collect the results in arrays."""
+"""Run candidates in simulated worlds (see `world`), on all cores, and collect the results in arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Trials(NamedTuple):
 
     @property
     def loss(self) -> FloatVector:
-        """Users' loss over the budget and as many impressions afterwards, per impression of the budget; (R,)."""
+        """Users' loss in the budget and in the same number of impressions after it, divided by the budget; (R,)."""
         return np.asarray(self.lost[:, -1] + self.after[:, -1])
 
     def and_more(self, others: Trials) -> Trials:
@@ -80,7 +80,7 @@ class Laboratory:
     def until(
         self, wanted: Wanted, stage: str, label: str, factors: Sequence[int], enough: Callable[[Trials], bool]
     ) -> tuple[int, Trials]:
-        """Extend runs to multiples of the budget until ``enough`` returns True for them, or to the last factor.
+        """Extend runs to the budget times each factor in turn, until ``enough(runs)`` is True or no factor is left.
 
         Runs of a policy that needs the horizon are started again for each factor.
         """

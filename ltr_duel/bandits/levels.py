@@ -1,4 +1,4 @@
-"""The largest of many Beta samples, only a few of which are drawn: the arm that Thompson sampling plays.
+"""Find the arm with the largest Beta sample, as in Thompson sampling, although only a few of the samples are drawn.
 
 A row consists of K posteriors, a level x, and the probabilities ``chance[k] = Pr(theta_k > x)``. After a_k wins and b_k
 losses, ``theta_k ~ Beta(a_k + 1, b_k + 1)``. A win adds one term to a probability, as in `posterior`:
@@ -15,8 +15,8 @@ Steps are cheap if usually one sample or a few samples are above the level. Each
 When the patience is exhausted, a new level is computed from the current posteriors, which takes K sums of binomial
 probabilities. The level depends only on earlier steps, never on the samples of the current step.
 
-Functions that run for nanoseconds are `inlined`, because a call takes 90 ns: it copies the eighty numbers that describe
-the arrays of a row through memory.
+Functions that run for nanoseconds are `inlined`, because a call needs 90 ns to pass the eighty numbers that describe
+the arrays of a row.
 """
 
 from __future__ import annotations
@@ -72,13 +72,16 @@ class Posteriors(NamedTuple):
 
 
 class Field(NamedTuple):
-    """The arms of a draw: the arms in ``arms`` with a doubt of at most ``bonus``, except the arm ``without``."""
+    """The arms that take part in a draw.
+
+    They are all ``arms`` whose doubt (see `statistics`) is at most ``bonus``, except the arm ``without``.
+    """
 
     arms: IntVector
     odds: WordVector  # in the order of ``arms``
     without: int
     doubts: FloatVector  # (K,)
-    bonus: float  # the highest doubt of an arm that takes part
+    bonus: float  # the highest doubt with which an arm takes part
 
 
 def new_levels(rows: int, n_arms: int) -> Levels:
@@ -92,7 +95,7 @@ def new_levels(rows: int, n_arms: int) -> Levels:
 def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int, log_mass: float) -> None:
     """Update an arm after a duel; it now has ``a`` wins and ``b`` losses.
 
-    ``log_mass`` is ln C(a + b, a) / 2^(a + b), as in `posterior`.
+    ``log_mass`` is ln(C(a + b, a) / 2^(a + b)), as in `posterior`.
     """
     level = levels.level[row]
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))

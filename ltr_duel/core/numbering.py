@@ -1,7 +1,7 @@
-"""Numbers versions: an integer for each component, which is increased when the same seed gives different results.
+"""The *numbers version* of a component: an integer that is increased when the same seed gives different results.
 
 Results of one version cannot be continued with another version. An upgrade of the package that does not change results
-does not change a version. Version 1 is not stored, so results that are older than numbers versions have version 1.
+does not change a version. Version 1 is not stored, so results without a stored version have version 1.
 """
 
 from __future__ import annotations

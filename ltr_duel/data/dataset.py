@@ -1,4 +1,4 @@
-"""A corpus in memory: queries, documents, a column for each feature, a grade for each document; its description."""
+"""A corpus in memory, with a column for each feature and a grade for each document, and facts about a corpus."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Dataset:
 
     Notes
     -----
-    The arrays are read-only. They are copies, unless no object can write to the given arrays (a file mapped read-only,
-    for example).
+    The arrays are read-only. A given array is copied if any object can write to it. A file that is mapped read-only,
+    for example, is not copied.
 
     Examples
     --------

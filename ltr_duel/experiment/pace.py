@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from ltr_duel.experiment.plan import PlannedRun
 
-_MOMENT = 0.05  # seconds of work passed to a worker at once; a kill loses this work, and others may wait for it
+# Seconds of work passed to a worker at once. If the worker is killed, this work is lost; idle workers may wait for it.
+_MOMENT = 0.05
 _MOST = 64
 
 
@@ -28,7 +29,7 @@ class Pace:
         self._known = (mine, 0.9 * known + 0.1 * seconds if group == mine and known < math.inf else seconds)
 
     def together(self, runs: Iterable[PlannedRun]) -> Iterator[list[PlannedRun]]:
-        """Yield the runs for one worker: runs of one policy, problem and horizon, in the given order."""
+        """Yield lists of runs, each for one worker: runs of one policy, problem and horizon, in the given order."""
         taken: list[PlannedRun] = []
         for run in runs:
             if taken and (_group(run) != _group(taken[0]) or len(taken) >= self._size(taken[0])):

@@ -143,7 +143,7 @@ def _check_pairs(kind: Method, comparer: Comparer) -> None:
         """Return the mean outcome and its variance."""
         outcomes = _outcomes(comparer, first, second, _PAIRS, compiled=kind.compiled)
         _require(bool((np.abs(outcomes) <= 1).all()), kind, "an outcome is outside -1..1")
-        return float(outcomes.mean()), float(outcomes.var()) / _PAIRS + 1e-18  # more than the error of rounding
+        return float(outcomes.mean()), float(outcomes.var()) / _PAIRS + 1e-18  # 1e-18 allows for rounding errors
 
     fast, plain = (_outcomes(comparer, 0, 1, 200, compiled=kind.compiled and one) for one in (True, False))
     _require(np.array_equal(fast, plain), kind, "compiled code and plain Python give different outcomes")
@@ -156,7 +156,7 @@ def _check_pairs(kind: Method, comparer: Comparer) -> None:
 
 
 def _check_slates(kind: Method, comparer: Comparer) -> None:
-    slate, most = np.arange(4), _FAR / sqrt(_SETS)  # signs have a standard error of at most 1 / sqrt(n)
+    slate, most = np.arange(4), _FAR / sqrt(_SETS)  # the mean of n signs has a standard error of at most 1 / sqrt(n)
     fast, plain = (_leads(comparer, slate, 200, compiled=kind.compiled and one) for one in (True, False))
     _require(bool(np.isfinite(plain).all()), kind, "credit_slate writes a sign that is not -1, 0 or 1")
     _require(np.array_equal(fast, plain), kind, "compiled code and plain Python give different outcomes")

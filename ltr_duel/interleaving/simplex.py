@@ -20,7 +20,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntVector, MarkVector, kerne
 
 _EPS = 1e-11  # reduced costs and steps that are closer to 0 are rounding errors
 _PIVOT = 1e-9  # smallest coefficient that a pivot divides by
-_MOST_PIVOTS = 10_000  # limit in case of rounding errors; 3,000 random programs with 10 positions took at most 71
+_MOST_PIVOTS = 10_000  # limit in case of rounding errors; 3,000 random programs with 10 rows took at most 71 pivots
 
 
 class Program(NamedTuple):

@@ -20,7 +20,7 @@ _NO_LIST, _TWICE, _OTHERS, _UNKNOWN = 1, 2, 3, 4  # codes of row faults
 _WRONG = {
     _NO_LIST: f"'rankings' must contain lists of 1 to {MOST_DOCUMENTS:,} documents",
     _TWICE: "a ranking contains a document twice",
-    _OTHERS: "the rankings differ in their documents: give the page token",
+    _OTHERS: "the rankings differ in their documents: give the page token, in the column 'page'",
 }
 
 
@@ -146,8 +146,9 @@ class Clicked(NamedTuple):
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
     """Return the outcomes of each pair a < b of the rankers, shape (rows, rankers (rankers - 1) / 2).
 
-    Each list length and maximum number of documents has a separate kernel state, as for single pages. The outcome of a
-    row is therefore bitwise independent of the other rows.
+    Rows are credited together if they have the same list length and the same capacity for documents (`room_for`). The
+    kernel state has exactly this size, as for a single page. The outcome of a row is therefore bitwise independent of
+    the other rows.
     """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])

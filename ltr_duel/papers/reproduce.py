@@ -1,7 +1,7 @@
 """Reproduce the data of a figure: expand its declaration, execute the missing runs, and write one tidy table.
 
 OUT/NAME/study-1.toml ...          the experiments, which ``ltr-duel run`` can run
-OUT/NAME/store/                    the runs; OUT/STORE/store/ if figures share them
+OUT/NAME/store/                    the runs; OUT/STORE/store/ for figures with the same ``store``
 OUT/NAME/data.parquet, data.csv    the table
 OUT/NAME/about.json                the figure, the scale, the sources of the data, the duration
 """
@@ -168,7 +168,7 @@ def _without_winner(figure: Figure, references: Mapping[str, Mapping[str, Any]])
     undecided = [name for name, one in references.items() if one["winner"] is None]
     if not undecided or figure.about.get("options", {}).get("column", columns.REGRET) != columns.REGRET:
         return []
-    left_out = figure.about["drawing"] == "frontier"  # otherwise its cells would be ratios of different regrets
+    left_out = figure.about["drawing"] == "frontier"  # its cells must all be ratios of the same regret
     instead = "these problems are omitted" if left_out else "the regret is Copeland regret"
     return [f"no Condorcet winner, so {instead}: {', '.join(undecided)}"]
 
@@ -176,15 +176,16 @@ def _without_winner(figure: Figure, references: Mapping[str, Mapping[str, Any]])
 def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Join the tidy tables of the studies, numbered from 1; ``lower_bound`` is the constant c of the bound c ln t.
 
-    ``reference_error`` is the standard error of a policy's mean average regret at the horizon that results from the
-    errors of the matrix; ``winner_probability`` and ``best_by_ndcg`` are derived from ``references``.
+    ``reference_error`` is the standard error that the errors of the matrix cause in a policy's mean average regret at
+    the horizon; ``winner_probability`` and ``best_by_ndcg`` are derived from ``references``.
     """
     parts = []
     for number, plan in enumerate(plans, 1):
         results, one_mean = StudyResults(store, plans=[plan.digest]), ["problem", "policy", "horizon"]
         asked = plan.file.spec.regrets
         undecided = "average" in asked and any(one.matrix.condorcet_winner is None for one in plan.problems)
-        regrets = dict.fromkeys((*asked, "copeland") if undecided else asked)  # shown if average regret is undefined
+        # Copeland regret is added for problems whose average regret is undefined.
+        regrets = dict.fromkeys((*asked, "copeland") if undecided else asked)
         frame = results.to_frame(tuple(regrets)).drop(columns="note", errors="ignore")
         if "average" in plan.file.spec.regrets:
             frame = frame.merge(results.summary()[[*one_mean, "reference_error"]], "left", one_mean)

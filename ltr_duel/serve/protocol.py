@@ -1,8 +1,8 @@
 """uvicorn's HTTP connections, with limits on their number and on the time and size of each part of a request.
 
-With these limits, a client cannot keep a connection open indefinitely. uvicorn documents the option ``http``, which
-accepts a connection class, but not its default class, which is extended here. If a version of that class lacks one of
-the overridden methods, uvicorn's own limits are used instead.
+With these limits, a client cannot keep a connection open indefinitely. uvicorn's option ``http`` accepts a connection
+class. This module extends the default class, although uvicorn does not document it. If a version of that class lacks
+one of the overridden methods, uvicorn's own limits are used instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CALLBACKS = (
     "on_message_begin", "on_url", "on_header", "on_body", "on_headers_complete", "on_message_complete",
     "on_response_complete", "send_400_response",
 )  # fmt: skip
-PLAIN = "h11"  # an implementation of uvicorn that limits the size of heads
+PLAIN = "h11"  # uvicorn's other implementation of HTTP, which limits the size of heads
 NOT_LIMITED = "this version of uvicorn does not limit the time for the head of a request or for reading an answer"
 
 
@@ -79,7 +79,7 @@ class _Everyone:
 
 
 class _Flow(FlowControl):
-    """Flow control that keeps reading paused while pipelined requests are queued; uvicorn resumes after each answer."""
+    """Flow control that resumes reading only if no pipelined request is queued; uvicorn's class always resumes it."""
 
     def __init__(self, transport: Any, waiting: Sized) -> None:
         super().__init__(transport)
@@ -108,7 +108,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # the base class depends on 
         self._wire, self._clock = transport, asyncio.get_running_loop()
         self._bytes = self._head = self._trailing = 0
         self._spoke = self._ended = False  # whether any bytes arrived; whether the latest bytes ended a request
-        self._refusal: tuple[int, str] | None = None  # refusal to send after the answer to an earlier request
+        self._refusal: tuple[int, str] | None = None  # error to send after the answer to an earlier request
         self._waits: dict[str, asyncio.TimerHandle] = {}  # timers by event: "head", "body", "idle", "read"
         self._peer = _network_of(self.client[0] if self.client else "")
         if self._everyone.comes(self._peer):

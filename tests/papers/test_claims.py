@@ -170,7 +170,7 @@ def test_two_variants_of_a_policy_are_not_mixed():
 
 def test_one_repetition_has_no_error():
     frame = table(small=8.0)
-    assert judge(frame[frame["repetition"] == 0]).reason == "small: one repetition gives no error"
+    assert judge(frame[frame["repetition"] == 0]).reason == "small: one repetition is not enough to estimate an error"
 
 
 def test_source_and_scale_come_from_the_table_and_about():

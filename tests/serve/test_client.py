@@ -104,7 +104,7 @@ def test_after_a_slow_search_clicks_are_sent_and_a_log_line_says_why(server, cap
         server.ways = ["slow"]
         shown = [client.decide("q", LISTS) for _ in range(3)]
         assert client.clicks("t", ["d"], deadline=60)
-    assert [one.why.partition(":")[0] for one in shown[1:]] == ["not sent, shortly after"] * 2
+    assert [one.why.partition(":")[0] for one in shown[1:]] == ["not sent, because a call failed recently"] * 2
     assert caplog.messages == ["/decide: no answer within 0.2 seconds"]
 
 

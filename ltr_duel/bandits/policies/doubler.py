@@ -1,10 +1,10 @@
 """Doubler, and variants without reset: the left arm is drawn from the right player's arms of the previous epoch.
 
-Time is divided into epochs of 1, 2, 4, ... steps (2, 4, 8, ... in the survey's text). In an epoch the left arm is a
-uniform draw from the multiset of arms that the right player chose in the previous epoch, so the right player has a
-fixed opponent and solves an ordinary bandit problem.
+Time is divided into epochs of 1, 2, 4, ... steps (2, 4, 8, ... in the text of Wolfenfeld's survey). In an epoch the
+left arm is a uniform draw from the multiset of arms that the right player chose in the previous epoch, so the right
+player has a fixed opponent and solves an ordinary bandit problem.
 
-`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of Wolfenfeld's survey) has a UCB1 box (see `cardinal`) that
+`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of the survey) has a UCB1 box (see `cardinal`) that
 is reset in each epoch: regret O(K log^2 T). `improved_doubler` (Algorithm 9) never resets its box and corrects the
 feedback for the changing opponent by an estimate f of the opponent's utility. After each epoch, the right player's
 share of wins in the epoch, minus 1/2, is added to f, as in Algorithm 9; the survey's derivation gives twice this
@@ -59,10 +59,10 @@ class State(NamedTuple):
 
 
 class Epoch:
-    """The counts of Improved Doubler in an epoch."""
+    """The registers of Improved Doubler, which are updated at the end of each epoch or in each step."""
 
-    utility: float  # f
-    won: int  # duels that the right arm won
+    utility: float  # f, the estimate of the opponent's utility; updated after each epoch
+    won: int  # duels of this epoch that the right arm won
 
 
 class ImprovedState(NamedTuple):

@@ -5,9 +5,10 @@ against the champion.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
 Algorithm 1 (in the arXiv version's form, without the hypothesised best arm); comments give its lines.
-Assumes a Condorcet winner; needs no horizon. Regret O(K^2 log T). Two deviations: the recommended arm is the arm that
-beats the most arms that it has met (the paper's x/0 := 1 counts unmet arms as beaten); and U_xx is 1/2 even where
-Wolfenfeld's survey is reproduced, because with U_xx = 0, as in the survey's box 3, regret is linear.
+Assumes a Condorcet winner; needs no horizon. Regret O(K^2 log T). There are two deviations. First, the recommended arm
+is the arm with the largest number of beaten rivals; a rival that the arm has not met does not count as beaten, but it
+does in the paper, because x/0 := 1. Second, U_xx is always 1/2, also in reproductions of Wolfenfeld's survey. In the
+survey's box 3, U_xx is 0, but then regret is linear.
 
 A step costs O(K): one threshold for each arm determines the candidates (`doubt`, see `statistics`), and the bounds of
 all arms against the champion follow from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
@@ -76,7 +77,7 @@ def strongest_rival(rate: FloatMatrix, width: FloatMatrix, champion: int, scale:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Line 7, without a branch on the outcome, which the processor would mispredict half of the time."""
+    """Line 7, without a branch that depends on the winner: the processor would mispredict it half of the time."""
     if outcome == 0:
         return
     state.wins[first, second] += outcome > 0
@@ -101,7 +102,9 @@ def set_doubt(doubts: FloatMatrix, doubt: FloatVector, i: int, j: int, level: fl
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step before a rival's bound against the only candidate reaches 1/2; t if there are others.
+    """Return the last step before a rival's bound against the only candidate reaches 1/2.
+
+    If there are several candidates, or none, return t.
 
     A rival can be a candidate only after its bound against the champion has reached 1/2. Until the first bound reaches
     1/2, the champion is therefore the only candidate.
@@ -110,7 +113,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
     candidates = vector.count_up_to(state.doubt, bonus)
     if candidates != 1:
         return t
-    last = candidates - 1  # 0; a literal 0 would be a further type for numba
+    last = candidates - 1  # always 0; for numba, a literal 0 would have a different type
     champion, nearest = vector.nth_up_to(state.doubt, bonus, last), np.inf
     for j in range(state.doubt.shape[0]):
         if j != champion:

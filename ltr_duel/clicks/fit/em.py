@@ -70,7 +70,10 @@ def _scale(model: Model, sessions: Sessions) -> int:
 
 @kernel
 def add_entries(model: Model, lists: Lists, work: Work, true: FloatVector, asked: FloatVector) -> float:
-    """Add the entries of all sessions, weighted by their frequency; return the log-likelihood."""
+    """Add the entries of all sessions (see `walk`) to ``true`` and ``asked``; return the log-likelihood.
+
+    A session's entries and log-likelihood are multiplied by its frequency.
+    """
     whole = 0.0
     for s in range(lists.ptr.shape[0] - 1):
         count, likelihood = session_entries(model, lists, s, work)

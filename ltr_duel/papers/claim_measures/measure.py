@@ -1,10 +1,10 @@
-"""Definition of a measure, and the errors that all measures share.
+"""Definition of a measure, and bootstrap errors for the measures of runs.
 
 A measure selects numbers from a table (`gather`: a sample of runs, or cells), and computes one number with its
 interval from them (`find`). `find` also accepts many samples, stacked along a last axis, so that a claim can be tested
 in hundreds of simulated worlds (`ltr_duel.papers.reliability`), in which `aim` makes the claim true or false.
 
-Errors are 95 % bootstrap intervals from 2,000 resamples. Repetitions are resampled with replacement within each
+Errors of runs are 95 % bootstrap intervals from 2,000 resamples. Repetitions are resampled with replacement within each
 problem. If a panel pools several problems that are themselves random draws (from a family of matrices, or from the
 rankers of a corpus), whole problems are resampled instead of repetitions. Intervals are expanded percentile intervals
 (see `ltr_duel.core.statistics.bootstrap_interval`). The seed is fixed, so the same table gives the same numbers.
@@ -152,7 +152,7 @@ def _weighted(weights: FloatMatrix, values: FloatMatrix) -> FloatMatrix:
 def _weights(sample: Sample) -> list[FloatMatrix]:
     """Return how often each run is in the sample and in each of its bootstrap samples: (1 + DRAWS, runs)."""
     if any(group.units < 2 for group in sample.groups):
-        raise Missing("one repetition gives no error")
+        raise Missing("one repetition is not enough to estimate an error")
     rng = stream(0, "claims")
     made = []
     for group in sample.groups:

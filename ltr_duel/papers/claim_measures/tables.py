@@ -1,9 +1,10 @@
 """Measures of tables and exact curves: the value of a cell, its ratio to the printed value, the shape of a curve.
 
-Such numbers are exact unless the table has a ``standard_error``. Other columns describe the effect of noise on the
-underlying matrix: ``least`` and ``most`` are limits of the true value; ``p_value`` is the share of simulated transitive
-worlds whose value is at least as extreme, and ``transitive`` the value without noise in such a world. If ``p_value`` is
-above 5 %, the true world may be transitive, so the interval is extended to ``transitive``.
+Such numbers are exact unless the table has a ``standard_error``. Further columns describe the uncertainty of numbers
+that were computed from an estimated preference matrix. ``least`` and ``most`` are limits of the true value. ``p_value``
+is a share of simulated worlds with transitive preferences: the worlds whose value is at least as extreme as the
+measured value. ``transitive`` is the value in a transitive world without noise. If ``p_value`` is above 5 %, the true
+world may be transitive, so the interval is extended to ``transitive``.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) ->
     aim=_with_valley,
 )
 def valley(panel: pd.DataFrame, *, along: str, column: str = "value") -> Sample:
-    """Compute the share: 1 if the curve falls to one lowest point and then rises, 0 if the lowest point is an end."""
+    """Measure whether a curve falls and then rises: 1 if it has no other change, 0 if its lowest point is an end."""
     return _along(panel, along, column)
 
 

@@ -175,4 +175,4 @@ def hidden(helper, kinds, ends):
 @pytest.mark.parametrize("make, name", [(endless, "Loop"), (vast, "ConstantOfShape"), (hidden, "ConstantOfShape")])
 def test_operators_without_a_limit_are_refused(corpus, tmp_path, make, name):
     (tmp_path / "m.onnx").write_bytes(onnx_model(make))
-    refused(corpus, "onnx", tmp_path / "m.onnx", f"has the operator {name}, with which a small file")
+    refused(corpus, "onnx", tmp_path / "m.onnx", f"has the operator {name}, which lets a small file")

@@ -1,6 +1,6 @@
 """The functions of a policy that the loop calls; the class of the first argument, the state, determines the policy.
 
-The simulation loop advances time, samples outcomes and counts. In each step it calls
+The simulation loop advances the time, samples the outcomes and counts the pulls. In each step it calls
 
     select(state, params, t, rng)                                  -> first, second
     update(state, params, t, first, second, outcome, rng)

@@ -44,7 +44,7 @@ _NEEDED = {  # requirements of the regrets that cannot be computed from the matr
 @options.plugin
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Format of the figures.")
 @options.abscissa
-@click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Quantity of the band around lines.")
+@click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Statistic that the bands show.")
 @options.wide
 def command(
     folder: Path, regrets: tuple[str, ...], csv: Path | None, latex: Path | None, plots: Path | None,
@@ -147,7 +147,7 @@ def _differ_in_size(runs: pd.DataFrame) -> bool:
 
 
 def _draw_facets(results: experiment.StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
-    """Draw all problems in one figure, each at its longest horizon; the default is as in `_defined`."""
+    """Draw all problems in one figure, each at its longest horizon; by default with the regret of `_defined`."""
     frame = results.to_frame(regrets or ("average", "copeland"))
     bounds = {name: preferences.lower_bound(results.matrix(name)) for name in frame[columns.PROBLEM].unique()}
     frame[columns.LOWER_BOUND] = frame[columns.PROBLEM].map(bounds).astype(float)

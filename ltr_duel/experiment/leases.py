@@ -38,7 +38,7 @@ _ABOUT: Fields = {"id": str, "host": str, "pid": int, "jobs": int, "backend": st
 class Driver:
     """The lease and the claims of this process while it runs an experiment; a context manager.
 
-    about: facts that ``ltr-duel status`` prints, as JSON.
+    about: facts for ``ltr-duel status``, which are stored as JSON.
     """
 
     def __init__(self, store: Store, about: dict[str, Any]) -> None:
@@ -137,7 +137,7 @@ class Driver:
         machine = temporary_name().split("-")[1]
         for path in self.store.tmp.iterdir():
             pid, _, rest = path.name.partition("-")
-            with suppress(FileNotFoundError, IsADirectoryError):  # another driver has finished writing it; not ours
+            with suppress(FileNotFoundError, IsADirectoryError):  # its driver has renamed the file; a foreign folder
                 if path.stat().st_mtime < hour_ago or (rest.startswith(machine) and pid not in running):
                     path.unlink()
 
@@ -157,9 +157,9 @@ def _is_held(lease: SoftFileLease, *, unreadable: bool = True) -> bool:
     try:
         with lease:
             return False
-    except (Timeout, ValueError):  # held; with another duration
+    except (Timeout, ValueError):  # the lease is held; it is held with another duration
         return True
-    except OSError:  # of another user, or in a folder that cannot be written
+    except OSError:  # the file belongs to another user, or its folder is not writable
         return unreadable
 
 
@@ -171,10 +171,10 @@ def live_drivers(store: Store) -> list[dict[str, Any]]:
             with suppress(InputError, OSError):  # a damaged or removed file counts as no driver
                 about = read_record(path, "a driver", _ABOUT)
                 beat = path.with_suffix(_LEASE).stat().st_mtime
-                here = about["host"] == socket.gethostname()  # even if its process is paused
+                here = about["host"] == socket.gethostname()
                 exists = not here or psutil.pid_exists(about["pid"])
                 held = _is_held(_lease(store, path.name), unreadable=exists)
-                if held and (here or _now(store) - beat < SILENT):
+                if held and (here or _now(store) - beat < SILENT):  # a paused process on this machine counts as live
                     found.append(about)
     return found
 

@@ -20,7 +20,7 @@ from ltr_duel.live.switches import Switches, left_of, switches_of
 from ltr_duel.live.turns import MOST_HELD, Key, Turns, kept_turns, live_policy, live_streams, policy_without
 from ltr_duel.logs import Sequences
 
-_FEW = 1000  # number of closed pages' deadlines that may stay in the heap, besides one for each open page
+_FEW = 1000  # closed pages' deadlines that may stay in the heap: this number plus the number of open pages
 _SLACK = 5.0  # seconds by which the difference of the clocks may change before it counts as a step
 _KEPT = 50  # number of latest steps to keep, because closed pages can be shown again until their deadlines
 
@@ -158,7 +158,10 @@ class Memory:
         self.switch()
 
     def switch(self) -> None:
-        """Read the switches and whether users were forgotten; replace a policy that contains a dropped ranker."""
+        """Read the state of the switches (see `switches`), and replace a policy that contains a dropped ranker.
+
+        Also find out whether users were forgotten.
+        """
         settings, about = self._settings, self._store.about
         self.forgot = (about(BEFORE) or -math.inf) > (about("started") or -math.inf) and self._store.has_users()
         self.switched = self._store.switches()

@@ -50,11 +50,11 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
         if not {first, *others} & set(have)
     ]
     if missing:
-        columns, them = ("columns", "them") if len(missing) > 1 else ("column", "it")
+        columns, them = ("columns", "columns, or map them") if len(missing) > 1 else ("column", "a column, or map it")
         raise InputError(
             errors.in_one_line(
-                f"{where} has no {columns} {errors.listed(missing)} (it has {first_names(have)}): rename {them}, or"
-                f" map {them} with --source; see docs/logs.md{_UBI * (set(have) >= _RECORDS)}"
+                f"{where} has no {columns} {errors.listed(missing)} (it has {first_names(have)}): rename {them}"
+                f" with --source; see docs/logs.md{_UBI * (set(have) >= _RECORDS)}"
             )
         )
 

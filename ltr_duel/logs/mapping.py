@@ -42,8 +42,8 @@ def sections_of(path: Path) -> dict[str, Any]:
         for key, value in section.items():
             if (part, key) == ("exposures", "clicks"):
                 raise InputError(
-                    f'{path}: clicks are mapped in [events]: position = "unnest({value})" for a column of lists,'
-                    " and also map impression"
+                    f"{path}: [exposures] maps 'clicks'; map 'impression' and 'position' in [events] instead (for a"
+                    f' column of lists, position = "unnest({value})")'
                 )
             near = difflib.get_close_matches(key, legal[part], n=1)
             if key not in legal[part] and (part == "events" or near):
@@ -100,9 +100,9 @@ class Part:
         self._named = "file" in section
 
     def match(self, have: Collection[str]) -> None:
-        """Quote the columns of the file or table, whose names may be SQL keywords, and add the context columns in it.
+        """Quote mapped columns, whose names may be SQL keywords, and add the context columns of the file or table.
 
-        A context column that is mapped keeps its expression.
+        Context columns are the extra columns that `ClickLog` reads. A mapped context column keeps its expression.
         """
         plain = {key: named(value) for key, value in self.given.items() if isinstance(value, str) and value in have}
         self.columns = {one: named(one) for one in self.context if one in have} | self.given | plain
@@ -155,7 +155,11 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
 
 
 def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found], Numbered | None]:
-    """Create a relation; return a function from ``origin`` to file and row, and the numbered exposures."""
+    """Create a relation; return a function that finds a row, and the exposures with numbered rows (None for events).
+
+    The argument of the function is the column ``origin``, the number of a row in all files of the source. The result is
+    the file and the row in it.
+    """
     read, names = _reader_of(part.file)
     csv, rows = (
         read == "read_csv",

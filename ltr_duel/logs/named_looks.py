@@ -1,11 +1,11 @@
 """Looks (interim analyses) that are planned before the experiment; they require less evidence than unlimited looks.
 
 At each look, S is the sum of a pair's outcomes so far. The boundaries follow from the clustered covariance of S between
-the looks so far: sums over clusters of products of the clusters' residuals. The error spent by a look depends only on
-the elapsed part of the planned days, so the boundary of a past look never changes. A look is computed once the log
-reaches the day of the look, from the data before that day. The result therefore does not depend on when, or how often,
-the log is read. Intervals at the boundaries hold simultaneously at all looks (Jennison, Turnbull. Interim analyses: the
-repeated confidence interval approach. JRSS B 1989).
+the looks so far: each cluster's residuals at two looks are multiplied, and the products of all clusters are added. The
+error spent by a look depends only on the elapsed part of the planned days, so the boundary of a past look never
+changes. A look is computed once the log reaches the day of the look, from the data before that day. The result
+therefore does not depend on when, or how often, the log is read. Intervals at the boundaries hold simultaneously at all
+looks (Jennison, Turnbull. Interim analyses: the repeated confidence interval approach. JRSS B 1989).
 """
 
 from __future__ import annotations
@@ -94,7 +94,10 @@ def require_days(days: Sequence[float], *, any_time: bool) -> None:
 
 
 def _classes(outcomes: Any, ends: list[float], key: str) -> Any:
-    """Return the expression that counts a pair's clusters with equal numbers and sums of outcomes at all looks."""
+    """Return the expression that groups each pair's clusters and counts the clusters of a group.
+
+    The clusters of a group have the same number and the same sum of outcomes at each look.
+    """
     t = outcomes.filter(outcomes.time < ends[-1])
     sums: dict[str, Any] = {}
     for k, end in enumerate(ends):
@@ -139,13 +142,19 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
 
 
 def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, Any]:
-    """Return the distinct numbers and sums of a cluster's outcomes up to a look, and the count of such clusters."""
+    """Group the clusters with the same number and sum of outcomes up to a look.
+
+    Return the number, the sum and the size of each group.
+    """
     different, of = np.unique([n, total], axis=1, return_inverse=True)
     return different[:1].astype(np.float64), different[1:] / UNIT, np.bincount(of.ravel(), number).astype(np.int64)
 
 
 def _covariance(count: Any, total: FloatMatrix, number: Any) -> FloatMatrix:
-    """Return the covariance of sums between looks; increments count as independent if a look's outcomes are equal."""
+    """Return the covariance of the sums at all looks.
+
+    If all residuals of a look are 0, the outcomes are treated as independent.
+    """
     n = (count @ number)[:, None]
     residual = total - count * ((total @ number)[:, None] / np.maximum(n, 1))
     covariance = residual * number @ residual.T

@@ -106,7 +106,7 @@ def sliced(
 def secondary(
     found: LogComparison, others: dict[str, LogComparison], *, confidence: float = 0.95, any_time: bool = False
 ) -> Beside:
-    """Return a table of secondary outcomes, whose tests share one error, separate from the primary outcome's error."""
+    """Return a table of secondary outcomes, whose tests are corrected together, without the primary outcome."""
     leads = ahead(limits(found, confidence, any_time=any_time).mean)
     tests = sum(len(other.pairs) for other in others.values())
     frames = []
@@ -157,7 +157,7 @@ def _users(log: ClickLog, cells: Any, parts: int, pairs: int) -> dict[str, Any]:
 
 
 def interaction_tests(engine: Any, cells: Any, split: LogComparison, parts: int, whole: FloatVector) -> FloatVector:
-    """Return for each pair the p-value of "its parts have the same mean"; NaN if too few users are in two parts."""
+    """Return for each pair the p-value of "its parts have the same mean", or NaN (see `interaction_p`)."""
     products = _products(engine, cells, split.cluster, len(split.pairs), parts)
     p = np.full(len(split.pairs) // parts, np.nan)
     for k in range(len(p)):
@@ -176,7 +176,7 @@ def interaction_p(
     Two p-values follow from Wald's statistic with the full covariance, and the larger p-value is returned. Welch's
     (Biometrika 1951) is valid if no cluster is in two parts; Hotelling's (Annals of Mathematical Statistics 1931) is
     valid if each cluster is in all parts. Parts with fewer than five degrees of freedom are omitted; the result is NaN
-    if fewer than two parts remain.
+    if fewer than two parts remain, or more parts than ``whole``, the degrees of freedom in the whole log.
     """
     good = np.flatnonzero((freedom >= 5) & np.isfinite(error) & (error > 0))
     k = len(good)
@@ -196,7 +196,10 @@ def interaction_p(
 
 
 def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> FloatMatrix:
-    """Return sums over clusters (users if "both") of products of two parts' counts and sums: n n, n y, y n, y y."""
+    """Return the products n n, n y, y n, y y of two parts' counts n and sums y, summed over all clusters.
+
+    The clusters are users if ``cluster`` is "both".
+    """
     out = np.zeros((4, size, size))
     if cluster == "impression":
         return out

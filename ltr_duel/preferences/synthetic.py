@@ -56,10 +56,10 @@ def logistic_normal(size: int, seed: int = 0) -> PreferenceMatrix:
 
 
 def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> PreferenceMatrix:
-    """Return a total order in which arms beat the next arm by ``gamma * gap`` and all later arms by ``gap``.
+    """Return a total order in which each arm except the best beats the next arm by ``gamma * gap``.
 
-    The best arm beats every arm by ``gap``. Beat the Mean, Figure 2: strong transitivity fails; relaxed transitivity
-    holds with ``gamma``.
+    All other gaps are ``gap``. Beat the Mean, Figure 2: strong transitivity fails; relaxed transitivity holds with
+    ``gamma``.
     """
     errors.require_between("gamma times the gap", gamma * gap, gap, 0.5)
     about = {"family": "strong neighbours", "gamma": gamma, "gap": gap}
@@ -103,7 +103,7 @@ def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> P
     there is no Condorcet winner, which requires at least three arms.
     """
     if not condorcet:
-        errors.require_between("the number of arms without a Condorcet winner", size, 3)
+        errors.require_between("the number of arms of a matrix without a Condorcet winner", size, 3)
     rng, about = stream(seed, "random preferences", size, int(condorcet)), {"condorcet": condorcet, "seed": seed}
 
     def rule(i: IntMatrix, j: IntMatrix) -> FloatMatrix:

@@ -84,7 +84,7 @@ def _plans(paths: Sequence[Path], given: Mapping[str, Any], log: EventLog) -> li
             log = log.about(experiment=settings.name)
             if not _NAME.fullmatch(settings.name):
                 raise InputError(
-                    f"{path}: name: with several experiments, a name has 1 to 32 of A-Z, a-z, 0-9, '_', '-'"
+                    f"{path}: name: with several experiments, a name has 1 to 32 characters of A-Z, a-z, 0-9, '_', '-'"
                 )
             for other in plans:
                 if other.settings.name == settings.name or other.store == store:
@@ -120,7 +120,7 @@ def _run(
             server.run([listener])
         finally:
             for name, experiment in experiments.items():
-                log.write("stop", experiment=name, pages=experiment.counts.pages)  # available without the store
+                log.write("stop", experiment=name, pages=experiment.counts.pages)  # needs no open store
             log.close()
 
 

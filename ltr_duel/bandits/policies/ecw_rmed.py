@@ -4,14 +4,17 @@ Plays each pair in the proportion that the (relaxed) regret lower bound requires
 
 Komiyama, Honda, Nakagawa. Copeland Dueling Bandit Problem: Regret Lower Bound, Optimal Algorithm, and Computationally
 Efficient Algorithm. ICML 2016 (arXiv 1605.01677). Needs no Condorcet winner and no horizon; no pair may tie. Regret
-O(log T), within a relaxation of the lower bound. The algorithm without the relaxation (CW-RMED) solves a linear program
-with exponentially many constraints in each step and is not implemented.
+O(log T), with the constant of the relaxed lower bound. The algorithm without the relaxation (CW-RMED) solves a linear
+program with exponentially many constraints in each step and is not implemented.
 
 With i* an estimated Copeland winner, L_i the number of arms that beat arm i and d_ij = d(phat_ij, 1/2), the relaxed
 constraints on q_ij = n_ij / ln t are: q_i*j d_i*j >= 1 for every j that i* beats; and for every other arm i, the sum of
 q_ij d_ij over any L_i - L_i* + 1 arms j other than i* that beat i is at least 1. If fewer such arms exist, arm i has no
-constraint; if i* is a Condorcet winner, this applies to every arm i. The cheapest q_ij are stored and updated (see
+constraint; if i* is a Condorcet winner, no arm i has such a constraint. The cheapest q_ij are stored and updated (see
 `ecw_plans`). A step costs O(K^2), because all pairs are compared with the plan.
+
+The paper's lists: L_C, the pairs of this pass; L_R, the pairs of L_C that are still to play; L_N, the pairs of the next
+pass.
 """
 
 from __future__ import annotations
@@ -52,7 +55,7 @@ class Now:
     place: int  # number of these pairs that were played
     n_following: int  # number of pairs in L_N
     forced: int  # 1 if this duel is played because the pair is not known well enough
-    winner: int  # i* of the last plan, which meets itself; -1 before the first plan
+    winner: int  # i* of the last plan, the arm that meets itself; -1 before the first plan
 
 
 class State(NamedTuple):
@@ -119,7 +122,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def end_turn(state: State, first: int, second: int, log_t: float) -> None:
-    """Remove the pair from L_R; add the pairs outside L_R that fall short of the plan to L_N."""
+    """Remove the pair from L_R; add to L_N the pairs outside L_R that met less often than planned."""
     now, wins, n_arms = state.now[0], state.estimates.wins, state.free.shape[0]
     state.free[min(first, second), max(first, second)] = wins[first, second] + wins[second, first]
     winner = confident_winner(state, log_t)
@@ -218,7 +221,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 def last_step_alone(state: State, alpha: float, t: int) -> int:
     """Return the last step in which the winner is certain to be alone in L_C; t if this is not certain now.
 
-    As t grows, a pair can become due only because it met too rarely, as the margin around 1/2 shrinks.
+    As t grows, a pair can become due only because it met too rarely; the margin around 1/2 only shrinks.
     """
     wins, n_arms, log_t = state.estimates.wins, state.free.shape[0], max(1.0, log(t))
     if state.now[0].n_current != 1 or confident_winner(state, log_t) * (n_arms + 1) != state.current[0]:
@@ -241,8 +244,8 @@ def recommend(state: State, params: Params) -> int:
 register(
     __name__,
     limits={"alpha": (0.0, None), "beta": (0.0, None)},
-    assumes="nothing: Copeland winners; no two arms tie",
-    regret="O(log T), a relaxation of the lower bound",
+    assumes="no ties between arms; finds Copeland winners",
+    regret="O(log T), with the constant of a relaxed lower bound",
     cost="O(K^2)",
     cite="komiyama2016copeland",
     where="ECW-RMED",

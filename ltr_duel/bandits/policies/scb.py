@@ -221,7 +221,7 @@ def idle_until(state: State, params: NoParams, t: int) -> int:
 
 register(
     __name__,
-    assumes="nothing: Copeland winners; no two arms tie",
+    assumes="no ties between arms; finds Copeland winners",
     regret="O(K log K log T)",
     cost="O(1) amortised",
     cite="zoghi2015copeland",

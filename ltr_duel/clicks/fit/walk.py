@@ -19,7 +19,7 @@ from ltr_duel.clicks.fit.forms import CASCADE, CCM, DBN, DCM, PBM, SDBN, TABLE, 
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.core import FloatVector, IntVector, inlined, kernel, uniform
 
-TINY = 1e-6  # probability assigned to an event that is impossible under a model
+TINY = 1e-6  # fitted parameters are from TINY to 1 - TINY; an impossible click has probability TINY^2
 SMALL = 1e-200  # a product of probabilities below this limit is replaced by its logarithm
 PER_PLACE = 3  # maximum number of entries of a position
 
@@ -190,7 +190,7 @@ def enter(work: Work, count: int, which: int, true: float, asked: float) -> int:
 
 @kernel
 def draw_clicks(model: Model, lists: Lists, rng: Generator) -> None:
-    """Write whether each position is clicked."""
+    """Sample the clicks of all sessions, and write them to ``lists.click``."""
     for s in range(lists.ptr.shape[0] - 1):
         start, last, on = lists.ptr[s], -1, True
         for k in range(lists.ptr[s + 1] - start):

@@ -27,7 +27,7 @@ def refuse_excess(rows: int, columns: int, most: int) -> None:
     if 4 * rows * columns > most:
         raise InputError(
             f"{rows:,} documents or more with {columns:,} features need {gigabytes(4 * rows * columns)}, but"
-            f" at most {gigabytes(most)} may be used; --limit GB allows more, if this size is right"
+            f" at most {gigabytes(most)} may be used; --limit GB allows more, if these numbers are right"
         )
 
 
@@ -115,7 +115,7 @@ class MemoryBuffer:
             for block, first in blocks:
                 transpose(block, columns, first)
                 self._unreleased += block.nbytes
-            if self._unreleased > self._MOST_WAITING:  # approximate: concurrent threads may each lose a block
+            if self._unreleased > self._MOST_WAITING:  # approximate: with concurrent threads, the sum may lack blocks
                 self._unreleased = 0
                 mapped.release_pages(columns)
 

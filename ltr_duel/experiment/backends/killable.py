@@ -1,4 +1,4 @@
-"""Execute runs that may hang in a separate process, which is killed after the time limit.
+"""Execute runs in a separate process, which is killed if a run exceeds its time limit.
 
 Each worker thread uses one such process for all its tasks, and starts a new process after a kill. The process is
 ``python -m ltr_duel.experiment.backends.killable``. It reads pickled tasks from its standard input and writes pickled
@@ -86,7 +86,7 @@ class KillableWorker:
         self.process.wait()
         with contextlib.suppress(OSError):  # unread tasks are lost
             self._tasks.close()
-        self._receiver.join(1.0)  # takes longer only if a child process still has the pipe open
+        self._receiver.join(1.0)  # waits a full second only if a child process still has the pipe open
         atexit.unregister(self.close)
 
     def _answer(self, seconds: float) -> Any:

@@ -3,6 +3,8 @@
 Each block of each pair has a separate random stream, whose key contains the names of the two rankers and the number of
 the block. So the first n comparisons of a pair are the same whether they are made at once, in pieces, after a kill, or
 on other machines, and they do not depend on the other rankers in the set.
+
+A block consists of units: the lists shown for one choice of a query (`Settings.lists_of_a_unit`).
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from ltr_duel.interleaving import Comparison, compare_pair
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import SCALE
 
-BLOCK = 4000  # lists in a block; a multiple of the number of lists of a unit, which is 1, 2 or 4
+BLOCK = 4000  # lists in a block; a multiple of the number of lists in a unit, which is 1, 2 or 4
 NOTHING = np.zeros((0, 0))  # no corrections
 
 

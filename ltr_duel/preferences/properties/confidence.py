@@ -2,13 +2,14 @@
 
 The prior of each entry is uniform from 0 to 1. An estimate is treated as the number of wins and losses that would give
 the same standard error (`effective_counts`), so the posterior of an entry is a Beta distribution, approximately normal
-for many comparisons. A ranker that won all of its few comparisons is therefore not certain to be better. Entries with
-standard error 0 are exact only in a matrix without numbers of comparisons.
+for many comparisons. A ranker that won all of its few comparisons is therefore not certain to be better. An entry with
+standard error 0 is exact only if the matrix does not contain its number of comparisons.
 
 Pairs are assumed to be compared independently, so the probability of a Condorcet winner is a product. If pairs share
 queries (`variance_reduction` "common" and "stratified") or lists (logs of multileaving), the errors in a ranker's row
-are positively correlated, and the product is too small (Slepian's inequality). Copeland and Borda winners are computed
-from sampled matrices, whose random stream depends on the matrix only, so the results are reproducible.
+are positively correlated, and the product is too small (Slepian's inequality). The probabilities of Copeland winners
+are computed from sampled matrices, and of Borda winners from sampled scores. The random stream of the samples depends
+on the matrix only, so the results are reproducible.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def command(
     if verdict.unfinished:
         click.echo(f"planned runs that are not finished: {verdict.unfinished:,} ('ltr-duel run' executes them)")
     if verdict.complaints and not repair:
-        click.echo(f"'ltr-duel verify --repair {folder}' repairs runs and matrices")
+        click.echo(f"'ltr-duel verify --repair {folder}' repairs damaged runs and matrices")
     if verdict.complaints:
         sys.exit(1)
 

@@ -63,7 +63,7 @@ def verify_store(
     plans, broken = stored.plans, dict(stored.index.broken)
     runs = stored.wrong_with(stored.index.done)
     sound = [digest for digest, why in sorted(runs.items()) if not why]
-    complaints, repeated = [f"{name}: not the name of a file of runs" for name in stored.index.foreign], 0
+    complaints, repeated = [f"{name}: not the name of a file of runs; remove it" for name in stored.index.foreign], 0
     wanted = set(random.Random(seed).sample(sound, min(sample, len(sound))))
     for plan, here in by_plan(plans, wanted):
         try:

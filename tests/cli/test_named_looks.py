@@ -26,7 +26,7 @@ def test_a_log_that_a_bandit_collected_has_no_named_looks(ltr_duel, tmp_path):
     path = tmp_path / "adaptive.jsonl"
     path.write_text((tmp_path / "log.jsonl").read_text().replace('"query"', '"policy": "rucb", "query"'))
     answer = ltr_duel("logs", "compare", path, "--stop-at", ".95", "--looks", "7")
-    assert answer.code == 2 and "outcomes did not choose" in answer.err
+    assert answer.code == 2 and "chosen independently of outcomes" in answer.err
 
 
 def test_a_check_that_fails_comes_before_the_winner_of_a_look(ltr_duel, tmp_path):

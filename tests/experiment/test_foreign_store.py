@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pyarrow.parquet as pq
@@ -19,7 +20,9 @@ def forged(plan, **changed):
     """Change the declarations of a plan."""
     table = pq.read_table(plan)
     about = json.loads(table.schema.metadata[b"ltr_duel"]) | changed
-    pq.write_table(table.replace_schema_metadata({b"ltr_duel": json.dumps(about).encode()}), plan)
+    text = json.dumps(about).encode()
+    checksum = hashlib.sha256(text).hexdigest()
+    pq.write_table(table.replace_schema_metadata({"ltr_duel": text, "ltr_duel.sha256": checksum}), plan)
 
 
 @pytest.mark.parametrize("repair", [False, True])

@@ -49,7 +49,7 @@ def test_a_set_gives_an_outcome_for_each_two_of_its_places_that_hold_different_a
 
 def test_of_duels_counted_together_those_of_an_arm_with_itself_give_no_outcome():
     counts = new_recorder(2, [10])
-    count_met(counts, 0, np.array([[2, 3], [1, 4]]), 0)
+    count_met(counts, np.array([[2, 3], [1, 4]]), 0)
     assert counts.outcomes.tolist() == [3 + 1]
 
 

@@ -115,6 +115,11 @@ class Method(components.Component):
         """The default outcome rule of simulations and estimates."""
         return self.unbiased or self.outcomes[0]
 
+    @property
+    def foreign(self) -> bool:
+        """Whether functions from outside the package credit clicks, perhaps by the owners of the documents."""
+        return not self.state.__module__.startswith("ltr_duel.")
+
     def caution(self, outcome: str) -> str:
         """Return a warning about results of an outcome rule; empty if random clicks favour neither ranker."""
         rule = outcome if len(self.outcomes) > 1 else self.name
@@ -148,10 +153,10 @@ def bind(method: Method) -> None:
             f"method '{method.name}': defines neither draw_pair and credit_pair, nor draw_slate and credit_slate"
         )
     stubs: list[Callable[..., Any]] = [draw_pair, credit_pair, draw_slate, credit_slate]
-    foreign = not (method.compiled or method.state.__module__.startswith("ltr_duel."))
+    tested = method.foreign and not method.compiled
     for stub, function in zip(stubs, functions, strict=True):
         if function is not None:
-            implement(stub, method.state, _tested(method.name, stub, function) if foreign else function)
+            implement(stub, method.state, _tested(method.name, stub, function) if tested else function)
     if method.find_contributors:
         implement(find_contributors, method.state, method.find_contributors)
     if method.draw_mirrored:

@@ -146,6 +146,11 @@ class Creditor:
         outcome: str | None,
     ) -> list[Outcomes]:
         component, params, rule, numbers = self.rules(form, rankers, method, outcome)
+        if form == "rankings" and component.foreign and not _has_owners(have):
+            raise InputError(
+                f"method '{component.name}' may credit the ranker of a document: give the column 'owners' too, with an"
+                " entry for each shown document, or the page token"
+            )
         clicked, lists, rows = self._clicked(have, rows, form, wrong, len(numbers), rule)
         y = credit_rows(component, params, rule, lists, clicked, len(numbers))
         return self._outcomes(rows, numbers, y)
@@ -183,11 +188,7 @@ class Creditor:
             query = np.zeros(len(rows), np.int64)
             return Clicked(rows, query, ptr, owners.astype(np.int64), owners, click_ptr, clicks), none, rows
         shown, ptr = ragged(have["shown"])
-        owners = np.full(len(shown), -1, np.int32)
-        if "owners" in have:
-            given, given_ptr = ragged(have["owners"], -1)
-            if len(given) == len(shown) and (given_ptr == ptr).all():
-                owners = given
+        owners = ragged(have["owners"], -1)[0] if _has_owners(have) else np.full(len(shown), -1, np.int32)
         if (owners[ptr[rows[0]] : ptr[rows[0] + 1]] < 0).all() and rule in ("sampled",):
             raise InputError(f"the rule '{rule}' requires the column 'owners'")
         lists = ranked(have["rankings"], shown).of(rows)
@@ -226,3 +227,8 @@ class Creditor:
             self._number[key] = len(self.pairs)
             self.pairs.append(key)
         return self._number[key], 1 if a < b else -1
+
+
+def _has_owners(have: dict[str, Any]) -> bool:
+    """Return whether the column of owners has an entry for each shown document."""
+    return "owners" in have and np.array_equal(ragged(have["owners"])[1], ragged(have["shown"])[1])

@@ -23,7 +23,7 @@ from ltr_duel.core import (
     coin,
     errors,
     implement,
-    kernel,
+    inlined,
     random_below,
     stream,
     vector,
@@ -75,7 +75,7 @@ class LoggedOracle(NamedTuple):
     record: Record
 
 
-@kernel
+@inlined
 def next_visit(oracle: LoggedOracle, rng: np.random.Generator) -> int:
     """Sample the user and the query of the next impression, and record them."""
     record, users = oracle.record, oracle.wants.shape[0]
@@ -89,7 +89,7 @@ def next_visit(oracle: LoggedOracle, rng: np.random.Generator) -> int:
     return row
 
 
-@kernel
+@inlined
 def show(oracle: LoggedOracle, c: Comparison, row: int, length: int, rng: np.random.Generator) -> int:
     """Simulate the user's clicks on the drawn list, and record list and clicks; return the number of clicks."""
     record = oracle.record
@@ -225,6 +225,7 @@ def simulate_log(
     of = "pairs" if component.feedback == "duel" else "slates"
     about = {
         "label": METHODS.configure(pairs if of == "pairs" else slates).label,
+        "foreign": METHODS.configure(pairs if of == "pairs" else slates).component.foreign,
         "method": live.provenance["method" if of == "pairs" else "slates"],
         "outcome": live.provenance["outcome"] if of == "pairs" else "",
         "policy": label,
@@ -245,12 +246,12 @@ def _record(top: int, rankers: int) -> Record:
 
 
 def _columns(
-    record: Record, before: int, rankings: Rankings, names: Any, about: dict[str, str], returning: bool
+    record: Record, before: int, rankings: Rankings, names: Any, about: dict[str, Any], returning: bool
 ) -> dict[str, Any]:
     """Return the rows as the columns of a log; ``before``: number of impressions written before."""
     n = int(record.used[0])
     query, size, length = record.query[:n], record.size[:n], record.length[:n]
-    by_owner = about["method"] == "team_draft" or about["outcome"] == "sampled"
+    by_owner = about["method"] == "team_draft" or about["outcome"] == "sampled" or about["foreign"]
     starts = rankings.query_ptr[query]
     arms, clicked = record.rankers[:n], record.clicked[:n]
     places = _flat(record.clicks[:n], clicked) + 1

@@ -264,7 +264,7 @@ def test_a_policy_whose_writes_the_compiler_drops_is_not_simulated(write, ltr_du
     words = ("--policy", "drops", "--horizon", "20", "--repetitions", "1", "--out", tmp_path / "out")
     answer = ltr_duel("simulate", tmp_path / "p.csv", "--plugin", write("drops", text.replace(kept, DROPS)), *words)
     assert answer.code == 2 and not (tmp_path / "out").exists()
-    assert "policy 'drops' ends in different states as plain Python and compiled" in answer.err
+    assert "policy 'drops' chooses differently as plain Python and as compiled code" in answer.err
 
 
 @COMPILED

@@ -21,9 +21,9 @@ def lines(rows: Rows) -> Iterator[tuple[str, str]]:
     """Yield a description and its measured number."""
     rows = {name: row for name, row in rows.items() if "rate" in row}
     if (first := rows.get("full:msl30k-matrix-first")) and (later := rows.get("full:msl30k-matrix-second")):
-        size = f"{first['documents'] / 1e6:.3g} M documents x {first['features']} features"
+        read = f"{first['features']} features, read from the text of {first['documents'] / 1e6:.3g} M documents"
         figure = f"{seconds(first['wall'])}, then {seconds(later['wall'])}"
-        yield f"feature text of {size} to the matrix of all features (all cores): first time, from the cache", figure
+        yield f"preference matrix of {read} (all cores): first run, later runs from the cache", figure
     if row := rows.get("bandits:rucb-64-1e6"):
         yield "RUCB on 64 rankers, a million steps", f"{number(row['rate'])} steps a second"
     if row := rows.get("comparisons:probabilistic-2-10"):
@@ -32,6 +32,9 @@ def lines(rows: Rows) -> Iterator[tuple[str, str]]:
             f"{number(row['rate'])} comparisons a second",
         )
     if row := rows.get("matrices:519-324-variance"):
-        yield "all pairs of 519 rankers, with the errors of 4,000 comparisons each (all cores)", seconds(row["wall"])
+        yield (
+            "preference matrix of 519 rankers, as precise as with 4,000 plain comparisons of each pair (all cores)",
+            seconds(row["wall"]),
+        )
     if row := rows.get("waiting:simulate"):
         yield "`ltr-duel simulate` on a small matrix", seconds(row["wall"])

@@ -35,9 +35,9 @@ CAVEATS = [
     " and MSLR are excerpts of only 15 and 36 queries. On the 15 queries of NP2004, sitemap score propagation and"
     " sitemap term propagation have the same first ten documents. The probability that one of them beats the other"
     " differs from 1/2 by less than 1e-6, if at all, so noise determines which of the two is named, and with which P.",
-    "Documents with equal scores are in one order (fixed_random, tie seed 0) for users, references and NDCG. On"
-    " OHSUMED, a different order has a different Condorcet winner. On OHSUMED, average regret and the share of runs"
-    " that name the winner are therefore valid only for this order.",
+    "Documents with equal scores have the same order (fixed_random, tie seed 0) for users, for the reference matrices"
+    " and for NDCG. On OHSUMED, a different order has a different Condorcet winner. On OHSUMED, average regret and the"
+    " share of runs that name the winner are therefore valid only for this order.",
 ]
 
 
@@ -51,10 +51,11 @@ def state_of_the_art():
     of m arms yields up to m (m - 1) / 2 outcomes per step.
 
     Setting: Pairs are compared on published matrices, on matrices made by a rule with clear and with faint preferences,
-    and on utility sets of 6 to 201 arms. Sets are compared on utility sets of 6 and 51 arms, where each step samples
-    the utilities of all arms once, and by simulated users of real corpora, who see one list of ten documents per step
-    (navigational clicks, sample-only scored multileaving). Estimated matrices: outcome rule marginal_bernoulli, 20,000
-    comparisons of each pair, all variance reductions that fit. Average regret; parameters as each paper advises.
+    and on utility sets (one utility for each arm) of 6 to 201 arms. Policies that compare sets of arms are run on the
+    utility sets of 6 and 51 arms, where each step samples the utilities of all arms once, and with users simulated on
+    real corpora, who see one list of ten documents per step (navigational clicks, sample-only scored multileaving).
+    Estimated matrices: outcome rule marginal_bernoulli, 20,000 comparisons of each pair, all variance reductions that
+    method and tie rule allow. Average regret; parameters as each paper advises.
 
     Note: ECW-RMED and D-TS+ cost K^2 or more per step, and are run only on arXiv, clear, faint and circle.
 
@@ -104,7 +105,7 @@ def real_corpora():
 
     Setting: All feature rankers of a corpus; navigational clicks; probabilistic interleaving for pairs, sample-only
     scored multileaving for sets, lists of ten documents; outcome rule marginal_bernoulli; reference matrices of 20,000
-    comparisons of each pair, with all variance reductions that fit; regret in NDCG@10.
+    comparisons of each pair, with all variance reductions that method and tie rule allow; regret in NDCG@10.
 
     Note: NDCG regret is measured against the ranker with the highest NDCG@10, without an estimated matrix. The share of
     runs that name the winner refers to the Condorcet winner of an estimated preference matrix, which may be a different

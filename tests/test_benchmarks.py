@@ -116,7 +116,8 @@ def test_the_road_at_full_size_stands_first_in_the_readme():
     line = BLOCKS["full"](rows).splitlines()[5]
     assert line == ("| `ltr-duel prefs estimate FILE --comparisons 400 --out MATRIX` | 40 s | 3,210 | 8 s | 3,210 |")
     first = BLOCKS["readme"](rows | SOME).splitlines()[4]
-    assert first.startswith("| feature text of 3.77 M documents x 136 ") and first.endswith(" | 40 s, then 8 s |")
+    assert first.startswith("| preference matrix of 136 features, read from the text of 3.77 M documents ")
+    assert first.endswith(" | 40 s, then 8 s |")
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -57,7 +57,7 @@ def test_pairs_and_sets_are_compared_among_themselves():
 def test_only_a_policy_that_no_other_may_equal_is_called_best():
     apart = best_lines(standings(table(a=noisy(10, 1), b=noisy(30, 2), c=noisy(40, 3))))
     assert len(apart) == 1
-    best = "p (K = 6, pairs): best by its mean a; with 95 % confidence every other mean is at least 2."
+    best = "p (K = 6, pairs): a has the lowest mean; with 95 % confidence every other mean is at least 2."
     assert apart[0].startswith(best)
     even = best_lines(standings(table(a=noisy(10, 1), b=noisy(10.2, 2), c=noisy(40, 3))))
     assert even == ["p (K = 6, pairs): not told apart: a, b."]

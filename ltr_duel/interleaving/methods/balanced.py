@@ -75,7 +75,7 @@ register(
     __name__,
     biased=("credit",),
     shows="a coin decides which ranker leads, then the two lists are merged alternately",
-    wins="more clicks within the smallest depth at which one ranker has the lowest clicked document",
+    wins="more clicked documents in its top k, where k is the better of the two ranks of the lowest clicked document",
     cost="O(top)",
     cite="joachims2003balanced,chapelle2012interleaved",
 )

@@ -38,8 +38,8 @@ _MEANING = {
 }
 _TABLES = " The confidence applies to each table: of {tables} tables, {wrong:.1g} on average may have a wrong bound."
 _FEW = (
-    " With a lower bound of 1.00, it means that a few runs cause most of the mean regret, so the runs hardly limit the"
-    " ratio."
+    " If the lower bound is 1.00 and the upper bound > 1,000, a few runs cause most of the mean regret, so the runs"
+    " hardly limit the ratio."
 )
 _BOUND = (
     " × bound: the mean as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare"
@@ -50,9 +50,9 @@ _BOUND = (
 )
 _DEFINED = "All regrets are defined in [docs/explanations/regrets.md](explanations/regrets.md)."
 _REFERENCE = (
-    " ± reference: how far one standard error of the estimated matrix moves the mean of a policy, at most. One matrix"
-    " measures all runs of a table, so another estimate would change the means and their ratios. The best policy, ≈, ?"
-    " and bounds are for this matrix, without its error."
+    " ± reference: how far one standard error of the estimated matrix moves the mean of a policy, at most. The"
+    " regret of all runs of a table is computed from one matrix, so another estimate would change the means and their"
+    " ratios. The best policy, ≈, ? and bounds are for this matrix, without its error."
 )
 _ACCURACY = (
     " Names the winner: share of the runs that name the Condorcet winner at the end; blank if the winner of an"
@@ -126,7 +126,7 @@ def best_lines(ranked: pd.DataFrame) -> list[str]:
             but = "" if median == rows[col.POLICY].iloc[0] else f"; {marked(str(median))} has the lowest median"
             times = f"at least {nearest:.3g} times as high" if nearest >= _NEAR else "higher"
             lines.append(
-                f"{place}: best by its mean {may_be[0]}; with 95 % confidence every other mean is {times}{but}."
+                f"{place}: {may_be[0]} has the lowest mean; with 95 % confidence every other mean is {times}{but}."
             )
         else:
             more = f" and {len(may_be) - _MOST_NAMED} more" if len(may_be) > _MOST_NAMED else ""

@@ -36,7 +36,7 @@ def columns() -> None:
     """List the columns of a click log."""
     width = max(map(len, logs.LOG_COLUMNS))
     for name, column in logs.LOG_COLUMNS.items():
-        click.echo(f"{name.ljust(width)}  {'needed  ' if column.needed else 'optional'}  {column.meaning}")
+        click.echo(f"{name.ljust(width)}  {'required' if column.needed else 'optional'}  {column.meaning}")
 
 
 @command.command()

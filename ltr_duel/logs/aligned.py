@@ -81,8 +81,11 @@ def numbered_table(engine: Engine, sql: str, then: tuple[str, ...] = ("impressio
 
 def align(
     engine: Engine, shown: Numbered, exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool
-) -> tuple[Any, Any, bool]:
-    """Create the view ``log``; return the results of `met` and `attributed`, and whether exposures were sorted."""
+) -> tuple[Any, Any, int, bool]:
+    """Create the view ``log``; return the results of `met`, `attributed` and `placed`, and whether it was sorted.
+
+    The result of `placed` is the number of its rows: events on an item of their list.
+    """
     have = [name for name in engine.table("events").columns if name in EVENT and name != "impression"]
     found = completed(engine.keep("met_events", met(exposures, events).select("row", "shown_at", *have)))
     counting = attributed(exposures, found, events, outcome, late)
@@ -93,7 +96,9 @@ def align(
     if not lined:
         narrow = exposures.select("row", "time", *shown.then)
         engine.keep("log_lines", numbered(narrow, *shown.then).select("row", "line").order_by("row"))
-    for first, last, lists in _lists(engine, shown, exposures, counting, outcome, items=items):
+    number = 0
+    for first, last, events_here, lists in _lists(engine, shown, exposures, counting, outcome, items=items):
+        number += events_here
         line = rows = np.arange(first, last)
         if not lined:
             t = engine.table("log_lines")
@@ -109,7 +114,7 @@ def align(
         made |= dict.fromkeys(("origin", "row"), "ltr_row")
     shares = [f"(SELECT * FROM {rows} POSITIONAL JOIN {clicks})" for rows, clicks in _shares(engine, shown)]
     engine.execute(f"CREATE VIEW log AS {' UNION ALL '.join(shown.select(share, made) for share in shares)}")
-    return found, counting, lined
+    return found, counting, number, lined
 
 
 def _shares(engine: Engine, shown: Numbered) -> list[tuple[str, str]]:
@@ -125,8 +130,8 @@ def _shares(engine: Engine, shown: Numbered) -> list[tuple[str, str]]:
 
 def _lists(
     engine: Engine, shown: Numbered, exposures: Any, found: Any, outcome: Outcome, *, items: bool
-) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield (first row, row after the last, list columns from `placed`) for each block of rows."""
+) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
+    """Yield (first row, row after the last, number of events, list columns from `placed`) for each block of rows."""
     if not items and {"shown", "owners"} & set(exposures.columns):
         yield from _listed(engine, placed(found, exposures, outcome, items=False), 1, shown.files[-1].last)
         return
@@ -139,7 +144,7 @@ def _lists(
             yield from _listed(engine, placed(here, engine.table("some_exposures"), outcome, items=items), first, last)
 
 
-def _listed(engine: Engine, at: Any, first: int, last: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+def _listed(engine: Engine, at: Any, first: int, last: int) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
     names = [name for name in at.columns if name != "row"]
     batches = engine.stream(at.order_by("row", "clicks"), _SHARE)
     rest = at.schema().to_pyarrow().empty_table()
@@ -166,7 +171,7 @@ def _listed(engine: Engine, at: Any, first: int, last: int) -> Iterator[tuple[in
             whole = name == "worth" and cut
             one = np.add.reduceat(value.astype(np.int64), begin) if whole else value[begin]
             lists[f"ltr_{name}"] = pa.ListArray.from_arrays(ends, pa.array(one))
-        yield start, stop, lists
+        yield start, stop, cut, lists
 
 
 def _in_order(engine: Engine, exposures: Any, order: tuple[str, ...]) -> bool:

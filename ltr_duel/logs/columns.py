@@ -123,7 +123,7 @@ def _is(value: str, *kinds: str) -> str:
 def _owners(column: str, kind: str, rankers: str) -> str:
     """Return the expression that converts owners (names or numbers) to indices of rankers, -1 for no ranker."""
     if kind == "VARCHAR[]":
-        made = f"list_transform({column}, lambda one: CASE WHEN one IS NULL THEN -1 ELSE {_place('one', rankers)} END)"
+        made = f"list_transform({column}, lambda one: {_place('one', rankers)})"
     else:
         value = f"CASE WHEN json_valid({column}) AND json_type({column}) = 'ARRAY' THEN {column}::JSON END"
         by_name = _place(_text("one"), rankers)
@@ -136,7 +136,9 @@ def _owners(column: str, kind: str, rankers: str) -> str:
 
 
 def _place(name: str, rankers: str) -> str:
-    return f"coalesce(nullif(list_position({rankers}, {name}), 0) - 1, {NO_RANKER})"
+    """Return the expression for the index of a name, -1 for null or an empty name."""
+    place = f"coalesce(nullif(list_position({rankers}, {name}), 0) - 1, {NO_RANKER})"
+    return f"CASE WHEN nullif({name}, '') IS NULL THEN -1 ELSE {place} END"
 
 
 def seconds(name: str, kind: str) -> str:

@@ -17,7 +17,7 @@ from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.history import History, adjusted, combined, require_few_columns, saving_note
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look, drift_notes, looks_of, step_of
-from ltr_duel.logs.loose import uncounted
+from ltr_duel.logs.loose import outside, uncounted
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.sums import CLUSTERS, Grouping, PairSums, pair_sums
 
@@ -264,8 +264,7 @@ def compare_log(
         looks=found.looks,
     )
     comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, creditor.named_pairs)])
-    if said := uncounted(log):
-        comparison.warnings.append(said)
+    comparison.warnings.extend(filter(None, (uncounted(log), outside(log)[2])))
     if sums.cluster == "query":
         comparison.warnings.extend(_these_queries(sums, comparison))
     return adapted(comparison, found.choices)

@@ -166,7 +166,7 @@ class Creditor:
         if rankers is None:
             raise InputError(NO_RANKERS)
         names = rankers
-        if not 2 <= len(names) <= MOST_RANKERS or len(set(names)) < len(names) or None in names:
+        if not 2 <= len(names) <= MOST_RANKERS or len(set(names)) < len(names) or not all(names):
             raise InputError(f"'rankers' must name from 2 to {MOST_RANKERS} different rankers, not {names}")
         if not (component.slates or (component.pairs and len(names) == 2)):
             raise InputError(f"method '{label}' compares two rankers, not {len(names)}")

@@ -1,7 +1,8 @@
-"""Events without an impression: their number, and how many of them can be credited to an exposure."""
+"""Events that are not counted: without an impression, or on items that their list does not contain."""
 
 from __future__ import annotations
 
+from ltr_duel.logs.attribution import LISTS
 from ltr_duel.logs.log import ClickLog
 
 
@@ -18,6 +19,21 @@ def loose_sentence(log: ClickLog) -> str:
     if number.known and {"shown", "user"} <= set(log.loaded.exposures.columns):
         said += "; --within 7d credits them to the last exposure of their user and item"
     return said
+
+
+def outside(log: ClickLog) -> tuple[int, int, str]:
+    """Return how many events their list does not contain, of how many events, and a sentence; "" without such events.
+
+    Events that name the owner of an item, in a log without lists, are not counted here.
+    """
+    if log.loaded.events is None or not LISTS & set(log.loaded.exposures.columns):
+        return 0, 0, ""
+    if "placed" not in log.known:
+        log.known["placed"] = log.loaded.placed(), log.engine.value(log.loaded.counting.count())
+    placed, total = log.known["placed"]
+    lost = total - placed
+    said = f"{lost:,} of {total:,} events ({log.outcome.name}) are not on an item of their list, and are not counted"
+    return lost, total, said if lost else ""
 
 
 def uncounted(log: ClickLog) -> str:

@@ -2,7 +2,7 @@
 
 The sections ``[exposures]`` and ``[events]`` map each column of a log to a column of the table or an SQL expression;
 ``rankers`` may also be a list. A section may contain a condition ``where``. It must contain the source of the rows,
-``file`` or (for a connection) ``table``, unless the command line does.
+``file`` or (for a connection) ``table``, unless the command line does. ``delimiter`` is the separator of a CSV file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Found, files_of, format_of
 
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
-_WHERE = ("file", "table", "where")
+_WHERE = ("file", "table", "where", "delimiter")
 _ADDED = ("ltr_line", "ltr_file")  # columns that the package adds to the columns of a file
 _ABSENT = re.compile(r'Binder Error: Referenced column "(.*)" not found in FROM clause!?')  # DuckDB's message
 _OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner of an item
@@ -95,7 +95,7 @@ class Part:
         self.columns = {key: value for key, value in mapped.items() if key in (*self.legal, *_ITEM)}
         self.given = self.columns  # as in the mapping, for messages
         self.strange = [key for key in mapped if key not in self.columns]
-        self.where = section.get("where", "")
+        self.where, self.delimiter = section.get("where", ""), section.get("delimiter", "")
         self.table, self.file = section.get("table", given), section.get("file", given)
         self._named = "file" in section
 
@@ -161,10 +161,10 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
     the file and the row in it.
     """
     read, names = _reader_of(part.file)
-    csv, rows = (
-        read == "read_csv",
-        f"SELECT *, row_number() OVER () AS ltr_line FROM {read}({names}, filename = 'ltr_file')",
-    )
+    csv, options = read == "read_csv", "filename = 'ltr_file'"
+    if csv and part.delimiter:
+        options += f", delim = {quoted(part.delimiter)}"
+    rows = f"SELECT *, row_number() OVER () AS ltr_line FROM {read}({names}, {options})"
 
     def described(columns: dict[str, str], where: str) -> list[str]:
         return [row["column_name"] for row in engine.raw_rows(f"DESCRIBE {select(columns, where, f'({rows})')}")]

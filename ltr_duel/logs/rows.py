@@ -109,9 +109,11 @@ def fault_sentence(row: Row) -> str:
         return given
     name, value = next(iter(given.items()))
     if name == "owners" and isinstance(value, list) and given.get("rankers"):
-        strange = [one for one in value if isinstance(one, str) and one not in given["rankers"]]
+        strange = [one for one in value if isinstance(one, str) and one and one not in given["rankers"]]
         if strange:
-            return f"owner {short(strange[0])} is not a ranker: {_names(given['rankers'])}"
+            text = isinstance(strange[0], str) and strange[0].isdecimal()
+            hint = "; a position in rankers must be a number, not text" * text
+            return f"owner {short(strange[0])} is not a ranker: {_names(given['rankers'])}{hint}"
     if name == "owners" and not given.get("rankers") and _has_names(value):
         return f"'owners' contains names, but {NO_RANKERS}"
     legal = _AS_JSON if isinstance(value, str) and name in _LISTS else LEGAL[name]

@@ -18,12 +18,13 @@ from ltr_duel.logs.coins import owner_findings
 from ltr_duel.logs.findings import ERROR, RATE, Finding, limited, seldom, usual_share
 from ltr_duel.logs.hashing import hash_texts
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.loose import loose_sentence, uncounted
+from ltr_duel.logs.loose import loose_sentence, outside, uncounted
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.rows import repeating
 from ltr_duel.logs.sums import sorted_columns
 
 _STEPS = 240  # number of time steps in which gaps are measured
+_OUTSIDE = 0.2  # usual share of events on items outside the list, such as advertisements
 _OVERTAKEN = 0.05  # usual share of clicked lists with a click after the user's next list, e.g. in another window
 _PAGES, _ROBOT = 50, 0.95  # minimum number of pages of a robot; minimum share of its pages with a click
 _NO_OWNERS = "pairs shown, owners by position and over time, A/A (requires the column owners, for all shown documents)"
@@ -239,6 +240,10 @@ def _events(log: ClickLog) -> list[Finding]:
             "events before exposure", early, early + later, "are before their exposure", "event has a time and exposure"
         ),
     ]
+    if (of_lists := outside(log))[1]:
+        lost, total, said = of_lists
+        said = said or f"all {total:,} events ({log.outcome.name}) are on an item of their list"
+        found.append(seldom("events outside lists", lost, total, _OUTSIDE, said))
     if said := loose_sentence(log):
         found.append(Finding("events without impression", "not checked" if uncounted(log) else "sound", np.nan, said))
     return [*found, _overtaken(engine, table, met)] if "user" in table.columns else found

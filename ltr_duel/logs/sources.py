@@ -59,6 +59,7 @@ class Loaded(NamedTuple):
     events: Any = None
     met: Any = None  # see `ltr_duel.logs.attribution.met`
     counting: Any = None  # see `ltr_duel.logs.attribution.attributed`
+    placed: Callable[[], int] = int  # returns the number of the latter events with a position in their list
     number: Number | None = None  # numbers of events
     ordered: bool = True  # whether rows are in the order of their lines
     find_event: Callable[[Any], Found] | None = None  # returns the file and row of an event, given its ``origin``
@@ -161,13 +162,14 @@ def _aligned(
     number = _number(engine, events, outcome)
     assert numbers is not None
     items = number.items > 0
-    found, counting, ordered = align(engine, numbers, exposures, events, outcome, late, items=items)
+    found, counting, placed_here, ordered = align(engine, numbers, exposures, events, outcome, late, items=items)
     table = cleaned(engine.table("log"))
 
     def find_line(line: int) -> Found:
         return find(engine.value(table.filter(table.line == line).origin))
 
-    return Loaded(engine, table, find_line, [], exposures, events, found, counting, number, ordered)
+    facts = exposures, events, found, counting, lambda: placed_here, number
+    return Loaded(engine, table, find_line, [], *facts, ordered=ordered)
 
 
 def _joined(
@@ -185,7 +187,8 @@ def _joined(
     def find_line(line: int) -> Found:
         return find(engine.value(table.filter(table.line == line).impression))
 
-    return Loaded(engine, table, find_line, [], exposures, events, found, counting, number, ordered=False)
+    facts = exposures, events, found, counting, lambda: engine.value(at.count()), number
+    return Loaded(engine, table, find_line, [], *facts, ordered=False)
 
 
 def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
@@ -236,11 +239,11 @@ def _table_of(engine: Warehouse, part: Part) -> Any:
 
 
 def _place(owner: Any, rankers: Any) -> Any:
-    """Return the position of an owner among the rankers, -1 for no owner."""
+    """Return the position of an owner among the rankers, -1 for null or an empty name."""
     import ibis
 
     place = rankers.index(owner)
-    return ibis.ifelse(owner.isnull(), -1, ibis.ifelse(place < 0, NO_RANKER, place)).cast("int32")
+    return ibis.ifelse(owner.nullif("").isnull(), -1, ibis.ifelse(place < 0, NO_RANKER, place)).cast("int32")
 
 
 def _rows_of(part: Part) -> int:

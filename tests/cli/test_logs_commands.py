@@ -175,7 +175,7 @@ def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
     assert answer.code == 1 and "1 line cannot be used" in answer.out
     answer = ltr_duel("logs", "compare", path, "--skip-bad", 1)
     assert answer.code == 2 and "2 bad lines; 1 may be skipped" in answer.err
-    assert ltr_duel("logs", "columns").out.startswith("impression  needed")
+    assert ltr_duel("logs", "columns").out.startswith("impression  required")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 import ibis
 import numpy as np
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 from ltr_duel.cli.main import cli
 from ltr_duel.core import InputError
 from ltr_duel.data import make_corpus
-from ltr_duel.interleaving import METHODS, interleave
+from ltr_duel.interleaving import METHODS, Method, interleave, method_from_functions
 from ltr_duel.logs import (
     ClickLog,
     Evidence,
@@ -745,3 +746,60 @@ def test_users_count_once_only_where_a_log_names_them_and_no_policy_reacts(tmp_p
         compare_log(ClickLog(write(tmp_path, [ROW])), per="user")
     with pytest.raises(InputError, match="no policy reacts"):
         compare_log(ClickLog(write(tmp_path, [ROW | {"user": "u", "policy": "rucb"}])), per="user")
+
+
+class Owned(NamedTuple):
+    """The state of a method that credits the ranker that contributed the first clicked document."""
+
+    top: int
+
+
+def draw_owned(state, lists, query, first, second, page, rng):
+    start, length = lists.query_ptr[query], min(state.top, int(np.diff(lists.query_ptr)[query]))
+    lead, used = int(rng.integers(2)), set()
+    for k in range(length):
+        owner = (lead + k) % 2
+        order = lists.order[(first, second)[owner], start:]
+        page.shown[k], page.owner[k] = next(d for d in order if d not in used), owner
+        used.add(page.shown[k])
+    return length
+
+
+def credit_owned(state, lists, query, first, second, page, length, n_clicks):
+    return 1.0 - 2.0 * page.owner[page.clicks[0]]
+
+
+def test_a_method_from_outside_is_credited_by_owners_that_its_log_contains(tmp_path):
+    """Regression: a simulated log had no owners, and the credit read owners that no column contained."""
+    METHODS.add(
+        Method(
+            name="owned", state=Owned, init=lambda size, params, outcome: Owned(size.top), draw_pair=draw_owned,
+            credit_pair=credit_owned, compiled=False,
+        )
+    )  # fmt: skip
+    try:
+        rankings = feature_rankers(make_corpus(queries=30, documents=8, features=4, seed=3))[["1", "4"]]
+        path = tmp_path / "clicks.jsonl"
+        simulate_log(path, rankings, pairs="owned", horizon=600, seed=1)
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        found = compare_log(ClickLog(path), bootstrap=0)
+        sums = {"1": 0, "4": 0}
+        for row in rows:
+            if row["clicks"]:
+                sums[row["rankers"][row["owners"][min(row["clicks"]) - 1]]] += 1
+        assert (found.wins[0], found.losses[0]) == tuple(sums[name] for name in found.names)
+        path.write_text("".join(json.dumps(row | {"owners": None}) + "\n" for row in rows))
+        with pytest.raises(InputError, match="may credit the ranker of a document: give the column 'owners' too"):
+            compare_log(ClickLog(path), bootstrap=0)
+    finally:
+        METHODS.remove("owned")
+
+
+def test_a_log_of_a_method_of_two_functions_is_simulated(tmp_path):
+    """Regression: numba refused the log's oracle, and the message named the policy."""
+    mine = method_from_functions(
+        "mine", lambda orders, top, rng: orders[rng.integers(len(orders))][:top],
+        lambda orders, shown, clicks: [-order.index(shown[clicks[0]]) for order in orders],
+    )  # fmt: skip
+    rankings = feature_rankers(make_corpus(queries=10, documents=6, features=2))
+    assert simulate_log(tmp_path / "clicks.jsonl", rankings, pairs=mine, horizon=50) > 0

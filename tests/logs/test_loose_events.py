@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import duckdb
 import pytest
 
 from ltr_duel.core import InputError
@@ -107,3 +108,24 @@ def test_the_remedy_of_repeated_rows_is_named(tmp_path):
                 events=parquet(tmp_path, "seen", [event("i0", "a")]),
             )
         )
+
+
+@pytest.mark.filterwarnings("default")  # a warning of Ibis
+@pytest.mark.parametrize("connected", [False, True])
+def test_events_on_items_outside_their_list_are_counted_aloud(tmp_path, connected):
+    """Regression: a list that was split wrongly lost most clicks, and nothing was reported."""
+    exposures = [exposure(n, time=100.0 * n) for n in range(60)]
+    for lost, verdict in ((0, "sound"), (2, "sound"), (48, "fails")):
+        events = [event(f"i{n}", "b" if n >= lost else " b", time=100.0 * n + 1) for n in range(60)]
+        if connected:
+            database = tmp_path / f"{lost}.duckdb"
+            with duckdb.connect(database) as shop:
+                for name, rows in (("exposures", exposures), ("events", events)):
+                    shop.execute(f"CREATE TABLE {name} AS SELECT * FROM '{parquet(tmp_path, name, rows)}'")
+            log = ClickLog("exposures", events="events", connect=f"duckdb://{database}", skip_bad=None)
+        else:
+            log = opened(tmp_path, exposures, events)
+        (found,) = (one for one in check_log(log) if one.name == "events outside lists")
+        assert found.verdict == verdict
+        notes = [one for one in compare_log(log, bootstrap=0).warnings if "item of their list" in one]
+        assert len(notes) == (lost > 0) and all(one.startswith(f"{lost} of 60 events (click) are not") for one in notes)

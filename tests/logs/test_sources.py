@@ -179,6 +179,40 @@ def test_an_exposure_that_is_there_twice_is_named(tmp_path):
         outcome_of(tmp_path, twice, [event("i1", "a")])
 
 
+SPLIT = """
+[exposures]
+delimiter = ";"
+impression = "page"
+time = "strptime(seen, '%d.%m.%Y %H:%M:%S %z')"
+query = "query"
+shown = "string_split(documents, ', ')"
+owners = "string_split(teams, ', ')"
+rankers = ["old", "new"]
+[events]
+delimiter = ";"
+impression = "page"
+item = "unnest(string_split(clicked, ', '))"
+"""
+
+
+def test_the_delimiter_of_a_csv_file_can_be_given_and_an_empty_owner_is_none(tmp_path):
+    """Regression: the separator of lists was found in place of the delimiter."""
+    pages = [f"p{k};0{k}.03.2026 10:00:00 +0100;q;a, b, c;old, , new;{'c' if k else 'a, b'}" for k in range(1, 5)]
+    path = tmp_path / "pages.csv"
+    path.write_text("page;seen;query;documents;teams;clicked\n" + "\n".join(pages) + "\n")
+    (tmp_path / "split.toml").write_text(SPLIT)
+    found = compare_log(ClickLog(path, source=tmp_path / "split.toml"), bootstrap=0)
+    assert (found.names, found.losses[0], found.impressions) == (("old", "new"), 4, 4)
+
+
+def test_a_position_written_as_text_and_an_empty_name_of_a_ranker_are_refused(tmp_path):
+    rows = [exposure(0, owners=["0", "1", ""])]
+    with pytest.raises(InputError, match=r"owner '0' is not a ranker: .*; a position in rankers must be a number"):
+        outcome_of(tmp_path, rows, [event("i0", "a")])
+    with pytest.raises(InputError, match=r"'rankers' must name from 2 to \d+ different rankers, not \['old', ''\]"):
+        outcome_of(tmp_path, [exposure(0, rankers=["old", ""])], [event("i0", "a")])
+
+
 NESTED = """
 [exposures]
 impression = "sid"

@@ -30,6 +30,7 @@ _NEEDED = {  # requirements of the regrets that cannot be computed from the matr
 
 @click.command(cls=Command)
 @click.argument("folder", type=PATH)
+@click.option("--plan", "plans", multiple=True, help="First digits of a plan; may be repeated.  [default: all]")
 @click.option(
     "--regret", "regrets", multiple=True, show_default="average; copeland for problems without a Condorcet winner",
     help="A regret to tabulate; may be repeated. --facets draws all given regrets, --plots the first.",
@@ -47,13 +48,13 @@ _NEEDED = {  # requirements of the regrets that cannot be computed from the matr
 @click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Statistic that the bands show.")
 @options.wide
 def command(
-    folder: Path, regrets: tuple[str, ...], csv: Path | None, latex: Path | None, plots: Path | None,
-    facets: Path | None, start: int, methods: bool, bibtex: bool, suffix: str, x: str, band: str,
+    folder: Path, plans: tuple[str, ...], regrets: tuple[str, ...], csv: Path | None, latex: Path | None,
+    plots: Path | None, facets: Path | None, start: int, methods: bool, bibtex: bool, suffix: str, x: str, band: str,
 ) -> None:  # fmt: skip
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     for one in regrets:
         errors.require_one_of("regret", one, simulation.REGRETS)
-    results, regret = experiment.StudyResults(folder), regrets[0] if regrets else "average"
+    results, regret = experiment.StudyResults(folder, plans), regrets[0] if regrets else "average"
     if methods or bibtex:
         click.echo(
             (experiment.methods_paragraph(results) + "\n" if methods else "")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Rows = tuple[list[str], pa.RecordBatch | InputError]  # digests of runs, and their rows or the error of decoding them
 
 
+_LAST = 2**32 - 1  # largest generation; of two rows with equal generations, the row that is read later counts
+
+
 class Place(NamedTuple):
     """The position of a run's row. Sorted by these fields, rows are in the order in which reading is fastest."""
 
@@ -46,7 +49,7 @@ class Index:
 
     def generation(self, digest: str) -> int:
         """Return the generation that a new row of a run needs in order to replace the present row."""
-        return self.done[digest].generation + 1 if digest in self.done else 0
+        return min(self.done[digest].generation + 1, _LAST) if digest in self.done else 0
 
     def forget(self) -> None:
         """Forget all runs, but not how far each file has been read, so later updates add only new rows."""

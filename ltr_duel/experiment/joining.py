@@ -32,18 +32,21 @@ def join_if_many(store: Store) -> None:
     index = store.scan()
     small = {name for name in names if index.sizes.get(name, LARGE) < LARGE} - index.broken.keys()
     if len(small) >= MANY // 2:
-        join(store, small)
+        with suppress(StoreFullError):  # the runs can still be read
+            join(store, small)
 
 
 def join(store: Store, names: Collection[str]) -> None:
     """Replace several files by one file, with the newest row of each run; bytes that are not runs are dropped.
 
     Files of live processes are left as they are. If this process is killed here, runs are stored twice, which is
-    harmless; processes that are reading a removed file read the index again. If the disk is full, no file is joined.
+    harmless; processes that are reading a removed file read the index again.
+
+    Raises `StoreFullError` if there is no space left; no file is joined then.
     """
     if not names:
         return
-    with suppress(StoreFullError), locked(store):
+    with locked(store):
         alive = {driver["id"] + SUFFIX for driver in live_drivers(store)}
         runs = StoredRuns(store, ())
         sizes = runs.index.sizes  # of this index; reading runs may make another one
@@ -52,8 +55,6 @@ def join(store: Store, names: Collection[str]) -> None:
         if digests:
             with store.writing(store.place("runs", uuid.uuid4().hex + SUFFIX)) as file:
                 write_batches(file, (rows for _, rows in runs.batches(digests)))
-                file.flush()
-                os.fsync(file.fileno())
             files.sync_folder(store.runs)
         for name in chosen:
             path = store.place("runs", name)

@@ -41,6 +41,7 @@ _OF_KEY = {"seed": int, "checkpoints_per_decade": int, "labels": str, "batch": i
 _OF_PLUGIN = {"path": str, "sha256": str, "components": list}
 _FACT = (str, int, float, NoneType)
 _CHUNK = 1_000  # number of rows in memory at once
+MOST_RUNS = 10**7  # largest number of runs of a plan, which is one table in memory
 
 
 class StoredPlan(NamedTuple):
@@ -87,6 +88,8 @@ def read_plan(path: Path) -> StoredPlan:
         require_ordinary(path)
         # read_table would import pandas, which takes longer than the whole `status`
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            if file.metadata.num_rows > MOST_RUNS:
+                raise InputError(f"it has {file.metadata.num_rows:,} runs, and a plan has at most {MOST_RUNS:,}")
             table = file.read(use_threads=False)
         metadata = table.schema.metadata or {}
         about = parsed_record(text := metadata.get(_KEY, b"{}"), {})

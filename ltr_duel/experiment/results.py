@@ -13,6 +13,7 @@ import pyarrow as pa
 from ltr_duel.analysis import plot_regret
 from ltr_duel.core import FloatVector, InputError, IntVector, errors, files, notebook
 from ltr_duel.core import columns as core_columns
+from ltr_duel.experiment.conflicts import chosen_plans, refuse_conflicts
 from ltr_duel.experiment.counts import COUNTED
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
@@ -38,12 +39,13 @@ class StudyResults:
     folder : str or Path
         The store.
     plans : sequence of str, optional
-        Digests of the plans to read; by default all plans of the store.
+        Digests of the plans to read, or their first digits; by default all plans of the store.
 
     Raises
     ------
     InputError
-        If the folder contains no results, or a plan or a run is damaged.
+        If the folder contains no results, a plan or a run is damaged, or two plans have different results of one run
+        or different matrices of one problem.
 
     Examples
     --------
@@ -60,11 +62,9 @@ class StudyResults:
     def __init__(self, folder: str | Path, plans: Sequence[str] = ()) -> None:
         self._store = Store(folder)
         self._store.require()
-        self._plans = [plan for plan in read_plans(self._store) if not plans or plan.path.stem in plans]
+        self._plans = chosen_plans(folder, read_plans(self._store), plans)
         self._stored, parts = StoredRuns(self._store, self._plans), []
         index = self._stored.index
-        if not self._plans:
-            raise InputError(f"{folder}: contains no plan; 'ltr-duel run' with the experiment's file writes it")
         for why in index.broken.values():
             self._stored.refuse(why)
         self._problems: dict[str, dict[str, Any]] = {}  # by name; from the first plan that contains the problem
@@ -76,9 +76,11 @@ class StudyResults:
                 one = about[place]
                 self._problems.setdefault(one["name"], one)
                 studies.setdefault((one["name"], horizon), Study(one["name"], horizon, one["facts"]))
-            runs[_DIGEST] = runs["problem"].map({place: one["digest"] for place, one in enumerate(about)})
+            for column, fact in ((_DIGEST, "digest"), ("name", "name")):
+                runs[column] = runs["problem"].map({place: one[fact] for place, one in enumerate(about)})
             parts.append(runs[runs["digest"].isin(index.done.keys())])
         self._runs = pd.concat(parts, ignore_index=True).drop_duplicates("digest")
+        refuse_conflicts(folder, self._plans, self._runs)
         self.studies = list(studies.values())
 
     def __repr__(self) -> str:

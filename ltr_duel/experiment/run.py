@@ -8,6 +8,7 @@ from pathlib import Path
 from ltr_duel.core import InputError, arguments, errors, schema
 from ltr_duel.experiment.backends.backend import Backend, check_backend
 from ltr_duel.experiment.plan import Plan, Shard
+from ltr_duel.experiment.plan_file import MOST_RUNS
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.scheduler import Report, Scheduler
 from ltr_duel.experiment.spec import SpecFile, read_spec
@@ -15,7 +16,6 @@ from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import check_fits
 
 ON_EXISTING = ("reuse", "overwrite", "error")
-_MOST_RUNS = 10**7  # largest number of runs of a plan, which is one table in memory
 
 
 def make_plan(
@@ -64,9 +64,9 @@ def make_plan(
 
 
 def _check_size(plan: Plan) -> None:
-    if len(plan) > _MOST_RUNS:
+    if len(plan) > MOST_RUNS:
         raise InputError(
-            f"{plan.file.path}: {len(plan):,} runs; an experiment has at most {_MOST_RUNS:,}: split it into several"
+            f"{plan.file.path}: {len(plan):,} runs; an experiment has at most {MOST_RUNS:,}: split it into several"
         )
 
 

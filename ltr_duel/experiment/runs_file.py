@@ -55,6 +55,7 @@ _IS_BATCH = 3  # type number of record batches
 _INDEXED = ["run", "generation"]
 _BATCH = 1 << 20  # smallest size of a batch of joined runs, in bytes
 _BLOCK = 1 << 16  # bytes that are searched at once for the next sound message
+_METADATA = 1 << 13  # bytes; the metadata of a batch have less than two thousand
 
 
 class Row(NamedTuple):
@@ -179,7 +180,7 @@ def _end(file: pa.NativeFile, offset: int, size: int) -> int:
     head = _read(file, offset, 8)
     begun, count = struct.unpack("<4si", head) if len(head) == 8 else (b"", 0)
     end = offset + 8 + int(count)
-    if begun != _CONTINUED or count <= 0 or end > size:
+    if begun != _CONTINUED or not 0 < count <= _METADATA or end > size:
         return 0
     metadata = _read(file, offset + 8, count)
     with suppress(struct.error):  # metadata that cannot be decoded are damaged, not incomplete
@@ -217,7 +218,7 @@ def _next_message(file: pa.NativeFile, offset: int, size: int) -> tuple[int, boo
         at = block.find(_CONTINUED, int(start == offset))
         while at >= 0:
             end = _end(file, start + at, size)
-            if end and _message(file, start + at, end):
+            if end and _MARK in _read(file, start + at, _METADATA) and _message(file, start + at, end):
                 return start + at, zeros
             at = block.find(_CONTINUED, at + 1)
     return size, zeros

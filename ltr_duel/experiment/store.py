@@ -128,6 +128,8 @@ class Store:
         """
         with self._said(path), core_files.replacing(path, self._temporary) as temporary, temporary.open("wb") as file:
             yield file
+            file.flush()
+            os.fsync(file.fileno())
 
     @contextmanager
     def _said(self, path: str | Path) -> Iterator[None]:
@@ -213,9 +215,12 @@ class Store:
 
     def failures(self) -> dict[str, dict[str, Any]]:
         """Return the record of each failed run, by digest."""
-        return {
-            path.stem: read_record(path, "the record of a failed run", _FAILURE) for path in self.files(self.failed)
-        }
+        try:
+            return {
+                path.stem: read_record(path, "the record of a failed run", _FAILURE) for path in self.files(self.failed)
+            }
+        except InputError as error:
+            raise InputError(f"{error}; 'ltr-duel run --retry' with the experiment's file repeats the run") from None
 
 
 def temporary_name() -> str:

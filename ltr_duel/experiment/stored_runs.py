@@ -138,6 +138,8 @@ class StoredRuns:
             raise InputError(f"{self.store.folder}: no plan here contains the run {digest}")
         planned, (row,) = self.planned[digest], self.row(digest).select(_FACTS).to_pylist()
         about = self.plans[planned.plan].about
+        if not 0 <= row["finished"] < _FUTURE:
+            self.refuse_run(digest, "its time is impossible")
         problem, seconds, decisions = about["problems"][planned.problem], row["seconds"], row["decisions"]
         return {
             "run": digest,
@@ -177,6 +179,7 @@ class StoredRuns:
         return self._groups[name]
 
 
+_FUTURE = 1e11  # seconds since 1970
 _FACTS = ["repetition", "seconds", "finished", "origin", "decisions"]
 
 

@@ -14,11 +14,19 @@ import threading
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
 from ltr_duel.cli.main import main
-from ltr_duel.experiment.backends.backend import Backend, _done_here, _kill_processes
+from ltr_duel.experiment.backends.backend import (
+    Backend,
+    WorkersDiedError,
+    _done_here,
+    _kill_processes,
+    _workers,
+    run_tasks,
+)
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.store import Store
@@ -102,6 +110,38 @@ def test_a_policy_that_kills_its_process_is_said_without_a_time_limit(spec_file,
     ), err
     assert "Traceback" not in err
     assert_whole(tmp_path / "out")
+
+
+def test_a_process_of_loky_that_was_killed_while_it_sent_an_outcome_is_noticed(monkeypatch):
+    """Regression: loky waited for the rest of the outcome for ever. Here, its thread notices nothing."""
+
+    ended = threading.Event()
+
+    def stuck(name, calls, jobs):
+        get_reusable_executor(max_workers=2).submit(os.getpid).result()
+        wait_for(_workers)
+        yield []
+        time.sleep(0.5)
+        os.kill(_workers()[0].pid, signal.SIGKILL)
+        ended.wait(30)
+
+    monkeypatch.setattr("ltr_duel.experiment.backends.backend._MISSED", 0.5)
+    monkeypatch.setattr("ltr_duel.experiment.backends.backend._done_here", stuck)
+    monkeypatch.setattr("ltr_duel.experiment.backends.backend._kill_processes", lambda starter: ended.set())
+    with pytest.raises(WorkersDiedError):
+        list(run_tasks(Backend("loky", 2), []))
+    _kill_processes(threading.Thread())
+
+
+def test_processes_of_loky_end_soon_after_a_driver_that_was_killed(spec_file, awkward, tmp_path):
+    words = ("run", spec_file(matrix_spec([SLOW], repetitions=400)), "--out", tmp_path / "out", "--plugin", awkward)
+    driver = start(*words, "--backend", "loky", "--jobs", 2)
+    wait_for(lambda: len(runs_in(tmp_path / "out")) > 5)
+    children = {child.pid: child for child in psutil.Process(driver.pid).children()}
+    assert len(children) >= 2
+    os.kill(driver.pid, signal.SIGKILL)
+    wait_for(lambda: not any(child.is_running() for child in children.values()), 20)
+    driver.communicate()
 
 
 @pytest.mark.parametrize("named", [True, False])

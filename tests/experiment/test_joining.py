@@ -18,7 +18,7 @@ from ltr_duel.experiment.leases import Driver
 from ltr_duel.experiment.plan import Shard
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
-from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.verify import verify_store
 from tests.experiment.conftest import add_row, damage, matrix_spec, plan_of, results_of, row_of, runs_in
 
@@ -171,5 +171,9 @@ def test_files_are_not_joined_on_a_full_disk(store, monkeypatch):
 
     before = files(store)
     monkeypatch.setattr("ltr_duel.experiment.joining.write_batches", full)
-    join(store, before)
+    monkeypatch.setattr("ltr_duel.experiment.joining.MANY", 3)
+    join_if_many(store)
+    assert files(store) == before
+    with pytest.raises(StoreFullError, match="no space left"):
+        join(store, before)
     assert files(store) == before

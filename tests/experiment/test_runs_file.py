@@ -121,6 +121,20 @@ def test_gaps_do_not_cost_the_rest_of_the_file_each():
     assert Counting.count < 50 * len(data), "without blocks, the rest of the file is read at each gap"
 
 
+@pytest.mark.parametrize("claimed", [1 << 15, 1 << 10])
+def test_bytes_that_look_like_messages_do_not_cost_the_file_each(claimed):
+    class Counting(pa.BufferReader):
+        count = 0
+
+        def read(self, count):
+            Counting.count += count
+            return super().read(count)
+
+    data = HEADER + struct.pack("<Ii", 0xFFFFFFFF, claimed) * 5000
+    (gap,) = (one for one in find_messages(Counting(data), len(data)) if isinstance(one, Gap))
+    assert gap.stop == len(data) and Counting.count < 5000 * 20_000
+
+
 def test_a_message_that_claims_to_expand_to_more_than_the_memory_is_refused_before_it_is_taken():
     (raw,) = made(1)
     for size in (2**40, 2**62):

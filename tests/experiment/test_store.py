@@ -248,6 +248,14 @@ def test_a_store_with_a_link_in_place_of_a_folder_is_left_alone(store, plan, tmp
     assert (elsewhere / "letter").read_text() == "dear"
 
 
+def test_a_run_with_the_last_generation_or_an_impossible_time_ends_no_command_by_a_traceback(store, plan):
+    digest = runs_in(store.folder)[0]
+    add_row(store.folder, row_of(store.folder, digest), generation=2**32 - 1, finished=1e300)
+    with pytest.raises(InputError, match="its time is impossible"):
+        StudyResults(store.folder).manifest(digest)
+    assert run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite").done == 6
+
+
 def test_folders_among_drivers_and_temporary_files_are_left_alone(store, plan):
     for folder in (store.drivers / "a", store.tmp / "b"):
         folder.mkdir()

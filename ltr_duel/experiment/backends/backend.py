@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import multiprocessing
+import os
 import queue
 import threading
 import time
@@ -29,6 +30,8 @@ from ltr_duel.experiment.worker import Outcome, execute
 BACKENDS = ("threads", "loky", "dask")
 _TICK = 0.25  # seconds without an outcome after which `run_tasks` yields None
 _LONGEST_END = 5.0  # seconds to wait for the thread that starts tasks
+_MISSED = 10.0  # seconds without an outcome after which a killed process ends the work, if loky has not noticed it
+_LOOK = 2.0  # seconds between two looks of a process of loky at its parent
 _DEAD = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")  # exceptions of loky and dask
 
 
@@ -93,7 +96,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
             for together in tasks:
                 if stop.is_set():
                     return
-                yield functools.partial(_run_all, run, together)
+                yield functools.partial(_run_all if backend.name != "loky" else _run_in_process, run, together)
         except Exception as error:
             box.put(_End(error))
 
@@ -120,12 +123,17 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
         stack.callback(threads.abandon, worker)
         worker.start()
         lost: float | None = None
+        processes: set[Any] = set()
+        arrived = time.monotonic()
         while True:
             try:
                 answer = box.get(timeout=_TICK)
+                arrived = time.monotonic()
             except queue.Empty:
                 if client is not None:
                     lost = lost_since(client, lost, time.monotonic())
+                if backend.name == "loky" and _killed(processes) and time.monotonic() > arrived + _MISSED:
+                    raise WorkersDiedError from None
                 answer = None
             if not isinstance(answer, _End):
                 yield answer
@@ -154,6 +162,33 @@ def _run_all(run: Callable[[Task], Outcome], tasks: Sequence[Task]) -> list[Outc
     return [run(task) for task in tasks]
 
 
+def _run_in_process(run: Callable[[Task], Outcome], tasks: Sequence[Task]) -> list[Outcome]:
+    _end_with_parent()
+    return _run_all(run, tasks)
+
+
+@functools.cache
+def _end_with_parent() -> None:
+    """End this process of loky soon after its parent, which may be killed; loky itself would wait for another task."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _killed(processes: set[Any]) -> bool:
+    """Add the present processes of loky to a set; return whether one of the set was killed.
+
+    If a process is killed while it sends an outcome, loky waits for the rest of the outcome for ever.
+    """
+    processes.update(_workers())
+    return any(process.exitcode for process in processes)
+
+
 def _done_here(name: str, calls: Iterator[Callable[[], list[Outcome]]], jobs: int) -> Iterator[list[Outcome]]:
     """Yield the results of calls in any order, executed in joblib's threads or processes."""
     with joblib.parallel_config({"threads": "threading"}.get(name, name)):
@@ -175,6 +210,9 @@ def _kill_processes(starter: threading.Thread) -> None:
 
 
 def _terminate_workers() -> None:
-    for process in multiprocessing.active_children():
-        if process.name.startswith("Loky"):
-            process.terminate()
+    for process in _workers():
+        process.terminate()
+
+
+def _workers() -> list[Any]:
+    return [process for process in multiprocessing.active_children() if process.name.startswith("Loky")]

@@ -56,7 +56,7 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     fields = get_type_hints(kind)
     taken = [name for name in fields if hasattr(np.record, name)]
     if taken:
-        raise ValueError(f"{kind.__qualname__}: a register cannot be called '{taken[0]}', an attribute of numpy records")
+        raise ValueError(f"{kind.__qualname__}: a register cannot be called '{taken[0]}', an attribute of np.record")
     record: Any = np.zeros(1, np.dtype((np.record, [(name, np.dtype(hint)) for name, hint in fields.items()])))
     for name, value in values.items():
         record[name] = value

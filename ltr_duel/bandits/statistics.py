@@ -55,7 +55,7 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
     """Return initial wins, rate, width and doubts; each arm starts with ``prior_wins`` wins against each other arm.
 
-    Without prior wins, an unplayed pair has the bound 2 (1 + 1, because x/0 is defined as 1), and an arm against itself 1/2.
+    Without prior wins, an unplayed pair has the bound 2 (1 + 1, as x/0 is defined as 1); an arm against itself has 1/2.
     """
     block = np.zeros((4, n_arms, n_arms))  # one array: from 4 MiB, numpy uses huge pages (fewer TLB misses)
     wins, rate, width, doubts = block[0].view(np.int64), block[1], block[2], block[3]

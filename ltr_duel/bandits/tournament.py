@@ -2,7 +2,7 @@
 
 The row of an arm consists of one coin against each other arm, with the probability in `posterior`; `coin_words` flips
 the coins. The losses of each arm are counted. An arm with more losses than an arm that has met all others cannot have
-the most wins, and its row is skipped. Most rows are skipped if the first arm, the favourite, is likely to win.
+the most wins, and its row is skipped. Most rows are skipped if the arm sampled first, the favourite, wins.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ def copeland_candidate(state: State, rng: Generator) -> int:
 
 @kernel
 def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
-    """Return the arm with the largest sample against ``first``, if above 1/2; arms known to beat it are skipped."""
+    """Return the arm with the largest sample above 1/2 against ``first``; arms known to beat ``first`` are skipped."""
     best, found = 0.5, first
     for k in range(state.won.shape[0]):
         if k != first and state.prefer[first, k] >= SURE / t:

@@ -140,7 +140,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Execute the steps t..until: all sweeps that are certain to remove no arm at once, other sweeps one by one."""
+    """Execute the steps t..until: at once all sweeps that are certain to remove no arm, and other sweeps one by one."""
     now, decisions = state.now[0], 0
     while t <= until:
         if t == 1:

@@ -64,7 +64,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 def beats_all(prefer: FloatMatrix, start: int, rng: Generator) -> int:
     """Return the arm that beats all others in a sampled tournament, or -1. No pair is sampled twice."""
     n_arms = prefer.shape[0]
-    candidate, before, met = start, start, 0  # `candidate` beat `before` and the arms at places after `met`
+    candidate, before, met = start, start, 0  # `candidate` beat `before` and the arms at positions after `met`
     for place in range(1, n_arms):
         arm = start + place
         if arm >= n_arms:

@@ -1,12 +1,12 @@
 """RMED1: Relative Minimum Empirical Divergence.
 
-In each pass, RMED1 plays each arm whose losses do not yet rule out that it is the Condorcet winner. Its opponent is
-the likeliest winner i*, with one exception. If the arm is i*, or won more than half of its duels with i*, its opponent
-is the arm against which it won the smallest share of its duels, provided that this share is at most 1/2.
+In each pass, RMED1 plays each arm whose losses do not yet rule out that it is the Condorcet winner. The opponent of
+this arm is the likeliest winner i*, with one exception. If the arm is i*, or won more than half of its duels with i*,
+its opponent is the arm against which it won the smallest share of its duels, provided that this share is at most 1/2.
 
 The evidence against an arm, I_i = sum over j with phat_ij <= 1/2 of n_ij d(phat_ij, 1/2), measures how unlikely its
 losses are if the arm is the winner; n_ij is the number of duels of i and j, phat_ij the share that i won, and d the
-Kullback-Leibler divergence between two coins. An arm is ruled out if I_i exceeds the least evidence by more than
+Kullback-Leibler divergence between two coins. An arm is ruled out if I_i exceeds that of i* by more than
 ln t + f(K), with f(K) = 0.3 K^1.01 as in the paper's experiments.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,

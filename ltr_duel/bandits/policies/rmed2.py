@@ -140,7 +140,7 @@ def find_neglected(state: State, alpha: float, t: int) -> bool:
 
 @kernel
 def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm: int, winner: int) -> int:
-    """Return b_l, the rival j with the least (D_l + D_j) / d(phat_lj, 1/2) that beats arm l, or -1. D: gaps to i*."""
+    """Return b_l, the cheapest arm that beats arm l, or -1; j costs (D_l + D_j) / d(phat_lj, 1/2), with gaps D."""
     best, rival = inf, -1
     own = share[winner, arm] - 0.5 if winner != arm else 0.0
     for j in range(share.shape[0]):

@@ -5,7 +5,7 @@ delay, all earlier outcomes are known, and the run equals the run of `ltr_duel.b
 
 A policy with ``any_order`` (`ltr_duel.bandits.policy.Policy`) only counts outcomes. The loop calls its ``select`` in
 each step without an ``update`` until outcomes arrive, and then calls ``update`` for all of them. Other policies learn
-from one outcome at a time, in turn, see `ltr_duel.bandits.in_turn`.
+*in turn*: they use one outcome at a time, see `ltr_duel.bandits.in_turn`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ltr_duel.bandits.recorder import (
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.core import IntMatrix, IntVector, Streams, host, kernel
 
-BATCH_NUMBERS = 1  # numbers version of the choices of batches (`ltr_duel.core.numbering`)
+BATCH_NUMBERS = 1  # version of the results of batches, see `ltr_duel.core.numbering`
 
 
 class Lateness(NamedTuple):
@@ -47,33 +47,33 @@ class Lateness(NamedTuple):
 
     batch: int  # 1 or more
     delay: int  # steps, 0 or more
-    others: Generator  # the stream for choices made while a choice is pending, see `ltr_duel.bandits.in_turn`
+    others: Generator  # the stream for further choices while one choice is pending, see `in_turn`
 
 
 class Now:
-    """The number of arrived outcomes, and the pending choice of a policy that learns in turn."""
+    """Counts of outcomes, and, for a policy that learns in turn, its pending choice: a choice without an outcome."""
 
     told: int  # number of steps whose outcomes have arrived
     last_real: int  # the last step in which different arms were compared
-    clock: int  # the step number that a policy that learns in turn receives
+    clock: int  # the step number that is passed to a policy that learns in turn
     asked: int  # 1 if a choice is pending
-    first: int  # first pending arm; for sets the size of the pending set
+    first: int  # first arm of the pending choice; for sets the size of the pending set
     second: int
     fresh: int  # 1 if the pending arms have not been compared yet
     held: int  # number of arrived outcomes that the policy has not used yet
 
 
 class Late(NamedTuple):
-    """A ring of steps with pending outcomes, and the unused outcomes for a policy that learns in turn."""
+    """A ring buffer of steps whose outcomes have not arrived, and of arrived outcomes that the policy has not used."""
 
     batch: int
     delay: int
     now: Registers[Now]
-    first: IntVector  # (steps,) first arm; for sets the size of the set, 0 once its outcome is used
+    first: IntVector  # (steps,) first arm; for sets the size of the set; in turn, 0 once the set's outcomes are used
     second: IntVector  # (steps,)
     outcome: IntVector  # (steps,)
-    slates: IntMatrix  # (steps, K), or no rows
-    won: NDArray[np.int8]  # (steps, K, K), or no rows
+    slates: IntMatrix  # (steps, K) the sets; no rows for a policy of pairs
+    won: NDArray[np.int8]  # (steps, K, K) outcomes of the sets; no rows for a policy of pairs
     waiting: IntMatrix  # (2 K, K) number of unused outcomes of each pair: K rows of losses, then K rows of wins
     asked: IntVector  # (K,) the pending set
 
@@ -110,7 +110,7 @@ def known_before(late: Late, t: int) -> int:
 
 @kernel
 def last_quiet(late: Late, t: int, last: int) -> int:
-    """Return the last step, at most ``last``, of a jump from step t that ends before the next outcomes arrive."""
+    """Return the last step of a jump from step t: ``last``, or the last step before outcomes arrive, if earlier."""
     now = late.now[0]
     if now.last_real <= now.told:
         return last

@@ -1,4 +1,4 @@
-"""Batches of arms for MergeRUCB and MergeDTS: arms duel within a batch, beaten arms are removed, batches are merged."""
+"""Batches of arms for MergeRUCB and MergeDTS: arms duel within a batch, losers are removed, and batches are merged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def new_batches(n_arms: int, size: int) -> Batches:
 def largest_batch(n_arms: int, size: int) -> int:
     """Return the largest possible size of a batch, if batches start with ``size`` arms.
 
-    Two merged batches have at most 1.5 ``size`` arms; in MergeDTS the last arm of each other batch may join them.
+    A merged batch has at most 1.5 ``size`` arms; in MergeDTS the last arm of every other batch may join this batch.
     """
     return min(n_arms, 3 * size // 2 + -(-n_arms // size))
 
@@ -86,7 +86,7 @@ def drop_beaten(batches: Batches, doubts: FloatMatrix, m: int, bonus: float) -> 
 
 @kernel
 def is_beaten(doubts: FloatVector, arms: IntVector, bonus: float) -> bool:
-    """Return whether an arm in ``arms`` confidently beats the arm with these ``doubts``."""
+    """Return whether an arm in ``arms`` confidently beats the arm whose row of doubts (see `statistics`) is given."""
     beaten = False
     for other in arms:
         beaten |= doubts[other] > bonus
@@ -166,7 +166,7 @@ def copy_batch(batches: Batches, m: int, filled: int) -> int:
 
 @kernel
 def most_victorious_left(wins: IntMatrix, batches: Batches) -> int:
-    """Return the remaining arm that won more than half of its duels against the most rivals."""
+    """Return the remaining arm with the most victories: rivals against which it won more than half of its duels."""
     best, most = 0, -1
     for i in batches.arms[: arms_left(batches)]:
         beaten = victories(wins, i)

@@ -1,8 +1,9 @@
-"""Boxes: ordinary (cardinal) bandit algorithms, the components of sparring, the doublers and MultiSBM.
+"""Boxes: ordinary (cardinal) bandit algorithms that are components of sparring, the doublers and MultiSBM.
 
-Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits, "singleton bandit machines" with two operations:
-*advance* returns the arm to play, *feedback* receives its reward. This module has three kinds of boxes: UCB1, Thompson
-sampling and Exp3. A policy has one or more boxes; box b is stored in row b of the matrices.
+Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits ("singleton bandit machines", here *boxes*). A
+box has two operations: *advance* returns the arm to play, and *feedback* receives the reward of this arm. There are
+three kinds of boxes: UCB1, Thompson sampling and Exp3. A policy has one or more boxes; box b is stored in row b of the
+matrices.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def advance(boxes: Any, box: int, t: int, rng: Generator) -> int:
 
 @dispatched_call
 def feedback(boxes: Any, box: int, arm: int, reward: float) -> None:
-    """Add a reward, from 0 to 1, to an arm of a box."""
+    """Add a reward, usually from 0 to 1, to an arm of a box."""
     raise TypeError("the argument is not a set of boxes")
 
 
@@ -59,7 +60,7 @@ class UcbBoxes(NamedTuple):
     sums: FloatMatrix  # (B, K) summed reward
     plays: IntMatrix  # (B, K)
     total: IntVector  # (B,) plays of the box
-    alpha: FloatVector  # (1,) exploration
+    alpha: FloatVector  # (1,) exploration constant
 
 
 def ucb_boxes(boxes: int, n_arms: int, alpha: float) -> UcbBoxes:
@@ -100,10 +101,10 @@ def _ucb_most(boxes: UcbBoxes, box: int) -> int:
 
 
 class ThompsonBoxes(NamedTuple):
-    """Thompson boxes over K arms, box b in row b; `levels` finds the largest sample."""
+    """Thompson boxes over K arms, box b in row b; the largest sample is found with ``levels``."""
 
-    good: IntMatrix  # (B, K) number of rewards 1
-    bad: IntMatrix  # (B, K) number of rewards 0
+    good: IntMatrix  # (B, K) number of rewards of 1
+    bad: IntMatrix  # (B, K) number of rewards of 0
     log_mass: FloatMatrix  # (B, K) see `posterior`
     levels: Levels
 
@@ -166,7 +167,7 @@ def _exp3_advance(boxes: Exp3Boxes, box: int, t: int, rng: Generator) -> int:
 
 @outlined
 def draw_by_weight(log_weight: FloatVector, share: FloatVector, mixing: float, rng: Generator) -> int:
-    """Fill ``share`` with ``(1 - mixing) w_i / sum w + mixing / K``, w = exp(log_weight), and draw an arm from it."""
+    """Set ``share`` to ``(1 - mixing) w_i / sum w + mixing / K`` with w = exp(log_weight), and draw an arm from it."""
     n_arms = log_weight.shape[0]
     top = log_weight[0]
     for k in range(n_arms):

@@ -1,4 +1,4 @@
-"""`check_policy`: test the contract of policies.
+"""`check_policy` tests whether a policy satisfies the contract of policies.
 
 The tests of this package call `check_policy` for every policy; call it for your own policy. It simulates short runs on
 small matrices in the simulation loop. A policy that passes satisfies the contract, but its regret may still be high.
@@ -21,7 +21,7 @@ from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import FloatMatrix, FloatVector, Streams, components, interpreted, stream
 
-EASY_STEPS = 4000  # enough for every policy here to find the winner of an easy matrix
+EASY_STEPS = 4000  # enough for every policy of this package to find the winner of an easy matrix
 LAW_RUNS = 300  # number of runs for each labelling in the relabelling test
 LAW_STEPS = 40
 
@@ -87,7 +87,7 @@ def _check(given: components.Configured[Policy], *checks: Callable[[components.C
 
 
 def check_shape(given: components.Configured[Policy]) -> None:
-    """The policy has a description, and ``init`` returns its ``State``: arrays without Python objects or NaN."""
+    """The policy has assumptions and a source; ``init`` returns its ``State``, arrays without Python objects or NaN."""
     label, policy, params = given
     stated = policy.assumes and (policy.cite or policy.where)
     _demand(bool(stated), label, "needs assumes= and a source, cite= or where=, in register(...)")
@@ -129,7 +129,7 @@ def check_steps(given: components.Configured[Policy]) -> None:
 
 
 def check_repeatable(given: components.Configured[Policy]) -> None:
-    """The same seed gives the same pulls, compiled or not, and global generators are not used."""
+    """The same seed gives the same pulls, whether compiled or not, and global generators are not used."""
     label, policy, _ = given
     p, steps = easy_matrix(4), 150
     before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- only read
@@ -216,7 +216,7 @@ def check_relabelling(given: components.Configured[Policy]) -> None:
 def easy_matrix(n_arms: int) -> FloatMatrix:
     """Return a matrix that meets every policy's assumptions; arm 0 is the best, the last arm the worst.
 
-    Utilities decrease evenly from 1 to 0 and the link is linear, ``p = (1 + u - v) / 2``.
+    Utilities decrease evenly from 1 to 0, and the link is linear: ``p = (1 + u - v) / 2`` for utilities u and v.
     """
     utility = np.linspace(1.0, 0.0, n_arms)
     return 0.5 * (1.0 + utility[:, None] - utility)

@@ -1,8 +1,8 @@
-"""Many Bernoulli samples (*coins*) at once: each compares 16 random bits with the first 16 bits of its probability.
+"""Many Bernoulli samples (*coins*) at once: a coin compares 16 random bits with the first 16 bits of its probability.
 
 If each coin required a draw from the policy's generator, these draws would dominate the cost of Thompson sampling.
-Instead, two draws seed a counter-based generator. Each of its 64-bit numbers provides *words* of 16 bits for four
-coins.
+Instead, two draws seed a counter-based generator. Each of its 64-bit numbers provides four *words* of
+16 bits, one for each of four coins.
 
 Let p be the probability of a coin, and ``odds = floor(2^16 p)``. A word below ``odds`` wins, and a larger word loses.
 If the word equals ``odds``, a further draw from the policy's generator wins with probability ``2^16 p - odds``. Each
@@ -33,7 +33,7 @@ OddsMatrix: TypeAlias = NDArray[np.uint16]
 WordVector: TypeAlias = NDArray[np.uint16]
 LaneVector: TypeAlias = NDArray[np.uint64]
 
-BLOCK = COINS  # rows of odds are padded with zeros to a multiple of BLOCK
+BLOCK = COINS  # number of coins in a block; rows of odds are padded with zeros to whole blocks
 _WORD = 65536.0  # 2^16
 _HALF = 4294967296.0  # 2^32
 
@@ -53,7 +53,7 @@ def filled_up(coins: int) -> int:
 
 
 def fair_odds(rows: int, coins: int) -> OddsMatrix:
-    """Make rows of fair coins."""
+    """Return the odds of rows of fair coins."""
     odds = np.zeros((rows, filled_up(coins)), np.uint16)
     odds[:, :coins] = 1 << 15
     return odds
@@ -71,7 +71,7 @@ def no_odds(coins: int) -> WordVector:
 
 @inlined
 def gather(row: WordVector, odds: WordVector, arms: IntVector) -> None:
-    """Copy the odds against ``arms`` to the start of ``row``."""
+    """Copy the entries of ``odds`` for ``arms`` to the start of ``row``."""
     for k in range(arms.shape[0]):
         row[k] = odds[arms[k]]
 
@@ -91,9 +91,9 @@ def new_seed(rng: Generator) -> np.uint64:
 
 @inlined
 def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rng: Generator) -> int:
-    """Flip the coins in ``mask`` of the block that starts at position ``at`` of a row; return the mask of the wins.
+    """Flip the coins that ``mask`` selects in the block at position ``at`` of a row; return the mask of the wins.
 
-    drawn: number of 64-bit numbers of this seed that were already used.
+    drawn: position of the block's first number in the seed's sequence of 64-bit numbers.
     """
     write_words(coins.lane, seed, drawn)
     below, equal = compare_words(coins.lane.view(np.uint16), coins.odds[at:])
@@ -104,7 +104,7 @@ def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rn
 
 @kernel
 def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
-    """Decide the coins whose word equals ``odds``, by the remaining bits of their probabilities."""
+    """Decide the coins in the mask ``equal``, whose words equal their odds, by the next bits of their probabilities."""
     wins = 0
     while equal != 0:
         k = trailing_zeros(np.uint64(equal))
@@ -116,6 +116,6 @@ def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
 
 @inlined
 def block_mask(coins: int, at: int) -> int:
-    """Return the mask of the coins of a row that are in the block at position ``at``."""
+    """Return the mask of the block at position ``at`` of a row of ``coins`` coins, with a bit for each coin."""
     left = coins - at
     return (1 << (left if left < BLOCK else BLOCK)) - 1

@@ -18,7 +18,7 @@ from ltr_duel.core import InputError, compile_error, interpreted, jit
 def loop_for(
     policy: Policy, loop: Callable[..., Any], *, compiled: bool = True, plain: bool = False
 ) -> Callable[..., Any]:
-    """Return the compiled or plain form of ``loop``, a `kernel` that calls a policy's functions, for this policy.
+    """Return ``loop``, a `kernel` that calls a policy's functions, in its compiled or plain form for ``policy``.
 
     The disk cache of compiled loops detects edits of this package only. A policy from another package therefore gets a
     loop that is compiled in this process and not stored on disk. For a policy that numba cannot compile, or with
@@ -88,9 +88,10 @@ def plain_text(
 
 
 def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) -> int:
-    """Run a loop; a `kernel` is compiled in the first call with arguments of these types.
+    """Run a loop; if it is a `kernel`, the first call with arguments of new types compiles it.
 
-    Raises `PolicyError` for a function that cannot be compiled, or that returns a value that the loop cannot use.
+    Raises `PolicyError` for a policy's function that cannot be compiled, or that returns a value that the loop cannot
+    use.
     """
     try:
         return loop(*args)

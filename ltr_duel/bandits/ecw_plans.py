@@ -1,12 +1,12 @@
 """The cheapest plan that identifies an arm as a Copeland winner, updated in each step; used by ECW-RMED.
 
 A plan gives the number of duels of each pair, q_ij ln t, such that the constraints in `policies.ecw_rmed` hold. The
-constraint of each arm is independent of the other constraints. It is solved exactly by sorting the costs r_ij / d_ij of
-the arms that beat the arm, where r_ij is the regret of a duel and d_ij the evidence that it gives.
+constraint of arm i is independent of the other constraints, and is solved exactly by sorting the costs r_ij / d_ij of
+the arms j that beat arm i, where r_ij is the regret of a duel of the pair and d_ij the evidence that the duel gives.
 
-The sorted orders and the plan are stored. A duel changes one cost, and thus one arm's share of the plan. A duel that
-reverses an estimated preference changes the costs of up to K arms. If several arms may be the winner, there is one plan
-for each of these arms; all except the previously cheapest plan are computed again.
+The sorted orders and the plan are stored. A duel changes one cost, and thus the part of the plan for one arm. A duel
+that reverses an estimated preference changes the costs of up to K arms. If several arms are estimated Copeland winners,
+each of them has a plan; in each step, all of these plans except the previously cheapest are computed again.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import coin_divergence
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel, vector
 
-_ROUNDING = 1e-9  # plans whose regrets differ by less are equally good
+_ROUNDING = 1e-9  # plans whose regrets differ by less than this are treated as equally good
 
 
 class Estimates(NamedTuple):
     """The estimated preferences and the evidence for them."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
-    divergence: FloatMatrix  # (K, K) d(phat_ij, 1/2)
+    divergence: FloatMatrix  # (K, K) d(phat_ij, 1/2); phat_ij is the share of the pair's duels that arm i won
     losses: IntVector  # (K,) L_i, the number of arms that seem to beat arm i
 
 
 class Superiors(NamedTuple):
-    """The arms that seem to beat each arm, the cheapest first. A duel changes only a few rows."""
+    """Row i contains the arms that seem to beat arm i, the cheapest first. A duel changes only a few rows."""
 
     order: IntMatrix  # (K, K) the first size[i] entries of row i: arms by cost, then by number
     size: IntVector  # (K,)
@@ -44,7 +44,7 @@ class Now:
     """The winner and the losses on which the plan is based."""
 
     planned: int  # the Copeland winner of the plan `cheapest`, -1 before the first plan
-    least: int  # fewest losses of an arm when the costs were computed
+    least: int  # the smallest number of losses of any arm when the costs were computed
 
 
 class Plans(NamedTuple):
@@ -91,7 +91,7 @@ def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> N
 
 @kernel
 def note_losses(stale: IntVector, wins: IntMatrix, arm: int) -> None:
-    """Mark the arms that ``arm`` seems to beat as stale: the cost of ``arm`` in their rows depends on its losses."""
+    """Mark as stale the arms that ``arm`` seems to beat: their rows contain its cost, which depends on its losses."""
     for i in range(stale.shape[0]):
         stale[i] |= int(beats(wins, arm, i))
 
@@ -104,7 +104,7 @@ def beats(wins: IntMatrix, i: int, j: int) -> bool:
 
 @kernel
 def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
-    """Fill `cheapest` with the least-regret plan of an estimated Copeland winner; return this winner."""
+    """Fill ``cheapest`` with the plan of least regret among those for estimated Copeland winners; return its winner."""
     losses, superiors, now = estimates.losses, plans.superiors, plans.now[0]
     stale, least = superiors.stale, vector.fewest(losses)
     if now.least != least:
@@ -141,7 +141,7 @@ def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
 
 @kernel
 def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
-    """Return the regret of a plan per unit of ln t."""
+    """Return the regret of a plan per unit of ln t, up to a constant factor."""
     regret = 0.0
     for i in range(losses.shape[0]):
         for j in range(i + 1, losses.shape[0]):
@@ -151,7 +151,7 @@ def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
 
 @kernel
 def sort_stale(superiors: Superiors, plan: FloatMatrix, estimates: Estimates, least: int) -> None:
-    """Sort the stale rows, which are almost in order, and remove their entries from the plan."""
+    """Sort the stale rows, which are almost in order, and set the entries of their pairs in the plan to 0."""
     wins, divergence, losses = estimates.wins, estimates.divergence, estimates.losses
     n_arms = losses.shape[0]
     for i in range(n_arms):
@@ -198,7 +198,7 @@ def make_plan(estimates: Estimates, superiors: Superiors, plan: FloatMatrix, win
 
 @kernel
 def plan_winner(estimates: Estimates, plan: FloatMatrix, winner: int) -> None:
-    """Plan enough evidence for each pair of the winner and an arm that it seems to beat."""
+    """Plan enough evidence for each pair of the winner and an arm that the winner seems to beat."""
     wins, divergence = estimates.wins, estimates.divergence
     for j in range(plan.shape[0]):
         plan[min(winner, j), max(winner, j)] = 1.0 / divergence[winner, j] if beats(wins, winner, j) else 0.0
@@ -206,7 +206,7 @@ def plan_winner(estimates: Estimates, plan: FloatMatrix, winner: int) -> None:
 
 @inlined
 def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: int, winner: int) -> None:
-    """Plan evidence from arm i's cheapest superiors except ``winner``.
+    """Plan evidence from duels of arm i with its cheapest superiors, except ``winner``.
 
     The constraint of arm i must hold even if any ``spare`` of these superiors are left out.
     """

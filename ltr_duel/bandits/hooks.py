@@ -11,9 +11,10 @@ or, for a policy that compares whole sets of arms at once (`select_slate` and `u
     update(state, params, t, slate, size, won, rng)
 
 and, at checkpoints, ``recommend(state, params) -> arm``. A policy may define ``idle_until``, so that the loop skips
-steps in which nothing can change. It may also have `Sweeps`, functions that execute many steps at once, with the same
-distribution, if the outcomes are sampled from a known matrix. The functions need no decorator: numba compiles them with
-the loop, and plain Python runs the same source. Only the helpers that these functions call need the decorator `kernel`.
+steps in which nothing can change. It may also have `Sweeps`, functions that execute many steps at once if the outcomes
+are sampled from a known matrix; the results have the same distribution as with single steps. The functions need no
+decorator: numba compiles them with the loop, and plain Python runs the same source. Only the helpers that these
+functions call need the decorator `kernel`.
 
 The loop checks in each step that the arms chosen by a policy from outside this package exist (`wrong_pair`,
 `wrong_slate`), because compiled code would otherwise write outside its arrays. The policies of this package are
@@ -64,7 +65,7 @@ def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: Generat
 
 @dispatched
 def update_slate(state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
-    """Update the state: for positions a < b of the slate, ``slate[a]`` won (``won[a, b]`` is +1) or lost (-1).
+    """Update the state. For positions a < b, ``won[a, b]`` is +1 if ``slate[a]`` beat ``slate[b]``, and -1 if it lost.
 
     For a slate of one arm, ``won`` is not used.
     """
@@ -156,7 +157,7 @@ def is_outside_in(due: IntVector, n_arms: int, t: int, slate: IntVector, size: i
 
 
 class _Page(Protocol):
-    """The names that all policies' modules define; ``Params``, ``idle_until``, ``sweep``, ``chance`` are optional."""
+    """The names that every policy's module defines. ``Params``, ``idle_until``, ``sweep``, ``chance`` are optional."""
 
     @property
     def State(self) -> type[Any]:  # noqa: N802 -- the name of a class

@@ -1,10 +1,10 @@
-"""The loop for late outcomes of policies that learn from one outcome at a time, in turn.
+"""The loop for late outcomes and policies that learn in turn, that is, from one outcome at a time.
 
-Such a policy has one pending choice. Until an outcome of this choice arrives, a copy of the state before this choice
-chooses the arms of each step. Therefore all these choices have the same distribution. Outcomes are stored until the
-policy chooses the same arms, and are then passed to ``update``. The policy thus learns from independent outcomes of its
-choices. The sequence of its updates has the same distribution as without batches, but is delayed. The method is
-algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013.
+Such a policy has one pending choice. Until an outcome of this choice arrives, the arms of each step are chosen with a
+copy of the state before this choice. Therefore all these choices have the same distribution. Outcomes are stored until
+the policy chooses the same arms, and are then passed to ``update``. The policy thus learns from independent outcomes of
+its choices. The sequence of its updates has the same distribution as with immediate outcomes, but is delayed. The
+method is algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class InTurn(NamedTuple):
     late: Late
     words: Words  # the memory of the policy's state
     before: Words  # a copy of this memory before the pending choice
-    trial: Any  # the copy of the state that chooses arms while a choice is pending
+    trial: Any  # the copy of the state with which arms are chosen while a choice is pending
     tried: Words  # the memory of ``trial``
     others: Generator  # the stream for the choices of ``trial``
 
@@ -229,7 +229,7 @@ def run_slates_in_turn(
 
 @kernel
 def same_slate(late: Late, size: int, t: int, known: int) -> int:
-    """Return the row of the earliest unused outcome of the pending set that has arrived, or -1."""
+    """Return the row of the earliest unused outcome of the pending set among the arrived outcomes, or -1."""
     room = late.first.shape[0]
     for back in range(room - 1, -1, -1):
         row = (t - 1 - back) % room

@@ -22,7 +22,7 @@ from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, kernel
 
 Arms = tuple[int, ...]
-Outcome = tuple[Arms, bytes]  # one byte, +1 or -1, for each pair of the arms, row by row; empty for a single arm
+Outcome = tuple[Arms, bytes]  # one byte for each pair of arms, row by row: +1 or -1; none for a single arm
 _MANY = 200  # for at least this number of comparisons, compiled code saves more time than its loading takes
 
 
@@ -50,7 +50,7 @@ def tell_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, outcomes: IntV
 class Learner:
     """A policy whose outcomes arrive in batches.
 
-    rng, others: the policy's stream, and the stream for choices while a choice is pending (`ltr_duel.bandits.in_turn`).
+    rng, others: the policy's stream, and the stream for further choices while one choice is pending (see `in_turn`).
     order: shape (n_arms,); arm ``order[k]`` is the policy's arm k.
 
     Raises `InputError` if the policy or a parameter is unknown, or there is not enough memory for ``n_arms`` arms.
@@ -145,7 +145,7 @@ class Learner:
 
 
 def sign_table(signs: bytes, size: int) -> SignMatrix:
-    """Return the table of outcomes from the signs of the pairs a < b, row by row."""
+    """Return the table of outcomes, given the signs of the pairs of positions a < b, row by row."""
     won = np.zeros((size, size), np.int8)
     if signs:
         won[np.triu_indices(size, 1)] = np.frombuffer(signs, np.int8)

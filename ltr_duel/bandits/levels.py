@@ -1,17 +1,17 @@
-"""Find the arm with the largest Beta sample, as in Thompson sampling, although only a few of the samples are drawn.
+"""Find the arm with the largest Beta sample, as in Thompson sampling, but draw only a few of the samples.
 
 A row consists of K posteriors, a level x, and the probabilities ``chance[k] = Pr(theta_k > x)``. After a_k wins and b_k
 losses, ``theta_k ~ Beta(a_k + 1, b_k + 1)``. A win adds one term to a probability, as in `posterior`:
 
     Pr(Beta(a + 2, b + 1) > x) - Pr(Beta(a + 1, b + 1) > x) = m(a + 1, b) (1 - x),
 
-and ``- m(a, b + 1) x`` for a loss, with ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. For each arm, a coin decides whether
+and a loss adds ``- m(a, b + 1) x``, with ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. For each arm, a coin decides whether
 its sample is above the level; many coins are flipped at once (see `coin_words`). If exactly one sample is above the
 level, it is the largest, and no sample is drawn. If several samples are above the level, only these are drawn,
 conditional on being above it. If no sample is above the level, all samples are drawn, conditional on being below it.
-For every level, the arm has the same distribution as with K draws.
+For every level, the chosen arm has the same distribution as if all K samples were drawn.
 
-Steps are cheap if usually one sample or a few samples are above the level. Each draw reduces the row's ``patience``.
+Steps are cheap if usually one sample or a few samples are above the level. Draws reduce the row's ``patience``.
 When the patience is exhausted, a new level is computed from the current posteriors, which takes K sums of binomial
 probabilities. The level depends only on earlier steps, never on the samples of the current step.
 
@@ -93,7 +93,7 @@ def new_levels(rows: int, n_arms: int) -> Levels:
 
 @kernel
 def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int, log_mass: float) -> None:
-    """Update an arm after a duel; it now has ``a`` wins and ``b`` losses.
+    """Update an arm of a row after a duel; the arm now has ``a`` wins and ``b`` losses.
 
     ``log_mass`` is ln(C(a + b, a) / 2^(a + b)), as in `posterior`.
     """
@@ -132,7 +132,7 @@ def list_arms(levels: Levels, field: Field, bonus: float) -> int:
 
 @inlined
 def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
-    """Reduce the first ``count`` arms of a list to the arms whose doubt is at most ``bonus``; return their number."""
+    """Keep the arms of the field among the first ``count`` of a list, for a ``bonus``; return their number."""
     kept = 0
     for k in some[:count]:
         if k != field.without and field.doubts[k] <= bonus:
@@ -143,7 +143,7 @@ def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
 
 @inlined
 def toss_coins(levels: Levels, coins: Coins, rng: Generator) -> int:
-    """Flip the coins; list the arms whose samples are above the level in ``some``, and return their number."""
+    """Flip the coins; write the arms whose samples are above the level to ``some``, and return their number."""
     count, size, seed = 0, coins.arms.shape[0], new_seed(rng)
     for at in range(0, size, BLOCK):
         mask = toss_block(coins, seed, at // 4, at, block_mask(size, at), rng)
@@ -156,7 +156,7 @@ def toss_coins(levels: Levels, coins: Coins, rng: Generator) -> int:
 
 @kernel
 def largest_above(levels: Levels, row: int, count: int, known: Posteriors, rng: Generator) -> int:
-    """Return the arm with the largest sample among the first ``count`` of ``some``, given that all exceed the level."""
+    """Return the arm with the largest sample among the first ``count`` of ``some``; all samples exceed the level."""
     best, arm, level = 0.0, levels.some[0], levels.level[row]
     if count > 1:
         levels.patience[row] -= count
@@ -169,7 +169,7 @@ def largest_above(levels: Levels, row: int, count: int, known: Posteriors, rng: 
 
 @kernel
 def largest_below(levels: Levels, row: int, count: int, known: Posteriors, least: float, rng: Generator) -> int:
-    """Return the arm with the largest sample among the first ``count`` of ``some``, given that all are below the level.
+    """Return the arm with the largest sample among the first ``count`` of ``some``; all samples are below the level.
 
     Returns -1 if no sample exceeds ``least``.
     """
@@ -190,7 +190,7 @@ def largest_below(levels: Levels, row: int, count: int, known: Posteriors, least
 
 @kernel
 def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: float) -> None:
-    """Set a level of a row, at least ``least``, for the posteriors of the first ``count`` arms of ``some``."""
+    """Set the level of a row, at least ``least``, to fit the posteriors of the first ``count`` arms of ``some``."""
     for n in range(count):
         k = levels.some[n]
         a, b = known.good[k] - known.prior + 1.0, known.bad[k] - known.prior + 1.0
@@ -206,9 +206,9 @@ def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: fl
 
 @kernel
 def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
-    """Return a level that balances the expected costs of two cases: several samples above it, and none.
+    """Return a level that balances the expected costs of two cases: several samples above the level, and none.
 
-    An approximation suffices: samples are treated as normal, with the tail formula 7.1.27 of Abramowitz and Stegun.
+    An approximation suffices: samples have normal distributions, with the tail formula 7.1.27 of Abramowitz and Stegun.
     """
     low, high = least, least
     for n in range(mean.shape[0]):

@@ -62,7 +62,7 @@ class LivePolicy:
     rng : numpy.random.Generator, optional
         Generator to use instead of a seed.
     order : array of int, shape (n_arms,), optional
-        Arm ``order[k]`` is the policy's arm k. Policies break some ties by the smaller number, most often in
+        Arm ``order[k]`` is the policy's arm k. Policies break some ties by the smaller arm number, most often in
         ``recommend``; a random order removes any advantage of small numbers. By default arms keep their numbers.
 
     Raises
@@ -111,7 +111,7 @@ class LivePolicy:
         return self._t - 1
 
     def ask(self) -> tuple[int, ...]:
-        """Return the arms to compare next: two arms, which may be equal, or a slate. They change only after `tell`."""
+        """Return the arms to compare next: two arms, which may be equal, or a slate. Only `tell` changes them."""
         if not self._asked:
             asked = self._player.choose(self._state, self._t, self._rng)
             if len(asked) not in self._sizes(self._n_arms)[1:]:
@@ -126,7 +126,7 @@ class LivePolicy:
     def chance(self) -> float | None:
         """Return the probability, given all outcomes so far, that the policy chooses the arms of `ask`, in any order.
 
-        Returns None if the policy does not compute it.
+        Returns None if the policy does not compute this probability.
         """
         self.ask()
         if self._policy.chance is None:
@@ -140,9 +140,9 @@ class LivePolicy:
         Parameters
         ----------
         outcome : int or array
-            For two arms: +1 if the first won, -1 if it lost (break ties by a coin); omit it for a single arm or for an
-            arm against itself. For a slate of m arms: an (m, m) array. For a < b, entry [a, b] is +1 if the arm at
-            position a of the slate won against the arm at position b, and -1 if it lost.
+            For two arms: +1 if the first won, -1 if it lost (break ties by a coin); omit the outcome for a single arm
+            or for an arm against itself. For a slate of m arms: an (m, m) array. For a < b, entry [a, b] is +1 if the
+            arm at position a of the slate won against the arm at position b, and -1 if it lost.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class LivePolicy:
             upper = np.triu_indices(size, 1)
             if value.shape != (size, size) or not np.isin(value[upper], (1, -1)).all():
                 raise InputError(
-                    f"the outcome of a slate of {size} arms must be a square array of this size,"
+                    f"the outcome of a slate of {size} arms must be an array of shape ({size}, {size})"
                     " with +1 or -1 above the diagonal"
                 )
             signs = value[upper]
@@ -240,7 +240,7 @@ class LivePolicy:
         return self
 
     def _checked_arms(self, arrays: Mapping[str, NDArray[Any]]) -> int:
-        """Return the number of arms. Raises `InputError` for wrong shapes or types, which are unsafe in kernels."""
+        """Return the number of arms. Raises `InputError` for arrays that are unsafe in kernels."""
         n_arms = errors.require_whole("the number of arms", arrays["n_arms"].ravel()[0], 1, 100_000)
         require_room(self._policy, self._params, n_arms, horizon=1)
         state = {f"state.{name}": value for name, value in arrays_in(self._policy.init(n_arms, 1, self._params))}

@@ -43,7 +43,7 @@ from ltr_duel.bandits.recorder import (
 )
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
-LOOP_NUMBERS = 1  # numbers version of the loop and of outcomes sampled from a matrix (`ltr_duel.core.numbering`)
+LOOP_NUMBERS = 1  # version of the results of the loop and of matrix outcomes, see `ltr_duel.core.numbering`
 
 
 @kernel
@@ -133,7 +133,7 @@ class Run:
     ----------
     policy : Policy
     params : NamedTuple
-        The parameters, of the policy's ``Params`` class.
+        An instance of the policy's ``Params`` class.
     n_arms : int
     oracle : NamedTuple
         The source of outcomes, see `ltr_duel.bandits.oracle`.
@@ -228,7 +228,7 @@ class Run:
         p : array of float, shape (K, K)
             ``p[i, j]`` = Pr(arm i beats arm j).
         params : NamedTuple, optional
-            Parameters of the policy; by default its defaults.
+            Parameters of the policy; if omitted, the policy's default parameters.
         seed : int
             Seed of the policy's stream and of the outcomes' stream.
         horizon : int

@@ -1,4 +1,4 @@
-"""The memory that a run of a policy needs, computed before it is allocated.
+"""The memory that a run of a policy needs, computed before the allocation.
 
 A policy's ``init`` allocates all its arrays. Their total size is a polynomial in the number of arms, of degree at most
 three. Therefore the sizes for four small numbers of arms determine the size for any number.

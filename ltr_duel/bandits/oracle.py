@@ -2,7 +2,7 @@
 
 An oracle is a NamedTuple of arrays with an implementation of `duel` and `multiduel`.
 
-Policies break some ties by the smaller number, most often ties between possible recommendations. Therefore
+Policies break some ties by the smaller arm number, most often ties between possible recommendations. Therefore
 simulations and experiments number the arms in a random order, so that an arm's row in the matrix does not matter: the
 policy's arm k is arm ``order[k]`` of the oracle.
 """

@@ -54,7 +54,7 @@ class Policy(components.Component):
     name, params, limits, choices, cite, where
         As in every component (`ltr_duel.core.Component`).
     state : type
-        A NamedTuple class of arrays. Two policies cannot share it, because the loop finds a policy's functions by it.
+        A NamedTuple class of arrays. Two policies cannot share a class, by which the loop finds their functions.
     init : callable
         ``init(n_arms, horizon, params) -> state``. The only function that allocates memory. ``horizon`` is 0 for a
         policy that does not need it.
@@ -71,11 +71,11 @@ class Policy(components.Component):
     assumes : str
         The assumptions of the paper's guarantee.
     regret : str
-        The guarantee.
+        The guarantee for the regret.
     made_for : str
         The kind of regret that the algorithm minimises; other kinds may grow linearly.
     cost : str
-        The cost of one step, in K.
+        The cost of one step as a function of K, the number of arms.
     needs_horizon : bool
         Whether the algorithm requires the horizon. A run of such a policy is valid only for its own horizon.
     counts_ties : bool
@@ -86,16 +86,16 @@ class Policy(components.Component):
     any_order : bool
         Whether outcomes may arrive late and in any order: `update` only counts outcomes, and uses nothing that `select`
         stored. `select` may use data that its earlier calls stored, such as the number of choices, but must allow for
-        outcomes that have not arrived. If true, `update` receives all outcomes of a batch, see
+        outcomes that have not arrived. If true, the loop passes all outcomes of a batch to `update`, see
         `ltr_duel.bandits.batched`.
     adaptive : bool
-        Whether choices depend on outcomes; logs of an adaptive policy require other estimates and intervals.
+        Whether choices depend on outcomes; logs of adaptive policies require special estimates and intervals.
     compiled : bool
         False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
     for_sets : str
         Name of the policy that replaces this policy if sets of arms can be compared.
     numbers : int
-        Version of the choices for a given seed and outcomes (`ltr_duel.core.numbering`).
+        Version of the choices that result from a given seed and outcomes (`ltr_duel.core.numbering`).
 
     Examples
     --------
@@ -145,7 +145,7 @@ class Policy(components.Component):
 
 
 def suited(given: components.Configured[Policy], *, to_sets: bool) -> components.Configured[Policy]:
-    """Return the policy, or its replacement for comparisons of sets (``for_sets``), under the same label."""
+    """Return the policy or, with ``to_sets``, its replacement for sets (``for_sets``) under the same label."""
     if not to_sets or not given.component.for_sets:
         return given
     other = POLICIES.configure(given.component.for_sets)

@@ -1,7 +1,7 @@
 """The records of a run: pulls at checkpoints, from which every regret can be derived, and the first choices.
 
-One recorder stores both, so that a policy's loop is compiled only once. If no path is needed, its length is 0; if no
-pulls are needed, there are no checkpoints.
+One recorder stores both, so that a policy's loop is compiled only once. The *path* contains the first choices; its
+length is 0 if it is not needed. If no pulls are needed, there are no checkpoints.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class Span(NamedTuple):
-    """The steps that a loop takes, both ends included, and whether it may jump."""
+    """The steps that a loop takes, both ends included, and whether the loop may jump (see `idle_until`)."""
 
     start: int
     stop: int
@@ -24,7 +24,7 @@ class Span(NamedTuple):
 
 
 class Recorder(NamedTuple):
-    """The arrays that the loop fills, for C checkpoints and K arms; ``times`` and ``place`` are input.
+    """The arrays that the loop fills, for C checkpoints and K arms; ``times`` and ``place`` are inputs.
 
     Kernels that run in each step take only the arrays that they use: passing the whole recorder costs too much time.
     """
@@ -38,7 +38,7 @@ class Recorder(NamedTuple):
     best: IntMatrix  # (C, K) steps in which the arm was the best of its slate, in the order of ``place``
     worst: IntMatrix  # (C, K) steps in which the arm was the worst of its slate; a single arm is best and worst
     outcomes: IntVector  # (C,) number of outcomes: comparisons of two different arms
-    pulls_now: IntVector  # (K,) pulls, best, worst and outcomes up to the current step
+    pulls_now: IntVector  # (K,) like the next three fields, counted up to the current step
     best_now: IntVector  # (K,)
     worst_now: IntVector  # (K,) slates only; for pairs, worst is pulls minus best
     outcomes_now: IntVector  # (1,)
@@ -83,7 +83,7 @@ def new_recorder(
 
 @kernel
 def keep_pair(path: IntMatrix, t: int, last: int, first: int, second: int) -> None:
-    """Write the choice of the steps t..last into the path, up to its length."""
+    """Write the choice of the steps t..last into the path, as far as the path reaches."""
     for row in range(t - 1, min(last, path.shape[0])):
         path[row, 0] = first
         path[row, 1] = second
@@ -91,7 +91,7 @@ def keep_pair(path: IntMatrix, t: int, last: int, first: int, second: int) -> No
 
 @kernel
 def keep_slate(path: IntMatrix, t: int, last: int, slate: IntVector, size: int) -> None:
-    """Write the slate of the steps t..last into the path, up to its length."""
+    """Write the slate of the steps t..last into the path, as far as the path reaches."""
     for row in range(t - 1, min(last, path.shape[0])):
         for a in range(size):
             path[row, slate[a]] += 1
@@ -128,7 +128,7 @@ def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> No
 
 @kernel
 def pairs_of(slate: IntVector, size: int) -> int:
-    """Return the number of pairs of positions with different arms; it follows from the size if the arms ascend."""
+    """Return the number of pairs of positions with different arms, which follows from the size if the arms ascend."""
     last, count = 1, 0
     while last < size and slate[last] > slate[last - 1]:
         last += 1
@@ -142,7 +142,7 @@ def pairs_of(slate: IntVector, size: int) -> int:
 
 @kernel
 def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
-    """Fill the row of the checkpoint that is due, and advance to the next."""
+    """Fill the row of the due checkpoint, and advance to the next checkpoint."""
     row, pulls, best = recorder.row[0], recorder.pulls_now, recorder.best_now
     recorder.recommended[row] = recommended
     recorder.outcomes[row] = recorder.outcomes_now[0]
@@ -164,7 +164,7 @@ def next_checkpoint(recorder: Recorder) -> None:
 
 @kernel
 def count_met(recorder: Recorder, met: IntMatrix, recommended: int) -> None:
-    """Fill the row of the checkpoint that is due from the number of duels of each pair so far, and advance."""
+    """Fill the row of the due checkpoint, given the number of duels of each pair, and advance to the next."""
     row = recorder.row[0]
     recorder.recommended[row] = recommended
     for first in range(met.shape[0]):

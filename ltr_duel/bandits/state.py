@@ -41,7 +41,7 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     Raises
     ------
     ValueError
-        If a name is an attribute of numpy records, such as ``size``, or a value has no register.
+        If a name is an attribute of numpy records, such as ``size``, or an initial value names no register.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     fields = get_type_hints(kind)
     taken = [name for name in fields if hasattr(np.record, name)]
     if taken:
-        raise ValueError(f"{kind.__qualname__}: a register cannot be called '{taken[0]}', a numpy record attribute")
+        raise ValueError(f"{kind.__qualname__}: a register cannot be called '{taken[0]}', an attribute of np.record")
     record: Any = np.zeros(1, np.dtype((np.record, [(name, np.dtype(hint)) for name, hint in fields.items()])))
     for name, value in values.items():
         record[name] = value
@@ -64,7 +64,7 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
 
 
 def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield name and array of each field; fields of a nested NamedTuple are named ``outer.inner``."""
+    """Yield the name and the array of each field; fields of a nested NamedTuple are named ``outer.inner``."""
     for name, value in zip(state._fields, state, strict=True):
         if hasattr(value, "_fields"):
             yield from arrays_in(value, f"{prefix}{name}.")

@@ -1,4 +1,4 @@
-"""Wins between pairs of arms, and the steps at which confidence bounds cross one half.
+"""Wins of pairs of arms, and the steps at which confidence bounds cross one half.
 
 Arm i has won w_ij of its n = w_ij + w_ji comparisons with arm j. Let D = n - 2 w_ij. The optimistic bound
 ``u_ij = w_ij/n + sqrt(alpha ln t / n)`` is at least 1/2 exactly when ``alpha ln t >= D^2 / (4 n)`` or D <= 0.
@@ -29,7 +29,7 @@ def record_win(wins: IntMatrix, doubts: FloatMatrix, winner: int, loser: int) ->
 
 @kernel
 def record_points(points: IntMatrix, doubts: FloatMatrix, one: int, other: int, outcome: int) -> None:
-    """Count a comparison that may tie (two points for a win, one each for a tie), and update both doubts.
+    """Count a comparison that may tie (two points for a win, one for each arm for a tie); update both doubts.
 
     With points p, n = (p_ij + p_ji) / 2 and D = (p_ji - p_ij) / 2. Therefore the doubt D^2 / (4 n) is
     (p_ji - p_ij)^2 / (8 (p_ij + p_ji)).
@@ -55,7 +55,7 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
     """Return initial wins, rate, width and doubts; each arm starts with ``prior_wins`` wins against each other arm.
 
-    An unplayed pair has the bound 2 (1 + 1, because x/0 is defined as 1); an arm against itself has the bound 1/2.
+    Without prior wins, an unplayed pair has the bound 2 (1 + 1, as x/0 is defined as 1); an arm against itself has 1/2.
     """
     block = np.zeros((4, n_arms, n_arms))  # one array: from 4 MiB, numpy uses huge pages (fewer TLB misses)
     wins, rate, width, doubts = block[0].view(np.int64), block[1], block[2], block[3]
@@ -69,7 +69,7 @@ def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, Fl
 
 @kernel
 def most_victorious(wins: IntMatrix) -> int:
-    """Return the arm that won more than half of its duels against the most rivals; the lowest number breaks ties.
+    """Return the arm with the most victories (see `victories`); ties are broken by the lowest number.
 
     The tie rule favours no arm, because arms are numbered at random in each run, see `ltr_duel.bandits.oracle`.
     """

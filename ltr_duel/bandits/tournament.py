@@ -2,7 +2,7 @@
 
 The row of an arm consists of one coin against each other arm, with the probability in `posterior`; `coin_words` flips
 the coins. The losses of each arm are counted. An arm with more losses than an arm that has met all others cannot have
-the most wins, and its row is skipped. Most rows are skipped if an arm that is likely to win, the favourite, is first.
+the most wins, and its row is skipped. Most rows are skipped if the arm sampled first, the favourite, wins.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Tournament(NamedTuple):
     row: WordVector  # (padded K,) odds of some arms
     place: IntVector  # (K,) the seat of each arm: its position among the arms that meet, see `seat`
     unmet: IntVector  # (padded K / 32,) masks of the arms that have not yet met all others
-    beaten: IntVector  # (padded K / 32,) masks of the arms that lost to the last arm
+    beaten: IntVector  # (padded K / 32,) masks of the arms that lost to the arm sampled last
     lost: CountVector  # (padded K,) losses of each arm so far
     equal: IntVector  # (K,) constant: zeros, the ranks if every arm may win
 

@@ -82,7 +82,7 @@ def test_an_outcome_that_is_none_is_refused():
         live.tell(0)
     slate = LivePolicy("mdb", 3)
     slate.ask()
-    with pytest.raises(InputError, match="square array"):
+    with pytest.raises(InputError, match="array of shape"):
         slate.tell(np.zeros((3, 3)))
 
 

@@ -1,24 +1,26 @@
 """Auto: the policy for problems with unknown properties. It compares pairs; `auto_sets` compares sets.
 
-Three posterior probabilities, if small, are evidence against arm i as the Condorcet winner: that it wins more than half
-of all its duels (``pooled``), of its duels with the champion, and of its duels with its worst rival (``prefer``). The
-third is multiplied by 8, because the smallest of many probabilities is low by chance. The champion is the arm with the
-least evidence against it. Each other arm is a challenger with a probability equal to the smallest of its three
-probabilities: this is Thompson sampling that counts the same evidence only once. The challenger with the best win rate
-plays, or sometimes the challenger with the fewest duels. Without a challenger the champion plays itself.
+Arm i is judged by three posterior probabilities: that it wins more than half of all its duels (``pooled``), of its
+duels with the champion, and of its duels with its worst rival (both in ``prefer``). A small probability is evidence
+against the arm as the Condorcet winner. The third probability is multiplied by 8, because the smallest of many
+probabilities is low by chance. The champion is the arm with the least evidence against it. Each other arm is a
+challenger with a probability equal to the smallest of its three probabilities: this is Thompson sampling that counts
+the same evidence only once. The challenger with the best win rate plays, or sometimes the challenger with the fewest
+duels. Without a challenger the champion plays itself.
 
 A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret. If
-preferences are cyclic, for example, j may clearly lose to a rival and be nearly equal to the champion. To find such
-rivals, some of an arm's first duels are against other arms.
+preferences are cyclic, for example, j may clearly lose to a rival and be nearly equal to the champion. To find rivals
+to which j clearly loses, some of j's first duels as a challenger are not against the champion.
 
 Instead of itself, the champion sometimes meets a random rival that it is not known to beat, because a rival that is
 ruled out as the winner may still beat the champion. If there is evidence against every arm, no Condorcet winner is
 assumed, and the two phases of Double Thompson Sampling search for a Copeland winner. Pairs with few duels are then
-judged by pooled win rates; the more pairs contradict these rates, the more often pairs are judged by their own duels.
+judged by pooled win rates; the more pairs contradict these rates, the more often pairs with few duels are judged by
+their own duels instead.
 
 Auto is part of this package; its constants were tuned on one half of the suite of ``ltr-duel rank-policies``. No bound
-is proven. Because samples are compared with 1/2, no challenger is excluded forever; docs/standings.md shows measured
-regret. A step costs O(K), or up to O(K^2) coins if no Condorcet winner is assumed.
+is proven. Because each arm is a challenger with a positive probability, no arm is excluded forever; docs/standings.md
+shows measured regret. A step costs O(K), or up to O(K^2) coins if no Condorcet winner is assumed.
 """
 
 from __future__ import annotations
@@ -47,13 +49,13 @@ from ltr_duel.core import (
     vector,
 )
 
-MANY = 8.0  # factor for the worst of many probabilities
+MANY = 8.0  # factor for the smallest of many probabilities
 ENOUGH = 0.95  # larger probabilities are reduced to this value, so that the win rate decides
 NO_WINNER = 0.001  # if no arm is likelier than this to be the Condorcet winner, no winner is assumed
 RAREST = 0.1  # probability of choosing the challenger with the fewest duels, not with the best win rate
-ELSEWHERE, TRIES = 0.15, 20  # probability that a challenger meets another rival, during its first TRIES such duels
-CLEAR, LEAST_GAP = 1.5, 0.03  # evidence that is subtracted; lower limit of a gap
-CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # rates of checks of the champion; least `prefer` of a checked rival
+ELSEWHERE, TRIES = 0.15, 20  # probability that a challenger meets a third arm, up to TRIES duels with third arms
+CLEAR, LEAST_GAP = 1.5, 0.03  # evidence subtracted from the evidence against a challenger; lower limit of a gap
+CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # check rates (see `unchecked_rival`); a checked rival's least `prefer`
 FEW, OWN, MORE_OWN = 10, 0.02, 4.0  # see `judged_by_own_duels`
 SURE = 0.7  # a loss is certain if the posterior probability of a win is below SURE / t
 RENEWED = 1.1  # values that depend on t are updated when t has grown by this factor
@@ -65,7 +67,7 @@ class Now:
 
     favourite: int  # the last Copeland candidate
     due: int  # the step of the next update of values that depend on t
-    misfit: float  # share of the pairs with a certain winner that pooled win rates order wrongly
+    misfit: float  # share of the pairs with a clear winner that pooled win rates order wrongly
 
 
 class State(NamedTuple):
@@ -80,7 +82,7 @@ class State(NamedTuple):
     pooled_mass: FloatVector  # (K,) ln C(met, won) / 2^met
     rate: FloatVector  # (K,) the mean of the pooled posterior
     worst: FloatVector  # (K,) smallest probability of the row of `prefer`
-    doubt: FloatVector  # (K,) 1 minus the smallest of the probabilities; the win rate breaks ties
+    doubt: FloatVector  # (K,) 1 minus the smallest of `pooled`, 8 `worst` and `ENOUGH`; the win rate breaks ties
     losses: IntVector  # (K,) number of rivals to which the arm certainly loses
     theta: FloatVector  # (K,) scratch: samples of the pooled posteriors
     now: Registers[Now]
@@ -118,8 +120,8 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 def best_challenger(state: State, champion: int, rng: Generator) -> int:
     """Sample the challengers; return the challenger with the best win rate, or sometimes the one with the fewest duels.
 
-    Without the second case, an arm with bad first duels would never play if many arms are as good as the champion. Ties
-    are broken at random.
+    Without the second case, an arm that lost its first duels would never play if many arms are as good as the champion.
+    Ties are broken at random.
     """
     best, found, ties, rarest = -inf, champion, 0, uniform(rng) < RAREST
     for k in range(state.rate.shape[0]):
@@ -146,12 +148,12 @@ def unchecked_rival(state: State, champion: int, rng: Generator) -> int:
 
 @kernel
 def rival_to_try(state: State, champion: int, challenger: int, rng: Generator) -> int:
-    """Return a third arm: the arm that most clearly beat the challenger, or else has the largest sampled win rate."""
+    """Return a third arm: the arm that most clearly beat the challenger, or else the arm with the largest sample."""
     best, found = -1.0, champion
     for k in range(state.won.shape[0]):
         if k != champion and k != challenger:
             value = draws.beta_draw(state.won[k] + 1.0, state.met[k] - state.won[k] + 1.0, rng)
-            if state.prefer[challenger, k] < 0.3:  # the challenger has more losses than wins
+            if state.prefer[challenger, k] < 0.3:  # the challenger lost most of its duels with k
                 value = fine(2.0 - state.prefer[challenger, k])
             if value > best:
                 best, found = value, k
@@ -160,7 +162,7 @@ def rival_to_try(state: State, champion: int, challenger: int, rng: Generator) -
 
 @kernel
 def most_telling_rival(state: State, champion: int, challenger: int) -> int:
-    """Return the rival whose duels give the most evidence against the challenger per regret."""
+    """Return the rival whose duels give the most evidence against the challenger per unit of regret."""
     own = gap(state.wins, champion, challenger)
     met = state.wins[champion, challenger] + state.wins[challenger, champion]
     share = (state.wins[challenger, champion] + 1.0) / (met + 2.0)
@@ -212,7 +214,7 @@ def copeland_candidate(state: State, rng: Generator) -> int:
 
 @kernel
 def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
-    """Return the arm with the largest sample against ``first``, if above 1/2; arms that certainly lose are skipped."""
+    """Return the arm with the largest sample above 1/2 against ``first``; arms known to beat ``first`` are skipped."""
     best, found = 0.5, first
     for k in range(state.won.shape[0]):
         if k != first and state.prefer[first, k] >= SURE / t:
@@ -294,7 +296,7 @@ def renew(state: State, t: int) -> None:
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """Return the champion, or without a Condorcet winner the arm that beats the most arms."""
+    """Return the champion, or, if no Condorcet winner is assumed, the arm that beats the most arms."""
     least = vector.smallest(state.doubt)
     if 1.0 - least < NO_WINNER:
         return most_victorious(state.wins)

@@ -1,9 +1,9 @@
 """Auto for sets: the policy for problems with unknown properties in which sets of arms can be compared.
 
-The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, outcomes of tied scores are
-ignored: all copies of an arm in a set have the same score, so if two copies differ in their outcomes against a rival,
-the scores were tied and a coin decided. Second, of up to six pairs of copies of two arms in a set, at most three pairs
-count, because all of them are a single observation; with all six, runs too often end with a wrong arm.
+The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, ties are ignored: all
+copies of an arm in a set have the same score in the comparison, so if two copies differ in their outcomes against a
+rival, the scores were tied and coins decided. Second, a set has up to six pairs of copies of two arms. At most three of
+them count, because all six are a single observation; if all six count, runs too often end with a wrong arm.
 
 The policy is part of this package, like `auto`. No bound is proven.
 """
@@ -55,7 +55,7 @@ def update(
 
 @kernel
 def is_counted(slate: IntVector, size: int, won: SignMatrix, first: int, second: int) -> bool:
-    """Return whether all pairs of copies of two arms agree, and fewer than `COPIES` of them precede this pair."""
+    """Return whether all pairs of copies of two arms have one outcome, and fewer than `COPIES` precede this pair."""
     before = 0
     for a in range(size):
         for b in range(a + 1, size):

@@ -1,16 +1,17 @@
 """Balanced Doubler: Doubler that keeps rewards of earlier epochs, by averaging over epochs in which every arm played.
 
 The opponent has the same distribution in all steps of an epoch. Therefore averages of epoch means are comparable
-between arms if each arm plays in each epoch. A "hot start" ensures this: m = K / Delta plays of each arm.
+between arms if each arm plays in each epoch. A "hot start" ensures that each arm plays: it consists of m = K / Delta
+plays of each arm, with the gap Delta defined below.
 
 Wolfenfeld, Dueling Bandits, Algorithm 11. Assumes utilities behind the preferences with a linear link, and that the gap
 Delta between the two best utilities is known, which is rarely the case. Needs no horizon. The paper claims regret
 O(log T). A step costs O(K).
 
 The paper does not describe how hot starts fit into short epochs. Here a hot start is the first m K steps of its epoch,
-and epochs shorter than 2 m K are plain Doubler epochs. The averages use only the other, balanced epochs. Hot-start
-plays are not part of the multiset from which the left player draws. The UCB1 box (see `cardinal`) of a plain epoch
-explores with 0.5, the default of `doubler`; ``alpha`` is only the constant of Algorithm 11's index.
+and epochs shorter than 2 m K are plain Doubler epochs. The averages use only the other epochs, called balanced.
+Hot-start plays are not part of the multiset from which the left player draws. The UCB1 box (see `cardinal`) of a plain
+epoch explores with the constant 0.5, the default of `doubler`; ``alpha`` is only the constant of Algorithm 11's index.
 
 Wolfenfeld's own program has no plain epochs: it begins with the first epoch that is long enough, ignores the steps
 before it, plays each arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times in a hot start, and replaces the
@@ -59,9 +60,9 @@ class Now:
 class State(NamedTuple):
     """The state of Balanced Doubler with K arms."""
 
-    mean: FloatVector  # (K,) average over the epochs of the mean reward in the epoch
+    mean: FloatVector  # (K,) average over the balanced epochs of the arm's mean reward in an epoch
     width: FloatVector  # (K,) sqrt(sum over epochs of 1 / plays) / epochs
-    past_mean: FloatVector  # (K,) sum over finished balanced epochs of the mean reward
+    past_mean: FloatVector  # (K,) sum over finished balanced epochs of the arm's mean reward in an epoch
     past_width: FloatVector  # (K,) sum over finished balanced epochs of 1 / plays
     won: IntVector  # (K,) duels won on the right in this epoch
     plays: IntVector  # (K,) plays on the right in this epoch

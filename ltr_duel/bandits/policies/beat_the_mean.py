@@ -1,4 +1,4 @@
-"""Beat the Mean: each arm plays the average of the remaining arms; the confidently worst arm is removed.
+"""Beat the Mean: each arm plays against the average of the remaining arms; the confidently worst arm is removed.
 
 Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments give the lines of Algorithm 1. Assumes a
 total order with relaxed stochastic transitivity (factor gamma >= 1) and the triangle inequality.
@@ -86,7 +86,7 @@ def sweep_init(n_arms: int, horizon: int, params: Params) -> SweepState:
 
 
 def _terms(n_arms: int, horizon: int, params: Params) -> dict[str, float]:
-    """Return N, which is infinite, and the radius of equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
+    """Return N = infinity, and the terms of the radius in equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
     factor = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2
     return {"enough": NEVER, "factor": factor, "level": log(2.0 * horizon * n_arms)}
 
@@ -102,7 +102,7 @@ def pac_sweep_init(n_arms: int, horizon: int, params: PacParams) -> PacSweepStat
 
 
 def _pac_terms(n_arms: int, params: PacParams) -> dict[str, float]:
-    """Return N, and the radius of equation (7)."""
+    """Return N, and the terms of the radius in equation (7)."""
     enough, level = pac_duels(n_arms, params.gamma, params.epsilon, params.delta)
     return {"enough": enough, "factor": 3.0 * params.gamma**2, "level": level}
 
@@ -191,7 +191,7 @@ def find_range(state: State) -> None:
 
 @kernel
 def remove_worst(state: State, rng: Generator) -> None:
-    """Lines 17 to 19, and the updates that follow. ``low`` is exact here."""
+    """Lines 17 to 19, and the updates that follow. Here ``low`` is exactly the smallest mean."""
     now, ties = state.now[0], 0
     for arm in state.active[: now.n_active]:
         ties += state.mean[arm] == now.low

@@ -3,11 +3,11 @@
 Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithm 1; comments give its lines; see `beat_the_mean`.
 Outcomes must be independent coins of a known matrix. Random numbers are drawn only when they matter:
 
-- **Opponents.** The algorithm uses the duels and wins of an arm, but not its opponents. Each opponent is uniform on the
-  remaining arms, so a duel is won with the mean probability over these arms. Given its outcome, a duel of arm b that
-  still counts had opponent x with probability proportional to ``p[b, x]`` (if won) or ``1 - p[b, x]`` (if lost),
-  independently of all other duels. Therefore the duels against an arm are drawn when this arm is removed, and all other
-  opponents at a checkpoint.
+- **Opponents.** The algorithm uses the numbers of duels and wins of an arm, but not its opponents. Each opponent is
+  uniform on the remaining arms, so a duel is won with the mean probability over these arms. Given its outcome, a duel
+  of arm b with a remaining arm had opponent x with probability proportional to ``p[b, x]`` (if won) or ``1 - p[b, x]``
+  (if lost), independently of all other duels. Therefore the number of duels against an arm is drawn when this arm is
+  removed; all other opponents are drawn at a checkpoint.
 - **Outcomes.** Duels of an arm are *open* while only their number is known. If w wins and l losses of an arm are drawn,
   its mean is between w / n and 1 - l / n as long as it has at most n duels. While the largest and the smallest mean are
   certain to differ by less than twice the radius c(n), all arms get duels and no outcome is drawn (`hop`). Otherwise
@@ -46,7 +46,7 @@ class Now:
 
 
 class SweepState(NamedTuple):
-    """The recorded and the drawn duels of K arms."""
+    """The duels of K arms: their numbers, their drawn outcomes and their drawn opponents."""
 
     n: IntVector  # (K,) duels recorded by each arm
     drawn: IntMatrix  # (K, 2) drawn losses and wins; the other duels are open
@@ -59,7 +59,7 @@ class SweepState(NamedTuple):
 
 
 class World(NamedTuple):
-    """The constant arguments of a sweep."""
+    """The arguments of a sweep that its helpers share."""
 
     p: FloatMatrix  # (K, K) p[i, j] = Pr(arm i beats arm j)
     met: IntMatrix  # (K, K) duels of each pair so far
@@ -109,7 +109,7 @@ def sweep(state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, me
 
 @kernel
 def hop(state: SweepState, room: int) -> int:
-    """Raise all arms to the same number of duels if no arm can be removed meanwhile; return the number of steps."""
+    """Add duels up to a common minimum for all arms if no arm can be removed meanwhile; return the number of steps."""
     now = state.now[0]
     fewest = fewest_duels(state)
     more = min(2 * now.hop, now.enough - fewest)
@@ -154,7 +154,7 @@ def is_open(state: SweepState, b: int) -> bool:
 
 @kernel
 def is_near(state: SweepState, b: int) -> bool:
-    """Return whether an arm may be the worst or the best, or tie with it, within its next two duels."""
+    """Return whether an arm may be the worst or the best, or tie with either, within its next two duels."""
     now, n = state.now[0], state.n[b] + 1
     return state.drawn[b, WON] / n <= now.worst or (n - state.drawn[b, LOST]) / n >= now.top
 
@@ -201,7 +201,7 @@ def find_range(state: SweepState) -> None:
 
 @kernel
 def remove_worst(state: SweepState, world: World, rng: Generator) -> None:
-    """Lines 17 to 19. ``low`` is exact here."""
+    """Lines 17 to 19. Here ``low`` is exactly the smallest mean."""
     draw_all(state, rng)
     now, ties = state.now[0], 0
     for b in state.active[: now.n_active]:
@@ -226,7 +226,7 @@ def remove_worst(state: SweepState, world: World, rng: Generator) -> None:
 
 @kernel
 def name_opponents(state: SweepState, b: int, world: World, rng: Generator) -> None:
-    """Draw the opponents of all duels of an arm from the remaining arms."""
+    """Draw all opponents of an arm that are not drawn yet from the remaining arms."""
     remaining = state.active[: state.now[0].n_active]
     for side in range(2):
         while state.unnamed[b, side] > 0:  # at most two iterations: rounding may leave a few duels
@@ -240,7 +240,7 @@ def name_opponents(state: SweepState, b: int, world: World, rng: Generator) -> N
 
 @kernel
 def name_against(state: SweepState, b: int, x: int, side: int, every: float, world: World, rng: Generator) -> int:
-    """Draw how many of b's duels of one outcome (``side``), with opponents not drawn yet, were against x.
+    """Draw how many duels of b with the outcome ``side`` and an opponent not drawn yet were against x.
 
     every: the sum of the weights of all possible opponents. Return the number of b's duels of this outcome against x.
     """

@@ -1,16 +1,16 @@
 """CCB: Copeland Confidence Bound.
 
-Plays an optimistic Copeland winner against an arm that may beat it, and stores the arms that may still be winners (B)
-and, for each of these arms, the arms that are believed to beat it (B^i), so that only few pairs have to be explored.
+Plays an optimistic Copeland winner against an arm that may beat it. To explore only few pairs, CCB stores the set B of
+the arms that may still be winners and, for each arm i, the set B^i of the arms that are believed to beat arm i.
 
 Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1; comments give its lines. Needs no
 Condorcet winner and no horizon. Regret O(K^2 + (C + L_C) K log T), with C Copeland winners that lose to L_C arms
 each.
 
-Line 14 does not define the choice if every arm of B^c is known to beat c, so that no arm is left. Here c then meets
-itself; the program of D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. This case never occurred
-in 200,000 steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, both programs choose
-among all arms.
+Line 14 chooses the opponent of the first arm, c, but leaves no choice if every arm of B^c is known to beat c. Here c
+then meets itself; the program of D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. This case
+never occurred in 200,000 steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, both
+programs choose from all arms.
 
 The sets change only when some u_ij crosses 1/2; lines 7 to 10 run only then, in O(K^2). Other steps cost O(K).
 """
@@ -35,12 +35,12 @@ class Params(NamedTuple):
 
 
 class Crossings(NamedTuple):
-    """The bounds below 1/2. A row is read again only after a duel of one of its pairs, or when `release` is reached."""
+    """The bounds below 1/2. A row is read again only after a duel of its pairs, or when its `release` is exceeded."""
 
     below: IntMatrix  # (K, K) 1 if u_ij < 1/2, which is equivalent to l_ji > 1/2
     release: FloatVector  # (K,) smallest doubt of the entries below 1/2 in the row; -1 if the row must be read again
     losses: IntVector  # (K,) row sums of `below`: K - 1 minus the optimistic Copeland score
-    victories: IntVector  # (K,) column sums: the pessimistic Copeland score
+    victories: IntVector  # (K,) column sums of `below`: the pessimistic Copeland score
 
 
 class Hypotheses(NamedTuple):
@@ -48,7 +48,7 @@ class Hypotheses(NamedTuple):
 
     possible: IntVector  # (K,) 1 for the arms in B
     betters: IntMatrix  # (K, K) betters[i, j] is 1 for the arms j in B^i
-    open_pairs: IntVector  # (K,) pairs (i, j) with j in B^i and 1/2 in [l_ij, u_ij]
+    open_pairs: IntVector  # (K,) number of pairs (i, j) with j in B^i and 1/2 in [l_ij, u_ij]
     limit: IntVector  # (1,) L_C, upper limit of the losses of a Copeland winner
 
 
@@ -94,7 +94,7 @@ def refresh(crossings: Crossings, doubts: FloatMatrix, bonus: float) -> bool:
             continue
         changed |= bonus == 0.0  # the first step
         least, crossed, below = inf, 0, crossings.below[i]
-        for j in range(n_arms):  # without a branch, so that it is vectorised
+        for j in range(n_arms):  # without a branch, so that the loop is vectorised
             above = doubts[i, j] > bonus
             least = -larger(-least, -(doubts[i, j] if above else inf))
             crossed += int(above) != below[j]
@@ -198,12 +198,12 @@ def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
 
 @kernel
 def best_rival(state: State, c: int, within: bool, scale: float, rng: Generator) -> int:
-    """Line 14: the arm with the largest u_jc and l_jc <= 1/2, in B^c if ``within`` and not empty; c loses all ties."""
+    """Line 14: the arm of largest u_jc with l_jc <= 1/2, in B^c if ``within`` and B^c has arms; c loses all ties."""
     rate, width = state.rate[c], state.width[c]
     below, betters = state.crossings.below[c], state.hypotheses.betters[c]
     anywhere = 0 if within and betters.sum() > 0 else 1
     best, ties = -1.0, 0
-    for j in range(rate.shape[0]):  # without a branch, so that it is vectorised
+    for j in range(rate.shape[0]):  # without a branch, so that the loop is vectorised
         best = larger(best, rate[j] + scale * width[j] if (betters[j] | anywhere) & (1 - below[j]) else -1.0)
     for j in range(rate.shape[0]):
         ties += (betters[j] | anywhere) & (1 - below[j]) & int(rate[j] + scale * width[j] == best)

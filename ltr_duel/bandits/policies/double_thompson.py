@@ -2,18 +2,19 @@
 
 The candidates for the first arm are the arms with the largest optimistic Copeland score, the number of arms that they
 may beat. The first arm is the candidate that beats the most arms in a posterior sample. The second arm has the largest
-value against the first arm in a second posterior sample, among the arms that are not yet known to lose to the first.
+value against the first arm in a second posterior sample, among the arms that are not yet known to beat the first.
 
 Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1; comments give its
 phases. Needs no Condorcet winner and no horizon. Regret O(K^2 log T), with a Condorcet winner O(K log T + K^2 log log
 T).
 
-`double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) by the estimated regret
-of the tied arms. The first phase of D-TS depends only on which samples are above 1/2, so coins replace Beta draws. Only
-the rows of candidates that may still win are sampled (see `tournament`). The second phase draws the few samples that
-may be the largest (see `levels`). A step costs at most O(|candidates| K) coin flips. D-TS+ flips a coin for each of the
-K (K - 1) / 2 pairs unless there is only one candidate. Only its regret estimates need the values of the samples. These
-values are drawn in the rows of tied candidates, conditional on being above or below 1/2 as the coin decided.
+`double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) breaks them by the estimated
+regret of the tied arms. The first phase of D-TS depends only on which samples are above 1/2, so coins replace Beta
+draws. Only the rows of candidates that may still win are sampled (see `tournament`). The second phase draws the few
+samples that may be the largest (see `levels`). A step costs at most O(|candidates| K) coin flips. D-TS+ flips a coin
+for each of the K (K - 1) / 2 pairs unless there is only one candidate. Only its regret estimates need the values of the
+samples. These values are drawn in the rows of tied candidates, conditional on being above or below 1/2 as the coin
+decided.
 """
 
 from __future__ import annotations
@@ -45,15 +46,15 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws,
 class Params(NamedTuple):
     """Parameters of double Thompson sampling."""
 
-    alpha: float = 0.51  # exploration; the bound needs alpha > 1/2
+    alpha: float = 0.51  # exploration; the regret bound needs alpha > 1/2
 
 
 class Known(NamedTuple):
     """The counts and posteriors of all pairs, and the optimistic Copeland scores.
 
-    Arm i is blocked by arm j while u_ij < 1/2, that is, while its doubt (see `statistics`) exceeds alpha ln t. A duel
-    changes two doubts. As t grows, arms stop blocking arm i, in ascending order of arm i's doubts. A row is therefore
-    read again only after a duel of one of its pairs, or when alpha ln t has exceeded its `release`.
+    Arm i is blocked by arm j while u_ij < 1/2, that is, while ``doubts[i, j]`` (see `statistics`) exceeds alpha ln t. A
+    duel changes two doubts. As t grows, arms stop blocking arm i, in ascending order of arm i's doubts. A row is
+    therefore read again only after a duel of one of its pairs, or when alpha ln t has exceeded its `release`.
     """
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
@@ -115,7 +116,7 @@ def nothing_known(n_arms: int) -> Known:
 
 
 def rivals(n_arms: int) -> Levels:
-    """Make the rows of all arms, in which no arm is its own rival."""
+    """Make one row of samples for each arm; in its row, the arm itself has probability 0."""
     levels = new_levels(n_arms, n_arms)
     for of_first in (levels.chance, levels.odds):
         np.fill_diagonal(of_first, 0)

@@ -41,13 +41,13 @@ from ltr_duel.core import IntVector, NoParams, kernel, random_below, vector
 class Params(NamedTuple):
     """Parameters of the doublers with UCB1 boxes."""
 
-    alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the textbook
+    alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the original UCB1
 
 
 class Opponent(NamedTuple):
     """The left player: a uniform draw from the multiset of arms that the right player chose in the previous epoch."""
 
-    cumulative: IntVector  # (K,) running sum of the histogram of this multiset
+    cumulative: IntVector  # (K,) running sum of this multiset's histogram
     chosen: IntVector  # (K,) histogram of the right arms of this epoch
 
 

@@ -1,20 +1,22 @@
 """ECW-RMED: Efficient Copeland Winners Relative Minimum Empirical Divergence.
 
-Plays each pair in the proportion that the (relaxed) regret lower bound requires, computed from the current estimates.
+Plays each pair as often as the relaxed lower bound on regret requires, given the current estimates.
 
 Komiyama, Honda, Nakagawa. Copeland Dueling Bandit Problem: Regret Lower Bound, Optimal Algorithm, and Computationally
 Efficient Algorithm. ICML 2016 (arXiv 1605.01677). Needs no Condorcet winner and no horizon; no pair may tie. Regret
 O(log T), with the constant of the relaxed lower bound. The algorithm without the relaxation (CW-RMED) solves a linear
 program with exponentially many constraints in each step and is not implemented.
 
-With i* an estimated Copeland winner, L_i the number of arms that beat arm i and d_ij = d(phat_ij, 1/2), the relaxed
+With i* an estimated Copeland winner, L_i the number of arms that beat arm i, n_ij the number of duels of a pair,
+phat_ij the share that i won and d_ij = d(phat_ij, 1/2), d the Kullback-Leibler divergence of two coins, the relaxed
 constraints on q_ij = n_ij / ln t are: q_i*j d_i*j >= 1 for every j that i* beats; and for every other arm i, the sum of
-q_ij d_ij over any L_i - L_i* + 1 arms j other than i* that beat i is at least 1. If fewer such arms exist, arm i has no
-constraint; if i* is a Condorcet winner, no arm i has such a constraint. The cheapest q_ij are stored and updated (see
-`ecw_plans`). A step costs O(K^2), because all pairs are compared with the plan.
+q_ij d_ij over any L_i - L_i* + 1 arms j other than i* that beat i is at least 1. If fewer than L_i - L_i* + 1 arms
+other than i* beat arm i, arm i has no constraint; this is the case for every arm i if i* is a Condorcet winner. The
+cheapest q_ij are stored and updated (see `ecw_plans`). A step costs O(K^2), because all pairs are compared with the
+plan.
 
-The paper's lists: L_C, the pairs of this pass; L_R, the pairs of L_C that are still to play; L_N, the pairs of the next
-pass.
+The paper's lists are: L_C, the pairs of this pass; L_R, the pairs of L_C that are still to play; L_N, the pairs of the
+next pass.
 """
 
 from __future__ import annotations
@@ -146,7 +148,7 @@ def end_turn(state: State, first: int, second: int, log_t: float) -> None:
 def falls_short(met: FloatVector, plan: FloatVector, log_t: float) -> bool:
     """Return whether a pair met less often than planned."""
     found = 0
-    for k in range(met.shape[0]):  # without a branch, so that it is vectorised
+    for k in range(met.shape[0]):  # without a branch, so that the loop is vectorised
         found += plan[k] * log_t > met[k]
     return found > 0
 
@@ -213,7 +215,7 @@ def sort_evidence(state: State, i: int, winner: int) -> None:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step up to which a winner with enough evidence meets itself, before another pair is due."""
+    """Return the last step before another pair is due, if a winner with enough evidence meets itself, or else t."""
     return last_step_alone(state, params.alpha, t)
 
 

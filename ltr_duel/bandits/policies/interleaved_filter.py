@@ -9,8 +9,8 @@ Filter 2 of the JCSS paper). Without ``prune``, only rivals that lost confidentl
 the survey's listing). The confidence radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in
 the journal paper. (The paper on Beat the Mean uses delta = 1 / (2 T K), which gives a smaller radius.)
 
-The survey prints the condition "q - c < 1/2" for removing a rival, but means q - c > 1/2. A step costs O(1), the last
-step of a sweep O(K).
+The survey prints the condition "q - c < 1/2" for removing a rival, but means q - c > 1/2, where q is the share of duels
+that the candidate won against the rival, and c the radius. A step costs O(1), the last step of a sweep O(K).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, draws, kernel, rand
 class Params(NamedTuple):
     """Parameters of Interleaved Filter."""
 
-    prune: bool = True  # whether rivals that a replaced candidate was beating are removed
+    prune: bool = True  # whether rivals that a replaced candidate beat on average are removed
     radius_scale: float = 1.0  # 1 in the journal version, 2 in the conference version
 
 
@@ -140,7 +140,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Execute at once all sweeps that are certain to remove no arm, or otherwise one sweep."""
+    """Execute the steps t..until: at once all sweeps that are certain to remove no arm, and other sweeps one by one."""
     now, decisions = state.now[0], 0
     while t <= until:
         if t == 1:
@@ -175,8 +175,8 @@ def harmless_sweeps(state: State, radius_scale: float) -> int:
     Let b = ``n / 2 - r sqrt(n)`` after n sweeps, with r = ``radius_scale * sqrt(ln(1/delta))``. A rival is removed only
     if the candidate lost fewer than b duels against the rival, and replaces the candidate only if the candidate won
     fewer than b of these duels. The numbers of won and lost duels never decrease. While b is not negative, b grows with
-    n. Therefore no arm is removed while b is below the smallest current number. One sweep is subtracted because of
-    rounding errors.
+    n. Therefore no arm is removed while b is below the smallest current number of won or lost duels. One sweep is
+    subtracted because of rounding errors.
     """
     now = state.now[0]
     n, fewest = now.sweeps, now.sweeps

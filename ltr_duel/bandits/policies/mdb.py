@@ -72,7 +72,7 @@ def update(state: State, params: Params, t: int, slate: IntVector, size: int, wo
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """An arm stays alone in E until the bound of another arm reaches 1/2."""
+    """Return the last step before the bound of a second arm reaches 1/2; until then an arm is alone in E."""
     narrow = params.alpha * log(t)
     nearest = np.inf
     for k in range(state.doubt.shape[0]):

@@ -5,10 +5,11 @@ Li, Markov, de Rijke, Zoghi. MergeDTS: A Method for Effective Large-Scale Online
 in the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best; the theory does not cover this
 alpha.
 
-The first arm wins the most duels in a tournament sampled from the posterior (by coins, see `posterior`). The second
-arm is the arm against which a second sample of the first arm is largest, so that a beaten arm is eliminated soon. A
-batch of one arm joins the next batch. The time t in the confidence bounds, ln(t + C), restarts in each stage. A step
-costs O(batch^2) coin flips, many of them computed at once, and a few Beta draws (see `tournament` and `levels`).
+The first arm wins the most duels in a tournament sampled from the posterior (by coins, see `posterior`). The second arm
+is the arm against which the first arm wins with the largest probability in a second sample, so that a beaten arm is
+eliminated soon. A batch of one arm joins the next batch. The time t in the confidence bounds, ln(t + C), restarts in
+each stage. A step costs O(batch^2) coin flips, many of them computed at once, and a few Beta draws (see `tournament`
+and `levels`).
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class State(NamedTuple):
     batches: Batches
     tournament: Tournament
     last: IntVector  # (K,) for each batch: position within the batch of the winner of its last tournament
-    doubtful: IntVector  # (K,) 1 if the batch changed or may contain a beaten arm; only such batches are searched
+    doubtful: IntVector  # (K,) 1 if the batch changed or may contain a beaten arm; only these batches are searched
     turn: Registers[Turn]
 
 

@@ -58,7 +58,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return a random arm of the batch of step t, and its rival in the batch with the largest optimistic bound."""
+    """Return a random arm of step t's batch, and the arm of the batch with the largest bound against this arm."""
     batches = state.batches
     if t == 1:
         shuffle(batches.arms, rng)
@@ -94,7 +94,7 @@ def strongest_rival(wins: IntMatrix, arms: IntVector, champion: int, bonus: floa
 
 @kernel
 def bound_against(wins: IntMatrix, j: int, champion: int, bonus: float) -> float:
-    """Return u_jc, and -2 for the champion itself."""
+    """Return u_jc, or -2 for the champion itself."""
     if j == champion:
         return -2.0
     n = wins[j, champion] + wins[champion, j]

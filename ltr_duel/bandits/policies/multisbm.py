@@ -4,10 +4,11 @@ Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014
 behind the preferences and a linear link; needs no horizon. Regret O(K log T) asymptotically, if the exploration
 constant of the bandits (*boxes*, see `cardinal`) is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
 
-``alpha`` is not the paper's constant. The width of a box is sqrt(alpha ln N / n) here, sqrt((alpha + 2) ln t / (2 n))
-in the paper, so the paper's 3 is 2.5 here. The default, 3, is the paper's 4 and explores more than the bound requires.
-Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) use 2.5 ln t / n, so they are equivalent to
-``multisbm:alpha=2.5``, except that the first arm wins ties.
+``alpha`` is not the paper's constant. After N plays of a box, of which n are plays of an arm, the arm's confidence
+width is sqrt(alpha ln N / n) here and sqrt((alpha + 2) ln t / (2 n)) in the paper, so the paper's 3 is 2.5 here. The
+default, 3, is the paper's 4 and explores more than the bound requires. Both public programs (HuasenWu/DuelingBandits,
+jkomiyama/duelingbanditlib) use 2.5 ln t / n, so they are equivalent to ``multisbm:alpha=2.5``, except that the first
+arm wins ties.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ Algorithm 4 of Wolfenfeld's survey; comments give its lines. One line differs: t
 an arm never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper. Assumes a Condorcet winner; needs
 no horizon; no bound is proven.
 
-Only whether each theta_ij is above 1/2 matters, so coins replace Beta draws (see `posterior`). Only the coins that
-decide whether an arm beats all others are flipped: a candidate meets the arms in order until it loses; the winner of
-this duel becomes the candidate and continues. The last candidate then meets the arms that it has not met. This takes at
-most 2 K coin flips; a step costs O(K).
+Only whether each sample theta_ij is above 1/2 matters, so coins replace Beta draws (see `posterior`). Only the coins
+that decide whether an arm beats all others are flipped: a candidate meets the arms in order until it loses; the winner
+of this duel becomes the candidate and continues. The last candidate then meets the arms that it has not met. This takes
+at most 2 K coin flips; a step costs O(K).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 def beats_all(prefer: FloatMatrix, start: int, rng: Generator) -> int:
     """Return the arm that beats all others in a sampled tournament, or -1. No pair is sampled twice."""
     n_arms = prefer.shape[0]
-    candidate, before, met = start, start, 0  # `candidate` beat `before` and all arms after number `met`
+    candidate, before, met = start, start, 0  # `candidate` beat `before` and the arms at positions after `met`
     for place in range(1, n_arms):
         arm = start + place
         if arm >= n_arms:

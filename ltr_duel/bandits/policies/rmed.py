@@ -1,16 +1,17 @@
 """RMED1: Relative Minimum Empirical Divergence.
 
-In each pass, RMED1 plays each arm whose losses do not yet rule out that it is the Condorcet winner. The opponent is the
-likeliest winner i*, with one exception: if the arm is i*, or won most of its duels with i*, the opponent is the arm
-against which it won the smallest share, unless it won more than half of its duels against every arm.
+In each pass, RMED1 plays each arm whose losses do not yet rule out that it is the Condorcet winner. The opponent of
+this arm is the likeliest winner i*, with one exception. If the arm is i*, or won more than half of its duels with i*,
+its opponent is the arm against which it won the smallest share of its duels, provided that this share is at most 1/2.
 
 The evidence against an arm, I_i = sum over j with phat_ij <= 1/2 of n_ij d(phat_ij, 1/2), measures how unlikely its
-losses are if the arm is the winner; d is the Kullback-Leibler divergence between two coins.
+losses are if the arm is the winner; n_ij is the number of duels of i and j, phat_ij the share that i won, and d the
+Kullback-Leibler divergence between two coins. An arm is ruled out if I_i exceeds that of i* by more than
+ln t + f(K), with f(K) = 0.3 K^1.01 as in the paper's experiments.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
 Algorithms 1 and 2. Assumes a Condorcet winner; needs no horizon. Regret O(K log T) + O(K^(2 + c)); its rate equals the
-lower bound if the winner is the strongest rival of every arm. f(K) = 0.3 K^1.01 as in the paper's experiments. `rmed2`
-contains RMED2 and RMED2FH.
+lower bound if the winner is the strongest rival of every arm. `rmed2` contains RMED2 and RMED2FH.
 
 A step costs O(K): a duel changes one term in the evidence of each of its two arms, and one scan finds the arms that
 join the next pass.
@@ -73,7 +74,7 @@ class State(NamedTuple):
     losing: IntVector  # (K,) number of positive terms of the row
     changes: IntVector  # (K,) number of changes of the row
     lists: Lists
-    rival: IntVector  # (K,) the fixed b_l of RMED2FH
+    rival: IntVector  # (K,) the fixed opponent b_l of each arm l in RMED2FH, see `rmed2`
     now: Registers[Now]
 
 
@@ -112,7 +113,7 @@ def likely_winner(evidence: FloatVector, rng: Generator) -> int:
 def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
     """Return RMED1's opponent of ``arm``: i*, or the arm against which ``arm`` won the smallest share.
 
-    It is i* if ``arm`` won at most half of its duels with i*, or more than half of its duels with every arm.
+    The opponent is i* if ``arm`` won at most half of its duels with i*, or more than half of its duels with every arm.
     """
     if share[arm, winner] <= 0.5:
         return winner
@@ -201,18 +202,18 @@ def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: flo
 
 
 def recommend(state: State, params: Params) -> int:
-    """i*, the arm with the least evidence against it; ties are broken by the lowest number."""
+    """Return i*, the arm with the least evidence against it; ties are broken by the lowest number."""
     return vector.nth_up_to(state.evidence, vector.smallest(state.evidence), 0)
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """If i* is the only arm in L_C and loses to no arm, it plays itself until another arm joins L_N."""
+    """Return the last step up to which i*, as the only arm in L_C, plays itself because no other arm joins L_N."""
     return last_step_alone(state, t)
 
 
 @kernel
 def last_step_alone(state: State, t: int) -> int:
-    """Return the last step in which one arm is certain to be alone in L_C; t if it is not alone now."""
+    """Return the last step in which the only arm in L_C is certain to be alone; t if L_C has several arms now."""
     now = state.now[0]
     if now.rounds > 0 or now.n_current != 1:
         return t

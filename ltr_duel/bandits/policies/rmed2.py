@@ -1,16 +1,17 @@
 """RMED2 and RMED2FH: RMED with the cheapest opponent for ruling out an arm; regret at the rate of the lower bound.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-Algorithms 1 and 2. Assume a Condorcet winner. With gaps D_i to the winner, the asymptotic regret is optimal: sum over i
-of min over j of (D_i + D_j) / (2 d(p_ij, 1/2)) times ln T.
+Algorithms 1 and 2. Assume a Condorcet winner. The asymptotic regret is optimal: with gaps D_i to the winner, it is
+ln T times the sum over i of the minimum over j of (D_i + D_j) / (2 d(p_ij, 1/2)).
 
-`rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. Pairs are
-searched only when alpha ln ln t exceeds another integer, because no other step makes a pair due. `rmed2fh` requires the
-horizon: it first plays every pair alpha ln ln T times, and then fixes the opponents permanently. A step costs O(K).
+`rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. The program
+searches for pairs to play only when alpha ln ln t exceeds the next integer, because only then a pair can become due.
+`rmed2fh` requires the horizon: it first plays every pair alpha ln ln T times, and then fixes the opponents permanently.
+A step costs O(K).
 
 As in the public programs (jkomiyama/duelingbanditlib by the paper's authors, HuasenWu/DuelingBandits), ties between
 equally cheap rivals are broken by the lowest number, not at random. Two estimated costs are equal only by chance, or if
-both gaps are 0. The authors' program also replaces a numerator below 0.01 by 0.01; here, as in the paper, the numerator
+both gaps are 0. The authors' program also replaces a sum of two gaps below 0.01 by 0.01; here, as in the paper, the sum
 is unchanged, even if it is negative.
 """
 
@@ -95,7 +96,7 @@ def fixed_select(state: FixedState, params: Params, t: int, rng: Generator) -> t
 
 @kernel
 def fix_rivals(state: State, rng: Generator) -> None:
-    """Fix b_l for all arms."""
+    """Fix the opponents b_l of all arms l."""
     state.now[0].unset = 0
     winner = likely_winner(state.evidence, rng)
     for k in range(state.rival.shape[0]):
@@ -139,7 +140,7 @@ def find_neglected(state: State, alpha: float, t: int) -> bool:
 
 @kernel
 def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm: int, winner: int) -> int:
-    """Return b_l, the rival j with the least (D_l + D_j) / d+(phat_lj, 1/2), D: gaps to i*. Return -1 without rival."""
+    """Return b_l, the cheapest arm that beats arm l, or -1; j costs (D_l + D_j) / d(phat_lj, 1/2), with gaps D."""
     best, rival = inf, -1
     own = share[winner, arm] - 0.5 if winner != arm else 0.0
     for j in range(share.shape[0]):
@@ -153,7 +154,7 @@ def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm:
 
 @kernel
 def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, rival: int, t: int) -> bool:
-    """Return whether the arm has met i* often enough to meet its cheapest rival; otherwise RMED1 chooses."""
+    """Return whether the arm has met i* often enough to meet its cheapest rival instead of RMED1's opponent."""
     if rival < 0 or share[arm, rival] > 0.5 or t < 3:
         return False
     met_winner = wins[arm, winner] + wins[winner, arm]

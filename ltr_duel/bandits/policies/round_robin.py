@@ -1,7 +1,7 @@
 """Round robin: compares all pairs in turn and recommends the arm that beats the most others; not a bandit algorithm.
 
-Pair number (t - 1) mod K (K - 1) / 2 is compared in step t. Choices do not depend on outcomes, so all arms are shown
-equally often throughout, and regret is linear. A step costs O(1).
+Step t compares the pair with number (t - 1) mod (K (K - 1) / 2). Choices do not depend on outcomes, so all arms are
+shown equally often throughout, and regret is linear. A step costs O(1).
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Assumes a Condorcet winner and a known horizon T; regret O(K^2 log T). The confi
 / (2 n)), that is, delta = 1 / T and eta = K (K - 1) T. (The listing in Wolfenfeld's survey is garbled and not used.)
 
 The paper's rule (play the pair with the fewest duels, break ties at random) results in sweeps over the remaining pairs
-in random order. All pairs have met equally often when a sweep ends, and the radius is constant in a sweep. A step costs
-O(1) amortised.
+in random order. All remaining pairs have met equally often when a sweep ends, and the radius is constant in a sweep. A
+step costs O(1) amortised.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """Return the state with all arms and pairs. The logarithm is a sum, because the product would overflow."""
+    """Return the state with all arms and pairs. The logarithm is computed as a sum to avoid overflow."""
     i, j = np.triu_indices(n_arms, 1)
     log_delta = log(n_arms * max(n_arms - 1, 1)) + 2 * log(horizon)
     now = registers(Now, n_pairs=i.size, n_left=i.size, log_delta=log_delta)

@@ -1,18 +1,18 @@
 """SCB: Scalable Copeland Bandits.
 
-An arm's reward is whether it beats a random other arm; the better arm of a pair is determined once, by as many duels
+An arm is rewarded if it beats a random other arm; the better arm of a pair is determined once, by as many duels
 as necessary. Best-arm identification with divergence bounds on these rewards finds the Copeland winner, which is then
 played until the round ends. Each round starts from an empty state; its length is the square of the previous length.
 
-Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithms 2 to 4. Needs no Condorcet winner
-and no horizon. Regret O(K log K log T) in its leading term. Round r has 2^(2^r) steps and failure probability delta =
+Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithms 2 to 4. Needs no Condorcet winner and
+no horizon. Regret O(K log K log T) in its leading term. Round r has T_r = 2^(2^r) steps and failure probability delta =
 ln T_r / T_r.
 
-Both tests use the level ln(4 n k / delta) + 2 ln ln n after n observations, with k = K for rewards and k = K^2 for
-pairs; the paper does not define the level for pairs. When all pairs of the remaining arms are settled, the scores are
-known, and the winner is chosen. A step costs O(1) amortised while a pair is being settled. The program of D-TS's
-authors (HuasenWu/DuelingBandits) begins with a round of 1,000 steps, and its levels count steps instead of n and omit
-delta.
+The tests of rewards and of pairs use the level ln(4 n k / delta) + 2 ln ln n after n observations, with k = K for
+rewards and k = K^2 for pairs; the paper does not define the level for pairs. When all pairs of the remaining arms are
+settled, the scores are known, and the winner is chosen. A step costs O(1) amortised while a pair is being settled. The
+program of D-TS's authors (HuasenWu/DuelingBandits) begins with a round of 1,000 steps, and its levels count steps
+instead of n and omit delta.
 
 The paper defines no recommendation. Here the recommendation is the arm found in the current round or, before an arm is
 found, the arm that beats the most arms in this round, because the winner of the previous round is discarded. Accuracy

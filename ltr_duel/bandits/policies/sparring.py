@@ -1,6 +1,6 @@
 """Sparring: two bandits (*boxes*, see `cardinal`) choose one arm each, and a duel rewards the box whose arm won.
 
-Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; as Algorithms 6 (any box) and 7
+Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; Algorithms 6 (any box) and 7
 (Thompson boxes) of Wolfenfeld's survey. Assumes that the preferences follow from utilities by a linear or similar link;
 needs no horizon. The regret is conjectured, not proven, to be the sum of the regrets of the two boxes.
 
@@ -35,7 +35,7 @@ LEFT, RIGHT = 0, 1  # the rows of the two boxes
 class Params(NamedTuple):
     """Parameters of sparring with UCB1 boxes."""
 
-    alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the textbook
+    alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the original UCB1
 
 
 class Exp3Params(NamedTuple):

@@ -1,4 +1,4 @@
-"""Versatile-DB: both arms are drawn by Tsallis-INF; it has guarantees for random and for adversarial preferences.
+"""Versatile-DB: both arms are drawn by Tsallis-INF, with guarantees for random and for adversarial preferences.
 
 Saha, Gaillard. Versatile Dueling Bandits: Best-of-both-World Analyses for Learning from Relative Preferences. ICML
 2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021). The bound O(sum log T / D_i), with gaps D_i, assumes a
@@ -65,7 +65,7 @@ def chance(state: State, params: Params, arms: IntVector) -> float:
 
 @kernel
 def normalise(state: State, eta: float) -> None:
-    """Compute p_t. The sum is convex and increases in x, so Newton's method converges to the root from above."""
+    """Compute p_t. The sum of the p_i is convex and increases in x, so Newton's method converges from above."""
     low = vector.smallest(state.loss)
     highest = low - 2.0 / eta  # at this x the best arm alone has probability 1
     x = min(state.normaliser[0], highest)

@@ -75,7 +75,7 @@ def leaders(state: State, rng: Generator) -> tuple[int, int]:
 
 @kernel
 def most_ahead(state: State, without: int, rng: Generator) -> int:
-    """Return the arm with the largest lead, except ``without``; an arm of the previous duel wins ties, then chance."""
+    """Return the arm with the largest lead, except ``without``; ties go to an arm of the last duel, else to chance."""
     best, ties = NEVER, 0
     for k in range(state.ahead.shape[0]):
         if k != without and (ties == 0 or state.ahead[k] > best):

@@ -47,8 +47,9 @@ def advise(
 ) -> Advice:
     """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
-    With the advised candidate, users lose least NDCG under the click model that is worst for a candidate. The loss is summed over the
-    budget and over an equal number of impressions afterwards, which show the ranker that the candidate names.
+    The advised candidate is the one whose users lose least NDCG, under the click model that is worst for the candidate.
+    The loss is summed over the budget and over an equal number of impressions afterwards, which show the ranker that
+    the candidate names.
 
     Parameters
     ----------

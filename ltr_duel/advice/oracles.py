@@ -156,7 +156,7 @@ implement(multiduel, SetOracle, _multiduel)
 
 @kernel
 def show_apart(c: Comparison, users: int, score: FloatVector, shown: IntVector, streams: Streams) -> None:
-    """Simulate more users; add to ``score`` (K,) the metric, and to ``shown`` (K,) 1, for the ranker that each user saw."""
+    """For each user, show one ranker; add the click metric to its ``score`` (K,), and 1 to its ``shown`` (K,)."""
     n_queries, n_arms, top = c.lists.query_ptr.shape[0] - 1, score.shape[0], c.page.shown.shape[0]
     for _ in range(users):
         query, arm = random_below(n_queries, streams.queries), random_below(n_arms, streams.policy)

@@ -21,7 +21,7 @@ from ltr_duel.core import FloatVector, MarkVector, statistics
 
 SLACK = 0.1  # rivals get no further runs if their loss is lower by at most this fraction of the leader's loss
 _BLUNT = 0.05  # one-sided error of the loose test
-_MOST_RIVALS = 3  # maximum number of candidates with further runs, including the leader; early rounds: 1/2, 1/4, ... of all
+_MOST_RIVALS = 3  # maximum number of candidates with further runs, with the leader; early on: 1/2, 1/4, ... of all
 
 
 class Shots(NamedTuple):

@@ -135,7 +135,7 @@ def standings(costs: Iterable[Costs]) -> pd.DataFrame:
     Columns: ``problems`` (matrices or live), ``batches``, ``steps``, ``policy``, ``times the best`` (geometric mean
     over the problems), ``low`` and ``high`` (95 %, Student's t over resamples of the runs), ``worst``, ``worst on``,
     ``wrong`` (share of runs that end with a wrong arm), ``wrong at best`` (the same share for the best policy of each
-    problem), ``error`` (standard error of the difference between ``wrong`` and ``wrong at best``), and a column for each family.
+    problem), ``error`` (standard error of ``wrong`` minus ``wrong at best``), and a column for each family.
     """
     rows: list[dict[str, Any]] = []
     groups: dict[tuple[bool, bool, int], list[Costs]] = {}

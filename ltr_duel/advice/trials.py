@@ -103,7 +103,7 @@ class Laboratory:
 
     @contextmanager
     def _compiling(self, sources: Sequence[Source]) -> Iterator[dict[str, Future[None]]]:
-        """Compile new loops in a separate thread; yield a future per candidate, which is done when the candidate can run.
+        """Compile new loops in a separate thread; yield for each candidate a future, done when it can run.
 
         Two threads must not compile the same loop at once, but compiled loops can run while another one is compiled.
         """

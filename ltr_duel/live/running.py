@@ -125,7 +125,7 @@ class Running:
             return self._ready().memory.pages
 
     def _answers(self, calls: Sequence[Decide | Record | Drop | Switch]) -> list[Any]:
-        """Answer calls in one transaction. If all are searches outside of the experiment, use the store once a second."""
+        """Answer calls in one transaction; searches outside of the experiment use the store at most once a second."""
         calls = [self._kept(call) if isinstance(call, Decide) else call for call in calls]
         plain = [self._plain(call) for call in calls]
         if None not in plain and time.monotonic() < self._looked + _LOOK:

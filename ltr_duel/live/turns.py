@@ -5,7 +5,7 @@ rankers; an outcome that arrives while the policy requests other rankers is held
 rankers again. So the policy receives each outcome at most once and only for requested rankers, and held outcomes let
 the policy step without waiting. If the outcomes of the same rankers are independent and identically distributed, the
 distribution of the policy's path is the same as without delay: Joulani, György, Szepesvári. Online Learning under
-Delayed Feedback. ICML 2013, algorithm QPM-D. With one open page at a time, the path itself is the same as without delay.
+Delayed Feedback. ICML 2013, algorithm QPM-D. With one open page at a time, the path itself is the same.
 
 A page of a single arm, or of an arm against itself, has no outcome, so the policy steps when the page is shown.
 

@@ -28,7 +28,7 @@ from ltr_duel.serve.settings import ServiceSettings
 
 CLOSE = {"connection": "close"}  # header of an answer that is sent before the whole request is read
 RETRY = {"retry-after": "1"}  # header of each 503
-_STATUS = {TokenError: 403, UsedError: 409, ExpiredError: 410, BusyError: 503, InputError: 400}  # InputError: all others
+_STATUS = {TokenError: 403, UsedError: 409, ExpiredError: 410, BusyError: 503, InputError: 400}  # InputError: others
 _AWAY = "the store cannot be used now, so the request was not stored; try again"
 HEADERS = [
     (b"cache-control", b"no-store"),

@@ -45,7 +45,7 @@ def read_decide(
 ) -> Decide:
     """Check a search request; the lists of ``needed`` rankers, by default of all rankers, are required.
 
-    All lists are checked, whether they are required or not; the list of a dropped ranker may be empty or contain a document twice.
+    Lists that are not required are checked too; the list of a dropped ranker may be empty or contain a document twice.
     """
     _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token", "context"))
     query, user, rankings = given["query"], given.get("user", ""), given["rankings"]

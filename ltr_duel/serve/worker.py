@@ -36,7 +36,7 @@ class Worker:
         self._state_of = experiment.switches  # switches when the computation of the state began
 
     async def ask(self, request: _Call) -> Any:
-        """Return the answer to a request when its changes are on disk, or raise an error; `BusyError` if the queue is full."""
+        """Return the answer to a request when it is on disk, or raise an error; `BusyError` if the queue is full."""
         if self.full:
             raise BusyError("too many requests are waiting for an answer")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -111,7 +111,7 @@ class Worker:
         if forgotten:
             self._log.write("forgotten", pages=forgotten)
         if not believed:
-            message = "the clock is days ahead of the previous check; forgetting is suspended until it is consistent"
+            message = "the clock is days ahead of the previous check; nothing is forgotten until the clock is consistent"
             self._log.write("clock", message=message)
 
     def _works(self, error: Exception | None) -> None:

@@ -168,9 +168,7 @@ class Actions:
     def _closed(self, claim: Claim, now: float) -> InputError | None:
         """Return the reason why clicks of a page are no longer counted; None if the page is open."""
         if self.memory.is_over(claim.page, claim.expires, now):
-            return ExpiredError(
-                "the deadline has passed: the page was closed with the clicks reported before, if any"
-            )
+            return ExpiredError("the deadline has passed: the page was closed with the clicks reported before, if any")
         if claim.page not in self.memory.waiting:
             if self._store.has_gathered(claim.page):
                 return ExpiredError(

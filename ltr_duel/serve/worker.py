@@ -111,7 +111,7 @@ class Worker:
         if forgotten:
             self._log.write("forgotten", pages=forgotten)
         if not believed:
-            message = "the clock is days ahead of the previous check; nothing is forgotten until the clock is consistent"
+            message = "the clock is days ahead of the previous check; nothing is forgotten until it is consistent"
             self._log.write("clock", message=message)
 
     def _works(self, error: Exception | None) -> None:

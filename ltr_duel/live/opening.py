@@ -52,7 +52,7 @@ def open_store(
             kept = kept_settings(store.about("settings"), path)
             if settings is not None:
                 _require_same_law(settings, kept, path)
-                settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # equal, or None or empty
+                settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # both are equal if given
             incumbent = (settings or kept).incumbent
             if incumbent in switches_of(store.switches(), kept, builds=False).dropped:
                 raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another incumbent")

@@ -21,7 +21,7 @@ VERSION = 1  # version of the JSON format
 
 
 class Reached(NamedTuple):
-    """The impressions from which a condition holds until the end of the budget, with an interval; None: never."""
+    """The number of impressions from which a condition holds until the end of the budget; None: never."""
 
     value: int | None
     low: int | None
@@ -38,7 +38,7 @@ class Showing(NamedTuple):
     lost: Estimate  # NDCG of the best ranker, minus NDCG of the lists that users see
     regret: Estimate  # NDCG of the best ranker, minus NDCG of the compared rankers
     after: Estimate  # NDCG of the best ranker, minus NDCG of the ranker named at the end
-    loss: Estimate  # users' loss over the budget and over an equal number of impressions afterwards: lost + after
+    loss: Estimate  # lost + after: users' loss in the budget and in an equal number of impressions after it
     curve: tuple[Estimate, ...]  # `right` at each checkpoint
 
 
@@ -81,7 +81,7 @@ class Enough(NamedTuple):
     budget: int | None  # None if `tried`, the largest simulated budget, is too small
     tried: int
     right: Estimate  # at `budget`, or at `tried`
-    named: str  # the ranker named most often at that budget
+    named: str  # the ranker named most often at the end of `tried`
     named_gap: float  # NDCG gap between the best ranker and `named`
 
 
@@ -95,7 +95,7 @@ class Advice:
         deploy: a candidate reaches the confidence within the budget; too small: none does; identical: all rankers are
         within the margin.
     settings : dict
-        The question: corpus, rankers, click models, budget, confidence, margin, seed and so on, as JSON.
+        The question: corpus, rankers, click models, budget, confidence, margin, seed and so on, for JSON.
     ndcg : dict
         NDCG of each ranker, by name.
     times : ndarray of int64, shape (C,)

@@ -1,7 +1,7 @@
 """The entry points for advice: check the arguments, and simulate candidates for some rankings and a budget.
 
-A race selects the best few candidates, fresh runs of these candidates give the reported estimates (claims), and runs in
-harder worlds and with more impressions answer further questions (`ltr_duel.advice.question`).
+A race selects the best few candidates, fresh runs of these candidates give the reported estimates (claims), and runs
+with harder simulated users or with more impressions answer further questions (`ltr_duel.advice.question`).
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ def advise(
 ) -> Advice:
     """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
-    The advised candidate has the lowest loss of users' NDCG under the worst click model. The loss is summed over the
-    budget and over an equal number of impressions afterwards, which show the ranker that the candidate names.
+    The advised candidate is the one whose users lose least NDCG, under the click model that is worst for the candidate.
+    The loss is summed over the budget and over an equal number of impressions afterwards, which show the ranker that
+    the candidate names.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def advise(
     budget : int
         Impressions, from 100 to 10^9.
     clicks : str, ClickModel or sequence of them
-        Possible click models of the users; the advice is for the worst one.
+        Possible click models of the users; a candidate is judged by the worst of them.
     confidence : float
         Required probability that the ranker named at the end is right: the best one, or within the margin of it. Also
         the confidence of all intervals. From 0.5 to 0.999.
@@ -221,5 +222,5 @@ def _laboratory(budget: int, batch: int, seed: int, jobs: int, *, compiled: bool
     batch = errors.require_whole("the batch", batch, 1, budget)
     seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
     times = checkpoints(budget, _PER_DECADE)
-    times = np.asarray(times[times >= max(10, budget // 1000)])  # the first is at least a thousandth of the budget
+    times = np.asarray(times[times >= max(10, budget // 1000)])  # the first one is at least a thousandth of the budget
     return Laboratory(budget, times, seed, jobs, batch=batch, compiled=compiled)

@@ -25,7 +25,7 @@ def share(hits: int, n: int, confidence: float) -> Estimate:
 
 
 def mean(values: ArrayLike, confidence: float, surprise: float | None = None) -> Estimate:
-    """Return a mean with Student's interval; with ``surprise``, the upper end is `upper_mean`."""
+    """Return a mean with Student's interval; ``surprise``: see `upper_mean`, the upper end if it is given."""
     sample = np.asarray(values, np.float64)
     tail = (1 - confidence) / 2
     low = lower_mean(sample, tail)
@@ -38,7 +38,8 @@ def mean(values: ArrayLike, confidence: float, surprise: float | None = None) ->
 def upper_mean(values: FloatVector, surprise: float, error: float) -> float:
     """Return an upper bound for the mean of a sample in which rare high values may not have occurred yet.
 
-    Student's bound ignores values that have not occurred, so one more value, ``surprise``, is added to the sample.
+    Student's bound ignores values that have not occurred, so the sample gets one more value: the higher of ``surprise``
+    and the maximum.
     """
     sample = np.append(values, max(surprise, float(values.max())))
     return float(

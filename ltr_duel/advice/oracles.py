@@ -1,4 +1,4 @@
-"""Simulated users of a world, for three kinds of candidates, with the users' loss from the lists that they see.
+"""Simulated users of a world (`world`), for three kinds of candidates, and their loss with the lists that they see.
 
 The loss of a list is the NDCG of the best ranker's list for the same query, minus the NDCG of the list. A comparison
 with the best ranker's mean NDCG over all queries would have the same mean, but much more noise from the choice of
@@ -131,7 +131,7 @@ class SetOracle(NamedTuple):
 
     comparison: Comparison
     yardstick: Yardstick
-    turned: FloatMatrix  # (K, K)
+    turned: FloatMatrix  # (K, K) share of decided outcomes of each pair that are reversed
     lost: FloatVector  # (1,) sum of users' loss with the lists shown
     met: FloatVector  # (K,) exposure of each ranker in these lists
 
@@ -156,7 +156,7 @@ implement(multiduel, SetOracle, _multiduel)
 
 @kernel
 def show_apart(c: Comparison, users: int, score: FloatVector, shown: IntVector, streams: Streams) -> None:
-    """Simulate more users; add to ``score`` (K,), and to ``shown`` (K,) the number of users who saw each ranker."""
+    """For each user, show one ranker; add the click metric to its ``score`` (K,), and 1 to its ``shown`` (K,)."""
     n_queries, n_arms, top = c.lists.query_ptr.shape[0] - 1, score.shape[0], c.page.shown.shape[0]
     for _ in range(users):
         query, arm = random_below(n_queries, streams.queries), random_below(n_arms, streams.policy)

@@ -1,4 +1,4 @@
-"""A run of a candidate in a world, which can be extended: the ranker named and users' loss at each checkpoint."""
+"""Runs of a candidate in a world: the ranker named and users' loss at each checkpoint. A run can be extended."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Source:
         return _STARTS[self.candidate.kind](self.of_run(seed, *names), streams, order, late)
 
     def of_run(self, seed: int, *names: str | int) -> Source:
-        """Return the source of one run, with users sampled within their errors; all candidates have the same users."""
+        """Return the source of one run. Users with errors are sampled, and are the same for all candidates."""
         if not self.world.errors:
             return self
         users = self.world.drawn_users(stream(seed, "advice", *names, self.world.users.name, "users"))

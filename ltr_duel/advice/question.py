@@ -205,7 +205,7 @@ class Question:
         return answers
 
     def _enough(self, advised: Candidate, row: Row) -> Enough:
-        """Extend runs until enough of them are right; estimate the probability from separate runs of this length."""
+        """Extend runs to larger budgets until enough are right; then estimate the probability from separate runs."""
         world, runs = self._worlds[row.worlds.index(row.worst)], max(_LEAST, self._simulations // 10)
         factor, _ = self._lab.until(
             Wanted(advised, world, 0, runs),

@@ -21,7 +21,7 @@ from ltr_duel.core import FloatVector, MarkVector, statistics
 
 SLACK = 0.1  # rivals get no further runs if their loss is lower by at most this fraction of the leader's loss
 _BLUNT = 0.05  # one-sided error of the loose test
-_MOST_RIVALS = 3  # most candidates with further runs, with the leader; in early rounds, 1/2, 1/4, ... of all if more
+_MOST_RIVALS = 3  # maximum number of candidates with further runs, with the leader; early on: 1/2, 1/4, ... of all
 
 
 class Shots(NamedTuple):
@@ -42,7 +42,7 @@ Shoot = Callable[[Pairs, int, int], list[Shots]]
 class Round(NamedTuple):
     """The state after a round."""
 
-    runs: int  # total number of runs, in each relevant world, of each candidate in ``tried``
+    runs: int  # total number of runs of each candidate in ``tried``, in each world with new runs
     tried: tuple[int, ...]  # candidates with new runs in this round
     left: tuple[int, ...]  # candidates that remain after this round
     dropped: tuple[int, ...]  # candidates that were dropped in this round
@@ -100,7 +100,7 @@ def race(shoot: Shoot, sizes: Sequence[int], proof: Proof, *, floor: float = 0.0
 
     shoot: function that simulates the runs ``begin`` to ``end`` (exclusive) of each (candidate, world) pair, and
         returns the results in the same order.
-    sizes: total number of runs of a candidate in a world after one try, two tries, ...; at least 2.
+    sizes: total number of runs of a candidate in a world after one try, two tries, ...; each at least 2.
     floor: a negligible difference in loss.
     sure_first: whether candidates that are not in doubt are ordered before candidates in doubt.
     """

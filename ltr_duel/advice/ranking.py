@@ -58,7 +58,7 @@ def rank_policies(wanted: Ranking, said: Callable[[str], None]) -> dict[str, pd.
         compared = METHODS.configure(method or "sosm").component
         given = suited(POLICIES.configure(policy), to_sets=compared.slates).component
         if method and not (compared.pairs if given.feedback == "duel" else compared.slates):
-            raise InputError(f"method '{method}' cannot compare what policy '{policy}' chooses")
+            raise InputError(f"method '{method}' cannot compare the choices of policy '{policy}'")
     able = [one for one in on_matrices if POLICIES.configure(one).component.feedback == "duel"]
     cells = [
         Cell(problem, entry, horizon, batched)

@@ -126,7 +126,7 @@ def _runner_up(advice: Advice) -> list[str]:
     row = others[0]
     right, lost = _runs(advice, row), ndcg(row.worst.lost)
     line = f"Runner-up: {named(row.candidate)}, right in {right}, losing {lost} per list during the experiment."
-    if row.candidate == advice.surest:  # its numbers are in the line above
+    if row.candidate == advice.surest:  # the numbers are in a line above
         line = f"Runner-up: {named(row.candidate)}, as above."
     here, least = row.dearest.loss, advice.rows[0].dearest.loss
     if row.fresh and here.value < least.value and here.high >= least.low:  # otherwise `_differs` reports it

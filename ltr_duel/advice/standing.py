@@ -70,7 +70,7 @@ def measure(
     known: dict[str, Any] = {}
     if kept is not None and kept.exists():
         for line in kept.read_text(encoding="utf-8").splitlines():
-            with suppress(json.JSONDecodeError):  # the last line of a killed process; its cell is measured again
+            with suppress(json.JSONDecodeError):  # a killed process may leave half a line; its cell is measured again
                 one = json.loads(line)
                 known[one["key"]] = one
     found = []
@@ -135,7 +135,7 @@ def standings(costs: Iterable[Costs]) -> pd.DataFrame:
     Columns: ``problems`` (matrices or live), ``batches``, ``steps``, ``policy``, ``times the best`` (geometric mean
     over the problems), ``low`` and ``high`` (95 %, Student's t over resamples of the runs), ``worst``, ``worst on``,
     ``wrong`` (share of runs that end with a wrong arm), ``wrong at best`` (the same share for the best policy of each
-    problem), ``error`` (standard error of the difference of both shares), and a column for each family.
+    problem), ``error`` (standard error of ``wrong`` minus ``wrong at best``), and a column for each family.
     """
     rows: list[dict[str, Any]] = []
     groups: dict[tuple[bool, bool, int], list[Costs]] = {}

@@ -144,7 +144,7 @@ def _near_ties(size: int, number: int, close: float) -> FloatMatrix:
 
 
 def _circle_on_top(size: int, top: int, gap: float) -> FloatMatrix:
-    """Return a Bradley-Terry matrix whose ``top`` best arms form a circle: each beats the next half by gap ``gap``."""
+    """Return a Bradley-Terry matrix whose ``top`` best arms form a circle: each beats the half after it by ``gap``."""
     u = _utilities(size, 1.0)
     u[:top] = u[0] + 0.5
     p, place = _logistic(u), np.arange(top)

@@ -19,7 +19,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, MarkMa
 class Trials(NamedTuple):
     """Runs of one candidate in one world: R runs, C checkpoints. NDCG and regret are means per impression."""
 
-    named: IntMatrix  # (R, C)
+    named: IntMatrix  # (R, C) the ranker that is named
     lost: FloatMatrix  # (R, C) NDCG of the best ranker, minus NDCG of the lists seen until then
     regret: FloatMatrix  # (R, C) NDCG of the best ranker, minus NDCG of the compared rankers
     after: FloatMatrix  # (R, C) NDCG of the best ranker, minus NDCG of the ranker that is named
@@ -103,7 +103,7 @@ class Laboratory:
 
     @contextmanager
     def _compiling(self, sources: Sequence[Source]) -> Iterator[dict[str, Future[None]]]:
-        """Compile new loops in a separate thread; yield a future per candidate, done once the candidate can run.
+        """Compile new loops in a separate thread; yield for each candidate a future, done when it can run.
 
         Two threads must not compile the same loop at once, but compiled loops can run while another one is compiled.
         """

@@ -50,8 +50,8 @@ def plot_facets(
     Returns
     -------
     Figure
-        If average regret is undefined because there is no Condorcet winner, a panel shows Copeland regret instead, with
-        a note in its title, provided that the table contains Copeland regret and ``columns`` does not.
+        If a problem has no Condorcet winner, its average regret is undefined. The panel then shows Copeland regret,
+        with a note in the title, if the table contains Copeland regret and ``columns`` does not.
 
     Raises
     ------

@@ -33,7 +33,7 @@ def render_page(template: str | Path, **values: Any) -> str:
 
 
 def _unbroken(text: str) -> Markup:
-    """Return a sentence whose numbers and options do not break across lines; browsers break after hyphens."""
+    """Return a sentence in which browsers do not break numbers and options across lines, after hyphens."""
     return Markup(_WHOLE.sub(lambda found: f'<span class="number">{found[0]}</span>', str(escape(text))))
 
 

@@ -28,7 +28,7 @@ from ltr_duel.simulation import (
 
 
 class Chosen(NamedTuple):
-    """The caller's choices, keyed by name; names without a choice keep the usual look, label and position."""
+    """The caller's colours, labels and order; names without a choice keep the usual look, label and position."""
 
     colors: Mapping[str, str] = {}
     labels: Mapping[str, str] = {}

@@ -93,7 +93,7 @@ def plot_sensitivity(
 ) -> Axes:
     """Plot how often each method names the better of two rankers, averaged over the pairs of rankers.
 
-    Bars show one standard error over pairs, at different checkpoints for different methods, so bars do not overlap.
+    Bars show one standard error over pairs; to avoid overlap, methods have bars at different checkpoints.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
 
 
 def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return each property's range in simulated transitive matrices with this noise; "" if the noise is unknown."""
+    """Return each property's range in simulated transitive matrices with the same noise; "" if the noise is unknown."""
     if not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all() or len(matrix) < 3:
         return dict.fromkeys(STATISTICS, "")
     size = len(matrix)
@@ -67,7 +67,7 @@ def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
 
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Return the properties of a matrix as lines, with their ranges in transitive matrices with this noise."""
+    """Return the properties of a matrix as lines, with their ranges in transitive matrices with the same noise."""
     if open_pairs(matrix):
         return [
             "Copeland, Borda and von Neumann winners, order, transitivity and bounds are omitted: they need all pairs."

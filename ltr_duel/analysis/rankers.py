@@ -88,7 +88,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
 def _undecided(matrix: PreferenceMatrix) -> str:
     """Return "Undecided"; for the matrix of a log, a phrase that includes the two-sided p-value."""
     about = matrix.provenance
-    if about.get("rankers") != len(matrix):  # some rankers of the log are missing, so its p-value does not apply
+    if about.get("rankers") != len(matrix):  # some rankers of the log are missing, so the log's p-value does not apply
         return "Undecided"
     return str(about.get("undecided", "Undecided"))
 

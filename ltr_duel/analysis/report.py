@@ -66,7 +66,7 @@ def render_report(
 
 
 def _sets(results: Results) -> dict[str, str]:
-    """Return the methods that compared sets of rankers, if any; the matrix names only the method for pairs."""
+    """Return the methods that compared sets of rankers, if any; the matrix records only the method for pairs."""
     of_sets = [run for run in results.runs if (one := named_policy(run.label)) and one.feedback == "slate"]
     methods = dict.fromkeys(str(run.key.oracle["slates"]) for run in of_sets if "slates" in run.key.oracle)
     methods |= {INDEPENDENT_COINS.replace("_", " "): None} if COINS_NOTE in results.notes else {}

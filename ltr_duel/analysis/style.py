@@ -1,4 +1,4 @@
-"""Consistent looks for all figures: each policy has a fixed colour, and colour-blind readers can tell colours apart."""
+"""Consistent looks for all figures: a usual colour for each policy, from a palette for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -93,9 +93,10 @@ def look_of(label: str) -> Look:
 def looks_of(labels: Iterable[str]) -> dict[str, Look]:
     """Return the looks of policies in one figure; the first eight differ in hues and in dashes.
 
-    A policy keeps the colour and the dashes of `look_of`, unless an earlier policy has them; then it gets the first
-    free colour or dashes. From the ninth policy on, dashes repeat and markers distinguish the lines; markers also
-    distinguish variants of a policy. If several figures must agree, pass all policies of the study in the same order.
+    A policy keeps the colour and the dashes of `look_of`, unless an earlier policy has them; then the later policy gets
+    the first free colour or dashes. From the ninth policy on, dashes repeat and markers distinguish the lines; markers
+    also distinguish variants of a policy. If several figures must agree, pass all policies of the study in the same
+    order.
     """
     looks = {label: look_of(label) for label in labels}
     own = {label.partition(":")[0]: look for label, look in looks.items()}
@@ -201,7 +202,7 @@ def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
     Raises
     ------
     InputError
-        For any other suffix.
+        If the suffix is not .png, .pdf or .svg.
 
     Examples
     --------

@@ -59,9 +59,9 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns are problem and horizon if the summary has them, policy, mean ± sd, error of the reference matrix
-        (for estimated matrices; see `REFERENCE_ERROR`), median, p (Wilcoxon's test against the policy with the lowest
-        mean) and effect.
+        The columns are problem, horizon and regret if the summary has them, policy, mean ± sd, error of the
+        reference matrix (for estimated matrices; see `REFERENCE_ERROR`), median, p (Wilcoxon's test against the policy
+        with the lowest mean) and effect.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
     ----------
     frame : DataFrame
     caption, label : str
-        Caption and label of the table; with either, the table is a float.
+        Caption and label of the table; if either is given, the table is a float.
     notes : sequence of str
         Sentences below the table, in small print.
 
@@ -173,7 +173,7 @@ def markdown_table(frame: pd.DataFrame) -> str:
     Parameters
     ----------
     frame : DataFrame
-        Table of strings; vertical bars and angle brackets are escaped, and lines are joined.
+        Table of strings; ``|`` and ``<`` are escaped, and lines are joined.
 
     Returns
     -------

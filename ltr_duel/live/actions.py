@@ -52,12 +52,12 @@ from ltr_duel.live.turns import Key
 from ltr_duel.live.unsampled import Drafts
 
 _SNAPSHOT_EVERY = 2000  # events between two snapshots; opening a store reads only the events after the last snapshot
-_PASSING = 20  # maximum number of pages past their deadline that are closed before a new page is shown
+_PASSING = 20  # maximum number of overdue pages that a search closes before it gets a new page
 _coin: Any = interpreted(coin)
 
 
 class Actions:
-    """Change store and memory together; a call that raises `InputError` has changed neither."""
+    """Change the store and the memory together; a call that raises `InputError` has changed neither."""
 
     def __init__(self, settings: Settings, store: LiveStore, keys: Keys, mark: str, steps: Steps) -> None:
         self.memory, self._steps = Memory(settings, store, steps), steps
@@ -69,7 +69,7 @@ class Actions:
         self._changes = store.changes
 
     def look(self, now: float) -> None:
-        """Take account of steps of the clock, and of switches used by other processes."""
+        """Detect steps of the clock (see `Steps`), and switches that other processes have used."""
         memory = self.memory
         if self._steps.look(now, memory.pages, lambda: min(memory.waiting, default=memory.pages + 1)):
             memory.reorder()
@@ -81,7 +81,7 @@ class Actions:
     def answer(
         self, call: Decide | Record | Drop | Switch, now: float
     ) -> Decision | Recorded | Switches | InputError | None:
-        """Return the result of a call, or its error; None for a later part of an unknown page."""
+        """Return the result of a call, or its error; None if a search requests a later part of an unknown page."""
         try:
             if isinstance(call, Drop):
                 return self.drop(call.page, now)
@@ -91,7 +91,7 @@ class Actions:
                 return self.decide(call, now)
             return self.record(call, now)
         except InputError as error:
-            return error.with_traceback(None)  # the traceback would keep the other calls in memory
+            return error.with_traceback(None)  # a traceback would keep all calls in memory
 
     def decide(self, call: Decide, now: float) -> Decision | None:
         """Make a page of the rankers that the policy requests, or show an earlier page again."""
@@ -120,12 +120,12 @@ class Actions:
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
             ids, sheet = page.shown, pack_page(page)
         if len(memory.waiting) >= settings.max_open:
-            self._store.gather(self._close_first(now), b"")  # later clicks on it are refused as late, not as repeated
+            self._store.gather(self._close_first(now), b"")  # clicks on the closed page are then late, not repeated
             memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
         text, seen, depth = write_ids(tuple(ids)), None, depth_of(part_of(tuple(ids), call), call)
         self.marks.begin(number)
-        if user and sheet and _counts(key):  # recorded when shown: the order of the reports depends on the clicks
+        if user and sheet and _counts(key):  # the pairs are recorded now: the order of reports depends on clicks
             seen = in_bytes(before) if before else None
             self._store.see(user, before | memory.tally.bits(key))
         chance = memory.turns.policy.chance()
@@ -141,7 +141,7 @@ class Actions:
         return self._drafts.page(number, key[:1] if alone else key, read_ids(text), expires, call)
 
     def record(self, call: Record, now: float) -> Recorded:
-        """Close a page with its clicks, or add the clicks to an open page; a late report only adds to the log."""
+        """Count the clicks of a report, and close the page if the report is final; only store a late report."""
         claim = self.marks.claim(call.token)
         if claim.page == NO_PAGE:
             return Recorded(NO_PAGE, (), {})
@@ -168,9 +168,7 @@ class Actions:
     def _closed(self, claim: Claim, now: float) -> InputError | None:
         """Return the reason why clicks of a page are no longer counted; None if the page is open."""
         if self.memory.is_over(claim.page, claim.expires, now):
-            return ExpiredError(
-                "the deadline of the page has passed: it was closed with the clicks reported before, if any"
-            )
+            return ExpiredError("the deadline has passed: the page was closed with the clicks reported before, if any")
         if claim.page not in self.memory.waiting:
             if self._store.has_gathered(claim.page):
                 return ExpiredError(
@@ -182,7 +180,7 @@ class Actions:
         return None
 
     def expire(self, now: float, most: int) -> int:
-        """Close at most ``most`` pages whose deadline has passed; return their number."""
+        """Close at most ``most`` pages whose deadline has passed; return the number of closed pages."""
         closed = 0
         while closed < most and (first := self.memory.first_due()) and first[0] <= now * 1000:
             self._close_first(now)
@@ -209,7 +207,7 @@ class Actions:
         return memory.switches
 
     def _seen(self, user: str) -> int:
-        """Return the pairs of which the user was shown a page, one bit per pair."""
+        """Return the pairs of rankers for which the user was shown a page, one bit per pair."""
         try:
             return self._store.seen(user) if user else 0
         except DAMAGED:
@@ -242,7 +240,7 @@ class Actions:
             self._store.forget_gathered(number)
 
     def _close(self, number: int, clicks: Iterable[Hashable] | None, now: float) -> Recorded:
-        """Close a page; ``clicks`` is None if its deadline has passed."""
+        """Close a page; ``clicks`` is None if no report closes it, but its deadline or the limit of open pages."""
         _, key = self.memory.waiting[number]
         text, sheet, seen, depth = self._store.page(number)
         names = self._rankers(key) if sheet else (self._settings.rankers[key[0]],)
@@ -296,5 +294,5 @@ class Actions:
 
 
 def _counts(key: Key) -> bool:
-    """Whether a page counts for its pairs of rankers; if it contains a ranker twice, only the policy uses it."""
+    """Whether a page counts for its pairs of rankers; only the policy uses a page that contains a ranker twice."""
     return len(set(key)) == len(key)

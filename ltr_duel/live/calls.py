@@ -13,7 +13,7 @@ from ltr_duel.core import InputError
 
 
 class Decide(NamedTuple):
-    """A search that requires a page.
+    """A search, for which a page is requested.
 
     Examples
     --------
@@ -25,7 +25,7 @@ class Decide(NamedTuple):
     rankings: Mapping[str, Sequence[Hashable]]  # ranker -> document ids, best first
     user: str = ""  # empty for an unknown user
     offset: int = 0  # number of documents above the part to show
-    limit: int | None = None  # number of documents in the part; None for all that follow
+    limit: int | None = None  # number of documents in the part; None: all that follow
     token: str = ""  # token of a page to show again or to continue
     context: Mapping[str, str] = MappingProxyType({})  # further attributes, with the names in the settings
     joined: bool = False  # whether `Experiment.outside` has found that the search is in the experiment
@@ -47,7 +47,7 @@ class Record(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """Close a page without an outcome because it was not delivered."""
+    """Close a page without an outcome, because the page was not delivered."""
 
     page: int  # number of the page
 
@@ -66,7 +66,7 @@ class Decision(NamedTuple):
     rankers: tuple[str, ...]  # the rankers of the page, in the policy's order; a single ranker is not compared
     token: str  # for `Record`
     expires: float  # deadline in seconds of the experiment's clock
-    served: str = "experiment"  # or why the search is outside: paused, winner, ended, share, holdback, away, later
+    served: str = "experiment"  # if outside of it, the reason: paused, winner, ended, share, holdback, away, later
     total: int = 0  # number of documents on the whole page
 
 
@@ -81,11 +81,11 @@ class Recorded(NamedTuple):
 
     page: int
     rankers: tuple[str, ...]
-    credit: dict[tuple[str, str], float]  # +1: the first won; -1: the second won; 0: tie; empty for a single ranker
+    credit: dict[tuple[str, str], float]  # +1: the first ranker won, -1: the second, 0: tie; empty if no pair counts
 
 
 class TokenError(InputError):
-    """A token does not belong to this experiment: damaged, signed by another key, or from another experiment.
+    """A token belongs to no page of this experiment: it is damaged, signed by another key, or of another experiment.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class BusyError(InputError):
 
 
 class StoreError(InputError):
-    """The store cannot be written now; the request has changed nothing and may be repeated.
+    """The store cannot be read or written now; the request has changed nothing and may be repeated.
 
     Examples
     --------

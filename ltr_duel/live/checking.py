@@ -16,7 +16,7 @@ from ltr_duel.live.settings import Settings, settings_in
 from ltr_duel.live.switches import replayed, switches_in
 from ltr_duel.live.turns import kept_turns
 
-_WRONG = (  # a fault, and the query that counts it
+_WRONG = (  # each fault, with the query that counts its cases
     ("pages are missing", "SELECT coalesce(max(page), 0) - count(*) FROM pages"),
     ("events are missing", "SELECT coalesce(max(event), 0) - count(*) FROM events"),
     ("open pages have no row", "SELECT count(*) FROM waiting WHERE page NOT IN (SELECT page FROM pages)"),
@@ -49,9 +49,9 @@ _MOST = 20  # maximum number of reported faults of each kind
 def check_store(store: str | Path) -> list[str]:
     """Check a store, while a service may be writing to it.
 
-    A copy of a store in use that lacks the log (``<store>-wal``) looks like a complete earlier store. Therefore a store
-    is marked while it is in use, and a marked file without a log is reported. An old copy of a closed store cannot be
-    distinguished from the current store.
+    If a store in use is copied without its log (``<store>-wal``), the copy looks like a complete earlier store.
+    Therefore a store is marked while it is in use, and a marked file without a log is reported. An old copy of a closed
+    store cannot be distinguished from the current store.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def check_store(store: str | Path) -> list[str]:
     Returns
     -------
     list of str
-        One sentence for each fault; empty if there are no faults.
+        One sentence for each fault, at most 20 of a kind; empty if there are no faults.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def check_store(store: str | Path) -> list[str]:
     alone = not has_log(path) and not path.with_name(f"{path.name}-lock").exists()
     try:
         with closing(connected(path, writes=False)) as db:
-            db.execute("BEGIN")  # one snapshot for all queries
+            db.execute("BEGIN")  # all queries read the same state
             said = [one for (one,) in db.execute("PRAGMA integrity_check(5)") if one != "ok"]
             found = [f"the file is damaged: {one}" for one in said]
             for what, words in _WRONG:
@@ -121,7 +121,7 @@ def _wrong_switches(db: sqlite3.Connection, settings: Settings) -> list[str]:
 
 
 def _wrong_snapshot(db: sqlite3.Connection, settings: Settings) -> list[str]:
-    """Return the reason why an experiment cannot continue from the snapshot."""
+    """Return the reason why an experiment cannot continue from the snapshot, or an empty list."""
     try:
         if found := snapshot_in(db):
             Tally(len(settings.rankers)).take(found.arrays)
@@ -134,9 +134,9 @@ def _wrong_snapshot(db: sqlite3.Connection, settings: Settings) -> list[str]:
 
 
 def backup_store(store: str | Path, out: str | Path, *, without_log: bool = False) -> int:
-    """Copy one snapshot of a store to a new file, completely or not at all; return the number of pages.
+    """Copy the current state of a store to a new file, completely or not at all; return the number of pages.
 
-    A service may write meanwhile. ``without_log`` accepts a store that was copied without its log.
+    A service may write to the store meanwhile. ``without_log`` accepts a store that was copied without its log.
     """
     path, target = arguments.as_path("a store", store), arguments.as_path("a backup", out)
     for one in (target, *(target.with_name(f"{target.name}{end}") for end in ("-wal", "-shm", "-journal"))):

@@ -48,7 +48,7 @@ def _require_unicode(what: str, text: str) -> None:
 
 
 def require_ids(name: str, ids: Any) -> None:
-    """Refuse ids that a log cannot contain; interleaving checks the rest."""
+    """Refuse ids that a log cannot contain; `interleave` and `plain_list` refuse other invalid lists."""
     if not isinstance(ids, list | tuple | np.ndarray):
         raise InputError(f"the list of ranker '{name}' is not a list but {errors.shown(ids)}")
     kinds = set(map(type, ids))
@@ -76,7 +76,7 @@ def _is_finite(one: Any) -> bool:
 
 
 def plain_list(name: str, ids: Any, top: int) -> tuple[Any, ...]:
-    """Return the shown documents of a single ranker; refuse the lists that `interleave` refuses."""
+    """Return the documents that a page of one ranker shows; refuse the lists that `interleave` refuses."""
     require_ids(name, ids)
     given = ids.tolist() if isinstance(ids, np.ndarray) else ids
     if not given:
@@ -88,7 +88,7 @@ def plain_list(name: str, ids: Any, top: int) -> tuple[Any, ...]:
 
 
 def require_search(call: Decide, settings: Settings) -> None:
-    """Refuse an invalid search, inside or outside of the experiment."""
+    """Refuse an invalid search, whether the search is in the experiment or outside of it."""
     require_text("the query", call.query)
     if not call.query:  # an empty query stands for a forgotten query
         raise InputError("the query must not be empty")
@@ -153,7 +153,7 @@ class Outcomes:
         self._settings, self._store = settings, store
 
     def read(self, page: int, call: Record) -> tuple[Iterable[Hashable], list[Outcome]]:
-        """Return the credited documents of a report, and the outcomes that are not stored yet.
+        """Return the credited documents of a report, and its outcomes that the store does not contain yet.
 
         Raises `ExpiredError` for an outcome with an id if the page was forgotten.
         """
@@ -185,7 +185,7 @@ class Outcomes:
     def _require_known(self, page: int) -> None:
         """Refuse outcomes with ids for a forgotten page.
 
-        The new ids would never be forgotten, and an outcome whose id was replaced would be stored a second time.
+        New ids would never be forgotten. Forgetting replaces the old ids, so a repeated outcome would be stored again.
         """
         query, user = self._store.asked(page)
         at, before = self._store.shown(page)[0], self._store.about(BEFORE) or 0.0
@@ -200,7 +200,7 @@ class Outcomes:
             self._store.add_outcome(page, one, now)
 
     def require_in_time(self, page: int, now: float) -> None:
-        """Refuse outcomes of a page that was shown too long ago."""
+        """Refuse outcomes of a page that was shown more than ``late_days`` ago."""
         if now > self._store.shown(page)[0] + self._settings.late_days * _DAY:
             raise ExpiredError(f"the page was shown more than {self._settings.late_days:g} days ago")
 

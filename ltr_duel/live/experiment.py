@@ -17,14 +17,14 @@ from ltr_duel.live.state import LiveState, known_of, state_of
 from ltr_duel.live.switches import Switch, Switches
 from ltr_duel.live.tokens import Keys
 
-_AT_ONCE = 500  # expired pages closed in one transaction
+_AT_ONCE = 500  # maximum number of expired pages closed in one transaction
 
 
 class Experiment(Running):
     """A live experiment in one file, opened by `Experiment.open`. Threads may share it.
 
-    Each call is durable when it returns. A call that raises an error has changed nothing; the error is `StoreError` if
-    the store cannot be written.
+    The changes of a call are on disk when the call returns. A call that raises an error has changed nothing; the error
+    is `StoreError` if the store cannot be read or written.
 
     Parameters
     ----------
@@ -35,12 +35,13 @@ class Experiment(Running):
     clock : callable
         Returns the time, in seconds.
     monotonic : callable, optional
-        Returns seconds of a clock that never jumps, for comparison.
+        Returns seconds of a clock that never jumps, for comparison with ``clock``, see `Experiment.open`.
 
     Attributes
     ----------
     accepted : dict or None
-        The change of code that was accepted when the store was opened: ``at``, ``before`` and ``now``.
+        The change of code that was accepted when the store was opened: its time ``at``, and the versions ``before`` and
+        ``now``.
 
     Examples
     --------
@@ -83,11 +84,11 @@ class Experiment(Running):
             this second clock, open pages keep their remaining time after a step of ``clock`` (a suspended machine, an
             adjusted clock) and while the store is closed. Without it, each step counts as elapsed time.
         accept_new_code : bool
-            Continue although the policy's numbers version or plug-in file differs from the store's record; the store
-            then records the change.
+            Continue although the policy's plug-in file or its numbers version (see `ltr_duel.core.numbering`) differs
+            from the record in the store; the store then records the change.
         user_key : bytes, optional
             The key with which users are hashed (HMAC-SHA256) before they are stored; empty to store them unhashed.
-            Without the key, a store with hashed users refuses searches with a user.
+            If no key is given, a store with hashed users refuses searches with a user.
 
         Raises
         ------
@@ -123,20 +124,21 @@ class Experiment(Running):
         token: str = "",
         context: Mapping[str, str] | None = None,
     ) -> Decision:
-        """Choose rankers and make the page to show, or show an earlier page again, or a later part of it.
+        """Return the page for a search: a new page of the rankers that the policy requests, or an earlier page again.
 
         Parameters
         ----------
         query : str
             1 to 10,000 characters; stored for the log.
         rankings : mapping of str to sequence
-            Document ids (strings or numbers), best first, at least for the rankers in `asked`.
+            Document ids (strings or numbers), best first, for the rankers in `asked`, and in `needed` if a
+            switch was used.
         user : str
-            Empty for an unknown user. In the intervals, a user counts once for each pair of rankers. Within ``sticky``
+            Empty for an unknown user. The intervals count each user once for each pair of rankers. Within ``sticky``
             seconds, the same user and query get the same page.
         offset, limit : int, optional
-            Number of documents above the part to show, and number of documents in this part, by default all that
-            follow. A later part of an unknown page is taken from the incumbent's list, outside of the experiment.
+            Number of documents of the page above the part to show, and number of documents in this part, by default
+            all that follow. A later part of an unknown page comes from the incumbent's list, outside of the experiment.
         token : str
             Token of the page to show again or to continue, for the same query and before its deadline.
         context : mapping of str to str, optional
@@ -147,7 +149,7 @@ class Experiment(Running):
         TokenError
             If the token does not belong to this experiment.
         InputError
-            For lists that cannot be interleaved, or unknown rankers.
+            For unknown rankers, or lists that are missing or cannot be interleaved.
         """
         return self._one(Decide(query, rankings, user, offset, limit, token, context or {}))
 
@@ -160,10 +162,10 @@ class Experiment(Running):
             Token of the page.
         clicks : iterable of document ids, or of mappings
             In any order; empty for a page that was seen without a click. A mapping is an outcome with a ``kind``, and
-            optionally ``document``, ``value`` (1) and ``id`` (to distinguish outcomes with equal kind and document).
+            optionally ``document``, ``value`` (default 1) and ``id``, to distinguish outcomes of one kind and document.
         final : bool
-            Whether the report is complete. If not, the page stays open until its deadline, and later reports add to
-            these clicks; the policy receives the outcome when the page is closed.
+            Whether the report is complete. If not, the page stays open until its deadline, and later reports can
+            add clicks; the policy receives the outcome when the page is closed.
         late : bool
             If True, the page may already be closed, and the outcomes are stored for the log only.
 
@@ -172,7 +174,7 @@ class Experiment(Running):
         TokenError
             If the token does not belong to this experiment.
         ExpiredError
-            If the page's deadline has passed, or the page was closed at the limit of open pages.
+            If the page's deadline (for late reports: ``late_days``) has passed, or too many pages were open.
         UsedError
             If the clicks of the page were counted already.
         InputError
@@ -183,7 +185,7 @@ class Experiment(Running):
     def switch(
         self, what: str, *, ranker: str = "", share: float = 1.0, holdback: float | None = None, by: str = ""
     ) -> Switches:
-        """Use a switch.
+        """Use a switch: pause, resume, serve a winner, set the share of users, drop a ranker, or end the experiment.
 
         Parameters
         ----------
@@ -221,17 +223,17 @@ class Experiment(Running):
         Returns
         -------
         list
-            The durable result of each call, or its error.
+            For each call its result or its error; the changes are on disk.
         """
         return self._answers(calls)
 
     def expire(self, most: int | None = None) -> int:
-        """Close the pages whose deadline has passed; each `decide` also closes some of them.
+        """Close the pages whose deadline has passed; each `decide` also closes up to 20 of these pages.
 
         Parameters
         ----------
         most : int, optional
-            Maximum number of pages to close, by default all; other calls wait meanwhile.
+            Maximum number of pages to close, by default all. Other calls may run after each 500 pages.
 
         Returns
         -------

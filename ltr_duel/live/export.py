@@ -45,20 +45,20 @@ def export_log(
     without: Sequence[str] = (),
     spreadsheet: bool = False,
 ) -> int:
-    """Write the closed pages of several rankers as a click log, in the order shown; return the number of rows.
+    """Write the closed pages of several rankers as a click log, in the order of their display; return the row count.
 
     A page is left out while an earlier page of the same user and pair is open, because only the first page shown to a
-    user counts for the pair. Therefore `compare_log` agrees with `Experiment.state`. The log is one snapshot of the
-    store. ``events`` is a second file, for the clicks and other outcomes; ``without`` lists columns to omit, ``query``
-    or ``user``.
+    user counts for the pair. Therefore `compare_log` agrees with `Experiment.state`. All rows are read
+    from the same state of the store. ``events`` is a second file, for the clicks and other outcomes. ``without`` lists
+    columns to omit: ``query``, ``user`` or both.
 
-    `LeftOutWarning` reports the pages that were left out for this reason, and pages damaged before they were closed.
+    `LeftOutWarning` reports pages left out because an earlier page is open, or damaged before they were closed.
     """
     for name in without:
         if name not in _PRIVATE:
             raise errors.unknown_name("column to leave out", name, _PRIVATE)
     with used_store(store) as (path, db), ExitStack() as files:
-        db.execute("BEGIN")  # one snapshot for all queries
+        db.execute("BEGIN")  # all queries read the same state
         settings = settings_in(db, path)
         every = (*_COLUMNS, *settings.context)
         columns = tuple([name for name in every if name not in without])
@@ -84,7 +84,7 @@ def export_log(
 def _batches(
     db: sqlite3.Connection, settings: Settings, path: Path, waits: list[int]
 ) -> Iterator[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
-    """Yield rows of pages and of their outcomes; append pages that follow an open page to ``waits``."""
+    """Yield rows of pages and of their outcomes; add pages left out because of an open page to ``waits``."""
     waiting: dict[str, list[tuple[int, set[int]]]] = {}
     n_arms, page, time = len(settings.rankers), 0, -math.inf
     try:
@@ -131,7 +131,7 @@ def _events(
     ids: list[str],
     clicks: list[int],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield one row for each outcome of a page; a credited click without a stored row has the page's closing time."""
+    """Yield one row for each outcome of a page; a click without a row in the store has the page's closing time."""
     rows = db.execute("SELECT place, kind, value, at FROM outcomes WHERE page = ? ORDER BY at, place, kind", (page,))
     found = [(place, kind, float(value), float(at)) for place, kind, value, at in rows]
     stored = {place + 1 for place, kind, _, _ in found if kind == settings.credit}

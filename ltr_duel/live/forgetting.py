@@ -1,4 +1,4 @@
-"""Remove users and queries from a store. Counts and outcomes stay unchanged."""
+"""Remove users and queries from a store. Counts, and values of outcomes, stay unchanged."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ltr_duel.live.schema import BEFORE, FORGOT, NAMELESS, connected, used_store
 
 _DAY = 86_400.0
 _PATIENCE = 10_000  # milliseconds to wait for the end of a service's transaction
-_SOME = 500  # pages forgotten in one transaction, while a service may be running
+_SOME = 500  # maximum number of pages forgotten in one transaction; a service may be running
 _NEXT = """
 SELECT page, at FROM pages WHERE page > ? AND (at <= ? OR typeof(at) <> 'real') ORDER BY page LIMIT ?
-"""  # skips a page whose time is ahead of the clock; it is forgotten together with the next page
+"""  # skips pages whose time is ahead of the clock; they are forgotten together with the next old page
 _DONE = "retained"  # a key of ``about``: all pages up to this number are forgotten
 _KNOWN = f"(query <> '' OR user NOT LIKE '{NAMELESS}%')"
 _OTHER = "query = '', context = NULL, user = CASE WHEN user IS NULL THEN NULL ELSE other_name(user) END"
@@ -47,10 +47,11 @@ def forget(
     user_key: bytes = b"",
     now: float | None = None,
 ) -> int:
-    """Forget a user, or all users and queries of pages older than a number of days; return the number of pages.
+    """Forget a user, or all users and queries of pages older than some days; return the number of changed pages.
 
-    Queries and contexts become empty. A random name replaces the user, the same name on all pages that are forgotten
-    together, so an exported log still groups these pages; a user who returns is a new user. A service may be running.
+    Queries and contexts become empty. A random name replaces the user. It is the same on all pages of the user that are
+    forgotten together, so an exported log still groups these pages. A user who returns counts as a new user. A service
+    may be running.
     """
     if bool(user) == (older_than is not None):
         raise InputError("name either a user or a number of days")
@@ -70,17 +71,17 @@ def forget(
         db.execute(_USERS)
         db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (FORGOT, secrets.token_hex(8)))
         db.execute("COMMIT")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the log contains the former rows
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the write-ahead log contains the former rows
     return pages
 
 
 def retain(store: Path, days: float, now: float, used: float) -> Generator[int, None, bool]:
     """Forget the users and queries of pages older than ``days``; yield the number of pages of each transaction.
 
-    A single start with a wrong clock could forget all users. Therefore a time is rejected, and nothing is forgotten, if
-    it is more than `_LEAP` later than the latest accepted time (in the first call: than ``used``, the time at which the
-    store was last used). A call at least a day later accepts the clock if it ran normally in between. Returns whether
-    the time was accepted.
+    A single start with a wrong clock could forget all users. Therefore the time ``now`` is rejected, and nothing is
+    forgotten, if it is more than two days after the latest accepted time; in the first call, more than two days after
+    ``used``, the time of the store's last use. A time one to three days after the first rejected time is accepted: the
+    clock has run normally in between. Returns whether the time was accepted.
     """
     with closing(connected(store, writes=True)) as db:
         try:
@@ -116,7 +117,7 @@ def _believes(db: sqlite3.Connection, now: float, used: float) -> bool:
     before = about.get(_BELIEVED, used)
     still_there = since + _DAY <= now <= since + _DAY + _LEAP
     believed = now <= before + _LEAP or still_there
-    since = since if since <= now < since + _DAY else now  # another leap starts another day of waiting
+    since = since if since <= now < since + _DAY else now  # a further jump of the clock starts another day of waiting
     if believed:
         db.execute("DELETE FROM about WHERE key = ?", (_DOUBTED,))
     db.executemany(
@@ -128,14 +129,14 @@ def _believes(db: sqlite3.Connection, now: float, used: float) -> bool:
 
 
 def _record_before(db: sqlite3.Connection, which: str, values: tuple[float, ...]) -> None:
-    """Record the time of the latest forgotten page, because the current time may come from a wrong clock."""
+    """Record the time of the latest forgotten page, not the current time, which may come from a wrong clock."""
     (latest,) = db.execute(f"SELECT max(at) FROM pages WHERE {which}", values).fetchone()
     if latest is not None:
         db.execute(_RECORD_BEFORE, (BEFORE, math.nextafter(latest, math.inf)))
 
 
 def _is_old(at: Any, before: float) -> bool:
-    return not isinstance(at, float) or at < before  # a damaged row has no time
+    return not isinstance(at, float) or at < before  # a damaged row may have no time
 
 
 def _prepare(db: sqlite3.Connection) -> None:

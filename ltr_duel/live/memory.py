@@ -20,16 +20,16 @@ from ltr_duel.live.switches import Switches, left_of, switches_of
 from ltr_duel.live.turns import MOST_HELD, Key, Turns, kept_turns, live_policy, live_streams, policy_without
 from ltr_duel.logs import Sequences
 
-_FEW = 1000  # closed pages' deadlines that may stay in the heap: this number plus the number of open pages
+_FEW = 1000  # the heap may contain this number of deadlines of closed pages, plus one for each open page
 _SLACK = 5.0  # seconds by which the difference of the clocks may change before it counts as a step
 _KEPT = 50  # number of latest steps to keep, because closed pages can be shown again until their deadlines
 
 
 class Steps:
-    """Steps of the clock, which do not change the remaining time of open pages.
+    """Steps of the clock. They do not change the remaining time of open pages.
 
-    Deadlines are times of the clock. The clock steps when the machine is suspended or the clock is adjusted; time while
-    no service runs also counts as a step. A step of s seconds moves the deadlines of all earlier pages by s.
+    Deadlines are times of the clock. The clock steps when the machine is suspended or the clock is adjusted; the
+    time during which no service runs is also a step. A step of s seconds moves the deadlines of all earlier pages by s.
     ``monotonic`` returns seconds of a clock that never jumps, for comparison; without it, no steps are detected.
     """
 
@@ -49,7 +49,7 @@ class Steps:
             step = apart - self._apart
         else:
             step, self._apart = 0.0 if self._latest is None else now - self._latest, apart
-        if abs(step) <= _SLACK:  # small steps add up, because the reference is unchanged
+        if abs(step) <= _SLACK:  # small steps add up, because `_apart` is unchanged
             return False
         self._apart = apart
         first = first_open()
@@ -108,7 +108,7 @@ class Tally:
                         self.fresh[y, p] += 1
 
     def sequences(self) -> Sequences:
-        """Return the sums of the pairs' sequences of observations."""
+        """Return the counts of `fresh` in the form that `ltr_duel.logs` requires."""
         ties, wins, losses = self.fresh.astype(np.float64)
         none = np.zeros_like(ties)
         return Sequences(wins, losses, ties, none, none, none)
@@ -143,7 +143,7 @@ class Memory:
             self.tally.take(found.arrays)
         else:
             self.turns = Turns(settings, live_policy(settings))
-        self.early = self.damaged = 0  # pages closed at the limit; unreadable pages and events
+        self.early = self.damaged = 0  # pages closed at the limit of open pages; damaged pages and events
         self.pages, self.events, self.saved = found.pages, found.events, float(found.events)
         for page, key in store.pages_since(found.pages, n_arms):
             self.show(page, key)
@@ -179,7 +179,7 @@ class Memory:
                         self.turns.opened(page, key)
                     else:
                         self.turns.closed(page, key, signs)
-            self.saved = -math.inf  # `Actions.finish` then writes a snapshot, so the loop runs only once
+            self.saved = -math.inf  # `Actions.finish` then writes a snapshot, so reopening skips the loop
 
     def reorder(self) -> None:
         """Sort the open pages again after their deadlines have moved."""
@@ -199,7 +199,7 @@ class Memory:
         return now * 1000 >= expires + self._steps.moved(page)
 
     def first_due(self) -> tuple[int, int] | None:
-        """Return the deadline and the number of the open page with the earliest deadline."""
+        """Return the earliest deadline of an open page and the number of the page, or None if no page is open."""
         while self._due and self._due[0][1] not in self.waiting:
             heapq.heappop(self._due)
         return self._due[0] if self._due else None
@@ -250,15 +250,15 @@ class Counts(NamedTuple):
     open: int  # pages shown that are still open
     plain: int  # pages shown with a single ranker
     clicked: int  # pages closed with clicks
-    unclicked: int  # pages closed as seen without clicks
-    expired: int  # pages closed at their deadline
+    unclicked: int  # pages closed by a final report, without any clicks
+    expired: int  # pages closed without a final report and without clicks
     compared: int  # closed pages of several rankers
-    steps: int  # outcomes that the current policy received, plus its pages with a single arm
+    steps: int  # outcomes that the current policy received, plus the pages of a single ranker that it requested
     held: int  # outcomes held until the current policy requests their rankers again
     early: int  # pages closed early, at the limit of open pages, since the store was opened
-    damaged: int  # pages closed without an outcome since the store was opened, because the stored page is damaged
-    oldest: float  # earliest deadline of an open page, in seconds of the clock; infinite if no page is open
-    pulls: IntVector  # (K,) plays of each arm in these steps; an arm against itself counts twice
+    damaged: int  # damaged pages and events found since the store was opened; they have no outcome
+    oldest: float  # earliest deadline of all open pages, in seconds of the clock; infinite if no page is open
+    pulls: IntVector  # (K,) how often these steps used each arm; an arm against itself counts twice
 
 
 def counts_of(memory: Memory) -> Counts:

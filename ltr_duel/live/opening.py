@@ -31,7 +31,7 @@ class Opened(NamedTuple):
     store: LiveStore
     settings: Settings
     users: Users
-    accepted: dict[str, Any] | None  # the change of code that was accepted: ``at``, ``before`` and ``now``
+    accepted: dict[str, Any] | None  # the accepted change of code: its time ``at``, the versions ``before`` and ``now``
 
 
 def open_store(
@@ -52,7 +52,7 @@ def open_store(
             kept = kept_settings(store.about("settings"), path)
             if settings is not None:
                 _require_same_law(settings, kept, path)
-                settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # equal, or not given
+                settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # both are equal if given
             incumbent = (settings or kept).incumbent
             if incumbent in switches_of(store.switches(), kept, builds=False).dropped:
                 raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another incumbent")
@@ -140,7 +140,7 @@ def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
 
 
 class Users:
-    """Convert users to their stored form: hashed with ``key``, or unchanged if it is empty; None: key not given."""
+    """Convert users to their stored form: hashed with ``key``, or unchanged if ``key`` is empty; None: not given."""
 
     def __init__(self, store: LiveStore, key: bytes | None, place: Path) -> None:
         kept = store.about(_USER_KEY)

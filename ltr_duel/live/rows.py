@@ -21,11 +21,11 @@ from ltr_duel.interleaving import Page
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.turns import Key
 
-ALONE, CLICKED, UNCLICKED, EXPIRED = range(4)  # kinds of events: a page of one ranker was shown; ways to close a page
+ALONE, CLICKED, UNCLICKED, EXPIRED = range(4)  # events: a page of one ranker was shown; a page was closed (three ways)
 DAMAGED = (struct.error, LookupError, TypeError, ValueError, EOFError, OverflowError, RecursionError, BadZipFile)
 """The errors of reading a damaged row."""
 
-_SIZES = struct.Struct("<HHHH")  # rankers, documents, shown, numbers noted by the method
+_SIZES = struct.Struct("<HHHH")  # numbers of rankers, documents, shown documents, and values kept by the method
 
 
 def pack_page(page: Page) -> bytes:
@@ -45,7 +45,7 @@ def pack_page(page: Page) -> bytes:
 def unpack_page(settings: Settings, names: tuple[str, ...], shown: tuple[Any, ...], sheet: bytes) -> Page:
     """Make a page from its rankers, its shown ids and the bytes of `pack_page`.
 
-    Damaged bytes raise `ValueError` or `struct.error`: kernels use the numbers as positions without further checks.
+    Damaged bytes raise `ValueError` or `struct.error`: compiled functions use its numbers as positions without checks.
     """
     rankers, documents, length, noted = _SIZES.unpack_from(sheet)
     numbers = np.frombuffer(sheet, np.int16, 2 * length, _SIZES.size).reshape(2, length).tolist()

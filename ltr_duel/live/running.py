@@ -20,7 +20,7 @@ from ltr_duel.live.switches import Switch, Switches
 from ltr_duel.live.tokens import Keys, Marks
 from ltr_duel.live.unsampled import AWAY, LATER, Outside
 
-_PAUSE = 1.0  # seconds between a failure and the next use of the store
+_PAUSE = 1.0  # minimum number of seconds between a failure and the next use of the store
 _LOOK = 1.0  # seconds between two checks for switches used by other processes
 
 
@@ -93,7 +93,7 @@ class Running:
 
     @property
     def delay(self) -> float:
-        """Total seconds by which the clock stepped (also while the store was closed), and by which deadlines moved."""
+        """Seconds by which the clock has stepped and deadlines have moved, including the time without a service."""
         return self._steps.delay
 
     @property
@@ -125,7 +125,7 @@ class Running:
             return self._ready().memory.pages
 
     def _answers(self, calls: Sequence[Decide | Record | Drop | Switch]) -> list[Any]:
-        """Answer calls in one transaction; searches outside of the experiment are answered without the store."""
+        """Answer calls in one transaction; searches outside of the experiment use the store at most once a second."""
         calls = [self._kept(call) if isinstance(call, Decide) else call for call in calls]
         plain = [self._plain(call) for call in calls]
         if None not in plain and time.monotonic() < self._looked + _LOOK:
@@ -197,7 +197,7 @@ class Running:
         self._looked = time.monotonic()
 
     def _ready(self) -> Actions:
-        """Return the actions with their memory, which is read again after a failure, at most once a second."""
+        """Return the actions; after a failure, read their memory again from the store, at most once a second."""
         if self._closed:
             raise InputError("the experiment is closed")
         if self._actions is None:

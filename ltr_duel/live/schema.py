@@ -1,12 +1,12 @@
 """The file of a live experiment: an SQLite database, created completely or not at all, and checked when opened.
 
-During use, new rows are first written to the log beside the file (``<store>-wal``). The keys ``lead`` and ``log`` show
-whether a copy of the file lacks its log: ``log`` equals ``lead`` only if the log is read too.
+During use, new rows are first written to the log beside the file (``<store>-wal``). The keys ``lead`` and ``log`` of
+``about`` show whether a copy of the file lacks its log: ``log`` equals ``lead`` only if the log is read too.
 
-Rows are only added to ``pages``, to ``events`` (a page of a single ranker was shown, or a page was closed), to
-``switches`` and to ``outcomes``. ``waiting`` contains the open pages. ``gathered`` contains the clicks of pages with
-reports that were not final, and an empty row for each page closed at the limit of open pages. The ``depth`` of a page
-is the number of documents that its user has seen, 0 if the page reached no user. ``snapshot`` contains the memory after
+No rows are deleted from ``pages``, ``events`` (a page of a single ranker was shown, or a page was closed), ``switches``
+and ``outcomes``. ``waiting`` contains the open pages. ``gathered`` contains the clicks of reports that were not final,
+for open pages, and an empty row for each page closed at the limit of open pages. The ``depth`` of a page is the number
+of documents that its user has seen, 0 if the page reached no user. ``snapshot`` contains the state of the memory after
 ``events`` events.
 """
 

@@ -52,14 +52,14 @@ class Settings:
     rankers : tuple of str
         2 to 200 names.
     policy : str
-        The policy with parameters; ``auto`` by default. ``auto`` becomes ``auto_sets`` for more than two rankers and a
-        method that compares sets, unless the outcome rule is for pairs.
+        The policy with its parameters; ``auto`` by default. ``auto`` becomes ``auto_sets`` for more than two rankers
+        and a method that compares sets, unless the outcome rule is for pairs.
     method : str
         The comparison method, for pairs or sets, as the policy requires.
     outcome : str
-        The outcome rule. If it is empty, a store keeps its rule, and a new store uses the default of simulations:
-        ``marginal_bernoulli`` for probabilistic interleave with pairs of rankers, otherwise the method's first rule.
-        Sets of rankers allow only the first rule.
+        The outcome rule. If it is empty, an existing store keeps its rule, and a new store uses the default of
+        simulations: ``marginal_bernoulli`` for probabilistic interleave with pairs of rankers, otherwise the method's
+        first rule. Sets of rankers allow only the first rule.
     top : int
         Number of documents shown, 1 to 1,000.
     horizon : int
@@ -76,7 +76,7 @@ class Settings:
     credit : str
         The kind of outcome that credits rankers.
     late_days : float
-        Days after a page was shown during which its outcomes are accepted.
+        Days during which late outcomes of a page are accepted, counted from the time when the page was shown.
     context : tuple of str
         Names of further attributes of a search, such as the device; they become columns of the exported log.
     keep_days : float

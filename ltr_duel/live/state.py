@@ -48,24 +48,24 @@ class LiveState(NamedTuple):
     confidence: float
     margin: float
     started: float  # time at which the store was created, in seconds of the clock
-    steps: int  # outcomes that the current policy received, plus its pages with a single arm
+    steps: int  # outcomes that the current policy received, plus the pages of a single ranker that it requested
     pages: int  # pages shown
     open: int  # pages shown that are still open
     plain: int  # pages shown with a single ranker
     clicked: int  # pages closed with clicks
-    unclicked: int  # pages closed as seen without clicks
-    expired: int  # pages closed at their deadline
+    unclicked: int  # pages closed by a final report, without any clicks
+    expired: int  # pages closed without a final report and without clicks
     compared: int  # closed pages of several rankers
     held: int  # outcomes held until the current policy requests their rankers again
     switches: Switches  # current state of the switches
     switched: tuple[Switched, ...]  # all uses of switches
     asked: tuple[str, ...]  # the rankers that the policy currently requests
-    pulls: IntVector  # (K,) plays of each arm in these steps; an arm against itself counts twice
+    pulls: IntVector  # (K,) how often the `steps` used each arm; an arm against itself counts twice
     exposure: FloatVector  # (K,) impressions; a page of s rankers adds 1/s to each
     wins: IntMatrix  # (K, K) pages on which the row won
     ties: IntMatrix  # (K, K) pages without a winner
     first_wins: IntMatrix  # (K, K) `wins` on users' first pages of the pair
-    first_ties: IntMatrix  # (K, K) `ties` on these pages
+    first_ties: IntMatrix  # (K, K) `ties` on users' first pages of the pair
     mean: FloatMatrix  # (K, K) mean outcome of the row on users' first pages of the pair, -1 to 1
     low: FloatMatrix  # (K, K) lower ends of the confidence sequences, simultaneous for all pairs and times
     high: FloatMatrix  # (K, K) upper ends
@@ -76,7 +76,7 @@ class LiveState(NamedTuple):
     sentence: str  # advice whether to stop, based on the rankers that are not dropped
     note: str  # a caveat about the intervals, or empty
     regret_bound: float  # upper bound of the cost of the pages shown, see `regret_bound`
-    impressions_to_go: float  # pages of several rankers until stopping if the means stay; 0: stop; inf: unknown
+    impressions_to_go: float  # pages of several rankers before stopping, if no mean changes; 0: stop; inf: unknown
 
     def to_json(self) -> dict[str, Any]:
         """Return the state for JSON; infinities and NaN become null."""
@@ -102,7 +102,7 @@ class Known(NamedTuple):
 
 
 def known_of(memory: Memory) -> Known:
-    """Copy these parts of the memory."""
+    """Copy the parts of the memory that `Known` contains."""
     turns, switched = memory.turns, tuple([one for one in memory.switched if one])
     tally, counts = copy.deepcopy(memory.tally), counts_of(memory)
     return Known(tally, counts, turns.asked, turns.recommended, memory.switches, switched, memory.forgot)
@@ -115,7 +115,7 @@ def state_of(settings: Settings, started: float, known: Known) -> LiveState:
     decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
     rows = list(left_of(known.switches, settings))
     left = [names[k] for k in rows]
-    among = [one for one in decisions if one.first in left and one.second in left]  # error divided among all pairs
+    among = [one for one in decisions if one.first in left and one.second in left]  # at the level for all pairs
     sentence = _in_pages(stopping_sentence(pairs._replace(names=tuple(left)), among, settings.margin))
     to_go = impressions_to_go(left, among)[0]
     if known.switches.mode == ENDED and to_go > 0:  # no further pages will be shown
@@ -172,11 +172,11 @@ def beats_all(wins: FloatMatrix) -> FloatVector:
 
 
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
-    """Return an upper bound of the total average regret of the pages shown, valid at any time like the intervals.
+    """Return an upper bound of the total average regret of the pages shown, valid at all times, as the intervals are.
 
     The cost of a page is half the mean outcome of the best ranker (which beats all others) against a ranker of the
-    page, averaged over its rankers. The bound is the maximum over all rankers that may be the best according to the
-    intervals; NaN if there are none.
+    page, averaged over the rankers of the page. The bound is the maximum over all rankers that may be the best
+    according to the intervals; NaN if there are none.
     """
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)
@@ -184,7 +184,7 @@ def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
 
 
 def _in_pages(sentence: str) -> str:
-    """Replace the unit of a sentence by pages, the unit of a live experiment."""
+    """Replace the word for the unit in a sentence: a live experiment compares pages."""
     return sentence.replace("comparisons", "pages of several rankers", 1) if sentence.startswith("go on") else sentence
 
 

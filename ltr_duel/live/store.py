@@ -85,7 +85,7 @@ class LiveStore(Transactions):
         self._db.execute("INSERT OR REPLACE INTO gathered VALUES (?, ?)", (page, clicks))
 
     def has_gathered(self, page: int) -> bool:
-        """Whether ``gathered`` has a row of the page; for a closed page: whether it was closed at the page limit."""
+        """Whether ``gathered`` has a row of the page; if the page is closed: whether it was closed early."""
         return self._db.execute("SELECT 1 FROM gathered WHERE page = ?", (page,)).fetchone() is not None
 
     def forget_gathered(self, page: int) -> None:
@@ -106,7 +106,7 @@ class LiveStore(Transactions):
         return self._db.execute("SELECT place, kind, name FROM outcomes WHERE page = ?", (page,)).fetchall()
 
     def seen(self, user: str) -> int:
-        """Return the pairs of which a user was shown a page, one bit per pair."""
+        """Return the pairs of rankers for which a user was shown a page, one bit per pair."""
         row = self._db.execute("SELECT seen FROM users WHERE user = ?", (user,)).fetchone()
         return int.from_bytes(row[0], "little") if row else 0
 
@@ -115,11 +115,11 @@ class LiveStore(Transactions):
         return self._db.execute("SELECT 1 FROM users LIMIT 1").fetchone() is not None
 
     def see(self, user: str, seen: int) -> None:
-        """Write the pairs of which a user was shown a page."""
+        """Write the pairs of rankers for which a user was shown a page, one bit per pair."""
         self._db.execute("INSERT OR REPLACE INTO users VALUES (?, ?)", (user, in_bytes(seen)))
 
     def waiting(self, n_arms: int) -> Iterator[tuple[int, int, Key]]:
-        """Yield the open pages with their deadlines and arms; () if a row is damaged."""
+        """Yield the open pages with their deadlines and arms; the arms are () if a row is damaged."""
         for page, expires, arms in self._db.execute(
             "SELECT page, expires, arms FROM waiting LEFT JOIN pages USING (page) ORDER BY page"
         ):
@@ -127,12 +127,12 @@ class LiveStore(Transactions):
             yield page, expires if whole else 0, key_of(arms, n_arms) if whole else ()
 
     def pages_since(self, page: int, n_arms: int) -> Iterator[tuple[int, Key]]:
-        """Yield the pages after ``page`` with their arms; () if the arms are damaged."""
+        """Yield the pages after ``page`` with their arms, which are () if they are damaged."""
         rows = self._db.execute("SELECT page, arms FROM pages WHERE page > ? ORDER BY page", (page,))
         return ((page, key_of(arms, n_arms)) for page, arms in rows)
 
     def events_since(self, event: int, n_arms: int) -> Iterator[tuple[Event, Key]]:
-        """Yield the events after ``event`` with the arms of their pages; () if a row is damaged."""
+        """Yield the events after ``event`` with the arms of their pages; the arms are () if a row is damaged."""
         for *row, arms in self._db.execute(
             "SELECT events.*, arms FROM events LEFT JOIN pages USING (page) WHERE event > ? ORDER BY event", (event,)
         ):
@@ -140,7 +140,7 @@ class LiveStore(Transactions):
             yield happened, key if happened.is_of(key) else ()
 
     def outcomes_in_order(self, n_arms: int, *, by_page: bool) -> Iterator[tuple[int, Key, bytes | None]]:
-        """Yield the outcomes for a policy in the order of arrival, or by page (None for open pages)."""
+        """Yield page, arms and outcome, in the order of arrival or of pages; an open page has the outcome None."""
         order = "page" if by_page else "event"
         for page, arms, is_open, *row in self._db.execute(
             "SELECT page, arms, waiting.page IS NOT NULL, events.* FROM pages LEFT JOIN events USING (page)"

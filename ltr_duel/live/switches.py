@@ -41,7 +41,7 @@ class Switch(NamedTuple):
     by: str = ""  # name of the operator
 
     def to_json(self) -> dict[str, Any]:
-        """Return the use as JSON; only a "share" contains shares."""
+        """Return the use for JSON; only the use of "share" contains the shares."""
         said = self._asdict()
         return said if self.what == "share" else {key: said[key] for key in ("what", "ranker", "by")}
 
@@ -124,7 +124,7 @@ def _nothing_changes(before: Switches, switch: Switch) -> str:
 
 
 def _after(before: Switches, switch: Switch, settings: Settings, *, builds: bool = True) -> Switches:
-    """Return the state after a use; it depends only on settings that cannot change in a store."""
+    """Return the state after a use. The state depends only on settings that cannot change in a store."""
     what, ranker = switch.what, switch.ranker
     if what not in WHAT:
         raise errors.unknown_name("switch", what, WHAT)
@@ -190,7 +190,7 @@ def switches_of(rows: Iterable[Switched | None], settings: Settings, *, builds: 
 def replayed(
     rows: Iterable[Switched | None], settings: Settings, *, builds: bool = True
 ) -> Iterator[tuple[Switches, str]]:
-    """Yield the state after each row, and the error of the row."""
+    """Yield the state after each row, and the error of the row or an empty string."""
     now, wrong = Switches(), ""
     for row in rows:
         try:

@@ -136,7 +136,7 @@ def read_keys(path: str | Path | None = None) -> Keys:
     ----------
     path : path, optional
         A text file with one key per line: its id and its secret in hexadecimal digits; ``#`` starts a comment. The
-        variable contains the same lines; ``,`` may replace the end of a line, and ``:`` may separate id and secret.
+        variable contains such lines; ``,`` may replace the end of a line, and ``:`` may separate id and secret.
 
     Returns
     -------

@@ -1,10 +1,11 @@
 """The open file of a store, and its transactions: at the end, either all or none of the changes are on disk.
 
-One process writes and holds ``<store>-lock`` meanwhile; other processes may read and use switches. Links are resolved
-before locking, and rows written by a second writer without the lock are detected before any row is added.
+Only the process that holds the lock ``<store>-lock`` adds pages and events; other processes may read, use switches and
+forget users. Links are resolved before locking. Rows of a second writer without the lock are detected before any row is
+added.
 
 SQLite caches a file and does not check whether the file was moved away, replaced, truncated or overwritten in place
-(as by `cp`). Later writes would be lost, or mixed with another program's writes, so `Watch` checks.
+(as by `cp`). Later writes would be lost, or mixed with another program's writes. `Watch` checks the file.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Watch:
 
 
 class Transactions:
-    """An open store, which only this process writes; ``about`` contains the first rows of a new store."""
+    """An open store. No other process adds pages or events; ``about`` contains the first rows of a new store."""
 
     def __init__(self, path: Path, about: dict[str, Any]) -> None:
         self.path = path = path.resolve()
@@ -101,14 +102,14 @@ class Transactions:
                 self._db.execute(f"PRAGMA {pragma}")
             self._lead, self._log = self.about(LEAD) or 0, self.about(LOG) or 0
             self._version: int | None = None
-            self._last, self.changes = self.last(), 0  # changes: detected writes of other processes
+            self._last, self.changes = self.last(), 0  # changes: number of writes of others
             self._watch, self._experiment = Watch(path), self.about("experiment")
             self._began, self._ended = self._lead, self.about(ENDED)
             self._rows = _ROWS  # so the first transaction records in the file that a log exists
             self._held = stack.pop_all()
 
     def close(self, now: float | None = None) -> None:
-        """Close the file, so that it is complete without its log; ``now`` is the time, if the store was used."""
+        """Close the file, so that it is complete without its log; ``now`` is the time, or None if opening failed."""
         with suppress(StoreError, sqlite3.Error):
             if self._log != self._lead or self._lead != self._began:
                 with self.transaction():

@@ -2,12 +2,12 @@
 
 Pages always show the rankers that the policy currently requests. The policy receives the first outcome of these
 rankers; an outcome that arrives while the policy requests other rankers is held until the policy requests the same
-rankers again. So the policy receives each outcome at most once and only for requested rankers, and held outcomes let it
-step without waiting. If the outcomes of the same rankers are independent and identically distributed, the distribution
-of the policy's path is the same as without delay: Joulani, György, Szepesvári. Online Learning under Delayed Feedback.
-ICML 2013, algorithm QPM-D. With one open page at a time, the path itself is the same as without delay.
+rankers again. So the policy receives each outcome at most once and only for requested rankers, and held outcomes let
+the policy step without waiting. If the outcomes of the same rankers are independent and identically distributed, the
+distribution of the policy's path is the same as without delay: Joulani, György, Szepesvári. Online Learning under
+Delayed Feedback. ICML 2013, algorithm QPM-D. With one open page at a time, the path itself is the same.
 
-A page with a single arm, or an arm against itself, has no outcome, so the policy steps when the page is shown.
+A page of a single arm, or of an arm against itself, has no outcome, so the policy steps when the page is shown.
 
 When an arm is dropped, a new policy is made for the remaining arms. By the same rule, it receives the outcomes of all
 pages, from the first one on, that showed only remaining arms. So its path has the same distribution as the path of a
@@ -173,7 +173,7 @@ class Turns:
         return json.dumps(lines, separators=(",", ":"))
 
     def wait_again(self, text: str) -> None:
-        """Restore the outcomes from `waiting`."""
+        """Restore the outcomes from the JSON of `waiting`."""
         self._lines = {
             tuple(key): {page: None if signs is None else bytes.fromhex(signs) for page, signs in line}
             for key, line in json.loads(text)
@@ -183,7 +183,7 @@ class Turns:
 
 def kept_turns(settings: Settings, arrays: Mapping[str, NDArray[Any]], lines: str) -> Turns:
     """Restore a policy and its held outcomes from a snapshot, which may be damaged."""
-    policy = LivePolicy.restore(settings.policy, arrays, accept_new_code=True)  # checked when the store was opened
+    policy = LivePolicy.restore(settings.policy, arrays, accept_new_code=True)  # `open_store` checks the code
     left = tuple(arrays["left"].tolist())
     if arrays["pulls"].shape != (len(settings.rankers),) or int(arrays["n_arms"][0]) != len(left):
         raise InputError("the snapshot has a different number of rankers")

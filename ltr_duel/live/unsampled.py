@@ -21,7 +21,7 @@ from ltr_duel.live.tokens import NO_PAGE, Marks
 from ltr_duel.live.turns import Key
 
 AWAY = "away"
-LATER = "later"  # the reason for a later part of an unknown page; pages of the experiment start at the top
+LATER = "later"  # reason for a later part of an unknown page, because pages of the experiment start at the top
 
 
 class Outside:
@@ -46,7 +46,7 @@ class Outside:
     def decide(self, call: Decide, otherwise: str = "") -> Decision | None:
         """Return the page of a search outside of the experiment, or None for a search inside.
 
-        ``otherwise``, if not empty, is the reason why all searches are outside. Invalid tokens are refused even then.
+        ``otherwise``, if not empty, is the reason why all searches are outside. An invalid token is always refused.
         """
         served = self._served(call, self.marks.claim(call.token).page if call.token else None)
         if not served and otherwise:
@@ -95,9 +95,9 @@ class Outside:
 class Drafts:
     """Pages that searches get again: after a reload, after going back, or for a later part.
 
-    Such a search belongs to the page of its token, until the deadline of that page, or to the page that its user was
-    shown for the same query less than ``sticky`` seconds ago. Nothing is sampled or counted for it, so a page stays one
-    observation with the clicks on all its parts, and repeats change neither the policy nor the intervals.
+    A repeated search belongs to the page of its token, until the deadline of the page, or to the page that its user was
+    shown for the same query less than ``sticky`` seconds ago. Repeated searches sample and count nothing. So a page is
+    one observation, with the clicks on all its parts, and repeats change neither the policy nor the intervals.
     """
 
     def __init__(self, settings: Settings, store: LiveStore, marks: Marks, memory: Memory) -> None:
@@ -119,7 +119,7 @@ class Drafts:
                     self.add(page, at, query, user)
 
     def add(self, page: int, at: float, query: str, user: str) -> None:
-        """Add a page; remove pages whose window is over, and the oldest pages above ``max_open``."""
+        """Add a page; remove pages older than ``sticky`` seconds, and the oldest if more than ``max_open`` remain."""
         if user and self._settings.sticky:
             place = _place(query, user)
             self._latest.pop(place, None)
@@ -135,7 +135,7 @@ class Drafts:
             del self._latest[_place(query, user)]
 
     def find(self, call: Decide, now: float) -> Decision | None:
-        """Return the part of an earlier page that fits a search, or None. An invalid token is refused."""
+        """Return the part of an earlier page that a search requests, or None. An invalid token is refused."""
         number = self._by_token(call.token, now) if call.token else self._by_user(call, now)
         if not number:
             return None
@@ -173,7 +173,7 @@ class Drafts:
         return 0 if self._is_over(page, at, now) else page
 
     def _is_over(self, page: int, at: float, now: float) -> bool:
-        """Whether the window of a page shown at time ``at`` is over."""
+        """Whether a page was shown, at time ``at``, more than ``sticky`` seconds ago."""
         return self._memory.is_over(page, (at + self._settings.sticky) * 1000, now)
 
 

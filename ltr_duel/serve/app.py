@@ -59,7 +59,7 @@ class _Service:
         self.worker = Worker(experiment, settings.waiting, metrics, log)
         self._described = description(experiment.settings, settings)
         self._help = help_page(self._described)
-        self._warned: dict[str, float] = {"clock": experiment.delay}  # the time before this start is not reported
+        self._warned: dict[str, float] = {"clock": experiment.delay}  # the delay before this start is not reported
         self._repeats = Repeats(self._ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[LiveState], bytes], tuple[LiveState, bytes]]()
 
@@ -92,7 +92,7 @@ class _Service:
         return JSONResponse({"recorded": True})
 
     async def _ask(self, call: Decide | Record) -> Any:
-        """Return the answer to a search or a report; outside of the experiment, the store is not used."""
+        """Return the answer to a search or a report; the store is not used for searches outside of the experiment."""
         experiment, broken = self._experiment, bool(self.worker.broken)
         if not experiment.switches.idle or (broken and isinstance(call, Record)):
             outside = experiment.outside(call)
@@ -167,7 +167,7 @@ class _Service:
             await asyncio.sleep(_EVERY)
             try:
                 self._look()
-                with suppress(StoreError):  # the worker has logged it
+                with suppress(StoreError):  # the worker has logged the error
                     await self.worker.expire()
                     if loop.time() >= forget:
                         await self.worker.retain()

@@ -1,6 +1,6 @@
 """The service's log on stderr, one JSON object per line.
 
-Lines contain no users, documents, tokens and keys; they contain queries only if ``log_queries`` is set.
+Lines contain no users, documents, tokens or keys; they contain queries only if ``log_queries`` is set.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, TextIO
 
 _ROOM = 1000  # maximum number of queued lines
 _REFUSALS = 50  # lines per second about refused requests, which any client can cause
-_LAST = 1.0  # seconds for the last lines at shutdown
+_LAST = 1.0  # maximum number of seconds for writing the last lines at shutdown
 
 
 class EventLog:
@@ -60,7 +60,7 @@ class EventLog:
             self._counts["dropped"] += 1
 
     def refusal(self, event: str, **facts: Any) -> None:
-        """Write an event that any client can cause; above a limit per second, such events are omitted."""
+        """Write an event that any client can cause; above a limit per second, further events are only counted."""
         second, counts = int(time.monotonic()), self._counts
         if second != counts["second"]:
             counts["second"], counts["refused"] = second, 0

@@ -26,7 +26,7 @@ from ltr_duel.serve.keys import ApiKeys, authorization
 from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.settings import ServiceSettings
 
-CLOSE = {"connection": "close"}  # if the rest of the request is not read
+CLOSE = {"connection": "close"}  # header of an answer that is sent before the whole request is read
 RETRY = {"retry-after": "1"}  # header of each 503
 _STATUS = {TokenError: 403, UsedError: 409, ExpiredError: 410, BusyError: 503, InputError: 400}  # InputError: others
 _AWAY = "the store cannot be used now, so the request was not stored; try again"
@@ -39,7 +39,7 @@ HEADERS = [
 _ROLES = {"/decide": "ask", "/clicks": "ask", "/events": "ask", "/switch": "operate"}  # other paths: "read"
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
 _ONCE = (b"authorization", b"host")  # headers that must not be repeated, because access depends on them
-_LINGER = 1.0  # seconds to read on after a refusal
+_LINGER = 1.0  # seconds to continue reading after a refusal
 OPEN_PATHS = ("/health", "/ready")  # paths that require no key
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
@@ -156,7 +156,7 @@ class Gate:
         headers, role = dict(scope["headers"]), _ROLES.get(scope["path"], "read")
         names = [name for name, _ in scope["headers"]]
         for name in _ONCE:
-            if names.count(name) > 1:  # a proxy may use the other header than the service
+            if names.count(name) > 1:  # a proxy and the service may use different ones
                 raise Refusal(400, f"a request must have one header '{name.decode()}', not {names.count(name)}")
         if not self._keys:
             if role == "operate":
@@ -176,7 +176,7 @@ class Gate:
 
 
 async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send a refusal; before closing a connection, read on for a while, because the client may lose the answer."""
+    """Send a refusal; before closing a connection, continue reading for a while, so that the client gets the answer."""
     if refusal.headers is not CLOSE:
         await refusal.response()(scope, receive, send)
         return
@@ -241,6 +241,6 @@ class Several:
         return JSONResponse({"status": "ready" if path == "/ready" else "ok"})
 
     def _gate_to_nowhere(self, scope: Scope) -> Gate:
-        """Return a gate that admits a request to an unknown path; if there is none, return a gate that refuses it."""
+        """Return a gate that admits a request to an unknown path; if no gate does, return a gate that refuses it."""
         gates = [gate for gate in self._gates.values() if gate.keyed] or list(self._gates.values())
         return next((gate for gate in gates if gate.admits(scope)), gates[0])

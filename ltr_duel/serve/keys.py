@@ -18,7 +18,7 @@ from ltr_duel.serve.settings import ServiceSettings
 VARIABLE = "LTR_DUEL_API_KEY"
 ROLES = {"ask": ("ask",), "read": ("read",), "operate": ("operate", "read")}  # role -> the roles that it includes
 _WITHOUT_ROLE = ("ask", "read")  # roles of a key without an explicit role
-_MOST = 200_000  # bytes of a file that are compared
+_MOST = 200_000  # maximum number of bytes of a file that are compared
 _SHORTEST, _LONGEST_FILE = 16, 100_000
 
 
@@ -71,7 +71,7 @@ class ApiKeys:
 
 
 def authorization(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Return the header ``Authorization``, or empty bytes; the gate refuses requests with two."""
+    """Return the header ``Authorization``, or empty bytes; the gate refuses requests with two such headers."""
     return next((value for name, value in headers if name == b"authorization"), b"")
 
 
@@ -130,7 +130,7 @@ class KeyFiles:
         self._latest = dict(self._seen)  # digests at the last check, when a file may have been half-written
 
     def look(self) -> None:
-        """Read files again that have changed, but not since the last check, and log the result."""
+        """Read each changed file again as soon as two checks in a row find the same content, and log the result."""
         for path, before in self._seen.items():
             now = _digest(path)
             whole, self._latest[path] = now == self._latest[path], now

@@ -45,7 +45,7 @@ def read_decide(
 ) -> Decide:
     """Check a search request; the lists of ``needed`` rankers, by default of all rankers, are required.
 
-    All lists are checked, required or not; the list of a dropped ranker may be empty or contain a document twice.
+    Lists that are not required are checked too; the list of a dropped ranker may be empty or contain a document twice.
     """
     _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token", "context"))
     query, user, rankings = given["query"], given.get("user", ""), given["rankings"]
@@ -146,7 +146,7 @@ def _require_ids(what: str, given: Any, limits: ServiceSettings) -> None:
 
 
 def _require_outcomes(what: str, given: Any, limits: ServiceSettings) -> None:
-    """Check document ids, which are items or the 'document' of an item; the experiment checks the other keys."""
+    """Check the document ids in a list of ids and of objects with a 'document'; the experiment checks other keys."""
     if not isinstance(given, list):
         raise InputError(f"{what} must be a list of document ids or of objects, not {_named(given)}")
     plain = [one.get("document", "") if isinstance(one, dict) else one for one in given]

@@ -104,7 +104,7 @@ def _lines(state: LiveState) -> list[str]:
 def _facts(state: LiveState) -> dict[str, str]:
     to_go, bound = state.impressions_to_go, state.regret_bound
     more = "unknown" if to_go else "none"
-    if 0 < to_go <= 1000 * state.compared:  # above this limit, the sentence contains no number either
+    if 0 < to_go <= 1000 * state.compared:  # above this limit, `sentence` contains no number either
         more = f"about {to_go:,.0f} of several rankers"
         if (first := _first_pages(state)) < 1:
             more += f", {first * to_go:,.0f} of these for new users"
@@ -130,7 +130,7 @@ def _facts(state: LiveState) -> dict[str, str]:
 
 
 def _first_pages(state: LiveState) -> float:
-    """Return the share of the outcomes that belong to a user's first page of a pair, because only these count."""
+    """Return the share of the outcomes that belong to a user's first page of a pair; only these outcomes count."""
     first, all_of_them = (
         float(won.sum() + tied.sum() / 2)
         for won, tied in ((state.first_wins, state.first_ties), (state.wins, state.ties))

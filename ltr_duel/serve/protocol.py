@@ -1,8 +1,8 @@
 """uvicorn's HTTP connections, with limits on their number and on the time and size of each part of a request.
 
 With these limits, a client cannot keep a connection open indefinitely. uvicorn's option ``http`` accepts a connection
-class. This module extends the default class, although uvicorn does not document it. If a version of that class lacks
-one of the overridden methods, uvicorn's own limits are used instead.
+class. This module extends uvicorn's default class, which is undocumented. If the installed version of the default class
+lacks one of the overridden methods, uvicorn's own limits are used instead.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class _Everyone:
 
 
 class _Flow(FlowControl):
-    """Flow control that resumes reading only if no pipelined request is queued; uvicorn's class always resumes it."""
+    """Flow control that resumes reading only if no pipelined request is queued; uvicorn's class always resumes."""
 
     def __init__(self, transport: Any, waiting: Sized) -> None:
         super().__init__(transport)
@@ -94,8 +94,8 @@ class _Limited(_Connection):  # type: ignore[misc]  # the base class depends on 
     """A connection of uvicorn with a timer for each kind of wait.
 
     `_head_begins` starts the timer for the head, `on_headers_complete` for the body, `on_response_complete` for the
-    next request, and `pause_writing` for a slow reader. Only the awaited event cancels a timer; any byte cancels
-    uvicorn's own timer.
+    next request, and `pause_writing` for a slow reader. Only the awaited event cancels a timer, whereas any byte
+    cancels uvicorn's own timer.
     """
 
     def __init__(self, everyone: _Everyone, **options: Any) -> None:

@@ -17,8 +17,8 @@ from ltr_duel.live import Decide, Record
 from ltr_duel.serve.gate import Refusal
 from ltr_duel.serve.keys import authorization
 
-_KEPT, _LONGEST = 10_000, 100  # number of stored answers, and characters of a key
-_MOST = 50_000_000  # bytes of the documents in stored answers
+_KEPT, _LONGEST = 10_000, 100  # maximum numbers of stored answers and of characters of a key
+_MOST = 50_000_000  # maximum number of bytes of the documents in stored answers
 
 
 @dataclass

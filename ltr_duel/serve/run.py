@@ -23,7 +23,7 @@ from ltr_duel.serve.keys import KeyFiles
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
-_GRACE = 10  # seconds for open requests at shutdown
+_GRACE = 10  # maximum number of seconds to wait for open requests at shutdown
 _LOOK = 0.05  # seconds between two attempts to open the store
 _TRIALS = 3  # pages shown to compile the code
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
@@ -120,7 +120,7 @@ def _run(
             server.run([listener])
         finally:
             for name, experiment in experiments.items():
-                log.write("stop", experiment=name, pages=experiment.counts.pages)  # needs no open store
+                log.write("stop", experiment=name, pages=experiment.counts.pages)  # the counts need no open store
             log.close()
 
 

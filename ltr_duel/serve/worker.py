@@ -21,7 +21,7 @@ _Call = Decide | Record | Drop | Switch
 
 
 class Worker:
-    """Queue at most ``waiting`` requests from the event loop, and answer them when they are durable."""
+    """Queue at most ``waiting`` requests from the event loop, and answer them when their changes are on disk."""
 
     def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics, log: EventLog) -> None:
         self._experiment, self._room, self._metrics, self._log = experiment, waiting, metrics, log
@@ -33,10 +33,10 @@ class Worker:
         self.broken = ""  # error of the last transaction, or empty
         self._began = math.inf  # loop time at which the current transaction began
         self._state_ends = 0.0  # loop time at which the state becomes outdated
-        self._state_of = experiment.switches  # switches when its computation began
+        self._state_of = experiment.switches  # switches when the computation of the state began
 
     async def ask(self, request: _Call) -> Any:
-        """Return the durable answer to a request, or raise its error; `BusyError` if the queue is full."""
+        """Return the answer to a request when it is on disk, or raise an error; `BusyError` if the queue is full."""
         if self.full:
             raise BusyError("too many requests are waiting for an answer")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -83,7 +83,7 @@ class Worker:
             self._works(error)
 
     async def expire(self) -> int:
-        """Close expired pages, in parts because requests wait meanwhile; return their number."""
+        """Close expired pages, in parts, because requests wait meanwhile; return the number of closed pages."""
         loop, closed, some = asyncio.get_running_loop(), 0, _MOST
         while some == _MOST:
             try:
@@ -95,7 +95,7 @@ class Worker:
         return closed
 
     async def retain(self) -> None:
-        """Forget old users and queries, in parts because requests wait meanwhile; log the number of pages."""
+        """Forget old users and queries, in parts, because requests wait meanwhile; log the number of pages."""
         loop, parts, forgotten = asyncio.get_running_loop(), self._experiment.retain(), 0
 
         def some() -> tuple[int, bool | None]:
@@ -111,7 +111,7 @@ class Worker:
         if forgotten:
             self._log.write("forgotten", pages=forgotten)
         if not believed:
-            message = "the clock is days ahead of the previous check; forgetting is suspended until it is consistent"
+            message = "the clock is days ahead of the previous check; nothing is forgotten until it is consistent"
             self._log.write("clock", message=message)
 
     def _works(self, error: Exception | None) -> None:

@@ -52,7 +52,7 @@ def test_the_command_ranks_a_policy_of_the_users(ltr_duel, tmp_path, mine):
         (("--policy", "rubc", "--problems", "arxiv"), "did you mean 'rucb'"),
         (
             ("--policy", "rucb/sosm", "--problems", "arxiv"),
-            "method 'sosm' cannot compare what policy 'rucb' chooses",
+            "method 'sosm' cannot compare the choices of policy 'rucb'",
         ),
     ],
 )

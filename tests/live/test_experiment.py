@@ -122,7 +122,7 @@ def test_after_its_deadline_no_page_is_said_to_be_without_clicks(tmp_path):
         page = experiment.decide("q", RANKINGS)
         experiment.record(page.token, page.shown[:1], final=False)
         clock.now += 61
-        with pytest.raises(ExpiredError, match=r"it was closed with the clicks reported before, if any$"):
+        with pytest.raises(ExpiredError, match=r"the page was closed with the clicks reported before, if any$"):
             experiment.record(page.token, page.shown[:1])
 
 

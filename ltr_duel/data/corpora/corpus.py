@@ -136,7 +136,7 @@ CORPORA = components.Registry[Corpus](
 
 
 def check_corpus(corpus: Corpus | str) -> None:
-    """Check the declaration of a corpus, on which `fetch` and ``ltr-duel data`` rely.
+    """Check the facts in the declaration of a corpus that `fetch` and ``ltr-duel data`` use.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ def check_corpus(corpus: Corpus | str) -> None:
     Raises
     ------
     InputError
-        If the corpus is not registered, a size is invalid, an address, a digest or a part's path is malformed, the
-        number of folds is not 1 or 5, its source is unknown, or its reading options are invalid.
+        If the corpus is not registered, a text is empty, a number is invalid, the number of folds is not 1 or 5, a
+        name, an address, a digest or a path is malformed, the cited source is unknown, or a reading option is invalid.
 
     Examples
     --------

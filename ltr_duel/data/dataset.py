@@ -182,7 +182,7 @@ def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
     try:
         array = frozen(given)
     except ValueError:
-        raise InputError(f"{name} must be an array, not {errors.shown(given)} of unequal rows") from None
+        raise InputError(f"{name} must be an array, not {errors.shown(given)}, whose rows differ in length") from None
     if array.ndim != axes or (kinds and array.dtype.kind not in kinds):
         what = {"": "strings", "iu": "whole numbers"}.get(kinds, "numbers")
         shape = "rows of " if axes == 2 else ""

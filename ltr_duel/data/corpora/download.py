@@ -118,7 +118,7 @@ class _Downloader:
             for piece in _pieces(answer):
                 have += len(piece)
                 if have > limit:
-                    raise _UselessAddressError(f"more than {limit:,} bytes sent; this is not {self._archive.name}")
+                    raise _UselessAddressError(f"the server sent over {limit:,} bytes; it is not {self._archive.name}")
                 out.write(piece)
                 bar.update(len(piece))
         return total is None or have == total

@@ -101,7 +101,7 @@ def _check_rotation(path: Path, tests: dict[int, Path | None]) -> None:
         if not vali or not test or vali.suffix != test.suffix or vali.suffix == ".gz":
             continue
         if vali.stat().st_size != test.stat().st_size:
-            raise InputError(f"{path}: {vali} differs from {test}; such folds must be read separately")
+            raise InputError(f"{path}: {vali} differs from {test}; read each fold alone, by the path of its folder")
 
 
 def _by_prefix(path: Path) -> dict[str, Path]:

@@ -58,9 +58,9 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
             "--at-most", type=COUNT, default=4_000_000, show_default=True, help="Maximum comparisons per pair."
         ),
         click.option(
-            "--until-winner", type=float, metavar="CONFIDENCE", help="Continue to this confidence in the winner."
+            "--until-winner", type=float, metavar="CONFIDENCE", help="Continue until the winner has this confidence."
         ),
-        click.option("--target-error", type=float, metavar="ERROR", help="Continue until no error is above ERROR."),
+        click.option("--target-error", type=float, metavar="ERROR", help="Continue until all errors are this small."),
     ):
         command = option(command)
     return command

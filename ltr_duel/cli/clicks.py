@@ -63,7 +63,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
     help="EM stops when a step increases the log-likelihood per session by less than this number.",
 )
 @click.option(
-    "--smoothing", type=float, default=1.0, show_default=True, help="Successes to add per parameter; as many failures."
+    "--smoothing", type=float, default=1.0, show_default=True, help="Number of both successes and failures to add."
 )
 @click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user, query or both.")
 @click.option("--out", type=PATH, help="File for the best model's table (.json), for use with --clicks.")

@@ -40,7 +40,7 @@ def make_corpus(
     Parameters
     ----------
     queries, documents, features, grades : int
-        Shape of the corpus; ``documents`` is the mean number of documents per query. Queries have 0.5 to 1.5 times it.
+        Shape of the corpus; ``documents`` is the mean number per query, and queries have 0.5 to 1.5 times this number.
     seed : int
         The same seed gives the same corpus.
     ties : float

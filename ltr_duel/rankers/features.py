@@ -108,7 +108,7 @@ def constant_features(dataset: Dataset) -> tuple[str, ...]:
 
 
 def _is_constant(scores: NDArray[Any], query_ptr: IntVector) -> bool:
-    """Return whether all scores of each query are equal; stop at the first block in which a query has two values."""
+    """Return whether all scores of each query are equal; stop at the first block in which they are not."""
     first, many = 0, 64
     while first < len(query_ptr) - 1:
         ends = query_ptr[first : first + many + 1]

@@ -117,7 +117,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
 
 
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
-    """Pool the judgements of a path ``qrels:FILE`` with the runs in ``words`` (`rankers_named`); None for other paths.
+    """Pool the judgements of a path ``qrels:FILE`` with the runs that ``words`` name; return None for other paths.
 
     folder: base of relative paths.
     reading: whether the user gave options for reading feature files, which is an error with ``qrels:FILE``.

@@ -117,7 +117,7 @@ def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
 
 
 def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> list[str]:
-    """Compare the queries and documents, counted in all files of a corpus, with the published numbers.
+    """Compare the numbers of queries and documents in all files of a corpus with its published numbers.
 
     Without ``corpus``, the numbers are compared only if there are three reports (the parts of a fold) or five (the test
     parts of the folds), and all files are published files of the same corpus. Returns a sentence for each number that
@@ -194,7 +194,7 @@ class _Digests:
         return tuple(sorted({place for digest in digests for place in published().get(digest, [])}))
 
     def _git_blobs(self) -> set[str]:
-        """Return git digests. Read the file again: the digests' input begins with the text's size, unknown before."""
+        """Read the file again for git digests, whose input begins with the size of the text; return the digests."""
         raw, text = _git_blob(self._file.stat().st_size), _git_blob(self._size)
         unix = _git_blob(self._size - self._returns)  # size with LF instead of CR LF
         if self.raw.hexdigest() != self._text.hexdigest():  # gzipped, for example

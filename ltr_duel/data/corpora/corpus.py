@@ -136,7 +136,7 @@ CORPORA = components.Registry[Corpus](
 
 
 def check_corpus(corpus: Corpus | str) -> None:
-    """Check the facts in the declaration of a corpus that `fetch` and ``ltr-duel data`` use.
+    """Check the declaration of a corpus before `fetch` and ``ltr-duel data`` use it.
 
     Parameters
     ----------

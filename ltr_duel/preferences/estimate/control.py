@@ -33,7 +33,7 @@ _MOST_GAIN = (FARTHEST - 1.0) / 2
 
 
 def taken_off(settings: Settings) -> FloatMatrix:
-    """Return corrections, (K, n_queries). On a query, correction i minus correction j is subtracted from an outcome."""
+    """Return corrections, (K, n_queries): an outcome of i against j is reduced by correction i minus correction j."""
     taken = gains_of(settings.comparer)
     centre(taken, fitted_slope(settings), _MOST_GAIN)
     return taken

@@ -92,7 +92,7 @@ class PairSampler:
             store.check()
 
     def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
-        """Make comparisons of pairs ``first[n] < second[n]`` until ``tally`` has ``upto[n]`` per pair."""
+        """Make comparisons of pairs ``first[n] < second[n]`` until ``tally`` has ``upto[n]`` of pair n."""
         if self._store:
             self._store.prepare()
         if "control" in self.settings.reductions and self._taken is NOTHING:

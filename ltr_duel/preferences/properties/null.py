@@ -100,8 +100,8 @@ def transitive_null(
     worlds : int
         The number of transitive worlds, at least 19.
     comparisons : int
-        If the matrix has no standard errors, as in a paper, this number of comparisons of each pair, without ties, is
-        assumed.
+        Assumed number of comparisons of each pair, without ties, if the matrix has no standard errors, for example a
+        published matrix.
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
         The properties. The callable returns a number for a matrix, or None without a Condorcet winner; None counts as
         less transitive than any number. The sign is +1 if a larger number is less transitive, -1 if a smaller number is

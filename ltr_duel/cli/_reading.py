@@ -173,7 +173,7 @@ def corpus_options(function: Callable[..., Any], *, with_ties: bool = True) -> C
     return reading_options(with_corpus)
 
 
-old_corpus_options = functools.partial(corpus_options, with_ties=False)  # a matrix has its tie rule
+old_corpus_options = functools.partial(corpus_options, with_ties=False)  # the matrix sets --ties
 
 
 def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:

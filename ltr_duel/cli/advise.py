@@ -67,9 +67,9 @@ def command(
         print_table(found.table())
         measure = found.settings["measure"]
         click.echo(
-            f"lost on the way: how much lower the {measure} of the lists that users see is than the best ranker's, per"
-            " impression; regret, lost after: the same for the compared rankers, and for the ranker named at the end;"
-            " largest loss: the sum of lost on the way and lost after, for the click model with the largest sum\n"
+            f"lost on the way: {measure} of the best ranker minus {measure} of the lists that users see, per"
+            " impression; regret: the same with the compared rankers in place of the lists; lost after: the same with"
+            " the ranker named at the end; largest loss: lost on the way plus lost after, for the worst click model\n"
         )
     echo_lines(lines[advice.ANSWER :])
     if saved:

@@ -177,7 +177,7 @@ def check_corpus(corpus: Corpus | str) -> None:
         raise InputError(f"{about}: folds must be 1 or 5, not {corpus.folds}")
     for archive in corpus.archives:
         if archive.digest is not None and not _DIGEST.fullmatch(archive.digest):
-            raise InputError(f"{about}: '{archive.digest}' is not 'sha256:' or 'md5:' with 64 or 32 hexadecimal digits")
+            raise InputError(f"{about}: '{archive.digest}' is neither 'sha256:' with 64 hex digits nor 'md5:' with 32")
         if archive.size is not None:
             errors.require_between(f"{about}: size of {archive.name}", archive.size, 1)
     for url in (corpus.terms_url, *(url for archive in corpus.archives for url in archive.urls)):

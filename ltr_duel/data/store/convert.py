@@ -195,7 +195,7 @@ def _kept(options: ReadOptions) -> dict[str, object]:
 
 
 def _chunk_bytes(workers: int, memory: int | None) -> int:
-    """Return the bytes of text per chunk such that the process, with all chunks in progress, stays within memory."""
+    """Return the bytes of text per chunk such that the process, with all its chunks, uses at most ``memory`` bytes."""
     if memory is None:
         return chunks.CHUNK_BYTES
     used = psutil.Process().memory_info().rss

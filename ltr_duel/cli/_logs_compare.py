@@ -27,11 +27,11 @@ from ltr_duel.core import InputError, errors
     "--confidence", type=float, default=0.95, show_default=True,
     help="Confidence of the intervals; --stop-at replaces it.",
 )  # fmt: skip
-@click.option("--stop-at", type=float, help="Decide whether to stop; this confidence holds for any number of looks.")
+@click.option("--stop-at", type=float, help="Report whether to stop; this confidence holds for all looks together.")
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: largest mean outcome that is negligible.")
 @click.option(
     "--any-time", is_flag=True,
-    help="With --stop-at or --looks: allow decisions on any day.  [default: after two weeks, only at whole weeks]",
+    help="With --stop-at or --looks: allow decisions on any day.  [default: from two weeks on, only at whole weeks]",
 )  # fmt: skip
 @click.option("--looks", "named", help="With --stop-at: look only after these days, fixed beforehand, such as 7,14,28.")
 @click.option(
@@ -170,7 +170,7 @@ def _parts(
     log: logs.ClickLog, found: logs.LogComparison, ways: tuple[str, ...], rankers: tuple[str, ...], any_time: bool,
     page: bool,
 ) -> list[logs.Beside]:  # fmt: skip
-    """Return the comparisons within parts of the log: those of --by and, for a report, the usual ones."""
+    """Return the comparisons within parts of the log: the parts of --by and, for a report, the usual parts."""
     usual = logs.usual_parts(found.provenance["first"], found.provenance["last"]) if page else []
     parts = []
     for way in dict.fromkeys((*usual, *ways)):

@@ -188,7 +188,7 @@ _SOURCES = (
     click.option("--within", default="", help="Maximum delay, such as 7d, of events without the id of an impression."),
     click.option(
         "--attribute", default="last", show_default=True,
-        help="With --within: exposures of the item to which such an event is credited: last, first or all.",
+        help="With --within: credit an event to the last, the first or all exposures of its item.",
     ),
 )  # fmt: skip
 

@@ -56,7 +56,7 @@ def print_table(frame: pd.DataFrame) -> None:
 
 
 def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
-    """Return the columns after the first one, split into as few parts as fit beside the first column."""
+    """Split the columns after the first into parts, as few as possible; each part fits beside the first column."""
     parts: list[list[int]] = [[]]
     for place in range(1, len(widths)):
         if parts[-1] and sum(2 + widths[other] for other in (*parts[-1], place)) > width - widths[0]:

@@ -58,9 +58,9 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
             "--at-most", type=COUNT, default=4_000_000, show_default=True, help="Maximum comparisons per pair."
         ),
         click.option(
-            "--until-winner", type=float, metavar="CONFIDENCE", help="Stop when the winner has this confidence."
+            "--until-winner", type=float, metavar="CONFIDENCE", help="Continue until the winner has this confidence."
         ),
-        click.option("--target-error", type=float, metavar="ERROR", help="Stop when no standard error is larger."),
+        click.option("--target-error", type=float, metavar="ERROR", help="Continue until all errors are this small."),
     ):
         command = option(command)
     return command
@@ -128,7 +128,7 @@ def extend(
     file: Path, path: Path, corpus: Corpus, store: Path | None, jobs: int, most_rankers: int, out: Path | None,
     **goals: Any,
 ) -> None:  # fmt: skip
-    """Add comparisons to the matrix in FILE, which was estimated on the corpus at PATH, with the same settings.
+    """Add comparisons with the same settings to the matrix in FILE, which was estimated on the corpus at PATH.
 
     If rankers were read from files, give the same --rankers as when the matrix was estimated.
     """

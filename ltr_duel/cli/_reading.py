@@ -106,7 +106,7 @@ class Corpus(NamedTuple):
     ties: dict[str, Any]  # the tie rule, as arguments of `rankers_named`
 
     def load(self, path: Path) -> data.Dataset:
-        """Read the corpus at a path; build ``qrels:FILE`` from judgements and from documents that rankers retrieve."""
+        """Read the corpus at a path; build the corpus ``qrels:FILE`` from judgements and retrieved documents."""
         pool = rankers.pool_named(str(path), self.words, reading=self.reading.is_given)
         if pool is None:
             return self.reading.load(path)
@@ -173,7 +173,7 @@ def corpus_options(function: Callable[..., Any], *, with_ties: bool = True) -> C
     return reading_options(with_corpus)
 
 
-old_corpus_options = functools.partial(corpus_options, with_ties=False)  # for an existing matrix, with a fixed tie rule
+old_corpus_options = functools.partial(corpus_options, with_ties=False)  # the matrix sets --ties
 
 
 def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:

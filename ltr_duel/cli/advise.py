@@ -38,7 +38,7 @@ from ltr_duel.cli._words import Command, click_model_names
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @click.option(
     "--simulations", type=COUNT, default=100, show_default=True,
-    help="Runs of the recommended candidate for each click model; the time is proportional.",
+    help="Runs of the recommended candidate for each click model; the time grows with this number.",
 )  # fmt: skip
 @options.batch
 @options.checked_plugin
@@ -67,9 +67,9 @@ def command(
         print_table(found.table())
         measure = found.settings["measure"]
         click.echo(
-            f"lost on the way, regret and lost after: {measure} per impression by which the lists that users see, the"
-            " compared rankers, and the ranker named at the end are worse than the best ranker; largest loss: the sum"
-            " of lost on the way and lost after, for the click model with the largest sum\n"
+            f"lost on the way: {measure} of the best ranker minus {measure} of the lists that users see, per"
+            " impression; regret: the same with the compared rankers in place of the lists; lost after: the same with"
+            " the ranker named at the end; largest loss: lost on the way plus lost after, for the worst click model\n"
         )
     echo_lines(lines[advice.ANSWER :])
     if saved:

@@ -35,7 +35,7 @@ def command() -> None:
 
 @command.command("list")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=click_model_names)
-@click.option("--bibtex", is_flag=True, help="Print the works to cite, instead.")
+@click.option("--bibtex", is_flag=True, help="Print only the works to cite, as BibTeX.")
 @options.plugin
 def listed(names: tuple[str, ...], bibtex: bool) -> None:
     """List all click models or only the named ones: click and stop probabilities of each grade."""
@@ -60,10 +60,10 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
     type=float,
     default=1e-9,
     show_default=True,
-    help="EM stops when a step increases the log-likelihood per session by less.",
+    help="EM stops when a step increases the log-likelihood per session by less than this number.",
 )
 @click.option(
-    "--smoothing", type=float, default=1.0, show_default=True, help="Successes, and failures, to add per parameter."
+    "--smoothing", type=float, default=1.0, show_default=True, help="Number of both successes and failures to add."
 )
 @click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user, query or both.")
 @click.option("--out", type=PATH, help="File for the best model's table (.json), for use with --clicks.")
@@ -107,5 +107,5 @@ def fit(
 @options.plugin
 @options.wide
 def compare(names: tuple[str, ...]) -> None:
-    """Compare fitted models (.json) with others, by default perfect, navigational and informational."""
+    """Compare models, in a FILE (.json) or by NAME, with the models perfect, navigational and informational."""
     print_table(clicks.models_table(names))

@@ -158,8 +158,8 @@ def cache(clear: bool, yes: bool) -> None:
     click.echo(f"Above {most / 1e9:g} GB ({data.LIMIT}), data that were not converted by `ltr-duel data` are evicted.")
     if parts:
         click.echo(
-            f"Also {parts} unfinished ({bytes_of_parts / 1e6:,.1f} MB), from a command that is still writing or was"
-            " killed; they are deleted by --clear, or after a day."
+            f"Unfinished entries: {parts} ({bytes_of_parts / 1e6:,.1f} MB), of commands that are still writing or were"
+            " killed; --clear deletes them, and later commands delete them after a day."
         )
     for entry in data.entries():
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))

@@ -33,7 +33,7 @@ def command() -> None:
 @click.argument("out", type=PATH)
 @click.option("--without-log", is_flag=True, help="Accept a STORE that was copied without its log.")
 def backup(store: Path, out: Path, without_log: bool) -> None:
-    """Copy STORE to the new file OUT, also while the experiment runs. To restore, give OUT as STORE, and a new file."""
+    """Copy STORE to the new file OUT, also while the experiment runs. To restore, copy OUT to a new STORE."""
     pages = live.backup_store(store, out, without_log=without_log)
     click.echo(f"{out}: {several(pages, 'page')}")
 
@@ -45,7 +45,7 @@ def _of_store(function: Callable[..., None]) -> click.Command:
 
 @_of_store
 def check(store: Path) -> None:
-    """Check STORE, also while the experiment runs: its file, its rows and every page. Exit code 1 for complaints."""
+    """Check the file, rows and pages of STORE, also while the experiment runs. Exit code 1 if there are complaints."""
     complaints = live.check_store(store)
     for complaint in complaints:
         click.echo(f"{store}: {complaint}")
@@ -101,7 +101,7 @@ def pause(store: Path) -> None:
 
 @_of_store
 def resume(store: Path) -> None:
-    """Undo 'pause' in STORE, so that the experiment or the winner is served again; if not paused, undo 'winner'."""
+    """Undo 'pause' in STORE, so that the experiment or winner is served again; if it is not paused, undo 'winner'."""
     _switched(store, "resume")
 
 

@@ -99,7 +99,7 @@ def power(
     power: float, confidence: float, pair: tuple[str, str], per_day: float | None, days: float | None,
     plot: Path | None, seed: int, jobs: int, **given: Any,
 ) -> None:  # fmt: skip
-    """Plan the impressions that detect an effect, by a fixed test and by a test that allows looks at any time.
+    """Plan how many impressions detect an effect, by a fixed test and by a test that allows looks at any time.
 
     Numbers are impressions of the whole experiment, and the error probability is divided among all pairs of rankers.
     The variance of outcomes is estimated from one pair of LOG, or from simulated users of the rankers of a corpus.

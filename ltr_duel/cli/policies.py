@@ -12,7 +12,7 @@ from ltr_duel.cli._words import Command, policy_names
 
 @click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=policy_names)
-@click.option("--bibtex", is_flag=True, help="Print the works to cite, instead.")
+@click.option("--bibtex", is_flag=True, help="Print only the works to cite, as BibTeX.")
 @options.long
 @options.plugin
 def command(names: tuple[str, ...], bibtex: bool, in_full: bool) -> None:

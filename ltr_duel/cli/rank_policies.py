@@ -22,13 +22,13 @@ STEPS, RUNS = (1_000, 10_000, 100_000), 10
     "--policy", "policies", multiple=True, shell_complete=policy_names,
     help="A further policy, with optional parameters; policy/method for simulated users only. May be repeated.",
 )  # fmt: skip
-@click.option("--problems", multiple=True, help="Only these: a name, a family (with *), matrices or live.")
+@click.option("--problems", multiple=True, help="Problems to use: a name, a family (with *), matrices, or live.")
 @click.option("--half", type=click.Choice(("tune", "judge")), show_default="both", help="Only this half of the suite.")
 @click.option("--steps", type=COUNT, multiple=True, show_default="1e3, 1e4, 1e5", help="A horizon. May be repeated.")
 @click.option(
     "--runs", type=COUNT, default=RUNS, show_default=True, help="Runs of each policy on each problem, at least 2."
 )
-@click.option("--batches/--no-batches", default=True, show_default=True, help="Also give outcomes in batches of 1 %.")
+@click.option("--batches/--no-batches", default=True, show_default=True, help="Also run in batches of 1 % of steps.")
 @click.option("--quick", is_flag=True, help="A few problems, 3 runs of 1,000 steps: two minutes on two cores.")
 @click.option(
     "--data", type=FOLDER,

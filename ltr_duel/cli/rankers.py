@@ -39,9 +39,9 @@ def kinds() -> None:
 def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, jobs: int, out: Path | None) -> None:
     """Measure rankers, by default the features, of the corpus at PATH by the relevance grades.
 
-    For each measure the best rankers are listed first, with mean over queries, 95 % interval, difference to the best,
-    and p of a paired test against the best. Because the same queries select the best, p is corrected by Holm's method
-    for all pairs.
+    For each measure, the best rankers are listed first, with the mean over queries, its 95 % interval, the difference
+    from the best ranker, and p of a paired test against the best ranker. Because the same queries select the best
+    ranker, p is corrected by Holm's method for all pairs.
     """
     only_writer(out)
     dataset = corpus.load(path)

@@ -40,8 +40,8 @@ _NEEDED = {  # requirements of the regrets that cannot be computed from the matr
 @click.option("--plots", type=PATH, help="Write the figures into this folder.")
 @click.option("--facets", type=OUT_FILE, help="Write one figure of all problems to this file (.png, .pdf or .svg).")
 @click.option("--start", type=COUNT, default=1, show_default=True, help="First step shown in figures.")
-@click.option("--methods", is_flag=True, help="Print a paragraph on methods for a paper, instead.")
-@click.option("--bibtex", is_flag=True, help="Print the works to cite, as BibTeX, instead.")
+@click.option("--methods", is_flag=True, help="Print only a paragraph on the methods, for a paper.")
+@click.option("--bibtex", is_flag=True, help="Print only the works to cite, as BibTeX.")
 @options.plugin
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Format of the figures.")
 @options.abscissa

@@ -40,9 +40,9 @@ def command(
 ) -> None:  # fmt: skip
     """Measure how soon each method finds the better of two rankers, by default features, of the corpus at PATH.
 
-    The better ranker has the higher NDCG@10. The table contains the median over pairs of the impressions after which a
-    method is right in the share --accuracy of repetitions, the share of pairs that reach this accuracy, and the
-    accuracy at the last impression, with its standard error over pairs.
+    The better ranker has the higher NDCG@10. The table contains, for each method, the number of impressions after which
+    it is right in the share --accuracy of the repetitions (median over pairs), the share of pairs that reach this
+    accuracy, and the accuracy at the last impression, with its standard error over pairs.
     """
     errors.require_between("the accuracy", accuracy, 0.5, 1)
     only_writer(out)

@@ -62,12 +62,12 @@ def command(
 
     In place of FILE, the name of a synthetic or published matrix ('arxiv', 'arith51', ...) is accepted.
 
-    With --log, which requires one policy, the impressions of the first repetition are a click log for 'ltr-duel logs'.
+    --log, which requires one policy, writes the impressions of the first repetition as a log for 'ltr-duel logs'.
 
     With --live CORPUS each comparison is a query, a shown list, and a simulated user who clicks. Regret is measured by
     the matrix in FILE, or without FILE by a matrix that is first estimated from the same users. Policies that compare
-    sets of rankers are meant for simulated users. On a matrix they require --sets independent-coins, because a matrix
-    gives each pair of a set an independent coin, unlike any list of documents.
+    sets of rankers are meant for simulated users. On a matrix they require --sets independent-coins, because the coins
+    of the pairs of a set are independent, whereas the outcomes of one shown list depend on each other.
 
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png; with
     --log alone, only the log.

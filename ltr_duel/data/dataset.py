@@ -1,4 +1,4 @@
-"""A corpus in memory, with a column for each feature and a grade for each document, and facts about a corpus."""
+"""`Dataset`: a corpus in memory, as feature columns and document grades. `Description`: facts about a corpus."""
 
 from __future__ import annotations
 
@@ -126,8 +126,8 @@ class Dataset:
     def with_relevant(self) -> Dataset:
         """Return the corpus without the queries whose documents all have grade 0.
 
-        All rankings of such a query are equally good, so its comparisons are ties or noise. Simulations on the whole
-        corpus sample such queries as often as others; without them, gaps and regrets are larger.
+        All rankings of such a query are equally good, so its comparisons are ties or noise. A simulation on the whole
+        corpus samples such queries as often as others; on the corpus without such queries, gaps and regrets are larger.
 
         Returns
         -------
@@ -178,11 +178,11 @@ class Dataset:
 
 
 def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
-    """Return a read-only array with ``axes`` axes and one of the ``kinds`` of numbers (any kind if this is ``""``)."""
+    """Return a read-only array with ``axes`` axes and one of the ``kinds`` of numbers (``""``: any kind)."""
     try:
         array = frozen(given)
     except ValueError:
-        raise InputError(f"{name} must be an array, not {errors.shown(given)} of unequal rows") from None
+        raise InputError(f"{name} must be an array, not {errors.shown(given)}, whose rows differ in length") from None
     if array.ndim != axes or (kinds and array.dtype.kind not in kinds):
         what = {"": "strings", "iu": "whole numbers"}.get(kinds, "numbers")
         shape = "rows of " if axes == 2 else ""

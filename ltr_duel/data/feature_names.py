@@ -1,6 +1,6 @@
-"""Readable names for the columns of well-known corpora, which are recognised by their shape and their values.
+"""Readable names for the columns of well-known corpora, recognised by the number of columns and by ids or values.
 
-The features of most corpora form a grid: each kind of feature is computed for five parts of the document.
+Most features of the web corpora form a grid: each kind of feature is computed for five parts of the document.
 """
 
 from __future__ import annotations

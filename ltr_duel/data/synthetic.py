@@ -17,7 +17,7 @@ from ltr_duel.data.feature_names import numbered
 
 _GRADE_SHARES = {2: (0.9, 0.1), 3: (0.8, 0.14, 0.06), 5: (0.52, 0.32, 0.13, 0.02, 0.01)}
 _MOST_NUMBERS = 10**10  # 40 GB
-_BEST = 0.72  # correlation of the best feature with the quality; the others stay below 0.65
+_BEST = 0.72  # correlation of the best feature with the quality; the correlations of other features are below 0.65
 
 
 def make_corpus(
@@ -40,11 +40,11 @@ def make_corpus(
     Parameters
     ----------
     queries, documents, features, grades : int
-        Shape of the corpus; ``documents`` is the mean number per query, and each query has 0.5 to 1.5 times as many.
+        Shape of the corpus; ``documents`` is the mean number per query, and queries have 0.5 to 1.5 times this number.
     seed : int
         The same seed gives the same corpus.
     ties : float
-        Share of features that are small whole numbers, so that many documents tie.
+        Probability that a feature's values are small whole numbers, so that many documents tie.
     dead, constant : float
         Shares of features that are zero everywhere, and of features that do not vary within a query.
     twins : float
@@ -64,7 +64,7 @@ def make_corpus(
     Raises
     ------
     InputError
-        If a number is out of range or the shares add up to more than 1.
+        If a number is out of range or ``dead + constant + twins`` exceeds 1.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _query_ptr(queries: int, documents: int, seed: int) -> NDArray[np.int64]:
 def _plan(
     features: int, seed: int, *, ties: float, dead: float, constant: float, twins: float
 ) -> list[tuple[str, float, bool, int]]:
-    """Return for each feature its kind, its correlation with the quality, whether it is a count, and its model.
+    """Return for each feature its kind, its correlation with the quality, whether its values are counts, and its model.
 
     The model of a twin is the column that the twin copies; it is -1 for other features.
     """
@@ -163,7 +163,7 @@ def _plan(
 
 
 def _nudged(model: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return the column with one value in fifty changed."""
+    """Return a copy of the column in which about one value in fifty is changed."""
     twin = model.copy()
     moved = rng.random(len(model)) < 0.02
     twin[moved] = rng.permutation(model)[moved]

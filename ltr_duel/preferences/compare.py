@@ -28,7 +28,7 @@ class Agreement:
     root_mean_square: the root mean square of the differences.
     chance: the p-value of a chi-squared test that both matrices estimate the same preferences; None without standard
         errors.
-    settings: the settings in which the two estimates differ; both values of each setting.
+    settings: both values of each setting in which the two estimates differ.
     """
 
     names: tuple[str, ...]
@@ -41,7 +41,7 @@ class Agreement:
 def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
     """Compare two matrices on the rankers that they have in common.
 
-    The z scores of two estimates of the same preferences with different seeds should be standard normal.
+    If the matrices estimate the same preferences with different seeds, the z scores should be standard normal.
     """
     for matrix in (a, b):
         require_matrix(matrix)

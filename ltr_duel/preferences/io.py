@@ -27,7 +27,7 @@ from ltr_duel.preferences.text_tables import NPY, read_npy, read_text, require_f
 FORMAT = "ltr_duel.preferences/2"
 _KEY = b"ltr_duel"
 _WITHOUT_ERRORS = (".csv", ".npy", ".txt")
-MOST_RANKERS = 10_000  # default limit of a reader: about 10 GB
+MOST_RANKERS = 10_000  # default limit of the readers; a matrix of this size needs about 10 GB
 
 
 def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:

@@ -99,8 +99,8 @@ def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceM
 def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> PreferenceMatrix:
     """Return independent entries uniform in 0..1.
 
-    With ``condorcet``, arm 0 wins: its entries are mirrored to above 1/2. Otherwise the matrix is sampled again until
-    there is no Condorcet winner, which requires at least three arms.
+    With ``condorcet``, arm 0 wins: each of its entries x below 1/2 is replaced by 1 - x. Otherwise the matrix is
+    sampled again until there is no Condorcet winner, which requires at least three arms.
     """
     if not condorcet:
         errors.require_between("the number of arms of a matrix without a Condorcet winner", size, 3)

@@ -13,7 +13,7 @@ from ltr_duel.rankers.sources import RANKER_KINDS, RankerKind, require_rankers, 
 
 
 def check_ranker_kind(kind: str | RankerKind) -> None:
-    """Test that a kind of ranker satisfies the contract, on a small corpus and the file written by its ``example``.
+    """Test that a kind of ranker satisfies the contract, with a small corpus and a file that its ``example`` writes.
 
     The contract: All rankers have different names. Scores are floats, one for each document; at least one score is
     finite, and no score is plus infinity. The description of each ranker is valid JSON and names the kind. Opening the

@@ -20,7 +20,7 @@ from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
 
-_FORMAT = 2  # version of cached orders and ranks; increase it when their meaning changes
+_FORMAT = 2  # version of cached orders and ranks; increase it when the meaning of these arrays changes
 
 
 def feature_rankers(
@@ -45,8 +45,8 @@ def feature_rankers(
     seed : int
         Seed of the tie rule.
     drop_constant : bool
-        Leave out features that are constant within every query, unless `features` names them. The order of such a
-        ranker is determined by the tie rule alone.
+        Leave out features that are constant within every query, unless `features` names them. The tie rule alone
+        determines the order of a ranker by such a feature.
     jobs : int
         Number of threads, -1 for all cores.
     cache : bool, optional
@@ -108,7 +108,7 @@ def constant_features(dataset: Dataset) -> tuple[str, ...]:
 
 
 def _is_constant(scores: NDArray[Any], query_ptr: IntVector) -> bool:
-    """Return whether each query has a single value; stop at the first block with a query that has several values."""
+    """Return whether all scores of each query are equal; stop at the first block in which they are not."""
     first, many = 0, 64
     while first < len(query_ptr) - 1:
         ends = query_ptr[first : first + many + 1]
@@ -130,7 +130,7 @@ def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:
 
 
 def column_means(dataset: Dataset) -> NDArray[np.float64]:
-    """Return the mean of each feature over all documents, scaled to 0..1 within each query.
+    """Scale each feature to 0..1 within each query, and return the mean of the scaled feature over all documents.
 
     LETOR calls this scaling query-level normalisation; it does not change normalised corpora. A feature that is
     constant within a query counts as 0 in that query. Missing values are set to 0 before scaling.

@@ -6,8 +6,8 @@ between rankers by the same factor. The documents that a run does not retrieve a
 all retrieved documents, in the order of the tie rule.
 
 - NDCG@k: Jarvelin, Kekalainen, TOIS 2002, with the gain 2^grade - 1 of Burges et al. (ICML 2005):
-  DCG@k = sum over the first k documents of (2^grade - 1) / log2(1 + rank), divided by the DCG@k of the ideal order of
-  all documents of the query.
+  DCG@k is the sum of (2^grade - 1) / log2(1 + rank) over the first k documents. NDCG@k is this DCG@k divided by the
+  DCG@k of the ideal order of all documents of the query.
 - ERR@k: Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009: a user reads from the top and stops at a document with
   probability (2^grade - 1) / 2^highest; ERR is the expected value of 1 / rank of the document at which the user stops.
   As in TREC's gdeval, ``highest`` is 4, or the corpus's highest grade if it is above 4.
@@ -210,12 +210,12 @@ def evaluate_rankers(
     DataFrame
         One row for each measure and ranker; the best ranker is the first row of its measure. The columns are measure,
         ranker, mean (over queries), low and high (Student's confidence interval of the mean; NaN for a single query),
-        difference (from the mean of the best ranker), p (NaN for the best ranker) and queries (their number).
+        difference (from the mean of the best ranker), p (NaN for the best ranker) and queries (number of queries).
 
-        If all values of a ranker are equal, its interval allows for a share of unseen queries with other values. The
-        two-sided p-value of the paired differences from the best ranker is the larger p-value of Student's test and an
-        exact test of random signs. It is corrected by Holm's method for all K (K - 1) / 2 pairs of K rankers, because
-        the best ranker is determined by the same queries.
+        If all values of a ranker are equal, its interval allows for a share of unseen queries with other values. p is
+        the two-sided p-value of the paired differences from the best ranker: the larger of the p-values of Student's
+        test and of an exact test of random signs. It is corrected by Holm's method for all K (K - 1) / 2 pairs of K
+        rankers, because the best ranker is determined by the same queries.
 
     Raises
     ------

@@ -39,7 +39,7 @@ def model_rankers(
     models : mapping of str to estimator or callable
         An object with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM booster), or a function. The
         method or function receives features, shape (n, n_features), and returns one score for each document; a higher
-        score is better. A method ``predict`` receives at most 65,536 documents per call, a function all documents.
+        score is better. ``predict`` receives at most 65,536 documents per call; a function receives all documents.
     ties, seed, jobs
         As for `feature_rankers`.
 
@@ -50,8 +50,8 @@ def model_rankers(
     Raises
     ------
     InputError
-        If there is no model, a model was fitted on a different number of features, or scores are not one finite number
-        for each document.
+        If there is no model, a model was fitted on a different number of features, or a model does not return one
+        finite number for each document.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def model_file(what: str, kind: str) -> Path:
 
 @contextmanager
 def needed_library(name: str) -> Iterator[None]:
-    """Raise `InputError` with installation instructions if a library is not found in the ``with`` block."""
+    """Raise `InputError` with installation instructions if the ``with`` block cannot import the library."""
     try:
         yield
     except ImportError:

@@ -1,8 +1,9 @@
 """A corpus without features, made of relevance judgements (qrels) and pooled runs.
 
-The documents of a query are its judged documents and the best documents of each run, up to a number called the depth.
-A run can also be a column of a table of scores. Documents without a judgement or with a negative grade (spam) have
-grade 0 and are counted. Queries without a judgement, and queries for which no run retrieves a document, are left out.
+The documents of a query are its judged documents and, from each run, the best documents; their maximum number is called
+the depth. A run can also be a column of a table of scores. Documents without a judgement or with a negative grade
+(spam) get grade 0; `Pool` counts them. Queries without a judgement, and queries for which no run retrieves a document,
+are left out.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Pool(NamedTuple):
     unjudged: int  # number of documents without a judgement; their grade is 0
     left_out: int  # number of queries without a judgement, or for which no run retrieves a document
     negative: int  # number of documents with a negative grade, which becomes 0
-    depth: int  # maximum number of documents of each run that are pooled, per query
+    depth: int  # maximum number of pooled documents for each pair of a run and a query
 
 
 def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: str = "") -> Pool:
@@ -47,7 +48,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
         The run of each ranker: a TREC run file, plain or gzipped; a frame with the columns qid, docno and score, or
         query_id, doc_id and score; or records with these attributes.
     depth : int
-        Maximum number of documents of each run that are pooled, per query.
+        Maximum number of pooled documents for each pair of a run and a query.
     name : str
         Name of the corpus in plots and reports.
 
@@ -116,7 +117,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
 
 
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
-    """Pool the judgements of a path ``qrels:FILE`` with the files that ranker words name; None for any other path.
+    """Pool the judgements of a path ``qrels:FILE`` with the runs that ``words`` name; return None for other paths.
 
     folder: base of relative paths.
     reading: whether the user gave options for reading feature files, which is an error with ``qrels:FILE``.

@@ -25,7 +25,7 @@ from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.sorting import Ranked, Scored, blocks_of, rank_documents
 from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, salt_of
 
-Arrays = dict[str, NDArray[Any]]  # orders, ranks, tied_documents; also ties, if the tie rule reorders them
+Arrays = dict[str, NDArray[Any]]  # orders, ranks, tied_documents; also ties, if each comparison orders them again
 Kinds = Mapping[str, tuple[DTypeLike, tuple[int, ...]]]
 Make = Callable[[Kinds, Callable[[Arrays], None]], Arrays]
 
@@ -54,8 +54,8 @@ def rankings_from_scores(
     ties, seed, jobs
         As for `feature_rankers`.
     make : callable, optional
-        ``make(kinds, compute)`` allocates an array for each name in ``kinds``, which maps names to dtypes and shapes,
-        and calls ``compute`` to fill the arrays, or returns stored arrays. By default the arrays are not stored.
+        ``make(kinds, compute)`` returns an array for each name in ``kinds``, which maps names to dtypes and shapes:
+        either stored arrays, or new arrays that ``compute`` has filled. By default the arrays are not stored.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def rankings_from_scores(
 
 
 def _bits(name: str, given: Any, dataset: Dataset) -> IntVector:
-    """Return the bits of scores as doubles, which represent float32 exactly."""
+    """Convert the scores to doubles, which represent each float32 exactly, and return the bits of the doubles."""
     scores = np.asarray(given)
     if scores.shape != (dataset.n_docs,) or scores.dtype.kind not in "fiu":
         raise InputError(

@@ -48,7 +48,7 @@ class Ranked(NamedTuple):
 
 
 def blocks_of(query_ptr: IntVector) -> Iterator[IntVector]:
-    """Yield the queries of each block. A block is sorted in one call; the lengths in it differ by up to an eighth."""
+    """Yield the queries of each block, which is sorted in one call; their lengths differ by at most an eighth."""
     sizes = np.diff(query_ptr)
     queries = np.argsort(sizes, kind="stable")
     rising, first = sizes[queries], 0

@@ -41,7 +41,7 @@ class Ranker(NamedTuple):
     """
 
     name: str
-    scores: Callable[[], Scores]  # (n_docs,), best is highest; NaN for documents that the ranker does not retrieve
+    scores: Callable[[], Scores]  # (n_docs,), a higher score is better; NaN: the ranker does not retrieve the document
     about: dict[str, Any]  # provenance: kind, file, SHA-256, number of unknown documents
 
 
@@ -63,8 +63,8 @@ class RankerKind(components.Component):
     means : str
         Description of the source, for users.
     pooled : callable, optional
-        ``pooled(path) -> dict`` returns the run of each ranker in a file, from which `ltr_duel.rankers.pool_runs` makes
-        a corpus. Rankers of a kind without ``pooled`` only order the documents of an existing corpus.
+        ``pooled(path) -> dict`` returns the run of each ranker in a file; `ltr_duel.rankers.pool_runs` makes a corpus
+        from these runs. Rankers of a kind without ``pooled`` can only order the documents of an existing corpus.
     example : callable, optional
         ``example(dataset, folder) -> str`` writes a file into a folder, and returns the text after the colon with which
         `ltr_duel.rankers.check_ranker_kind` opens the file.
@@ -125,8 +125,8 @@ def rankers_named(
     Returns
     -------
     Rankings
-        ``provenance["rankers"]`` contains the origin of each ranker, with the digest of its file. Features are left
-        out, unless they are renamed.
+        ``provenance["rankers"]`` contains the origin of each ranker, with the digest of its file, but no entry for a
+        feature that is not renamed.
 
     Raises
     ------

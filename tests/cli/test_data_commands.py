@@ -63,7 +63,7 @@ def test_clear_frees_everything_after_asking(tmp_path: Path, own_home: Path) -> 
 def test_cache_lists_what_a_killed_process_left_and_deletes_nothing_without_an_answer(own_home: Path) -> None:
     (own_home / "corpora" / ".mq2008.tmp").mkdir(parents=True)
     (own_home / "corpora" / ".mq2008.tmp" / "half").write_bytes(bytes(3_000_000))
-    assert "1 unfinished (3.0 MB), from a command that is still writing or was killed" in run("cache").output
+    assert "Unfinished entries: 1 (3.0 MB), of commands that are still writing or were killed" in run("cache").output
     program = [sys.executable, "-c", "from ltr_duel.cli.main import main; main()", "data", "cache", "--clear"]
     done = subprocess.run(program, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 2 and "--yes deletes without confirmation" in done.stderr

@@ -65,7 +65,7 @@ def test_every_corpus_keeps_the_contract(name: str) -> None:
         ({"features": 0}, "features must be at least 1, not 0"),
         ({"documents": 783}, "783 documents are too few for 784 queries"),
         ({"folds": 3}, "folds must be 1 or 5, not 3"),
-        ({"archives": (Archive("a", digest="sha256:12"),)}, "'sha256:12' is not 'sha256:' and 64"),
+        ({"archives": (Archive("a", digest="sha256:12"),)}, "'sha256:12' is neither 'sha256:' with 64"),
         ({"archives": (Archive("a", size=0),)}, "size of a must be at least 1, not 0"),
         ({"archives": (Archive("a", ("example.org/a",)),)}, "'example.org/a' is not an address such as"),
         ({"archives": (Archive("../a"),)}, "'../a' must be a path inside the archive's folder"),

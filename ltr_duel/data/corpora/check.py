@@ -72,7 +72,7 @@ class _Seen:
         self._last_query = b""
 
     def add(self, parsed: Parsed, lines_before: int, *, queries: bool, decimals: bool) -> None:
-        """Add the next piece."""
+        """Add the findings in the next parsed piece of the file."""
         self.documents += len(parsed.labels)
         numbers = lines_before + parsed.lines.number
         if queries:
@@ -117,7 +117,7 @@ def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
 
 
 def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> list[str]:
-    """Compare the sums over the files of a whole corpus with its published numbers.
+    """Compare the numbers of queries and documents in all files of a corpus with its published numbers.
 
     Without ``corpus``, the numbers are compared only if there are three reports (the parts of a fold) or five (the test
     parts of the folds), and all files are published files of the same corpus. Returns a sentence for each number that
@@ -194,7 +194,7 @@ class _Digests:
         return tuple(sorted({place for digest in digests for place in published().get(digest, [])}))
 
     def _git_blobs(self) -> set[str]:
-        """Return git digests. Their input begins with the size, known only after one pass, so read the file again."""
+        """Read the file again for git digests, whose input begins with the size of the text; return the digests."""
         raw, text = _git_blob(self._file.stat().st_size), _git_blob(self._size)
         unix = _git_blob(self._size - self._returns)  # size with LF instead of CR LF
         if self.raw.hexdigest() != self._text.hexdigest():  # gzipped, for example

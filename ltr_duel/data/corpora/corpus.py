@@ -136,7 +136,7 @@ CORPORA = components.Registry[Corpus](
 
 
 def check_corpus(corpus: Corpus | str) -> None:
-    """Check the declaration of a corpus, on which `fetch` and ``ltr-duel data`` rely.
+    """Check the declaration of a corpus before `fetch` and ``ltr-duel data`` use it.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ def check_corpus(corpus: Corpus | str) -> None:
     Raises
     ------
     InputError
-        If the corpus is not registered, a size is invalid, an address, a digest or a part's path is malformed, the
-        number of folds is not 1 or 5, its source is unknown, or its reading options are invalid.
+        If the corpus is not registered, a text is empty, a number is invalid, the number of folds is not 1 or 5, a
+        name, an address, a digest or a path is malformed, the cited source is unknown, or a reading option is invalid.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def check_corpus(corpus: Corpus | str) -> None:
         raise InputError(f"{about}: folds must be 1 or 5, not {corpus.folds}")
     for archive in corpus.archives:
         if archive.digest is not None and not _DIGEST.fullmatch(archive.digest):
-            raise InputError(f"{about}: '{archive.digest}' is not 'sha256:' and 64 or 'md5:' and 32 hexadecimal digits")
+            raise InputError(f"{about}: '{archive.digest}' is neither 'sha256:' with 64 hex digits nor 'md5:' with 32")
         if archive.size is not None:
             errors.require_between(f"{about}: size of {archive.name}", archive.size, 1)
     for url in (corpus.terms_url, *(url for archive in corpus.archives for url in archive.urls)):

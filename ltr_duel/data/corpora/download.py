@@ -50,7 +50,7 @@ def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
             return Path(fetched)
         except (_UselessAddressError, requests.RequestException) as error:
             failures.append(f"{url}: {error}")
-        except ValueError:  # pooch's error; some errors of requests are ValueErrors too
+        except ValueError:  # pooch raises it for a wrong digest; the clause above catches requests' own ValueErrors
             failures.append(f"{url}: the checksum differs from the published {archive.digest}")
     raise InputError(f"{archive.name} could not be downloaded; " + "; ".join(failures))
 
@@ -118,7 +118,7 @@ class _Downloader:
             for piece in _pieces(answer):
                 have += len(piece)
                 if have > limit:
-                    raise _UselessAddressError(f"more than {limit:,} bytes sent; this is not {self._archive.name}")
+                    raise _UselessAddressError(f"the server sent over {limit:,} bytes; it is not {self._archive.name}")
                 out.write(piece)
                 bar.update(len(piece))
         return total is None or have == total
@@ -142,7 +142,7 @@ class _Downloader:
 
 
 def _pieces(answer: requests.Response) -> Iterator[bytes]:
-    """Yield received pieces, up to the end or an interruption; the caller must compare the length."""
+    """Yield received pieces, up to the end or an interruption; the caller must check the total length."""
     with suppress(AttributeError):  # some versions of urllib3 would drop the last piece before an interruption
         answer.raw.enforce_content_length = False
     try:

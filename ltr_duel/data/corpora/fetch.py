@@ -96,7 +96,7 @@ def _unpacked_before(folder: Path) -> list[Path]:
 def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Callable[[str], object]) -> Path:
     """Return the folder with the unpacked archive; its name contains the archive's digest.
 
-    If the user gives no archive, and earlier calls left one such folder, this folder is returned.
+    If the user gives no archive, and earlier calls left exactly one folder of an unpacked archive, it is returned.
     """
     before = _unpacked_before(folder)
     if options.archive is None and len(before) == 1:
@@ -115,7 +115,7 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
 
 
 def locate(folder: Path, corpus: Corpus) -> Path:
-    """Return the path to convert in an unpacked archive. Raise `InputError`, without a file name, if none is found."""
+    """Return the path to convert in an unpacked archive; if there is none, raise `InputError` without a file name."""
     declared = folder / corpus.main_part
     inside = sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))
     files = [p for p in folder.glob("*") if p.is_file()]
@@ -160,7 +160,8 @@ def _checked(file: Path, corpus: Corpus, reading: ReadOptions) -> str:
     found = check_file(file, reading)
     if not found.known_as:
         expected = expected_digests(file, corpus.name)
-        if any(digest.startswith("sha256:") for digest in expected):  # listed for files with one version
+        # A SHA-256 digest is listed only for a file with a single published version.
+        if any(digest.startswith("sha256:") for digest in expected):
             raise InputError(f"{file}: the checksum differs from the published {', '.join(sorted(expected.values()))}")
     if found.errors:
         raise InputError("; ".join(found.errors[:3]))

@@ -47,8 +47,8 @@ def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
     ``shutil.unpack_archive`` is not sufficient: it recognises archives by name, changes paths that leave the folder
     instead of rejecting the archive, and does not limit the unpacked size.
 
-    Raises `InputError` if the archive is damaged or unknown, would write outside the folder, contains links or devices,
-    is larger than the limit in bytes or has more than 10,000 members, or needs a program that is not installed.
+    Raises `InputError` if the archive is damaged or of an unknown kind, has a path outside the folder, contains links
+    or devices, unpacks to more than ``limit`` bytes or 10,000 members, or needs a program that is not installed.
     """
     if folder.exists():
         raise InputError(f"{folder}: exists already; remove it to unpack again")

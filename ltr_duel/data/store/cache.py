@@ -27,13 +27,13 @@ def cached_arrays(
     kinds: Mapping[str, tuple[DTypeLike, tuple[int, ...]]],
     compute: Callable[[dict[str, NDArray[Any]]], None],
 ) -> dict[str, NDArray[Any]]:
-    """Return arrays that the first call computes and stores, and later calls open as memory maps.
+    """Return arrays: the first call computes and stores them, and later calls open the stored arrays as memory maps.
 
     key: all facts that determine the values: digest of the corpus, columns, tie rule, seed, format version.
-    kinds: numeric types and shapes of the arrays, keyed by names for folder and files, such as ``"orders"``.
-    compute: function that fills the arrays that it receives.
+    kinds: numeric types and shapes of the arrays, keyed by names such as ``"orders"``, which are also names of files.
+    compute: function that receives new arrays, keyed as ``kinds``, and fills them.
 
-    Returns read-only memory maps in C order. If the cache has too little space, the arrays are not stored.
+    Returns read-only arrays in C order. If the cache has too little space, the arrays are not stored.
     """
     named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
     folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{_short(named)}"
@@ -41,7 +41,7 @@ def cached_arrays(
         with suppress(OSError):  # another process may have evicted the entry
             return _opened(folder, kinds)
     if make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values())):
-        with suppress(OSError, InputError):  # another process may have evicted it, or the disk is full
+        with suppress(OSError, InputError):  # another process may have evicted the entry, or the disk is full
             with new_entry(folder) as temporary:
                 compute({kind: _new_file(temporary / f"{kind}.npy", *how) for kind, how in kinds.items()})
             return _opened(folder, kinds)
@@ -53,7 +53,7 @@ def cached_arrays(
 def _new_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
     array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     with path.open("rb+") as file:
-        host.reserve(file.fileno(), path.stat().st_size)  # a write to a mapped file ends the process on a full disk
+        host.reserve(file.fileno(), path.stat().st_size)  # on a full disk, a write to a mapped file ends the process
     return array
 
 

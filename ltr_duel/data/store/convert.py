@@ -54,7 +54,7 @@ def convert(
     jobs : int
         Number of threads, -1 for all cores.
     memory : int, optional
-        Limit on the resident memory of the process, in bytes. The feature matrix may exceed it.
+        Limit on the resident memory of the process, in bytes. The feature matrix may be larger than this limit.
 
     Returns
     -------
@@ -195,7 +195,7 @@ def _kept(options: ReadOptions) -> dict[str, object]:
 
 
 def _chunk_bytes(workers: int, memory: int | None) -> int:
-    """Return the size of text chunks such that the text and numbers of all chunks in progress fit into memory."""
+    """Return the bytes of text per chunk such that the process, with all its chunks, uses at most ``memory`` bytes."""
     if memory is None:
         return chunks.CHUNK_BYTES
     used = psutil.Process().memory_info().rss

@@ -1,7 +1,7 @@
 """Entries of the cache: folders with checksums of their files; each folder is either complete or absent.
 
     <kind>/<name>-<key>/                the files of an entry
-    <kind>/<name>-<key>/checksums.json  size and checksums of each file; modified whenever the entry is used
+    <kind>/<name>-<key>/checksums.json  size and checksums of each file; its time stamp is the last use of the entry
     <kind>/<name>-<key>/kept            marks a conversion by the user: the entry is never evicted
 
 An entry is written under a temporary name, synced and renamed. Disks can lose data that they reported as written, so
@@ -86,7 +86,7 @@ def keep(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove an entry in one step, so that no process finds a part of it; existing memory maps stay readable.
+    """Remove an entry in one step, so that no process finds it incomplete; existing memory maps stay readable.
 
     On Windows a mapped file cannot be removed, so the entry remains.
     """
@@ -164,7 +164,7 @@ def unfinished() -> tuple[int, int]:
 def clear() -> int:
     """Delete corpora and arrays, including remains of killed processes; return the number of freed bytes.
 
-    Files whose names are not names of entries are kept, because they may be the user's.
+    Files whose names are not names of entries are kept, because they may belong to the user.
     """
     freed, stuck = 0, []
     for kind in KINDS:

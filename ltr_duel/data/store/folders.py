@@ -1,8 +1,8 @@
 """Find the feature files of a path: a file, the train, vali and test parts in a folder, or five folds with parts.
 
 In corpora with five folds, the test parts together contain each document once. The vali part of fold k is the test part
-of fold k - 1, and its train part consists of the test parts of the other three folds. Only the five test parts are
-therefore read, not fifteen files.
+of fold k - 1, and the train part of fold k consists of the test parts of the other three folds. Therefore only the five
+test parts are read, not all fifteen files.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def is_pipe(path: Path) -> bool:
 
 
 def default_name(path: Path, split: str | None = None, fold: int | None = None) -> str:
-    """Return a readable name: the file without its suffixes, or the folder, followed by split and fold."""
+    """Return a readable name: the name of the file, without suffixes, or of the folder; then the fold and the split."""
     path = path.resolve()
     stem = path.name if path.is_dir() else path.name.split(".txt")[0].removesuffix(".gz")
     if stem.lower().startswith(("fold", "train", "vali", "test")) and path.parent.name:
@@ -101,7 +101,7 @@ def _check_rotation(path: Path, tests: dict[int, Path | None]) -> None:
         if not vali or not test or vali.suffix != test.suffix or vali.suffix == ".gz":
             continue
         if vali.stat().st_size != test.stat().st_size:
-            raise InputError(f"{path}: {vali} differs from {test}; such folds must be read separately")
+            raise InputError(f"{path}: {vali} differs from {test}; read each fold alone, by the path of its folder")
 
 
 def _by_prefix(path: Path) -> dict[str, Path]:

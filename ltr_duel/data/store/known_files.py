@@ -1,8 +1,8 @@
 """Digests of files, stored when the files are read, so that derived data are found without reading the files again.
 
-``known_files.json`` stores one digest per list of files. The key is a digest of the file sizes and of samples of their
+``known_files.json`` stores one digest per list of files. The key is a digest of the files' sizes and of samples of the
 bytes, so copies and moved folders are recognised. If inodes, modification times and change times are also the same, the
-files count as unchanged. Otherwise the digest of all bytes is computed and compared, in a tenth of the time of parsing.
+files count as unchanged. Otherwise the digest of all bytes is computed, which takes a tenth of the time of parsing.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ LONGEST_LINE = 64 * 2**20
 MOST_UNPACKED = 10**9
 MOST_TIMES = 100  # typical feature text has 3 to 30 times its gzipped size
 
-_MOST_WAITING = 4  # pieces waiting for the digest
+_MOST_WAITING = 4  # number of pieces that may wait for the digest
 
 
 class Chunk(NamedTuple):
@@ -63,7 +63,7 @@ def read_chunks(
 
 
 def estimate_text_bytes(files: Iterable[Path]) -> int:
-    """Estimate the bytes of text in files; gzipped files count six times."""
+    """Estimate the bytes of text in files: the size of each file, or six times the size of a gzipped file."""
     return sum((6 if file.suffix == ".gz" else 1) * file.stat().st_size for file in files)
 
 
@@ -117,7 +117,7 @@ class _Limited(io.BufferedIOBase):
         return self._counted(self._unpacked.readinto(buffer))
 
     def _counted(self, data: Any) -> Any:
-        """Add the length of data, or a number of bytes, to the total."""
+        """Add to the total: the length of ``data``, or ``data`` itself if it is a number of bytes; return ``data``."""
         self._read += data if isinstance(data, int) else len(data)
         if self._read > self._limit:
             raise InputError(
@@ -198,5 +198,5 @@ class FileDigest:
 
 
 def joined_digest(digests: Sequence[str]) -> str:
-    """Return the digest of several files from their digests, so that parts of a corpus need not be read again."""
+    """Combine the digests of files into one digest, so that parts of a corpus need not be read again."""
     return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()

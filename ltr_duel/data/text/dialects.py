@@ -20,7 +20,7 @@ class Dialect(NamedTuple):
     name: str
     about: str
     place: int = IN_TOKEN  # position of the query
-    features: int | None = None  # number of columns, if lines need not contain all of them
+    features: int | None = None  # number of columns, if it is the same in all files of the dialect
     lower_is_better: bool = False  # values are ranks
 
 

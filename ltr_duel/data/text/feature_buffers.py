@@ -23,7 +23,7 @@ def nothing_to_copy() -> None:
 
 
 def refuse_excess(rows: int, columns: int, most: int) -> None:
-    """Raise `InputError` if a matrix of float32 needs more than ``most`` bytes, before it is allocated."""
+    """Raise `InputError` if a matrix of float32, not yet allocated, needs more than ``most`` bytes."""
     if 4 * rows * columns > most:
         raise InputError(
             f"{rows:,} documents or more with {columns:,} features need {gigabytes(4 * rows * columns)}, but"
@@ -35,10 +35,10 @@ class FeatureBuffer(Protocol):
     """Collects blocks of rows, in order, in one column-major matrix."""
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
-        """Assign positions to the next rows, a block of shape (rows, columns), read from ``text_bytes`` bytes of text.
+        """Assign positions to the rows of the next block, shape (rows, columns), made of ``text_bytes`` bytes of text.
 
-        Return a function that copies the rows. It must be called before `matrix`; any thread may call it, also in
-        parallel with other such functions.
+        Return a function that copies the rows. This function must be called before `matrix`; any thread may call it,
+        also in parallel with the functions of other blocks.
         """
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
@@ -54,13 +54,13 @@ class MemoryBuffer:
     temporary file (`core.mapped`), whose pages are released from memory during the reading.
 
     text_bytes: estimated size of the text.
-    most: largest size of the matrix in bytes; by default three quarters of `total_memory` or of the free disk, the
-        larger of the two.
+    most: largest size of the matrix in bytes; by default three quarters of `total_memory` or of the free disk space,
+        whichever is larger.
     """
 
     _LOOK_AT = 2**20  # bytes of text to read before the estimate
-    _MOST_WAITING = 2**28  # bytes of blocks without a position, or not yet released
-    _MOST_IN_MEMORY = 3 * 2**30  # bytes of the matrix, or a quarter of `total_memory` if that is less
+    _MOST_WAITING = 2**28  # bytes: the limit for blocks without a position, and for copied rows between two releases
+    _MOST_IN_MEMORY = 3 * 2**30  # bytes: the limit for a matrix in memory, unless a quarter of `total_memory` is less
     _SLACK = 1.06
 
     def __init__(self, text_bytes: int, most: int | None = None) -> None:
@@ -115,14 +115,14 @@ class MemoryBuffer:
             for block, first in blocks:
                 transpose(block, columns, first)
                 self._unreleased += block.nbytes
-            if self._unreleased > self._MOST_WAITING:  # approximate: with concurrent threads, the sum may lack blocks
+            if self._unreleased > self._MOST_WAITING:  # approximate: concurrent threads may omit blocks in the sum
                 self._unreleased = 0
                 mapped.release_pages(columns)
 
         return copy
 
     def _make_room(self, rows: int, columns: int, begins: int) -> None:
-        """Allocate a new matrix for the rows from ``begins``."""
+        """Allocate a new matrix for row ``begins`` and all later rows."""
         old = self._columns
         if begins > self._begins:
             self._before.append((old, self._begins, begins))

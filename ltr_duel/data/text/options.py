@@ -27,15 +27,15 @@ class ReadOptions:
         Format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. None: recognised
         from the first line.
     features : int, optional
-        Number of columns, 1 to 1,000,000; a higher id is an error. None: the number of the dialect, or else the highest
-        id in the files. In this case an id above 10,000 is an error, because the file is probably damaged.
+        Number of columns, 1 to 1,000,000; a higher id is an error. None: the dialect's number of columns; if the
+        dialect has none, the columns up to the highest id. An id above 10,000 then suggests damage and is an error.
     fill : float or {"min", "last", "nan"}, optional
-        Replacement of ``NULL``. ``"min"``: the smallest value of the column in that query, as in the official LETOR
+        Replacement of ``NULL``. ``"min"``: the column's smallest value in the same query, as in the official LETOR
         "min" files (0 for BM25 and log BM25 of OHSUMED). ``"last"``, for rank lists: one more than the largest rank in
-        that query. ``"nan"``: NaN, for a later replacement. None: NULL is an error.
+        the same query. ``"nan"``: NaN, for a later replacement. None: NULL is an error.
     labels : {"grades", "round", "distinct"}
-        ``"grades"``: labels must be whole numbers. ``"round"``: rounded to the nearest grade, halves up.
-        ``"distinct"``: the rank of the label among all distinct labels.
+        ``"grades"``: labels must be whole numbers. ``"round"``: labels are rounded to whole numbers, halves up.
+        ``"distinct"``: the grade is the rank, from 0, of the label among all distinct labels.
     unlabelled : {"refuse", "zero"}
         Treatment of the label -1 of unlabelled documents: an error or grade 0.
     repeated : {"refuse", "last"}

@@ -32,7 +32,7 @@ _TABLES = {  # keyed by the columns that identify a table
 
 
 def parquet_words(path: Path) -> str:
-    """Return a description of a Parquet file, from its columns, with the command that reads it."""
+    """Describe a Parquet file by its columns, and name the command that reads it, if there is one."""
     from pyarrow import ArrowException, parquet
 
     try:

@@ -13,7 +13,7 @@ from ltr_duel.data.text import scan
 from ltr_duel.data.text.chunks import Chunk
 from ltr_duel.data.text.tokens import LARGEST
 
-MOST_FEATURES = 10_000  # an undeclared id above this number is an error, not a column
+MOST_FEATURES = 10_000  # an id above this number is an error if the number of columns is not declared
 
 _DOCUMENT = re.compile(rb"\s*docid\s*=\s*(\S+)")
 
@@ -34,7 +34,7 @@ class Room(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The documents of one chunk, and the position of an error."""
+    """The documents of one chunk, and the scanner's state, with the position of an error if there is one."""
 
     text: NDArray[np.uint8]
     finished: bool  # False: the last line of the file has no line end

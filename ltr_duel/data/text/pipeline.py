@@ -38,7 +38,7 @@ def parse_file(
 
     add: function that receives a chunk; called in any thread, but never concurrently. It returns a function, which is
         called afterwards, perhaps in parallel with other such functions. An exception in ``add`` or in a returned
-        function ends the reading and is raised. An error in a line is recorded in ``state`` of the last chunk.
+        function ends the reading and is raised. An error in a line is recorded in the ``state`` of the line's chunk.
     jobs: number of threads. The result does not depend on it.
     columns: an estimate of the number of columns.
     chunk_bytes: bytes of text per chunk; 0: the default.

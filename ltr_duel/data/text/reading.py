@@ -79,7 +79,7 @@ def read_files(
 
 
 class _Assembly:
-    """Joins parsed chunks, in order, to one corpus, and performs the checks that require the whole file."""
+    """Joins parsed chunks, in order, into one corpus, and performs the checks that require the whole file."""
 
     def __init__(self, options: ReadOptions, buffer: FeatureBuffer) -> None:
         self.width = 0

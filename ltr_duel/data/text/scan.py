@@ -49,7 +49,7 @@ _Q, _I, _D = b"qid"
 # A line with a document: positions in the text, the number of columns up to its last feature, and its number from 1.
 _FIELDS = ("start", "query", "query_end", "comment", "comment_end", "width", "number")
 LINE = np.dtype([(name, np.int32) for name in _FIELDS])
-# A number whose float32 is uncertain, which Python parses: row, column (or LABEL or REPLACED), position in the text.
+# A doubt, a number whose float32 is uncertain and which Python parses: row, column (or LABEL or REPLACED), position.
 DOUBT = np.dtype([("row", np.int32), ("column", np.int32), ("at", np.int32)])
 # The scanner's state: reason, position and feature of a stop, and the numbers of doubts and lines so far.
 STATE = np.dtype([(name, np.int64) for name in ("code", "at", "feature", "doubts", "lines")])
@@ -72,7 +72,7 @@ class Block(NamedTuple):
 
     features: NDArray[np.float32]  # (rows, columns), 0 for features that are not on the line
     labels: NDArray[np.float32]  # (rows,)
-    last_row: NDArray[np.int32]  # (columns,) scratch: row + 1 of the last use of the column
+    last_row: NDArray[np.int32]  # (columns,) temporary: 1 plus the last row with a value in the column, or 0
     lines: Records  # (rows,) of LINE
     doubts: Records  # (n,) of DOUBT
     state: Records  # (1,) of STATE
@@ -83,7 +83,7 @@ def scan_lines(text, grammar, block):
     """Parse ``text`` into ``block``; return the number of rows. ``block.state`` contains the reason for the stop.
 
     text: whole lines; the last byte is a line feed.
-    block: ``last_row`` and ``state`` are zero. If an array is too small, the scanner stops with NEED_ROOM.
+    block: ``last_row`` and ``state`` must be zero. If an array is too small, the scanner stops with NEED_ROOM.
     """
     at = 0
     row = 0
@@ -103,7 +103,7 @@ def scan_lines(text, grammar, block):
         if row == len(block.labels):
             stop(block, NEED_ROOM, at, 0)
             return row
-        for column in range(block.features.shape[1]):  # here, so that the row is in the cache when it is filled
+        for column in range(block.features.shape[1]):  # zeroed here, to bring the row into the cache
             block.features[row, column] = 0.0
         line = block.lines[row]
         line.start = start
@@ -248,7 +248,7 @@ def scan_comment(text, at, line, block):
 
 @inlined
 def skip_comment(text, at, block):
-    """Return the position after the line."""
+    """Return the position after the end of the line."""
     while text[at] != LINE_FEED:
         if text[at] == 0:
             return stop(block, NUL_BYTE, at, 0)
@@ -315,7 +315,7 @@ def is_null(text, at):
 
 @kernel
 def count_documents(text):
-    """Count the lines that contain more than blanks or a comment."""
+    """Count the lines that contain a document: all lines except empty lines and comments."""
     documents = 0
     fresh = True  # only blanks on this line so far
     for byte in text:

@@ -80,7 +80,7 @@ def parse_number(text, at):
     """Parse the number that starts at ``text[at]``; ``text`` must contain a byte that ends the number.
 
     Returns the value, the position after the number, and a code: EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE. If the code
-    is EXACT, rounding the value to float32 is correct.
+    is EXACT, the value rounds to the correct float32.
     """
     start = at
     negative = text[at] == MINUS

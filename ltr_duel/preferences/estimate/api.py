@@ -58,7 +58,7 @@ def estimate_preferences(
         is biased. For other methods, it is the method's first rule, which may be biased under random clicks.
     comparisons : int, optional
         Number of comparisons of each pair, at least 2; by default 1,000, or 4,000 without variance reduction. If a
-        variance reduction compares in groups of 2 or 4 lists, the number is rounded up to at least two whole groups.
+        variance reduction compares in groups of 2 or 4 lists, the number is rounded up to whole groups, at least two.
         With ``target_error`` or ``until_winner``, this is the initial number.
     top : int
         Number of documents shown.
@@ -121,7 +121,7 @@ def extend_preferences(
     at_most: int = MOST_IN_A_SEARCH,
     store: str | Path | None = None,
 ) -> PreferenceMatrix:
-    """Add comparisons to an estimated matrix with the settings of its estimate; the matrix may come from a file.
+    """Add comparisons to an estimated matrix, which may come from a file; the settings are those of its estimate.
 
     Extending 4,000 comparisons to 8,000 gives the same bytes as estimating 8,000 comparisons at once.
 

@@ -4,7 +4,7 @@ Each block of each pair has a separate random stream, whose key contains the nam
 the block. So the first n comparisons of a pair are the same whether they are made at once, in pieces, after a kill, or
 on other machines, and they do not depend on the other rankers in the set.
 
-A block consists of units: the lists shown for one choice of a query (`Settings.lists_of_a_unit`).
+A block consists of units. A unit is the group of lists shown for one choice of a query (`Settings.lists_of_a_unit`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NOTHING = np.zeros((0, 0))  # no corrections
 
 @dispatched
 def evaluate(evaluator: Any, query: int, first: int, second: int, rng: np.random.Generator) -> float:
-    """Return the outcome of one list, interleaved from two rankers for a query: from -1 (``second`` won) to +1."""
+    """Return the outcome, from -1 (``second`` won) to +1, of one list or mirrored pair of lists for a query."""
     raise TypeError("this evaluator cannot evaluate lists")
 
 

@@ -27,13 +27,13 @@ from ltr_duel.preferences.tally import FARTHEST, SCALE
 from ltr_duel.rankers import Rankings
 
 _QUERIES, _RANKERS = 256, 8  # numbers of sampled queries, and of rankers with random orders
-_EVALUATIONS = 1024  # evaluations for fitting a slope; its error is a few percent, and 10 % would be harmless
+_EVALUATIONS = 1024  # evaluations for fitting a slope; its error is a few percent, and even 10 % would be harmless
 _STEPS = 1024.0  # slopes are multiples of 1 / 1024, so that rounding errors of sums do not change them
 _MOST_GAIN = (FARTHEST - 1.0) / 2
 
 
 def taken_off(settings: Settings) -> FloatMatrix:
-    """Return corrections, (K, n_queries). An outcome of i against j is reduced by correction i minus correction j."""
+    """Return corrections, (K, n_queries): an outcome of i against j is reduced by correction i minus correction j."""
     taken = gains_of(settings.comparer)
     centre(taken, fitted_slope(settings), _MOST_GAIN)
     return taken

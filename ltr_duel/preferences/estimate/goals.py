@@ -122,7 +122,7 @@ def _search_winner(sampler: PairSampler, tally: Tally, confidence: float, at_mos
 
 
 def beaten_for_certain(matrix: PreferenceMatrix, miss: float) -> NDArray[np.bool_]:
-    """Return a matrix of booleans: i beats j, with error probability ``miss``."""
+    """Return a matrix of booleans: whether i surely beats j; each entry is wrong with probability ``miss`` at most."""
     low, _ = matrix.intervals(1 - 2 * miss)
     return np.asarray(low > 0.5)
 

@@ -7,10 +7,10 @@ contributors once for a list. If, in addition, the outcome depends only on the b
 first ranker owns minus the number that the second owns), a dynamic programme over the balance integrates over clicks
 and contributors exactly.
 
-A method with `draw_mirrored` can draw lists in mirrored pairs (`Antithetic`), both from the same uniform numbers. If
-one ranker has a chance advantage in one list, the other ranker has the same advantage in the mirrored list, so the mean
-of the two lists varies much less than the mean of two independent lists (Hammersley and Morton, A New Monte Carlo
-Technique: Antithetic Variates, 1956).
+A method with `draw_mirrored` can draw lists in mirrored pairs (`Antithetic`); both lists of a pair are drawn from the
+same uniform numbers. If one ranker has a chance advantage in one list, the other ranker has the same advantage in the
+mirrored list, so the mean of the two lists varies much less than the mean of two independent lists (Hammersley and
+Morton, A New Monte Carlo Technique: Antithetic Variates, 1956).
 
 If ties are reordered for each list (``resample``), both rankings of the query are copied to scratch arrays before each
 evaluation, with ties in a new random order, and the evaluation uses the copies. For each order of ties, the expected
@@ -151,7 +151,7 @@ class Resampled(NamedTuple):
 
 
 def resampled(comparison: Comparison, longest: int) -> Comparison:
-    """Return a comparison for the query and rankers in ``comparison.current``, with at most ``longest`` documents."""
+    """Return a comparison of the two rankings in ``comparison.current``, which have at most ``longest`` documents."""
     return comparison._replace(lists=comparison.current, relevance=np.zeros(longest, np.int16))
 
 

@@ -1,7 +1,7 @@
 """Make the comparisons: cut them into pieces, look up stored pieces, count the rest on all workers, and add all counts.
 
-Each counted piece is stored in a separate file, which is written atomically. The file name is a digest of the pairs and
-numbers of the comparisons in the piece.
+Each counted piece is stored in a separate file, which is written atomically. The file name is a digest of the pairs in
+the piece and of the range of comparisons of each pair.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PieceStore:
             raise
 
     def check(self) -> None:
-        """Raise before any work is done if the folder cannot be written."""
+        """Raise `InputError` if the folder cannot be written; to be called before any work is done."""
         places.require_folder_place(self._folder, self._root)
 
     def prepare(self) -> None:
@@ -92,7 +92,7 @@ class PairSampler:
             store.check()
 
     def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
-        """Make comparisons of pairs ``first[n] < second[n]`` until ``tally`` has ``upto[n]`` of each pair."""
+        """Make comparisons of pairs ``first[n] < second[n]`` until ``tally`` has ``upto[n]`` of pair n."""
         if self._store:
             self._store.prepare()
         if "control" in self.settings.reductions and self._taken is NOTHING:

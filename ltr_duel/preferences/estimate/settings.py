@@ -156,7 +156,7 @@ def make_settings(
 
 
 def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
-    """Return the default variance reductions: all that fit the comparer, as measured in docs/preferences.md.
+    """Return the default variance reductions for a comparer; docs/preferences.md contains the measurements behind them.
 
     There are no default reductions if ties are reordered before clicks are credited, because then the clicks on a list
     do not determine its outcome.

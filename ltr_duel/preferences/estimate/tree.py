@@ -62,7 +62,7 @@ class Tree(NamedTuple):
     outcome: FloatVector  # (top + 1,) outcome of the clicks so far
     q: FloatVector  # (top,) Pr(the first ranker contributed rank k), given the list
     owned: FloatMatrix  # (top + 1, top + 1) owned[n, m] = Pr(the first ranker owns m of the first n clicks)
-    balance: FloatVector  # (2 top + 3,) share of users for whom (clicks of first) - (of second) is index - length - 1
+    balance: FloatVector  # (2 top + 3,) share of users for whom first owns index - length - 1 more clicks than second
     moved: FloatVector  # (2 top + 3,) the balance after the next rank
 
 
@@ -125,7 +125,7 @@ def walk_users(comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Ge
     """Return the mean outcome over users: the sum of outcome times share over the tree, depth first."""
     c = comparison
     total, n = 0.0, 0  # n: number of clicks so far
-    rare, next_one = 0.0, tree.rare * uniform(rng)  # share of users on rare branches so far; next sample
+    rare, next_one = 0.0, tree.rare * uniform(rng)  # users on rare branches: share so far, share at next sample
     tree.mass[0] = 1.0
     tree.place[0] = 0
     tree.outcome[0] = 0.0

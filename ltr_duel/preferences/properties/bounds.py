@@ -83,8 +83,8 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     `lower_bound`, because the program also chooses the rivals. The constant is for orientation only, because the
     outcomes within a set are not independent and no theorem excludes better policies.
 
-    With more than ``most_arms`` arms, only some sets are used: the best pair of each arm, and the best 2, 3, ..., K
-    arms by their gaps.
+    With more than ``most_arms`` arms, only some sets are used: the best pair of each arm, and the sets of the 2, 3,
+    ..., K arms with the smallest gaps.
 
     Parameters
     ----------

@@ -8,8 +8,8 @@ standard error 0 is exact only if the matrix does not contain its number of comp
 Pairs are assumed to be compared independently, so the probability of a Condorcet winner is a product. If pairs share
 queries (`variance_reduction` "common" and "stratified") or lists (logs of multileaving), the errors in a ranker's row
 are positively correlated, and the product is too small (Slepian's inequality). The probabilities of Copeland winners
-are computed from sampled matrices, and of Borda winners from sampled scores. The random stream of the samples depends
-on the matrix only, so the results are reproducible.
+are computed from sampled matrices, and the probabilities of Borda winners from sampled scores. The random stream of the
+samples depends on the matrix only, so the results are reproducible.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ INTERVAL_RULES = ("wilson", "exact", "normal")
 def effective_counts(p: FloatMatrix, error: FloatMatrix, counts: IntMatrix) -> FloatMatrix:
     """Return the number of independent coin tosses that would give the same error: ``p (1 - p) / error^2``.
 
-    If all comparisons of a pair had the same outcome, this is the number of comparisons. It is infinite for an exactly
-    known matrix, and zero for a pair that was never compared.
+    For a pair whose comparisons all had the same outcome, the result is the number of comparisons; for an exactly known
+    matrix, it is infinite; for a pair that was never compared, it is zero.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         n = np.where(error > 0, p * (1 - p) / error**2, np.where(counts > 0, counts, np.inf))

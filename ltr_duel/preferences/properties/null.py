@@ -15,8 +15,8 @@ that are all beyond noise (`wins_beyond_noise`) disproves an order without assum
 
 The fit: preferences are strongly transitive if and only if, with the rankers in their order, p[i, j] >= 1/2 for i
 before j, and p[i, j] does not decrease if j is replaced by a later ranker or i by an earlier ranker. The fit uses the
-order of the Borda scores, because strongly transitive preferences have the same order, and means over rivals have much
-smaller errors than single pairs.
+order of the Borda scores, which is the right order for strongly transitive preferences. A Borda score is a mean over
+rivals, so its error is much smaller than the error of a single pair.
 Given the order, the closest such matrix by weighted least squares is an isotonic regression in two directions (Dykstra
 and Robertson, An Algorithm for Isotonic Regression for Two or More Independent Variables, Annals of Statistics 1982).
 Bradley-Terry and Thurstone models are special cases; the fit assumes no form of the preferences.
@@ -100,8 +100,8 @@ def transitive_null(
     worlds : int
         The number of transitive worlds, at least 19.
     comparisons : int
-        Number of comparisons of each pair (without ties) that is assumed if the matrix has no standard errors, such as
-        a published matrix.
+        Assumed number of comparisons of each pair, without ties, if the matrix has no standard errors, for example a
+        published matrix.
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
         The properties. The callable returns a number for a matrix, or None without a Condorcet winner; None counts as
         less transitive than any number. The sign is +1 if a larger number is less transitive, -1 if a smaller number is
@@ -151,7 +151,7 @@ def transitive_null(
 
 
 def noise_of(matrix: PreferenceMatrix, comparisons: int = 0) -> FloatMatrix:
-    """Return the standard errors of a matrix; if it has none, those of ``comparisons`` comparisons per pair."""
+    """Return a matrix's standard errors, or if it has none, the errors of ``comparisons`` comparisons of each pair."""
     error = matrix.standard_error
     if not error.any():
         if not comparisons:
@@ -172,7 +172,7 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where a ranker beats another beyond noise, else 0; the confidence is for all pairs (Bonferroni)."""
+    """Return 1 where a ranker beats another beyond noise, else 0; ``confidence`` holds for all pairs (Bonferroni)."""
     error, size = noise_of(matrix, comparisons), len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     wins: FloatMatrix = (matrix.p - 0.5 > reach * error).astype(np.float64)

@@ -1,9 +1,9 @@
 """Subsets of the rankers: the shares that have a Condorcet winner or a total order, and random subsets with a winner.
 
 Ranker r wins a set of K rankers if and only if the other K - 1 are among the N_r rankers that r beats. So P_K, the
-share of sets that have a winner, is the sum of C(N_r, K - 1) over all r, divided by the number of sets. Such sets can
-be sampled exactly: r is the winner with probability proportional to C(N_r, K - 1), and the others are any K - 1 of the
-N_r rankers.
+share of sets that have a winner, is the sum of C(N_r, K - 1) over all r, divided by the number of sets. Sets with a
+winner can be sampled exactly: r is the winner with probability proportional to C(N_r, K - 1), and the others are any
+K - 1 of the N_r rankers.
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N_r, K) instead of
 C(N_r, K - 1), but then P_1, which must be 1, would be the mean number of beaten rankers.

@@ -17,7 +17,7 @@ from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
 _GRAPH, _FUNCTIONS = 7, 25  # field numbers of a model, in ONNX's protocol buffers
 _NODES, _NODES_OF_FUNCTION = 1, 7  # field numbers of a graph, and of a function
 _OPERATOR, _ATTRIBUTES = 4, 5  # field numbers of a node
-_GRAPHS = (6, 11)  # field numbers of an attribute that contain nested operators
+_GRAPHS = (6, 11)  # field numbers, in an attribute, of graphs with nested operators
 _DEEPEST = 20  # maximum number of levels of nested operators
 
 # Operators whose time or memory depends on a number in the file, so a few bytes can require unlimited time or memory.

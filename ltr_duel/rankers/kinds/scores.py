@@ -50,7 +50,7 @@ def _read(path: Path) -> pd.DataFrame:
         raise InputError(f"{path}: there is no such table of scores")
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path, filesystem=LocalFileSystem())  # Arrow opens the file, as in `load_preferences`
+            return pd.read_parquet(path, filesystem=LocalFileSystem())  # Arrow opens the file, not pandas
         return pd.read_csv(path, dtype={"query": str, "document": str})
     except (ValueError, OSError, pd.errors.ParserError) as error:
         raise InputError(f"{path}: neither Parquet nor CSV ({str(error).splitlines()[0]})") from None

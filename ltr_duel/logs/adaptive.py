@@ -139,9 +139,9 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
 
 
 def note_at_any_time(found: LogComparison) -> str:
-    """Return the note on an adaptive log for a table of (unweighted) confidence sequences."""
+    """Return the note on an adaptive log, above a table of confidence sequences, which have no weights."""
     of = "users' first impressions" if first_impressions(found) else "impressions"
-    how = f"the table uses {of}, unweighted, and a confidence sequence"
+    how = f"the table has a confidence sequence of {of}, without weights"
     return _note(found.provenance["policies"], how, found.cluster)
 
 
@@ -194,7 +194,7 @@ def _how(choices: Choices, cluster: str) -> str:
     if choices.sums is None:
         return how
     doubt = choices.sums.doubt()
-    return f"{how} and unweighted, because {doubt}" if doubt else f"means, intervals and p {_WEIGH} by the propensity"
+    return f"{how}, without weights, because {doubt}" if doubt else f"means, intervals and p {_WEIGH} by the propensity"
 
 
 def _note(policies: list[str], how: str, cluster: str) -> str:

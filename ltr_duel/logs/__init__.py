@@ -1,7 +1,7 @@
 """Analysis of click logs of real or simulated searches: compare rankers, compute intervals, decide when to stop.
 
-Logs are read as streams, so memory use does not grow with the length of a log. Clicks are credited by the kernels of
-the interleaving methods. To create lists for search pages, use `ltr_duel.interleaving`.
+Comparisons read a log as a stream, so their memory use does not grow with the length of the log. Clicks are credited
+by the kernels of the interleaving methods. To create lists for search pages, use `ltr_duel.interleaving`.
 """
 
 import lazy_loader

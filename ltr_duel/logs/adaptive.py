@@ -1,17 +1,18 @@
-"""Valid means and intervals for logs in which a policy chose the rankers depending on earlier outcomes.
+"""Valid means and intervals for logs whose rankers were chosen by a policy that reacts to earlier outcomes.
 
-Such a policy shows losing rankers less often. The number of outcomes of a pair therefore depends on the outcomes, which
-biases their mean (Nie, Tian, Taylor, Zou, AISTATS 2018). Two methods remain valid:
+An adaptive policy shows losing rankers less often. The number of a pair's outcomes therefore depends on the outcomes,
+and their mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018). Two methods remain valid:
 
 - The confidence sequence. The policy chooses pairs by past outcomes only. The expectation of a new user's outcome is
-  therefore the pair's mean, so bets against this mean have no expected gain. The interval is valid at any time,
-  including the end of the log.
+  therefore the pair's mean, so a bet that this mean is higher or lower has no expected gain (`ltr_duel.logs.bets`). The
+  interval is valid at any time, including the end of the log.
 - The mean with weights 1 / sqrt(e), if the log has the propensity e (the probability) of each choice. The weighted sum
-  of deviations is a martingale whose steps have the same conditional variance. The sum is therefore normal in the limit
-  if e has a lower bound (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021). Weights are used for all pairs of a log or
-  for none: a separate choice for pairs with few impressions would depend on their outcomes and bias their means.
+  of deviations is a martingale whose steps have the same conditional variance. The distribution of the sum is therefore
+  normal in the limit if e has a lower bound (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021). Weights are used for all
+  pairs of a log or for none: a choice for each pair would depend on the pair's number of impressions, and therefore on
+  its outcomes, and would bias its mean.
 
-Both methods assume that each impression has a new user. The results hold for the queries of the log.
+Both methods assume that each impression has a new user. The results hold only for the queries of the log.
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ class Weighed(NamedTuple):
     weight: FloatMatrix  # sums of the weights, shape (pairs, clusters)
     total: FloatMatrix  # sums of the weighted outcomes, same shape
     square: FloatVector  # sum of the weighted squared outcomes of each pair
-    inverse: FloatVector  # sum of 1 / propensity for each pair; about the number of impressions of the log
+    inverse: FloatVector  # sum of 1 / propensity for each pair; its expectation is ``impressions``
     impressions: float  # number of impressions of the log, T
     least: float  # see `least_of`
 
     def doubt(self) -> str:
-        """Return the reason why the normal limit cannot be used, or "" if it can; outcomes do not affect the result.
+        """Return the reason why the weights cannot be used, or "" if they can; the result does not depend on outcomes.
 
         If a pair's propensity is never below ``least``, its sum of 1 / e has mean T and a variance of at most
-        T / ``least``. A much smaller sum shows that the propensity was sometimes below all logged propensities.
+        T / ``least``. A sum far below T shows that the true propensity was sometimes below ``least``.
         """
         expected = self.least * self.impressions
         if expected < _FLOOR:
@@ -71,14 +72,14 @@ class Weighed(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """The policies that chose the rankers of a log's rows, and sums weighted by the probabilities of the choices."""
+    """The adaptive policies that chose rankers of a log, and sums of outcomes with weights by propensities."""
 
     policies: list[str]  # policies that react to outcomes
-    sums: Weighed | None  # None unless all probabilities are known
+    sums: Weighed | None  # None unless each row has a policy and a propensity
 
 
 def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
-    """Return the policies that chose the rankers of a log's rows, and sums of outcomes weighted by propensity."""
+    """Return the policies that react to outcomes, and the weighted sums of outcomes if the rows have propensities."""
     named, policies = policies_of(engine, rows)
     if not policies or None in named or "propensity" not in rows.columns:
         return Choices(policies, None)
@@ -119,7 +120,7 @@ def policies_of(engine: Any, rows: Any) -> tuple[list[str | None], list[str]]:
 
 
 def adapted(found: LogComparison, choices: Choices) -> LogComparison:
-    """Return the comparison with valid means and intervals and a note if the log is adaptive, else unchanged."""
+    """Return the comparison; for an adaptive log, means and intervals are replaced by valid ones, with a note."""
     if not choices.policies:
         return found
     means, low, high, p, _ = adaptive_means(found.sequences, choices.sums, found.confidence)
@@ -138,9 +139,9 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
 
 
 def note_at_any_time(found: LogComparison) -> str:
-    """Return the note on an adaptive log for a table of (unweighted) confidence sequences."""
+    """Return the note on an adaptive log, above a table of confidence sequences, which have no weights."""
     of = "users' first impressions" if first_impressions(found) else "impressions"
-    how = f"the table uses {of}, unweighted, and a confidence sequence"
+    how = f"the table has a confidence sequence of {of}, without weights"
     return _note(found.provenance["policies"], how, found.cluster)
 
 
@@ -165,7 +166,7 @@ class AdaptiveMeans(NamedTuple):
 
 
 def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float) -> AdaptiveMeans:
-    """Return means, intervals and p-values; they are weighted if ``sums`` are given and `Weighed.doubt` is empty."""
+    """Return means, intervals and p-values; they are weighted if ``sums`` are given and `Weighed.doubt` returns ""."""
     mean, low, high, log_e = sequences.mean, *confidence_sequence(*sequences, confidence=confidence)
     p: FloatVector = np.minimum(np.exp(-log_e), 1.0)
     weighted = sums is not None and not sums.doubt()
@@ -187,13 +188,13 @@ def _reacts(name: str) -> bool:
 
 
 def _how(choices: Choices, cluster: str) -> str:
-    """Return a clause on how the means were computed, and why propensity weights could not be used, if so."""
+    """Return a clause on how the means were computed and, if propensity weights could not be used, the reason."""
     how = "means, intervals and p are those of the confidence sequence"
     how += ", over users' first impressions" if cluster == "user" else ""
     if choices.sums is None:
         return how
     doubt = choices.sums.doubt()
-    return f"{how} and unweighted, because {doubt}" if doubt else f"means, intervals and p {_WEIGH} by the propensity"
+    return f"{how}, without weights, because {doubt}" if doubt else f"means, intervals and p {_WEIGH} by the propensity"
 
 
 def _note(policies: list[str], how: str, cluster: str) -> str:

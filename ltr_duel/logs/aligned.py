@@ -1,8 +1,8 @@
-"""Join exposures and events into one DuckDB relation, in memory that does not grow with the log.
+"""Join exposures (shown lists) and events (e.g. clicks) into one DuckDB relation, in memory of fixed size.
 
-To join or sort rows that contain lists, DuckDB would write these wide rows to disk. Events are therefore joined to row
-numbers only, and sorted by row number. Clicks are then collected into lists, for one block of exposures at a time. The
-lists are stored in the table ``log_events``, which has one row per exposure.
+To join or sort rows that contain lists, DuckDB would write these wide rows to disk. Events are therefore joined to the
+row numbers of exposures only, and sorted by row number. Clicks are then collected into lists, for one block of
+exposures at a time. The lists are stored in the table ``log_events``, which has one row per exposure.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Numbered(NamedTuple):
 
     source: str  # SQL of all rows
     files: list[Rows]
-    select: Callable[[str, dict[str, str]], str]  # returns the SQL of exposures from a source of rows and extra columns
+    select: Callable[[str, dict[str, str]], str]  # returns the SQL of exposures, given rows and extra columns
     then: tuple[str, ...] = ("impression", "origin")  # columns that order rows with equal times
 
 
@@ -82,9 +82,10 @@ def numbered_table(engine: Engine, sql: str, then: tuple[str, ...] = ("impressio
 def align(
     engine: Engine, shown: Numbered, exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool
 ) -> tuple[Any, Any, int, bool]:
-    """Create the view ``log``; return the results of `met`, `attributed` and `placed`, and whether it was sorted.
+    """Create the view ``log``; return `met`, `attributed`, the number of rows of `placed`, and a flag.
 
-    The result of `placed` is the number of its rows: events on an item of their list.
+    The rows of `placed` are the events on an item of their exposure's list. The flag is True if the exposures were
+    already sorted by time.
     """
     have = [name for name in engine.table("events").columns if name in EVENT and name != "impression"]
     found = completed(engine.keep("met_events", met(exposures, events).select("row", "shown_at", *have)))
@@ -118,7 +119,7 @@ def align(
 
 
 def _shares(engine: Engine, shown: Numbered) -> list[tuple[str, str]]:
-    """Split exposures and ``log_events`` at the same rows for parallel joins: a positional join runs in one thread."""
+    """Split exposures and ``log_events`` at the same rows for parallel joins: one positional join uses one thread."""
     (rows, *more), threads = shown.files, engine.rows("SELECT current_setting('threads') AS n")[0]["n"]
     number = 1 if more else min(threads, (rows.last - rows.first) // _SHARE)
     if number <= 1:

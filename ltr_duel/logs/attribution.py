@@ -1,4 +1,4 @@
-"""Join exposures and events into the table of a log, whose clicks are the list positions with the chosen outcome.
+"""Join exposures and events into the table of a log; its clicks are the list positions with the chosen outcome.
 
 An exposure is one display of a list. An event is a user's action on one item of the list; it may occur days later and
 be stored in another table.
@@ -27,7 +27,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 class Outcome(NamedTuple):
-    """The kind of event that is the outcome."""
+    """The condition under which an event counts as a click."""
 
     name: str
     kind: str  # "" for all events with a value
@@ -75,14 +75,14 @@ def counts(events: Any, outcome: Outcome) -> Any:
 
 
 def counted(events: Any, outcome: Outcome) -> Any:
-    """Return the events with the outcome; ``worth`` is the value (1 for a kind of event) in millionths."""
+    """Return the events with the outcome; ``worth`` is the value in millionths, or one million for a kind of event."""
     events = events.filter(counts(events, outcome))
     worth = (events.value * 1e6).round().cast("int64") if not outcome.kind else 1_000_000
     return events.mutate(worth=worth)
 
 
 def met(exposures: Any, events: Any) -> Any:
-    """Return the events with an impression, with time and ``row`` of its exposure (null for a missing exposure)."""
+    """Return the events that name an impression, with time and ``row`` of its exposure (null if it has none)."""
     named = events.filter(events.impression.notnull())
     shown = exposures.select("impression", "row", shown_at=exposures.time)
     return named.left_join(shown, "impression").drop("impression", "impression_right")
@@ -120,7 +120,7 @@ def numbered(table: Any, *then: str) -> Any:
 
 
 def placed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) -> Any:
-    """Return the ``row`` of each event's exposure, and the list position as ``clicks``; positions may repeat."""
+    """Return for each event the ``row`` of its exposure and, as ``clicks``, its list position; positions may repeat."""
     import ibis
 
     worth = [] if outcome.kind else ["worth"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ltr_duel.core import InputError, IntVector, errors
 
-_KEPT = 20  # maximum number of reasons
+_KEPT = 20  # maximum number of reasons that are counted separately
 _VALUES = re.compile(
     r"(?<!^)'[^']*'|\[.*\]|\{.*\}|-?\d[\w.:-]*"
 )  # values that differ between lines with the same fault

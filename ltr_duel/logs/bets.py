@@ -3,21 +3,22 @@
 Outcomes y are in [-1, 1]. A gambler bets a share l of the capital, 0 < l < 1 / 2, that the mean is above m. Each
 outcome then multiplies the capital by 1 + l (y - m). If the mean is at most m, the expected gain is not positive, so
 the probability that the capital ever reaches 1 / alpha times the initial capital is at most alpha (Ville's inequality).
-The same is true of a mixture of such bets: its capital is an e-value, valid after every observation. The values of m
-that are not rejected form the confidence sequence; each of its two ends is tested at alpha / 2. Waudby-Smith, Ramdas.
-Estimating means of bounded random variables by betting. JRSS B 2024.
+The same is true of a mixture of such bets: its capital is an e-value, valid after every observation. A value of m is
+rejected once the capital reaches 1 / alpha. The values that are not rejected form the confidence sequence; each of its
+two ends is tested at alpha / 2. Waudby-Smith, Ramdas. Estimating means of bounded random variables by betting. JRSS B
+2024.
 
 In the method of Waudby-Smith and Ramdas, the next share depends on the past, so each m requires a pass over all
-observations. A mixture of fixed shares requires only sums: after wins (1), losses (-1) and ties (0), the capital of a
-share is
+observations. A mixture of fixed shares requires only sums: after wins (1), losses (-1) and ties (0), the capital of
+bets of the share l is
 
     (1 + l (1 - m))^wins  (1 - l (1 + m))^losses  (1 - l m)^ties
 
-The factors of other outcomes are bounded from below by 1 + l x >= exp(l x - psi(l) x^2) for x >= -2 with psi(l) =
-(-log(1 - 2 l) - 2 l) / 4 (Fan's inequality, as in Howard, Ramdas, McAuliffe, Sekhon. Time-uniform, nonparametric,
-nonasymptotic confidence sequences. Annals of Statistics 2021). Half of the mixture's weight follows Proposition 9 of
-Howard et al., which is optimal for one length of the log. The other half is uniform over log l, for larger and smaller
-effects.
+For other outcomes, with x = y - m, the factor is bounded from below: 1 + l x >= exp(l x - psi(l) x^2) for x >= -2,
+where psi(l) = (-log(1 - 2 l) - 2 l) / 4 (Fan's inequality, as in Howard, Ramdas, McAuliffe, Sekhon. Time-uniform,
+nonparametric, nonasymptotic confidence sequences. Annals of Statistics 2021). Half of the weight of the mixture has the
+distribution of Proposition 9 of Howard et al., which is optimal for one length of the log. The other half is uniform
+over log l, for larger and smaller effects.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Bets(NamedTuple):
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return a mixture for error ``alpha``; a ``tuned_part`` of it is best if squared deviations sum to ``spread``.
+        """Return a mixture for error ``alpha``; ``tuned_part`` of it is best if squared deviations sum to ``spread``.
 
         The rest of the weight is uniform over the logarithms of the shares.
         """
@@ -62,7 +63,7 @@ class Bets(NamedTuple):
         return log_sum(self.log_gain(seen, m) + self.log_weight)
 
     def log_gain(self, seen: Sequences, m: ArrayLike) -> FloatMatrix:
-        """Return the logarithm of the capital of each share, shape (..., shares), which is linear in ``seen``."""
+        """Return the logarithm of the capital for each share, shape (..., shares); it is linear in ``seen``."""
         wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in seen)
         m = np.asarray(m, np.float64)[..., None]
         logs = (
@@ -76,7 +77,7 @@ class Bets(NamedTuple):
         """Return the lower bound: the largest mean that is rejected because the capital reaches the level; -1 if none.
 
         All smaller means are rejected too, because bets against smaller means gain more. This also holds for outcomes
-        other than 1, 0 and -1, although the lower bound on the capital from such outcomes may increase in m.
+        other than 1, 0 and -1, although the lower bounds of their factors may increase with m.
         """
         flat = Sequences(*map(np.ravel, np.broadcast_arrays(*seen)))
         low = np.full(len(flat.wins), -1.0)
@@ -90,11 +91,11 @@ class Bets(NamedTuple):
         return low.reshape(np.shape(seen.n))
 
     def _low_of_falling(self, seen: Sequences, log_level: float) -> FloatVector:
-        """Return `low` if the capital decreases in m and reaches the level at m = -1.
+        """Return `low` for pairs whose capital decreases in m and reaches the level at m = -1.
 
         The logarithm of the capital is nearly a parabola in m with its minimum at the mean. Newton's method on the
         square root of the height above the minimum therefore converges in few steps from the normal approximation.
-        Steps that leave the bracket are replaced by bisection.
+        A step that leaves the interval known to contain the solution is replaced by bisection.
         """
         mean, n = np.asarray(seen.mean, np.float64), np.asarray(seen.n, np.float64)
         least = self.log_value(seen, mean)
@@ -141,7 +142,7 @@ class Bets(NamedTuple):
         return low
 
     def first_reached(self, each: Sequences, m: float, log_level: float) -> FloatVector:
-        """Return the multiple of ``each`` at which the capital against ``m`` reaches the level; infinity if never.
+        """Return the multiple of the sums ``each`` at which the capital reaches the level; infinity if it never does.
 
         The logarithm of the capital is convex in the multiple, and below the level for the multiple 0. Newton's method
         therefore converges from above; it starts at the smallest multiple at which a single share reaches the level.
@@ -162,7 +163,7 @@ class Bets(NamedTuple):
         return np.asarray(times, np.float64)
 
     def lead_needed(self, decided: ArrayLike, log_level: float) -> FloatVector:
-        """Return the smallest lead (wins minus losses) in `decided` outcomes that rejects a mean of 0, or infinity."""
+        """Return the smallest lead (wins minus losses) in `decided` outcomes that rejects 0; infinity if none."""
         d = np.asarray(decided, np.float64)
         none = np.zeros_like(d)
 

@@ -36,7 +36,7 @@ class Users:
         self._hashes, self._numbers = hashes[order], numbers[order]
         self._engine, self.shape = engine, (int(np.clip(_CELLS // len(names), 32, _GROUPS)), len(names))
         user = rows.user if "user" in rows.columns else ibis.null("string")
-        self.rows = rows.mutate(user=user, own=user.isnull().ifelse(rows.line, -1))  # no user: each page is a user
+        self.rows = rows.mutate(user=user, own=user.isnull().ifelse(rows.line, -1))  # each page without one is a user
 
     def counted(self, rows: Any, keys: list[str], **sums: Any) -> Any:
         """Group rows by user, rankers and `keys`; yield arrays: user group, index of the set, keys, count, sums."""
@@ -61,7 +61,7 @@ class EmptyPages(NamedTuple):
 
     pages: int  # number of pages that count
     empty: int  # number of empty pages among them
-    p: float  # p-value of "no set of rankers has more empty pages"
+    p: float  # p-value of "no set of rankers has more empty pages than others"
 
 
 def empty_pages(users: Users) -> EmptyPages:
@@ -71,9 +71,10 @@ def empty_pages(users: Users) -> EmptyPages:
     after the first page with documents for the same query and set are tested. This selection depends on earlier pages
     only, so it favours neither full nor empty pages.
 
-    Two tests assign random signs to deviations from the expected counts. The first assigns one sign per user; a user's
-    pages for a query in a tenth of the time have a total weight of 1. The second assigns one sign per short period,
-    because an outage may affect only the sets that are shown at that time. The larger p-value is returned.
+    Two tests assign random signs to deviations from the expected counts. The first assigns one sign per user; all pages
+    of a user for one query within one tenth of the time have a total weight of 1. The second assigns one sign per short
+    period, because an outage may affect only the sets of rankers that are shown during the outage. The larger p-value
+    is returned.
 
     The tests assume that a ranker's documents for a query neither change nor depend on the user. A failure that affects
     all pages of a query, or all rankers equally, is not detected. If rankers agree, the page shows documents without

@@ -21,7 +21,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics, stream
 
 Kinds = tuple[tuple[float, float], ...]  # impressions per user, and share of all impressions, for each kind
 _MOST = 4  # maximum number of kinds; four kinds match the sums of eight powers
-_HEAVY = 0.05  # share of users that count as heavy
+_HEAVY = 0.05  # share of the users who are the heaviest in `kinds_by_share`
 
 
 class Means(NamedTuple):
@@ -124,7 +124,7 @@ def _with_two_added(
 def cautious_of_moments(
     n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
 ) -> Means:
-    """Approximate `cautious_means` for clusters of equal size; ``nn``, ``nt``, ``tt``: sums of products per cluster."""
+    """Approximate `cautious_means` for clusters of equal size; ``nn``: sum of each cluster's n * n, and so on."""
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = ~(n**2 > nn * (1 + 1e-9))
         design, size = _design(n, total, square, nn, nt, tt)

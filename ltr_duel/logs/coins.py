@@ -1,4 +1,4 @@
-"""Tests of whether the draft is fair: owners of positions in total, over time, and combined with clicks.
+"""Test whether the team draft is fair, by the owners of positions: in total, over time, and combined with clicks.
 
 In a team draft, fair coins decide the order in which rankers contribute documents; a ranker owns the positions of its
 documents. The engine returns two tables: the number of lists with each pattern of owners of the first ten positions,
@@ -21,7 +21,7 @@ from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored
 
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _PLACES = 10  # number of positions whose owners are tested
-_LISTS = 8_000_000  # of so many lists from the start of the log, one in eight is used for its clicks only
+_LISTS = 8_000_000  # of the log's first 8 million lists, one in eight is used for its clicks only
 
 
 class _Patterns(NamedTuple):
@@ -52,14 +52,14 @@ def owner_findings(
     """Test the coins of the draft and the frequencies of the sets of rankers (``orders``), in total and over time."""
     names, seen = _patterns(engine, rows, ends, orders)
     of = _Coins(engine, rows.mutate(**_columns(rows, ends, orders)), orders, names, seen)
-    if not names:  # no owners, but page tokens or rankings
+    if not names:  # the rows have page tokens or rankings instead of owners
         return []
     found = _sets_shown(of, planned, policies)
     if len(names) > 1:
         period = ((rows.time - ends[0]) / _span(ends) * PERIODS).floor().cast("int64")
         found.append(_empty(of._replace(rows=of.rows.mutate(period=period))))
     if not seen.first.any():
-        said = "coins are tested on pages of two rankers, and no such page has an owned position"
+        said = "coins cannot be tested, because no page of two rankers has an owned position"
         return [*found, Finding("owners of positions and over time, A/A", "not checked", np.nan, said)]
     side = np.where(seen.first > 0, 0, 1)
     some = seen._replace(n=seen.n * (seen.first != 0))
@@ -110,7 +110,7 @@ def _sets_shown(of: _Coins, planned: str, policies: list[str]) -> list[Finding]:
     elif len(names) > 1:
         said = f"shares of {kinds}, by tenths of the time"
         if p["over time"] < ERROR and _one_after_the_other(shown):
-            said += "; sets of the earlier part are never shown later: use a separate folder for each experiment"
+            said += "; the sets shown first are never shown again later: use a separate folder for each experiment"
         found.append(tested("pairs over time", p["over time"], said))
     else:
         found.append(Finding("pairs over time", "sound", 1.0, "there is only one set of rankers"))
@@ -139,7 +139,7 @@ def _empty(of: _Coins) -> Finding:
     engine, rows, orders, names, seen = of
     without = _sums((seen.owned == 1).astype(np.int64), seen.rankers, seen.n, (2, len(names)))
     share = without[0] / np.maximum(without.sum(axis=0), 1)
-    said = f"{share.min():.1%} to {share.max():.1%} of a set's pages have no owned position, e.g. if rankers agree"
+    said = f"{share.min():.1%} to {share.max():.1%} of the pages of a set have no owned position, e.g. if rankers agree"
     none = int(seen.n[seen.owned < 0].sum())
     if not none:
         return Finding("empty pages", "sound", 1.0, f"{said}; all usable pages have documents")
@@ -192,7 +192,7 @@ def _counted(engine: Any, t: Any, orders: Sets) -> dict[str, list[Any]]:
 
 
 def _identical_rankers(of: _Coins) -> Finding:
-    """Simulate an A/A test: combine the owners of some lists with the clicks on other lists of the pair.
+    """Simulate an A/A test: combine the owners of some lists with the clicks on other lists of the same pair.
 
     Owners of a list are never combined with the clicks on the same list. For a fair draft, a mean outcome is therefore
     as likely as its negative.

@@ -1,7 +1,7 @@
-"""Convert the columns of files and tables to the columns of a log, by one DuckDB expression for each type.
+"""Convert the columns of files and tables to the columns of a log, by DuckDB expressions.
 
-A value that cannot be converted to its column's type is a fault of its row. The column ``fault`` contains the first
-fault of a row as JSON, ``{column: value}``, or a message about the whole row.
+The expression depends on the type of the column. A value that cannot be converted is a fault of its row. The column
+``fault`` contains the first fault of a row as JSON, ``{column: value}``, or a message about the whole row.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _owners(column: str, kind: str, rankers: str) -> str:
 
 
 def _place(name: str, rankers: str) -> str:
-    """Return the expression for the index of a name, -1 for null or an empty name."""
+    """Return the expression for the index of a name in ``rankers``, -1 for null or an empty name."""
     place = f"coalesce(nullif(list_position({rankers}, {name}), 0) - 1, {NO_RANKER})"
     return f"CASE WHEN nullif({name}, '') IS NULL THEN -1 ELSE {place} END"
 

@@ -58,7 +58,7 @@ def summed(
 ) -> Summed:
     """Credit a log and sum its outcomes. By default, clusters are users if any row has a user, else queries.
 
-    If a policy reacts to outcomes, clusters by query are replaced by users, or by impressions if no row has a user.
+    If a policy reacts to outcomes, clusters by query or both are replaced by users (impressions if no row has a user).
     """
     outcomes, rows, creditor, whole = credited(log, rankers)
     about = log.facts(rows, rankers)
@@ -81,7 +81,7 @@ def summed(
         if choices.policies or cluster not in ("user", "both"):
             raise InputError(f"{log.path}: adjusted outcomes require users, and no policy may react to outcomes")
         require_few_columns(log.path, history, int(np.bincount(sums.kinds[0].pair, sums.kinds[0].number).max()))
-        by = by._replace(whole=False)  # adjusted outcomes are neither 1, -1 nor 0
+        by = by._replace(whole=False)  # adjusted outcomes may differ from 1, -1 and 0
         flipped = adjusted(log, rows, outcomes, creditor.named_pairs, history, intercept=False)
         outcomes = adjusted(log, rows, outcomes, creditor.named_pairs, history)
         less, signs = (pair_sums(log.engine, one, by) for one in (outcomes, flipped))
@@ -104,7 +104,7 @@ def users_of(engine: Engine, rows: Any, impressions: int) -> Users:
 
 
 def forgotten_note(engine: Engine, rows: Any) -> list[str]:
-    """Return a note if a live experiment has forgotten users, because users who return then have two names."""
+    """Return a note if a live experiment has forgotten users: a forgotten user who returns has a second name."""
     if "policy" not in rows.columns or "user" not in rows.columns:
         return []
     forgotten = engine.value(rows.filter(rows.user.startswith(_FORGOTTEN)).user.nunique())
@@ -152,8 +152,8 @@ def compare_log(
 ) -> LogComparison:
     r"""Credit the clicks of a log, and compare each pair of interleaved rankers.
 
-    If the log's column ``policy`` names a policy that reacts to outcomes, means and intervals are computed by methods
-    that are valid for such a log (`ltr_duel.logs.adaptive`), and ``warnings`` has a note.
+    If the log's column ``policy`` names a policy that reacts to outcomes, means and intervals are computed by
+    `ltr_duel.logs.adaptive`, so that they stay valid, and ``warnings`` has a note.
 
     The log is read by an SQL engine and may be larger than memory; sums are exact for each user and pair.
 
@@ -176,10 +176,10 @@ def compare_log(
     history : History, optional
         Covariates of users for adjusted outcomes: the effects of the coin that decides the owner of position 1, and of
         its products with the covariates, are subtracted. The expected means stay the same, and the intervals become
-        narrower. Requires ``owners`` and users, and that no policy reacts to outcomes.
+        narrower. The log must have ``owners`` and users, and no policy may react to outcomes.
     per : {"impression", "user"}
-        The unit that counts once. With "user", the ranker with more credit in all of a user's impressions wins the
-        user, and the mean is the share of users won minus the share lost. An impression without a user counts as a
+        The unit that counts once. With "user", the ranker with more credit, summed over all impressions of a user, wins
+        the user, and the mean is the share of users won minus the share lost. An impression without a user counts as a
         separate user. Results per user are valid for a single look, without ``history``, and only if no policy reacts
         to outcomes.
 
@@ -217,7 +217,7 @@ def compare_log(
     found = summed(log, cluster, rankers, looks=looks and per == "impression", history=history)
     creditor, sums = found.creditor, found.sums
     if per == "user" and found.choices.policies:
-        raise InputError(f"{log.path}: users can count once only if no policy reacts to outcomes")
+        raise InputError(f"{log.path}: each user can count once only if no policy reacts to outcomes")
     if cluster in ("user", "both") and not found.users.number:
         raise InputError(f"no impression of {log.path.name} has a user, so errors cannot be clustered by {cluster}")
     if per == "user":
@@ -271,7 +271,7 @@ def compare_log(
 
 
 def _these_queries(sums: PairSums, found: LogComparison) -> list[str]:
-    """Return a warning that lists the pairs that differ if clusters are impressions, but not if they are queries."""
+    """Return a warning on the pairs that differ by impressions as clusters, but not by queries as clusters."""
     error = 1 - found.confidence
     alone = statistics.holm(statistics.student_p(*replace(sums, cluster="impression").cautious()))
     pairs = zip(found.named_pairs, alone, found.p_corrected, strict=True)
@@ -281,5 +281,5 @@ def _these_queries(sums: PairSums, found: LogComparison) -> list[str]:
     which = ", ".join([*differ[:3], *(["..."] if len(differ) > 3 else [])])
     return [
         f"{which}: no difference is shown for queries in general, because queries are few or differ from each other;"
-        " impressions show a difference for these queries only: --cluster impression"
+        " --cluster impression shows a difference, which holds only for the queries of this log"
     ]

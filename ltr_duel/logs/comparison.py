@@ -1,4 +1,4 @@
-"""Result of the comparison of a log's rankers, computed from sums over clusters."""
+"""Result of the comparison of a log's rankers, computed from the sums of each cluster's outcomes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from ltr_duel.preferences import PreferenceMatrix
 
 @dataclass(frozen=True, eq=False)
 class LogComparison:
-    """Comparison of each pair of a log's rankers. Arrays have one entry per pair; a positive mean favours the first.
+    """Comparison of each pair of a log's rankers.
+
+    Arrays have one entry per pair. A positive mean favours the first ranker of the pair.
 
     Parameters
     ----------
@@ -28,7 +30,7 @@ class LogComparison:
     wins, losses, ties : ndarray of int64
         Number of impressions that the first ranker of the pair won, lost, or tied.
     means, cautious, naive : Means
-        Mean outcome (credit, -1 to 1) over impressions, with standard error and degrees of freedom. ``means`` has
+        Mean outcome of the impressions (from -1 to 1), with standard error and degrees of freedom. ``means`` has
         cluster-robust errors; ``cautious``, for intervals, adds a won and a lost cluster, so that no error is 0;
         ``naive`` treats all impressions as independent.
     low, high : ndarray of float64
@@ -38,14 +40,14 @@ class LogComparison:
         p-value of the test that the mean is 0 (the larger p-value of Student's t and the exact sign test of clusters),
         and the p-value corrected for the number of pairs (Holm).
     bootstrap : ndarray of float64, shape (2, pairs)
-        Bootstrap interval of the mean over clusters; NaN if clusters are single impressions or all draws are equal, and
-        for adjusted outcomes, whose slopes would have to be fitted again for each draw.
+        Interval of the mean, from resampled clusters; NaN unless the clusters are users or queries, if all draws are
+        equal, for an adaptive log, and for adjusted outcomes, whose slopes would have to be fitted again in each draw.
     sequences : Sequences
         Sums for `stopping_decisions`.
     kinds : list of tuple
         For each pair, the kinds of its clusters: outcomes per cluster, and share of all outcomes.
     half : list of float
-        For each pair, the cluster size at which clusters of at least this size have half of the outcomes.
+        For each pair, a size: the clusters of at least this size have half of the outcomes.
     each : tuple of Means
         ``cautious`` by users alone and by queries alone if ``cluster`` is "both"; otherwise empty.
     looks : list of Look
@@ -122,7 +124,7 @@ class LogComparison:
 
     @property
     def preferences(self) -> PreferenceMatrix:
-        """The preference matrix: a tie is half a win; errors of pairs are above 0, infinite for a single cluster."""
+        """The preference matrix: a tie is half a win; each pair's error is above 0, or infinite with one cluster."""
         size = len(self.names)
         p, error = np.full((size, size), 0.5), np.full((size, size), np.inf)
         comparisons = np.zeros((size, size), np.int64)

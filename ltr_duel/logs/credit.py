@@ -1,7 +1,8 @@
 """Credit the clicks of a log: compute the outcomes of each impression for its interleaved rankers.
 
-A row is credited by its page token; without a token, by its rankings; without rankings, by its owners. All rows of a
-log are credited by one method and rule, because outcomes of different methods or rules cannot be added up.
+A row is credited by its page token (the page as JSON, from `Page.to_json`); without a token, by its rankings; without
+rankings, by its owners. All rows of a log are credited by one method and outcome rule, because outcomes of different
+methods or rules cannot be added up.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Creditor:
         return Outcomes(row, pair, y), wrong
 
     def _tokens(self, have: dict[str, Any], rows: IntVector, wrong: Wrong) -> list[Outcomes]:
-        """Credit rows by their page tokens: tokens as written by `Page.to_json` together, other tokens separately."""
+        """Credit rows by their page tokens; tokens in the form of `Page.to_json` are credited together."""
         together, alone = self._pages.read(have["page"], have["shown"], have["clicks"], rows)
         turns: list[tuple[int, Pages | None]] = [(int(one.clicked.rows[0]), one) for one in together]
         turns += [(int(row), None) for row in alone]

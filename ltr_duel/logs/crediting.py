@@ -40,12 +40,12 @@ class Ranked(NamedTuple):
 
 
 class RowLists(NamedTuple):
-    """The lists of some rows, one query per row, and the shown documents."""
+    """The rankings of some rows, as `Lists` with one query per row, and the numbers of the shown documents."""
 
     lists: Lists
     numbers: IntVector  # numbers of the shown documents of all rows of the batch
     wrong: IntVector  # code of the fault of each row; 0 for rows without a fault
-    where: IntVector  # for each row, index of a shown document that is in no ranking of the row
+    where: IntVector  # for each row, index of a shown document that is in no ranking of the row, if there is one
 
 
 def ranked(column: Any, shown: Any) -> Ranked:
@@ -147,8 +147,8 @@ def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked
     """Return the outcomes of each pair a < b of the rankers, shape (rows, rankers (rankers - 1) / 2).
 
     Rows are credited together if they have the same list length and the same capacity for documents (`room_for`). The
-    kernel state has exactly this size, as for a single page. The outcome of a row is therefore bitwise independent of
-    the other rows.
+    kernel state is created for exactly this length and capacity, as for a single page. The outcome of a row is
+    therefore bitwise independent of the other rows.
     """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])

@@ -1,4 +1,4 @@
-"""Find the rankers that a log's lists interleave for each query, and compute weights for two other rankers."""
+"""Find the rankers that a log interleaves for each query, and weigh its lists for two target rankers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COLUMNS = (
 
 
 class Repeats:
-    """Observed and expected number of lists equal to the previous list of the same cell (query, length) and rankers.
+    """Observed and expected number of lists that equal the previous list of their cell (query, length) and rankers.
 
     A list that is sampled independently equals the previous list with a known probability. No other check detects
     cached lists: they are unbiased over queries, but a hundred impressions of one cached list are a single sample.
@@ -113,7 +113,7 @@ class Design:
         self.state = self.method.init(Size(int(self.mixtures.length.max()), longest, 2), self.params, self.rule)
 
     def _found(self) -> Iterator[tuple[int, HashVector, Weighable]]:
-        """Yield for each batch: source (0: rankings, 1: tokens), users, and the rows whose query both rankers rank."""
+        """Yield for each batch: source (0: rankings, 1: tokens), users, and rows whose query both targets rank."""
         log = self._log
         for batch in log.batches(_COLUMNS):
             table, wrong = batch.table, dict[int, str]()
@@ -172,7 +172,7 @@ class Design:
             yield Used(users[clicked.rows], np.array(cell, np.int64), clicked.ptr[clicked.rows], found)
 
     def weighed(self, used: Used) -> tuple[FloatVector, FloatVector]:
-        """Return the weights of rows, and the outcomes of their clicks for the two rankers; count repeated lists."""
+        """Return the weights of rows, and the outcomes of their clicks for the targets; count repeated lists."""
         clicked, rankers = used.found.clicked, tuple(sorted(used.found.rankers))
         arms = np.array([self._arms[name] for name in rankers])
         chance = chances_of(self.mixtures, arms, used.cell, used.begin, clicked.numbers)
@@ -182,7 +182,7 @@ class Design:
         return weights_of(self.mixtures, used.cell, used.begin, clicked.numbers), self.credit(clicked, used.cell)
 
     def credit(self, clicked: Clicked, cell: IntVector) -> FloatVector:
-        """Return the outcomes of rows for the two rankers."""
+        """Return the outcomes of rows for the two target rankers."""
         two, lists = self.mixtures.wanted, self.mixtures.lists
         wanted = Lists(lists.order[two], lists.rank[two], lists.query_ptr)
         part = clicked._replace(query=self.mixtures.query[cell])

@@ -1,9 +1,10 @@
 """Doubly robust estimate from weighted outcomes and a click model; consistent if the weights or the model are right.
 
-The model predicts the outcome m of each list. The estimate is the mean of m over lists of the target rankers, plus the
-mean of ``w (y - m)`` over the log (Dudík, Langford, Li, ICML 2011). The better the model, the smaller the effect of the
-weights. The model is fitted to one half of the users and predicts the other half, and vice versa, so that no outcome
-contributes to its own prediction (Chernozhukov et al., Econometrics Journal 2018).
+The model predicts the outcome m of each list. In the log, a list has the outcome y and the weight w. The estimate is
+the mean of m over lists of the target rankers, plus the mean of ``w (y - m)`` over the log (Dudík, Langford, Li, ICML
+2011). The better the model, the smaller the effect of the weights. The model is fitted to one half of the users and
+predicts the other half, and vice versa, so that no outcome contributes to its own prediction (Chernozhukov et al.,
+Econometrics Journal 2018).
 
 All rows that contribute to the estimate are held in memory, about 30 bytes per shown document.
 """
@@ -23,7 +24,7 @@ from ltr_duel.logs.crediting import Clicked
 from ltr_duel.logs.hashing import HashVector
 from ltr_duel.logs.mixtures import Mixtures, Reach
 
-_TIMES = 10  # click samples per list of the log; with 10, the variance is a tenth above that of an exact prediction
+_TIMES = 10  # click samples per list of the log; with 10, the variance is 10 % above its value with exact predictions
 _TIMES_DRAWN = 4  # click samples per list that was sampled for the target rankers
 _FOLD = np.uint64(40)  # bit of a user's hash that splits users into halves; lower bits determine the group
 Credit = Callable[[Clicked, IntVector], FloatVector]  # returns the outcomes of rows, given the cell of each
@@ -57,7 +58,7 @@ class ShownLists(NamedTuple):
 class Residuals(NamedTuple):
     """Terms of the doubly robust estimate."""
 
-    value: FloatVector  # (rows,) the mean of the values is the estimate for lists within reach
+    value: FloatVector  # (rows,) their mean is the estimate for lists within reach, see `Reach`
     scatter: float  # weighted mean square of y - m
     beyond: float  # part of the model's mean outcome from lists out of reach
 

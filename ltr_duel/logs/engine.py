@@ -143,7 +143,7 @@ class Engine:
         return bool((found[1:] != found[:-1]).all())
 
     def clustered(self, table: Any, keys: Collection[str], *, texts: bool) -> Iterator[Any]:
-        """Yield rows sorted by a number for the keys (a rank if ``texts``, else a hash): number and other columns."""
+        """Yield rows sorted by their first column, a number for the keys: a rank if ``texts``, else a hash."""
         rows, names = _sql(table.op()), ", ".join(map(named, keys))
         number = f"dense_rank() OVER (ORDER BY {names})" if texts else f"hash({names})"
         others = ", ".join(named(name) for name in table.columns if name not in keys)
@@ -153,7 +153,7 @@ class Engine:
 
     @contextmanager
     def _joins_as_written(self) -> Iterator[None]:
-        """Prevent DuckDB from swapping join sides by its estimate of rows, which is always 0 for positional joins."""
+        """Prevent DuckDB from swapping the sides of a join, because it estimates 0 rows for any positional join."""
         self.duckdb.execute("SET disabled_optimizers = 'build_side_probe_side'")
         try:
             yield

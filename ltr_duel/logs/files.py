@@ -16,7 +16,7 @@ FORMATS = ("jsonl", "csv", "parquet", "yandex", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
-_LINE, _PACKED = 100, 20  # lower bounds of the mean bytes per line, plain and compressed
+_LINE, _PACKED = 100, 20  # lower bounds of the mean number of bytes per line, in plain and in compressed files
 
 
 class Found(NamedTuple):

@@ -119,7 +119,7 @@ def first_alike(texts: Spans, table: IntVector, out: IntVector) -> None:
 
 @kernel
 def count_different(texts: Spans, ptr: IntVector, table: IntVector) -> int:
-    """Return the index of the first string that repeats a string of its row, or ``ptr[-1]``; ``table``: zeros."""
+    """Return the index of the first string that repeats a string of its row, else ``ptr[-1]``; ``table`` is zeroed."""
     for r in range(ptr.shape[0] - 1):
         for k in range(ptr[r], ptr[r + 1]):
             d = find_text(texts.data, texts.begin[k], texts.stop[k], texts, ptr[r], table, r + 1)

@@ -6,7 +6,7 @@ the mean of y. The slopes b and b' are fitted by least squares with an intercept
 would absorb part of the mean.
 
 The exact sign test requires slopes that do not change when all outcomes and coins of a user are negated. It therefore
-uses slopes without an intercept. With an intercept, the test rejected in 8 of 100 logs without a difference (30 users,
+uses slopes without an intercept. With an intercept, the test found a difference in 8 of 100 logs without one (30 users,
 three covariates).
 
 Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data.

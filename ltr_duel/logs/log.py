@@ -1,4 +1,4 @@
-"""A click log on disk, which is read as a relation by an SQL engine, or in batches of checked rows."""
+"""A click log in files or a database, read as a relation of an SQL engine or in batches of checked rows."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ class ClickLog:
     connect : str, optional
         Connection to the database with the tables: a URL of an Ibis backend.
     outcome : str
-        The events that count: ``click`` or another kind, ``value`` (the ranker with the larger sum wins), or
+        The events that count: ``click`` or another kind, ``value`` (the ranker with the larger sum of values wins), or
         ``dwell>=30`` for clicks of at least 30 seconds.
     within : str
         A duration such as ``7d``: an event without an impression is credited to an exposure of the same user and item
-        at most this long before.
+        that was shown at most this long before the event.
     which : {"last", "first", "all"}
         The exposure that is credited if an event matches several.
     context : collection of str
-        Further columns of Parquet files or exposures to read, by which `sliced` can divide the log.
+        Further columns to read, by which `sliced` can divide the log.
 
     Raises
     ------
@@ -146,7 +146,7 @@ class ClickLog:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns that rows can have: the columns of a Parquet file, otherwise any column."""
+        """Columns that rows can have: the columns of a table or a Parquet file, otherwise all columns of a log."""
         return tuple(self.table.columns)
 
     def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Any:
@@ -206,7 +206,7 @@ class ClickLog:
         return f"impression '{row['impression']}' repeats {of}{SHOWN_AGAIN}"
 
     def _owner(self, row: dict[str, Any]) -> dict[str, str]:
-        """Return a phrase for an event that credits an item of a row to an unknown ranker; empty if no event does."""
+        """Return a phrase on an event that names an unknown ranker as the owner of an item; empty if there is none."""
         events = self.loaded.events
         if events is None or NO_RANKER not in (row.get("owners") or ()):
             return {}
@@ -220,7 +220,7 @@ class ClickLog:
         return {"named": f"owner {short(found[0]['owner'])}{where}"}
 
     def _any(self, full: Any, wrong: Any) -> bool:
-        """Return whether any row is unusable; the same scan stores the kinds of rows, for `kinds` and `facts`."""
+        """Return whether any row is unusable; the same scan stores the result of `kinds`, and facts."""
         if "owners" not in full.columns:
             return bool(self.engine.value(full.filter(wrong).count()))
         kinds = self.engine.run(kinds_of(full, facts_of(full), wrong=wrong)).to_pylist()
@@ -231,7 +231,7 @@ class ClickLog:
         """Return facts of the rows credited to these rankers: `facts_of`, and the numbers of queries and users."""
         if ("facts", *rankers) not in self.known:
             texts = {"queries": rows["query"].nunique()}
-            if "user" in rows.columns and isinstance(self.engine, Engine):  # counted while strings are read
+            if "user" in rows.columns and isinstance(self.engine, Engine):  # counted in the scan that reads the strings
                 texts["users"] = rows.user.nunique()
             kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
             (about,) = self.engine.run(rows.aggregate(**texts, **({} if kinds else facts_of(rows)))).to_pylist()

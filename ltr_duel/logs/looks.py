@@ -48,7 +48,7 @@ def step_of(first: float, last: float) -> float:
 
 
 def days_to_a_whole_week(days: float) -> float:
-    """Return the days until the week is complete, for two weeks or more; 0 if a week's end is within a day."""
+    """Return the days until the week is complete; 0 before two weeks, and within a day of the end of a week."""
     over = days % 7
     return 7 - over if days >= 14 and 1 < over < 6 else 0.0
 
@@ -114,7 +114,7 @@ def _plain(t: Any) -> dict[str, Any]:
 
 
 def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
-    """Return the sums for the confidence sequence over the marked observations."""
+    """Return the sums for the confidence sequence, over the observations for which ``where`` is true."""
     between = where & (y.abs() != UNIT) & (y != 0)
     sums = {"wins": where & (y == UNIT), "losses": where & (y == -UNIT), "ties": where & (y == 0), "others": between}
     counts = {name: y.count(where=mark) for name, mark in sums.items()}
@@ -128,7 +128,7 @@ def _clustered(t: Any, keys: tuple[str, ...], by: Grouping) -> dict[str, Any]:
 
 
 def _moments(t: Any, of: dict[str, Any]) -> Any:
-    """Return the increments in each block (time step) of the sums of outcomes, and of products of clusters' sums."""
+    """Return, for each block (time step), the increments of sums of outcomes and of products of clusters' sums."""
     import ibis
 
     t = t.select("block", "line", "y", "square", **{"pair": t.pair} | of)
@@ -180,7 +180,7 @@ def walked(
 
     An SQL window function over the same rows takes 1.5 times as long. DuckDB sorts two integers per outcome: a hash of
     the columns that identify a cluster (``of``), and a code of line, pair, block and sign. If the number of clusters
-    differs from the number of hashes, two hashes collided, and the pass is repeated with ranks instead of hashes.
+    differs from the number of hashes, two clusters have the same hash, and the pass is repeated with ranks.
     """
     pairs = _power(engine.value(t.pair.max()) + 1) if "pair" in of else 1
     first, span = int(blocks[0]), _power(int(blocks[-1] - blocks[0]) + 1)

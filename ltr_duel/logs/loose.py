@@ -1,4 +1,4 @@
-"""Events that are not counted: without an impression, or on items that their list does not contain."""
+"""Sentences on events without an impression, and on events whose list does not contain their item."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ltr_duel.logs.log import ClickLog
 
 
 def loose_sentence(log: ClickLog) -> str:
-    """Return a sentence on the events without an impression and on how many of them count; "" without such events."""
+    """Return a sentence on how many events have no impression, and how many of these count; "" if all have one."""
     number = log.loaded.number
     if number is None or not number.loose:
         return ""
@@ -17,14 +17,14 @@ def loose_sentence(log: ClickLog) -> str:
         return f"{said}: {given:,} count for an exposure of their user and item, {number.loose - given:,} do not count"
     said += " and are not counted"
     if number.known and {"shown", "user"} <= set(log.loaded.exposures.columns):
-        said += "; --within 7d credits them to the last exposure of their user and item"
+        said += "; --within 7d credits each of them to the last exposure of its user and item"
     return said
 
 
 def outside(log: ClickLog) -> tuple[int, int, str]:
-    """Return how many events their list does not contain, of how many events, and a sentence; "" without such events.
+    """Return the number of events whose list lacks their item, the number of all events, and a sentence (or "").
 
-    Events that name the owner of an item, in a log without lists, are not counted here.
+    The sentence is empty if the first number is 0. In a log without lists, both numbers are 0.
     """
     if log.loaded.events is None or not LISTS & set(log.loaded.exposures.columns):
         return 0, 0, ""

@@ -1,8 +1,9 @@
-"""Read tables with any columns as exposures and events, by a TOML file that maps the columns; examples: docs/logs.md.
+"""Read any tables as exposures (shown lists) and events (e.g. clicks), by a TOML mapping; examples: docs/logs.md.
 
 The sections ``[exposures]`` and ``[events]`` map each column of a log to a column of the table or an SQL expression;
-``rankers`` may also be a list. A section may contain a condition ``where``. It must contain the source of the rows,
-``file`` or (for a connection) ``table``, unless the command line does. ``delimiter`` is the separator of a CSV file.
+``rankers`` may also be a list of names. A section may contain a condition ``where``. It must contain the source of the
+rows, ``file`` or (for a connection) ``table``, unless the command line names the source. ``delimiter`` is the separator
+of a CSV file.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner 
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Return the sections of a mapping; extra columns of exposures must not resemble the name of a log's column."""
+    """Return the sections of a mapping; extra columns are refused in events, or if they resemble a log's column."""
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -145,7 +146,7 @@ class Part:
 
 
 def select(columns: dict[str, Any], where: str, source: str) -> str:
-    """Return the SQL of one relation of a mapping; without mapped columns, all columns of the source."""
+    """Return the SQL of one relation of a mapping; if none is mapped, all columns."""
     chosen = []
     for name, value in columns.items():
         if isinstance(value, list):
@@ -157,8 +158,8 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
 def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found], Numbered | None]:
     """Create a relation; return a function that finds a row, and the exposures with numbered rows (None for events).
 
-    The argument of the function is the column ``origin``, the number of a row in all files of the source. The result is
-    the file and the row in it.
+    The argument of the function is a value of the column ``origin``: the number of a row, counted over all files of the
+    source. The result is the file that contains the row, and the row's number in this file.
     """
     read, names = _reader_of(part.file)
     csv, options = read == "read_csv", "filename = 'ltr_file'"
@@ -203,7 +204,7 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
 
 
 def _require_places(engine: Engine, raw: str, given: str, find: Callable[[int], Found]) -> None:
-    """Raise `InputError` for a position that is not an integer, because the event would be lost."""
+    """Raise `InputError` for a position that is not an integer, because its event could not be counted."""
     kind = engine.rows(f"DESCRIBE SELECT position FROM ({raw})")[0]["column_type"]
     if "INT" in kind and "[" not in kind:
         return

@@ -22,8 +22,8 @@ from numpy.random import Generator
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, MarkVector, kernel
 from ltr_duel.interleaving import Lists, Shown, draw_slate
 
-_DRAWS, _FEWEST, _MOST = 20_000, 20, 2_000  # sampled lists in total; minimum and maximum for each cell
-LARGEST = 0.02  # maximum share of all weight in one impression
+_DRAWS, _FEWEST, _MOST = 20_000, 20, 2_000  # sampled lists: in total, and minimum and maximum for each cell
+LARGEST = 0.02  # maximum share of one impression in the sum of all weights
 _SPREAD = 0.5  # assumed standard deviation of outcomes, to choose the cap
 
 
@@ -46,9 +46,9 @@ class Reach(NamedTuple):
     """The part of the target rankers' lists that is within reach of a log, and the moments of the weights."""
 
     cap: float  # lists with a larger weight are omitted
-    covered: FloatVector  # (cells,) share of lists within reach: lists with a weight up to the cap
+    covered: FloatVector  # (cells,) share of the lists that are within reach: with a weight up to the cap
     square: FloatVector  # (cells,) mean squared weight
-    missing: float  # share of the impressions out of reach, plus two standard errors of the sampling
+    missing: float  # share of the target rankers' lists out of reach, plus two standard errors
     drawn: IntMatrix  # (lists, longest length) the sampled lists
     cell: IntVector  # (lists,)
     weight: FloatVector  # (lists,)

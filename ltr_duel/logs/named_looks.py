@@ -53,7 +53,7 @@ def look_at_days(
     """Return the results of planned looks at each pair, up to the end of the log, ordered by pair, then by look."""
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     if cluster not in _KEYS:
-        raise InputError(f"named looks are clustered by user, query or impression, not '{cluster}'")
+        raise InputError(f"planned looks are clustered by user, query or impression, not '{cluster}'")
     require_days(days, any_time=any_time)
     found = credited(log, rankers)
     first, last = (

@@ -9,9 +9,9 @@ Hofmann, Schuth, Whiteson, de Rijke. Reusing Historical Interaction Data for Fas
 
 The estimand is the mean outcome of t over the impressions of the log whose query has both rankings, so each query
 counts as often as in the log. Some lists of t are out of reach: the log lacks these lists, or shows them too rarely.
-Their outcomes may be anything from -1 to 1, so the interval is widened on each side by the share of these lists. If
-this share is above a tenth, the estimate is refused. The mean weight must equal its expectation from the known
-probabilities (`ltr_duel.logs.mixtures`); otherwise the lists were not sampled by the method in the log.
+The outcomes of these lists may be anything from -1 to 1, so the interval is widened on each side by the share of these
+lists. If this share is above a tenth, the estimate is refused. The mean weight must equal its expectation from the
+known probabilities (`ltr_duel.logs.mixtures`); otherwise the lists were not sampled by the method that the log names.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class WeightedOutcome(NamedTuple):
     weight: float  # mean weight of the lists within reach
     expected_weight: float  # expectation of ``weight``: the share of the target lists within reach
     weight_error: float  # standard error of the mean weight
-    mean: float  # mean outcome, -1 to 1; for lists out of reach, the mean of the other lists or of the click model
+    mean: float  # mean outcome, from -1 to 1; lists out of reach count with the mean of the others, or of the model
     error: float  # standard error of the mean
     low: float  # interval of the mean outcome of all lists
     high: float
@@ -72,7 +72,7 @@ def weigh_outcomes(
     Parameters
     ----------
     log : ClickLog
-        Log with the columns ``rankers`` and ``rankings``, or page tokens, and the method ``probabilistic``.
+        Log of the method ``probabilistic``, with the columns ``rankers`` and ``rankings``, or with page tokens.
     first, second : str
         Names of rankers in the log.
     confidence : float
@@ -87,8 +87,8 @@ def weigh_outcomes(
     -------
     WeightedOutcome
         ``refused`` contains a reason if a policy chose the rankers by earlier outcomes, lists repeat more often than
-        independent draws, the effective sample size is below 100, more than a tenth of the target lists is out of
-        reach, or the mean weight is more than three standard errors from its expectation.
+        independent draws, the effective sample size is below 100 impressions or 20 users, more than a tenth of the
+        target lists is out of reach, or the mean weight is more than three standard errors from its expectation.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def weigh_outcomes(
 
 
 class Estimate(NamedTuple):
-    """The estimate for all lists (``mean``), and for the lists within reach, with the interval ``near`` ± ``half``."""
+    """The estimate for all lists (``mean``), and the part from lists within reach: ``near`` ± ``half``."""
 
     mean: float
     near: float
@@ -211,7 +211,7 @@ class Totals:
 
 
 def _error_and_reach(means: Means, scatter: float, effective: float, confidence: float) -> tuple[float, float]:
-    """Return error and half the interval, at least as large as for independent impressions with expected weights."""
+    """Return the error and half the interval; both are at least those of independent, equally weighted impressions."""
     floor = math.sqrt((max(scatter, 0.0) * effective + 2) / (effective + 2) / effective)
     half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
     return max(float(means.error[0]), floor), half
@@ -235,8 +235,8 @@ def _refusal(effective: float, n: float, within: Reach, away: float, error: floa
     """Return the reason why the estimate is not valid, or ""."""
     if abs(away) > FARTHEST * error + 1e-9:
         return (
-            f"the mean weight is {abs(away) / max(error, 1e-12):.1f} standard errors from its expectation by the"
-            " method: the lists were not drawn as the log states"
+            f"the mean weight is {abs(away) / max(error, 1e-12):.1f} standard errors from its expectation:"
+            " the lists were not sampled by the method that the log names"
         )
     if within.missing > MISSING:
         return (
@@ -244,9 +244,9 @@ def _refusal(effective: float, n: float, within: Reach, away: float, error: floa
             " the rest of the log gives no information on them"
         )
     if effective < FEWEST:
-        return f"by their weights, {n:,.0f} impressions are worth {effective:.1f}, fewer than {FEWEST:.0f}"
+        return f"by their weights, {n:,.0f} impressions are worth {effective:.1f}; at least {FEWEST:.0f} are needed"
     if users < FEWEST_USERS:
-        return f"the impressions are worth {users:.1f} users with equal weights, fewer than {FEWEST_USERS:.0f}"
+        return f"the impressions are worth {users:.1f} users of equal weight; {FEWEST_USERS:.0f} are needed"
     return ""
 
 

@@ -50,7 +50,7 @@ def credited(
         wanted.discard("shown")  # credit by owners does not require the documents
     try:
         rows = log.rows(wanted)
-    except InputError:  # if no line has credit data, report this instead of the bad line
+    except InputError:  # if no line has credit data, the error reports this lack instead of the bad line
         if needed and not _says_how(log):
             raise InputError(f"{log.path}: {NO_CREDIT}") from None
         raise

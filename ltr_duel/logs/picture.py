@@ -1,4 +1,4 @@
-"""Plots of mean outcomes over time and by part of a log, with the intervals that decide, and plots of plans."""
+"""Plots of mean outcomes, over time and by part of a log, with the intervals that decide; plots of plans."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.logs.sums import Sequences
 
 _MOST = 4  # maximum number of pairs in a plot
-_DASHES = [dash for dash in DASHES if dash != ":"]  # dotted lines are reserved for edges
+_DASHES = [dash for dash in DASHES if dash != ":"]  # dotted lines are not used
 _DATES = 4e9  # seconds since 1970; larger times are not dates
 
 
@@ -39,7 +39,7 @@ def plot_comparison(
     margin : float
         Margin to shade, if positive.
     ax : Axes, optional
-        Axes to draw on; new ones by default.
+        Axes to draw on; by default, new axes are created.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def plot_comparison(
 def _course(
     found: LogComparison, looks: list[Look], pair: int, confidence: float | None
 ) -> tuple[FloatVector, FloatVector, FloatVector]:
-    """Return means and intervals of a pair at each look: as in `stopping_decisions`, or each for a single look."""
+    """Return means and intervals of a pair at each look, valid together as in `stopping_decisions`, or each alone."""
     means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
     mean = np.array([look.mean[pair] for look in looks])
     if confidence is None and not found.adaptive:
@@ -120,7 +120,7 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
     """Plot the means of parts of a log with their intervals, for at most four pairs, the clearest first."""
     ax = prepared_axes(ax, 8, 3.6)
     names = list(dict.fromkeys(beside.frame[beside.by]))
-    if beside.by in DATED:  # frames are sorted by the clearest pair, so later days may come first
+    if beside.by in DATED:  # the clearest pair comes first, and may lack the first days
         names.sort()
     for place, (pair, rows) in enumerate(beside.frame.groupby(["first", "second"], sort=False)):
         if place == min(pairs, _MOST):

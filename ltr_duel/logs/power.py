@@ -23,7 +23,7 @@ from ltr_duel.logs.returning_users import Looking, Returning, clustered_times, i
 from ltr_duel.logs.sequential import TUNED_AT
 from ltr_duel.logs.spread import Spread
 
-_NORMAL = 1500.0  # number of impressions above which both p-values of `found_by` are close to a normal test's
+_NORMAL = 1500.0  # above this number of impressions, both p-values of `found_by` are close to that of a normal test
 _CLEAREST = 5.0  # maximum effect in standard deviations
 _LONGEST = 64.0  # multiple of the fixed test's impressions at which a simulated sequence is abandoned
 
@@ -102,7 +102,7 @@ def plan_impressions(
         if effect > max(spread.largest, abs(spread.effect)):
             why = "which is the largest mean outcome, reached if every impression except ties is won"
             if spread.between:
-                why = f"whose root, {spread.largest:.4g}, is the largest mean outcome, reached if all have equal credit"
+                why = f"whose root, {spread.largest:.4g}, is the largest mean outcome, reached if all credit is equal"
             raise InputError(
                 f"an effect of {effect:.4g} is impossible: outcomes of {spread.first} against {spread.second} have a"
                 f" mean square of {spread.square:.4g}, {why}"
@@ -203,7 +203,7 @@ def fixed_test(effect: float, square: float, power: float, alpha: float, share: 
 
 
 def found_by(effect: float, square: float, n: float, alpha: float, share: float = 1.0) -> float:
-    """Return the power with n impressions: the sum over all likely wins and losses, with expected numbers of ties."""
+    """Return the power with n impressions: a sum over likely numbers of wins and losses, with the mean of ties."""
     decided = _within(n, square * share)
     wins = np.arange(decided[0] // 2, _within(decided[-1], (1 + effect / square) / 2)[-1] + 1)
     d, w = (one.ravel() for one in np.meshgrid(decided, wins, indexing="ij"))

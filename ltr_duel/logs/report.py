@@ -34,7 +34,7 @@ _WHOSE = {
 
 
 def comparison_lines(found: LogComparison, *, always: bool = False) -> list[str]:
-    """Return sentences about data and settings; ``always``: the comparison's table is valid at any time."""
+    """Return sentences about data and settings; ``always``: whether the table is valid at any time."""
     about = found.provenance
     pairs = several(len(found.pairs), "pair")
     lines = [
@@ -120,9 +120,9 @@ def picture_caption(evidence: Evidence, most: int = 4) -> str:
 def beside_note(confidence: float) -> str:
     """Return a note on the correction of intervals and p in a table of parts or of secondary outcomes."""
     return (
-        f"The intervals of each such table hold simultaneously with {confidence:.0%} confidence (Bonferroni). p is"
-        " corrected for the table's rows by Holm's rule, which is less conservative, so an interval may contain 0"
-        " although p is small."
+        f"In each table of parts or secondary outcomes, all intervals hold simultaneously with {confidence:.0%}"
+        " confidence (Bonferroni). p is corrected for the table's rows by Holm's rule, which is less conservative, so"
+        " an interval may contain 0 although p is small."
     )
 
 
@@ -138,14 +138,15 @@ def method_lines(evidence: Evidence) -> list[str]:
     ]
     if evidence.guards:
         lines.append(
-            f"Guardrails: one-sided tests that the ranker ahead is not worse by more than the margin. Each has an error"
-            f" of {1 - evidence.confidence:.2g}; a decision requires all of them, so they need no correction."
+            f"Guardrails: one-sided tests that the ranker ahead is not worse by more than the margin. Each test has an"
+            f" error of {1 - evidence.confidence:.2g}; a decision requires all of them, so they need no correction."
         )
     if evidence.beside:
         lines.append(
             "Secondary outcomes and parts of the log are explanations, on which no decision is based."
-            f" {beside_note(evidence.confidence)} Days and weeks are in UTC; because a past day does not change, their"
-            " intervals are for one look. A user is new for 24 hours from the first impression in the log."
+            f" {beside_note(evidence.confidence)} Days and weeks are in UTC; because a past day does not change, the"
+            " intervals of days and weeks are for one look."
+            " A user is new for 24 hours from the first impression in the log."
         )
     if evidence.findings is not None:
         lines.append("Checks: each test fails for one sound log in a hundred.")

@@ -24,7 +24,7 @@ from ltr_duel.logs.spread import Spread
 _NORMAL = 1500.0  # effective number of users above which the normal approximation is used
 _DRAWS, _ROUGH = 20_000, 2000
 _FEW = 64  # maximum number of users who are sampled one by one
-_GROWTH = 1.003  # factor between the lengths of simulated sequences at two looks
+_GROWTH = 1.003  # factor between the lengths of simulated sequences at successive looks
 _GROWTH_OF_USERS = 1.01
 _CLEAREST = 5.0  # maximum effect in standard deviations
 
@@ -168,7 +168,7 @@ def clustered_times(
         if known < 2 or not len(far):
             continue
         hit = far[users.seen(sums.of(far)).ahead(1 - alpha, 1, tuned_at) != 0]
-        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # by mean visits per user
+        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # at the mean visits
         times[open_ones[hit]] = max(looks, 1.0) * every if every > 0 else users.size @ sums.number[:, hit]
         right[open_ones[hit]] = total[hit] > 0
         rest = np.delete(np.arange(len(open_ones)), hit)
@@ -217,7 +217,7 @@ def stopping_times(
 
 
 def looks_until(every: float, most: float, growth: float = _GROWTH) -> IntVector:
-    """Return the times of looks until the end: multiples of `every`, each later by at least the factor `growth`."""
+    """Return the times of looks until the end: multiples of `every` that grow by about the factor `growth`."""
     looks = growth ** np.arange(np.ceil(np.log(most) / np.log(growth)) + 1)
     step = max(every, 1.0)
     return np.unique(np.ceil(step * np.ceil(looks / step)).astype(np.int64))

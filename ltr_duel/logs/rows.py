@@ -37,7 +37,7 @@ class Check(NamedTuple):
 
 
 def ready(rows: Any) -> Any:
-    """Return the relation with the length of each shown list."""
+    """Return the relation with a column ``length``: the length of each shown list."""
     import ibis
 
     more: Row = {"length": ibis.null("int64")}

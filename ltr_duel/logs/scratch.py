@@ -16,7 +16,7 @@ from ltr_duel.core import InputError, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
 _USUAL, _MOST = 640_000_000, 2_500_000_000  # bytes, for logs of up to 10^7 rows and for the longest logs
-_ROWS, _EACH = 10**7, 20  # additional bytes for each further row
+_ROWS, _EACH = 10**7, 20  # rows of usual logs; bytes that each further row adds to the limit
 _SHARE = 0.5  # maximum share of the free memory
 _LEAST = 256_000_000  # minimum limit in bytes; some queries fail with less
 _PREFIX, _OWNER = "ltr_duel-logs-", "process.json"

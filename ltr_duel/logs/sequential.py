@@ -6,15 +6,15 @@ The sequence is valid if the expectation of an observation, given all earlier ob
 violate this condition: a user whose clicks favoured a ranker yesterday is likely to favour it today. In `Observed`,
 each user therefore counts once, by the first impression of the pair; if users never return, every impression counts.
 
-`Clustered` uses all impressions. At a look, S is the sum of a pair's n outcomes and V the variance of S, clustered by
-users. If each user came once, the looks would observe a Brownian motion at the times V, and the normal mixture of
-Robbins (Annals of Mathematical Statistics 1970), sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))), would be an e-value.
-Its boundary is narrowest where V is about eight times rho, but V varies from 30 to 100,000. Half of the weight is
-therefore at one rho, and the other half is spread evenly over eleven powers of 4. No rho depends on outcomes, so this
-mixture is an e-value too, asymptotically (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Annals of Statistics 2024). If
-users return and the outcomes of a user are positively correlated, S is less likely to cross the boundary at any time
-(Slepian's inequality, Bell System Technical Journal 1962), so the error bound holds. The bound would not hold if a
-user's outcomes alternated.
+`Clustered` uses all impressions. At a look, S is the sum of a pair's n outcomes and V the estimated variance of S, with
+clusters by user. If each user came once, the looks would observe a Brownian motion at the times V, and the normal
+mixture of Robbins (Annals of Mathematical Statistics 1970), sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))), would be an
+e-value. Its boundary is narrowest where V is about eight times rho, but V varies from 30 to 100,000. Half of the weight
+is therefore at one rho, and the other half is spread evenly over eleven powers of 4. No rho depends on outcomes, so
+this mixture is an e-value too, asymptotically (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Annals of Statistics
+2024). If users return and the outcomes of a user are positively correlated, S is less likely to cross the boundary at
+any time (Slepian's inequality, Bell System Technical Journal 1962), so the error bound holds. The bound would not hold
+if a user's outcomes alternated.
 
 With few users, S is not normal. S^2 / V is therefore replaced by the square of the normal deviate that has the p-value
 of `compare_log`. This p-value is based on the degrees of freedom of the users, and is never below the p-value of an
@@ -146,7 +146,7 @@ class Observed(NamedTuple):
         return confidence_sequence(*self.sequences, confidence=confidence, tests=tests, tuned_at=tuned_at)
 
     def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
-        """Return the factor by which observations must grow to decide each pair, if the pair's mean persists."""
+        """Return the factor by which observations must increase to decide each pair, if the pair's mean persists."""
         n = np.maximum(self.sequences.n, 1)
         each = Sequences(*(part / n for part in self.sequences))
         needed = observations_needed(each, confidence=confidence, tests=tests, margin=margin, tuned_at=tuned_at)

@@ -12,8 +12,8 @@ and the second has
     SessionID  TimePassed  C  SERPID  URLID
 
 A query action is an impression. A click is credited to the last impression of its session that shows the document; in
-the second challenge, to the impression with its SERPID. Clicks on other documents (advertisements, later pages) are
-omitted. The logs have no time of day, so all impressions have time 0.
+the second challenge, to the impression with the click's SERPID. Clicks on other documents (advertisements, later pages)
+are omitted. The logs have no time of day, so all impressions have time 0.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A log of simulated users: every impression of a policy's run, in the form that a search page would log.
 
 If users do not return, the run equals the first repetition of `simulate` with the same seed, list by list and click by
-click. If they return, each user repeats a few queries, so that the outcomes of a user are correlated.
+click. If users return, each user repeats a few queries, so that the outcomes of a user are correlated.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def sliced(
     confidence: float = 0.95,
     any_time: bool = False,
 ) -> Beside | None:
-    """Compare the rankers in each part of a log, by time, user or a context column; None if it has only one part."""
+    """Compare the rankers in each part of a log, by time, user or a column; None if the log has only one part."""
     outcomes, rows, _, whole = credited(log, rankers)
     t, labels = divided(log, rows, outcomes, by)
     if len(labels) < 2:
@@ -106,7 +106,7 @@ def sliced(
 def secondary(
     found: LogComparison, others: dict[str, LogComparison], *, confidence: float = 0.95, any_time: bool = False
 ) -> Beside:
-    """Return a table of secondary outcomes, whose tests are corrected together, without the primary outcome."""
+    """Return a table of secondary outcomes (without the primary outcome); their tests are corrected together."""
     leads = ahead(limits(found, confidence, any_time=any_time).mean)
     tests = sum(len(other.pairs) for other in others.values())
     frames = []
@@ -196,7 +196,7 @@ def interaction_p(
 
 
 def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> FloatMatrix:
-    """Return the products n n, n y, y n, y y of two parts' counts n and sums y, summed over all clusters.
+    """Return the products n n, n y, y n, y y of a cluster's counts n and sums y in two parts, summed over clusters.
 
     The clusters are users if ``cluster`` is "both".
     """

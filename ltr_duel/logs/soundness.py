@@ -24,11 +24,11 @@ from ltr_duel.logs.rows import repeating
 from ltr_duel.logs.sums import sorted_columns
 
 _STEPS = 240  # number of time steps in which gaps are measured
-_OUTSIDE = 0.2  # usual share of events on items outside the list, such as advertisements
-_OVERTAKEN = 0.05  # usual share of clicked lists with a click after the user's next list, e.g. in another window
+_OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
+_OVERTAKEN = 0.05  # usual maximum share of clicked lists with a click after the user's next list, as in another window
 _PAGES, _ROBOT = 50, 0.95  # minimum number of pages of a robot; minimum share of its pages with a click
 _NO_OWNERS = "pairs shown, owners by position and over time, A/A (requires the column owners, for all shown documents)"
-_LONELY = 1e-6  # probability that even traffic has a gap longer than a quarter of the limit
+_LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
 
 
 def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = "") -> list[Finding]:
@@ -128,7 +128,7 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
     said = f"no user with {_PAGES} or more pages clicks on nearly all of them, much more often than others do"
     if robots:
         of = several(robots, "user")
-        said = f"{of} with {_PAGES} or more pages: a click on nearly all of {several(pages, 'page')}"
+        said = f"{of} with {_PAGES} or more pages clicked on nearly all of {several(pages, 'page')}"
     usual = f"; up to {limit:.1%} is usual" if limit < 1 else ""
     share = f"{most / n:.1%} of the" if most / n >= 0.0005 else f"{most:,} of the {n:,}"  # avoids "0.0%"
     heavy = f"one of {users:,} users has {share} impressions{usual}"
@@ -160,7 +160,7 @@ def robots_among(pages: IntVector, clicked: IntVector, users: IntVector) -> NDAr
 def _unlike_their_queries(
     engine: Any, named: Any, each: Any, alike: dict[str, IntVector], found: NDArray[np.bool_]
 ) -> tuple[int, int]:
-    """Return the number of robots that click more often than other users on the same queries, and of their pages.
+    """Return the number of robots that click more than other users on the same queries, and the number of their pages.
 
     If no other user has a query, a user's pages for it count as one page, so a user with a favourite query is no robot.
     """
@@ -209,7 +209,7 @@ def _gaps(engine: Any, rows: Any, first: float, last: float, n: int) -> Finding:
     seen = np.zeros(_STEPS, np.bool_)
     seen[np.minimum(found["step"], _STEPS - 1)] = True
     longest = int(np.diff(np.flatnonzero(seen)).max(initial=1)) - 1
-    quiet = np.log(max(n, 2) / _LONELY) * 4 / max(n, 1)  # limit: four times the gap that even traffic rarely exceeds
+    quiet = np.log(max(n, 2) / _LONELY) * 4 / max(n, 1)  # four times the gap that uniform traffic rarely exceeds
     share = longest / _STEPS
     sentence = f"the longest gap is {f'{share:.1%}' if longest else f'below {1 / _STEPS:.1%}'} of the log's time"
     return limited("gaps", share, max(quiet, 0.2), sentence)
@@ -229,7 +229,7 @@ def _events(log: ClickLog) -> list[Finding]:
     early, later = engine.run(about).to_pylist()[0].values()
     after = engine.value((table.time > last).sum().coalesce(0)) if number else 0
     shown = max(engine.value(table.count()), 1)
-    usual = max(RATE, -np.log(ERROR) / max(number, 1))  # if events are spread over time like exposures
+    usual = max(RATE, -np.log(ERROR) / max(number, 1))  # rarely exceeded if events are spread over time like exposures
     to_come = f"{after:,} of {shown:,} exposures are later than the last event"
     found = [
         limited("events to come", after / shown, usual, to_come)

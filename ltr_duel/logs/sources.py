@@ -1,7 +1,7 @@
 """Sources of a log: the one-table format, User Behavior Insights records, or any exposures and events.
 
-Each source creates relations with the same columns in an engine: a table of impressions, or exposures and events, which
-are joined into that table. Later steps read only that table.
+Each source creates relations with the same columns in an engine: a table of impressions, or exposures and events that
+are then joined into a table of impressions. Later steps read only this table.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Loaded(NamedTuple):
     events: Any = None
     met: Any = None  # see `ltr_duel.logs.attribution.met`
     counting: Any = None  # see `ltr_duel.logs.attribution.attributed`
-    placed: Callable[[], int] = int  # returns the number of the latter events with a position in their list
+    placed: Callable[[], int] = int  # returns the number of events in ``counting`` with a position in their list
     number: Number | None = None  # numbers of events
     ordered: bool = True  # whether rows are in the order of their lines
     find_event: Callable[[Any], Found] | None = None  # returns the file and row of an event, given its ``origin``
@@ -192,7 +192,7 @@ def _joined(
 
 
 def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
-    """Return exposures, and events with all of their columns.
+    """Return exposures, and events with all columns of `EVENT`.
 
     Raises `InputError` if neither table contains owners of items, because no event could be credited.
     """

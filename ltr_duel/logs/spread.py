@@ -2,12 +2,12 @@
 
 The clearest effect is overestimated, because its pair was selected. Effects are therefore shrunk (empirical Bayes:
 Efron, Morris, JASA 1973). The true means of pairs are modelled as draws around 0 with a common variance, which is
-estimated by the excess of the observed means' variation over their errors. The estimate of an effect is its expectation
-given the observed mean; such expectations need no correction for selection. For a single pair, the variance is
-estimated from this pair's mean.
+estimated by the excess of the variation of the observed means over their squared errors. The estimate of an effect is
+its expectation given the observed mean; these expectations need no correction for selection. For a single pair, the
+variance is estimated from this pair's mean.
 
-The design effect is the factor by which clusters multiply the variance. Few clusters estimate it poorly, and a plan
-based on the estimate would be too short for half of the logs. Therefore, an upper confidence bound of 80 % is used
+The design effect is the factor by which clusters multiply the variance. With few clusters, its estimate is poor, and a
+plan based on the estimate would be too short for half of the logs. Therefore, an upper confidence bound of 80 % is used
 (Browne. On the use of a pilot sample for sample size determination. Statistics in Medicine 1995).
 """
 
@@ -42,9 +42,9 @@ class Spread(NamedTuple):
     effect: float  # mean outcome, shrunk
     square: float  # mean squared outcome
     design: float = 1.0  # variance of the mean relative to independent impressions, at least 1
-    users: Kinds = ((1.0, 1.0),)  # kinds of users: impressions of the pair per user, and their share
+    users: Kinds = ((1.0, 1.0),)  # kinds of users: impressions of the pair per user, and share of these impressions
     each: float = 1.0  # impressions of the whole log per impression of the pair
-    half: float = 0.0  # users with at least this many impressions have half of the pair's; 0: see `how_often`
+    half: float = 0.0  # users with so many impressions or more have half of all; 0: computed in `how_often`
     between: bool = False  # whether some outcomes are fractional, such as credit by expectation
 
     @property
@@ -78,7 +78,7 @@ class Spread(NamedTuple):
 
 
 def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
-    """Return the expected effects of pairs, given their means."""
+    """Return the expected effects of pairs, given their means and errors."""
     known = np.isfinite(error)
     if not known.any():
         return np.zeros_like(mean)

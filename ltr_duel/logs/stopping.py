@@ -33,7 +33,7 @@ class StoppingDecision(NamedTuple):
     second: str
     verdict: str  # "stop", "no difference" or "go on"
     winner: str  # winner if the verdict is "stop", else ""
-    observations: int  # impressions, or users if each counts once
+    observations: int  # impressions, or users if each user counts once
     mean: float  # mean outcome of the observations so far
     low: float  # confidence sequence of the mean
     high: float
@@ -43,7 +43,7 @@ class StoppingDecision(NamedTuple):
     independent: float = np.inf  # observations in the mean, or effective number of clusters
     per_user: float = (
         np.nan
-    )  # mean of users' first impressions if ``mean`` is over impressions, by users alone; else NaN
+    )  # mean of users' first impressions if ``mean`` is over impressions, clustered by user; else NaN
     per_user_low: float = np.nan  # confidence sequence of this mean
     per_user_high: float = np.nan
 
@@ -143,7 +143,7 @@ def outcomes_go_together(found: LogComparison) -> bool:
 
 
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the number of further impressions until the experiment may stop if means persist, and the winner then.
+    """Return the number of further impressions until the experiment may stop if means persist, and the winner.
 
     The experiment may stop once a ranker wins against all others, or every pair is decided. The number is infinite if
     the experiment would never stop, or if there are too few observations for a projection.

@@ -31,7 +31,7 @@ def stopping_sentence(
 
 
 def days_to_wait(found: LogComparison | RunningComparison, *, any_time: bool) -> float:
-    """Return the number of days that a decision must wait until the week is complete; 0 if it need not wait."""
+    """Return the number of days that a decision must wait until the week is complete; 0 if no wait is required."""
     if any_time or not isinstance(found, LogComparison):
         return 0.0
     return days_to_a_whole_week((found.provenance["last"] - found.provenance["first"]) / 86_400)
@@ -56,9 +56,9 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
             who, more = ("queries", "; more different queries are needed") if queries else ("users", "")
             return (
                 f"go on: too few {who} so far, or too large a share of the log from a few of them,"
-                f" to project for how long{more}."
+                f" to project how many more impressions are needed{more}."
             )
-        return f"go on: too few {what} so far to project for how long."
+        return f"go on: too few {what} so far to project how many more are needed."
     if np.isinf(further) or further > 1000 * found.impressions:
         return f"go on: the decision needs more than 1,000 times the present number of {what}{_of_pairs(decisions)}."
     until = f" until {winner} wins against all others" if winner and len(decisions) > 1 else ""
@@ -95,7 +95,7 @@ def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:
 
 
 def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
-    """Return a clause on rivals against which the winner's mean drifted, according to the warnings; "" without any."""
+    """Return a clause on rivals against which the winner's mean drifted by the warnings; "" without drift."""
     notes = found.warnings if isinstance(found, LogComparison) else []
     drifted = [note.partition(": ")[0] for note in notes if note.endswith(CHANGED)]
     rivals = [one for one in found.names if {f"{one} against {winner}", f"{winner} against {one}"} & set(drifted)]

@@ -68,7 +68,7 @@ class Clusters(NamedTuple):
     pair: IntVector
     n: IntVector  # number of outcomes of a cluster
     total: IntVector  # sum of a cluster's outcomes, in units of 1 / UNIT
-    number: IntVector  # number of such clusters
+    number: IntVector  # number of clusters of the entry
 
     def of(self, pair: int) -> tuple[FloatVector, FloatVector, FloatVector]:
         """Return number and sum of outcomes of a pair's clusters, and the number of clusters with each combination."""
@@ -90,7 +90,7 @@ class Clusters(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """The sums of all pairs, by one of `CLUSTERS`; vectors have shape (pairs,)."""
+    """The sums of all pairs, in clusters of one type of `CLUSTERS`; vectors have shape (pairs,)."""
 
     cluster: str
     wins: IntVector
@@ -99,7 +99,7 @@ class PairSums:
     sum: FloatVector  # sum of the outcomes
     square: FloatVector  # sum of the squared outcomes
     sequences: Sequences  # users' first outcomes (clusters ``user`` and ``both``), otherwise all outcomes
-    kinds: tuple[Clusters, ...]  # by ``cluster``: users; queries; users, queries and (user, query); none
+    kinds: tuple[Clusters, ...]  # for each value of ``cluster``: users; queries; users, queries and their pairs; none
     slopes: int = 0  # number of slopes by which the outcomes were adjusted
     signs: tuple[Clusters, ...] = ()  # like ``kinds``, for the sign test, if its sums differ
 
@@ -133,7 +133,9 @@ class PairSums:
             np.add.at(count, users.pair, np.where(sign == side, users.number, 0))
         wins, losses, ties = counts
         plain = wins.astype(np.float64) - losses, wins.astype(np.float64) + losses
-        none = Sequences(*np.zeros((len(Sequences._fields), len(wins))))  # users' outcomes may still change
+        none = Sequences(
+            *np.zeros((len(Sequences._fields), len(wins)))
+        )  # no sequence: users' outcomes may still change
         return PairSums("user", wins, losses, ties, *plain, none, (each,))
 
     def _clustered(self, means: Callable[..., Means]) -> Means:
@@ -150,7 +152,7 @@ class PairSums:
         return tuple(replace(self, cluster=name, kinds=(kind,)).cautious() for name, kind in each)
 
     def sign_p(self) -> FloatVector:
-        """Return p-values of the sign test of clusters (with both kinds, the larger p-value)."""
+        """Return p-values of the sign test of clusters; if by both, the larger of the two p-values."""
         if self.cluster == "impression":
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
@@ -158,18 +160,18 @@ class PairSums:
         return np.asarray(np.max(kinds, axis=0), np.float64)
 
     def sizes(self) -> list[Kinds]:
-        """Return the kinds of clusters of each pair; with both kinds, the kind with the larger mean size."""
+        """Return the kinds of each pair's clusters; of users or queries, the larger on average, if by both."""
         kinds = [[kind.sizes(p) for kind in self.kinds[:2]] or [((1.0, 1.0),)] for p in range(len(self.wins))]
         return [max(some, key=lambda kind: sum(n * share for n, share in kind)) for some in kinds]
 
     def half(self) -> list[float]:
-        """Return `Clusters.half` of each pair; with both kinds of clusters, the larger value."""
+        """Return `Clusters.half` of each pair; if clustered by both, the larger value of users and queries."""
         return [max((kind.half(p) for kind in self.kinds[:2]), default=0.0) for p in range(len(self.wins))]
 
     def drawn(self, seed: int) -> tuple[FloatMatrix, FloatMatrix]:
         """Return numbers and sums of outcomes of clusters for the bootstrap, shape (pairs, 4096).
 
-        If there are more clusters, they are grouped at random; groups of independent clusters are independent.
+        More than 4096 clusters are grouped at random; groups of independent clusters are independent.
         """
         rng = stream(seed, "logs", "groups")
         count, total = np.zeros((2, len(self.wins), _GROUPS))

@@ -56,7 +56,7 @@ def column_notes(evidence: Evidence) -> list[str]:
     """Return notes on columns of `comparison_table` whose headings need explanation."""
     found, decisions, notes = evidence.found, evidence.decisions, list[str]()
     if decisions is None and len(found.pairs) > 1:
-        notes.append("interval: each holds for its pair alone; verdicts are by p, corrected for all pairs.")
+        notes.append("interval: each interval holds for its pair alone; verdicts are by p, corrected for all pairs.")
     if decisions is not None and found.tests > 1:
         notes.append(
             f"always within: all {found.tests} pairs share the error, so with probability {evidence.confidence:.4g} no"
@@ -253,7 +253,7 @@ def _by_looks(looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequen
 
 
 def _contradictions(looks: Sequence[NamedLook], own: Sequence[NamedLook]) -> list[str]:
-    """Return for each pair that the winner decided a sentence on the last look whose mean has the opposite sign."""
+    """Return a sentence for each pair won by the winner, if the mean has the opposite sign at a later look."""
     said = []
     for one in own:
         side = 1 if one.winner == one.first else -1

@@ -2,7 +2,8 @@
 
 The documents of each query are numbered once. Rows with rankings list all documents. A page token lists only the shown
 documents, but contains the ranks of all documents by each of its rankers; two tokens of a query are therefore linked by
-a common ranker. A row can be used if each of its rankers orders the documents as in this ranker's first row.
+a common ranker. A row can be used if each of its rankers orders the documents as in the first row of this ranker and
+query.
 """
 
 from __future__ import annotations
@@ -235,7 +236,7 @@ class PageTargets(Orders):
 
 
 def _join(known: dict[str, SmallIntVector], rankers: tuple[str, ...], order: Any, rank: Any) -> None:
-    """Add a token's rankers to the known rankers, if some ranker is in both and all such rankers have equal ranks."""
+    """Add a token's rankers to the known rankers of a query, if they share rankers, with equal ranks in both."""
     here = {name: a for a, name in enumerate(rankers)}
     common = [name for name in rankers if name in known]
     if not known:

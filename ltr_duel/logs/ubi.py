@@ -1,4 +1,4 @@
-"""User Behavior Insights 1.3: queries and events as JSON, one per line, or in the form of a bulk request.
+"""User Behavior Insights 1.3: queries and events as JSON, one per line, or as a bulk request to a search engine.
 
 A query is an exposure. Records with the same ``query_id`` are merged; each field has its first value. The shown list is
 ``query_response_hit_ids``. Without this field, the list contains the objects of the query's events with the action

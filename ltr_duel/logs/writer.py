@@ -22,7 +22,7 @@ _KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".ndjson": "u
 _UBI = {"impression": "query_id", "query": "user_query", "user": "client_id", "shown": "query_response_hit_ids"}
 _SIGNS = "=+\\-@\t\uff1d\uff0b\uff0d\uff20"  # first characters of formulas; the last four are full-width
 _FORMULA = re.compile(f"\\A(?=[{_SIGNS}\r\n])|(?<=[\r\n;\t|])(?=[{_SIGNS}])")  # possible starts of cells
-_END = "\r\n"  # line end for `csv`, so that it quotes cells that contain either of these characters
+_END = "\r\n"  # both characters, so that `csv` quotes cells that contain either
 
 
 class LogWriter:

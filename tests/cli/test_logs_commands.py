@@ -233,7 +233,10 @@ def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
     assert any(line.split()[:6] == ["phone", "new", ">", "old", "40", "+0.5000"] for line in lines)
     assert "parts by device are not shown to differ" in answer.out
     (line,) = (line for line in lines if "Bonferroni" in line)  # the line is shared by both tables
-    assert line.startswith("The intervals of each such table hold simultaneously with 95% ") and "Holm" in line
+    assert (
+        line.startswith("In each table of parts or secondary outcomes, all intervals hold simultaneously with 95% ")
+        and "Holm" in line
+    )
     assert "Bonferroni" not in ltr_duel(*words[:-6]).out
     assert lines[-1].startswith("At this look new wins (p ")
     lines = ltr_duel(*words, "--primary", "buy").out.splitlines()

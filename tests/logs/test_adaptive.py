@@ -209,7 +209,7 @@ def test_the_note_names_the_one_reason_for_which_there_are_no_weights(tmp_path, 
             rankers=rankers,
         )
     )
-    assert f"and unweighted, because {why}; if users return" in found.warnings[0]
+    assert f", without weights, because {why}; if users return" in found.warnings[0]
 
 
 @pytest.mark.parametrize("weighed", [False, True])
@@ -219,5 +219,5 @@ def test_the_note_above_a_table_of_first_impressions_says_what_the_table_has(tmp
     found = compare_log(log_of(tmp_path / "log.jsonl", y, policy=["versatile_db"] * 400, propensity=[e] * 400))
     now, always = ("".join(comparison_lines(found, always=one)) for one in (False, True))
     assert ("weigh impressions" in now) == weighed
-    assert "; the table uses users' first impressions, unweighted, and a confidence sequence; if users" in always
-    assert "weigh impressions" not in always and "unweighted, because" not in always
+    assert "; the table has a confidence sequence of users' first impressions, without weights; if users" in always
+    assert "weigh impressions" not in always and "weights, because" not in always

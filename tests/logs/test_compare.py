@@ -537,7 +537,8 @@ def test_how_long_to_go_on_is_not_said_where_few_users_made_the_log(tmp_path):
     for heavy, said in (
         (
             9,
-            "go on: too few users so far, or too large a share of the log from a few of them, to project for how long.",
+            "go on: too few users so far, or too large a share of the log from a few of them, to project how many more"
+            " impressions are needed.",
         ),
         (0, None),
     ):

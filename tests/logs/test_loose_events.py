@@ -11,7 +11,7 @@ from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, check_log, compare_log, describe_log, log_lines
 from tests.logs.test_sources import event, exposure, parquet
 
-HINT = "; --within 7d credits them to the last exposure of their user and item"
+HINT = "; --within 7d credits each of them to the last exposure of its user and item"
 GIVEN = ": 2 count for an exposure of their user and item, 1 do not count"
 
 

@@ -180,7 +180,7 @@ def test_a_verdict_is_what_the_interval_beside_it_says(comparisons):
 def test_which_intervals_share_an_error_is_said_where_there_are_several_pairs(comparisons):
     assert column_notes(evidence_of(comparisons["decided"], stop=False)) == []
     (alone,) = column_notes(evidence_of(comparisons["three"], stop=False))
-    assert alone.startswith("interval: each holds for its pair alone")
+    assert alone.startswith("interval: each interval holds for its pair alone")
     shared, *_ = column_notes(evidence_of(comparisons["three"], stop=True))
     assert shared.startswith("always within: all 3 pairs share the error, so with probability 0.95 no interval, ")
 

@@ -107,7 +107,7 @@ def test_of_pages_of_users_who_return_only_those_that_count_are_to_go_by_new_use
 def test_a_page_gives_no_number_of_pages_to_go_where_its_sentence_gives_none(tmp_path):
     said, state = page_of(tmp_path, pages=20)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", said.body.decode()))
-    assert "so far to project for how long" in text and "pages to go unknown" in text
+    assert "so far to project how many more are needed" in text and "pages to go unknown" in text
     assert state.to_json()["impressions_to_go"] is None
     far = state._replace(
         pages=50, compared=50, impressions_to_go=50_001.0

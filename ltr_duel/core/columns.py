@@ -58,7 +58,7 @@ BEST_BY_NDCG: Final = _column(
     "1 if the ranker with the highest NDCG@10 is recommended, else 0; NaN if NDCG@10 is unknown",
 )
 
-# Facts of a problem; a table has the columns that at least one problem fills.
+# Facts of a problem; a table contains such a column if at least one of its problems has a value for the column.
 RANKERS: Final = _column("rankers", "int64", "number of rankers (arms), K")
 SOURCE: Final = _column("source", "str", "origin of the data: real data, published matrix, surrogate ...")
 NOTE: Final = _column("note", "str", "remark on the source")
@@ -101,6 +101,6 @@ COPELAND: Final = regret_column("copeland")
 
 
 def defined_regret(rows: pd.DataFrame, column: str) -> str:
-    """Return the Copeland column if `column` is undefined for these rows but Copeland regret is not; else `column`."""
+    """Return `column`, or the Copeland column if these rows define Copeland regret but not the regret of `column`."""
     known = COPELAND in rows and rows[COPELAND].notna().any()
     return COPELAND if known and rows[column].isna().all() else column

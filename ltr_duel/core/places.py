@@ -65,9 +65,7 @@ def cause(error: OSError) -> str:
 
 @contextmanager
 def said_of(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
-    """Convert an error of the file system to an `InputError` about ``path``.
-
-    temporary: if given, an error that names a file outside this path is raised unchanged."""
+    """Convert file-system errors to `InputError` for ``path``, except errors that name a file outside ``temporary``."""
     try:
         yield
     except OSError as error:

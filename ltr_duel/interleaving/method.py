@@ -117,7 +117,7 @@ class Method(components.Component):
 
     @property
     def foreign(self) -> bool:
-        """Whether functions from outside the package credit clicks, perhaps by the owners of the documents."""
+        """Whether the functions come from outside the package; they may credit clicks by the owners of documents."""
         return not self.state.__module__.startswith("ltr_duel.")
 
     def caution(self, outcome: str) -> str:

@@ -198,7 +198,7 @@ def fit_clicks(
     core_errors.require_one_of("kind of cluster", cluster, CLUSTERS)
     if cluster != "user" and not sessions.graded:
         raise InputError(
-            f"errors by '{cluster}' apply to other queries, but a document's parameters belong to one query"
+            f"standard errors by '{cluster}' apply to other queries, but a document's parameters belong to one query"
         )
     core_errors.require_between("iterations", iterations, 1, 1_000_000)
     core_errors.require_between("tolerance", tolerance, 0, 1)
@@ -206,7 +206,7 @@ def fit_clicks(
     check_sessions(sessions)
     if held_out is not None and held_out.number and held_out.places > sessions.places:
         raise InputError(
-            f"a held-out list has {held_out.places} positions, the longest list to fit only {sessions.places}"
+            f"a held-out list has {held_out.places} positions, but the longest list to fit has only {sessions.places}"
         )
     form = FORMS[model]
     fit = fit_by_em(form, sessions, iterations, tolerance, smoothing)

@@ -51,7 +51,7 @@ def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClic
     among = [one for one in fits if one.has_table or not table]
     if not among:
         if fits and not fits[0].graded:
-            raise InputError("models fitted by document have no table for simulations; it requires a log with grades")
+            raise InputError("models fitted by document have no table for simulations; fit a log with grades")
         raise InputError(f"no fitted model has a table of grades and positions; fit {', '.join(TABLES)}")
     return max(among, key=lambda one: (one.test or one.train).log_likelihood)
 
@@ -72,7 +72,7 @@ def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]
     else:
         yield f"standard errors are clustered by {by}" + ", too few to be reliable" * few
     if one.cluster == "user" and one.graded:
-        yield "they apply to these queries; documents of one grade differ between queries: see --cluster both"
+        yield "the errors apply to these queries; documents of one grade differ between queries: see --cluster both"
 
 
 def fits_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:

@@ -58,7 +58,7 @@ def add_likelihoods(
 @kernel
 def log_likelihood(model: Model, lists: Lists, s: int) -> float:
     """Return the log-likelihood of a session's clicks; an impossible event has probability TINY."""
-    on, off, last, mean = 1.0, 0.0, -1, 0.0  # on: Pr(clicks so far, and not yet stopped); off: Pr(clicks so far, and stopped)
+    on, off, last, mean = 1.0, 0.0, -1, 0.0  # on: Pr(clicks so far, not stopped); off: Pr(clicks so far, stopped)
     start = lists.ptr[s]
     for k in range(lists.ptr[s + 1] - start):
         attract, notice, after_click, after_skip = step(model, lists.item[start + k], k, last)

@@ -1,4 +1,4 @@
-"""Send HTTP requests over persistent connections, with a deadline for each request; needs no other libraries."""
+"""Send HTTP requests over persistent connections, with a deadline for each; needs only the standard library."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A client for search pages. It requires only the standard library, and returns a list to show before a deadline.
+"""A client for search pages that requires only the standard library, and returns a list within a deadline.
 
 Each call has a deadline. A search that is not answered in time gets the incumbent's list. For a short time after a
 failed call, no other call of the same kind is sent. When calls begin to fail, the logger ``ltr_duel.client`` logs a
-warning with the reason. After a fork, parent and children may use the same client: each process opens connections.
+warning with the reason. After a fork, parent and children may use the same client; each opens new connections.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Shown(NamedTuple):
     page: tuple[Any, ...]  # document ids, from the top
     token: str  # for `Client.clicks`; empty for a page that was not made by the service
     rankers: tuple[str, ...]  # rankers of the lists on the page
-    served: str  # "experiment"; or why the search is not in the experiment; or "fallback" without a valid answer
+    served: str  # "experiment"; or why the search is not in the experiment; or "fallback" after no valid answer
     why: str = ""  # reason for a fallback
     total: int = 0  # number of documents on the whole page, of which ``page`` may be a part
 
@@ -128,9 +128,9 @@ class Client:
             Empty for an unknown user.
         token : str, optional
             Token of the page to show again or to continue. If ``offset`` is above 0, an empty token continues a
-            fallback, and None continues the latest page of the user, provided that the experiment is ``sticky``.
+            fallback, and None continues the page of this user and query, provided that the experiment is ``sticky``.
         offset, limit : int, optional
-            Number of documents above the part, and number of documents in it; by default none, and all that follow.
+            Number of documents above the part, and in the part. By default the part begins at the top, without a limit.
         context : mapping of str to str, optional
             Further attributes of the search, named in the settings of the experiment.
         """

@@ -4,9 +4,9 @@ Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009; instan
 Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011. A user who examined a
 document of grade g examines the next document with probability 1 - p_click[g] * p_stop[g].
 
-In some public simulators, users can stop after every examined document, clicked or not. Navigational users then stop
-after one in five irrelevant documents. ``stop_on="examine"`` selects the model of these simulators, for comparisons
-with their results.
+In some public simulators, users can stop after every examined document, clicked or not. In these simulators,
+navigational users stop after one in five irrelevant documents. ``stop_on="examine"`` selects the model of these
+simulators, for comparisons with their results.
 """
 
 from __future__ import annotations

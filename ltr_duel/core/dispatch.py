@@ -31,7 +31,7 @@ class Dispatch:
 
     def implement(self, kind: type, function: Callable[..., Any]) -> None:
         """Make ``function`` the implementation for first arguments of class ``kind``."""
-        text = interpreted(function)  # each kernel, including a user's, is compiled as part of the loop
+        text = interpreted(function)  # not compiled separately, even if it is a kernel, but with the loop
         given = list(inspect.signature(text).parameters)
         if given != self._parameters:
             raise TypeError(

@@ -122,7 +122,7 @@ def _binomial_by_inversion(n: int, p: float, rng: np.random.Generator) -> int:
     odds = p / (1.0 - p)
     while True:
         mass, u = exp(n * log1p(-p)), uniform(rng)
-        for count in range(min(n, 150) + 1):  # with a mean below 10, larger counts are rarer than any u above 0
+        for count in range(min(n, 150) + 1):  # if the mean is below 10, Pr(count > 150) < 2^-53, the spacing of u
             if u < mass:
                 return count
             u -= mass

@@ -75,7 +75,7 @@ def still_runs(identity: dict[str, Any]) -> bool | None:
 
 
 def _start(pid: int) -> str | None:
-    try:  # the start in ticks after that of the machine; psutil's time on Linux changes with the clock
+    try:  # the start, in ticks since boot, because psutil's time on Linux changes with the clock
         fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return None if fields[0] == "Z" else fields[19]
     except OSError:

@@ -58,7 +58,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def outlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`, but let LLVM decide whether to inline the function into callers of a `dispatched_call`.
+    """Compile like `kernel`; LLVM decides whether to inline the function into implementations of a `dispatched_call`.
 
     Inlining speeds up functions that take nanoseconds, but slows down loops over arrays, for example through register
     pressure.

@@ -39,7 +39,7 @@ def run_tasks(
     weight: Callable[[Task], int] | None = None,
     first_alone: bool = True,
 ) -> Iterator[Answer]:
-    """Yield ``function(task)`` for each task, in the order of the tasks, computed on ``jobs`` threads (-1: all cores).
+    """Run ``function`` for each task on ``jobs`` threads (-1: all cores); yield the results in the order of the tasks.
 
     A task must not depend on another task, nor on the number of workers. ``total`` is the sum of all weights.
 

@@ -65,7 +65,7 @@ def _closure(files: Iterable[str]) -> set[str]:
 
 @functools.cache
 def _imported(file: str) -> tuple[str, ...]:
-    """Return the files that a file imports by ``from ... import ...``; stubs of packages give the files of names."""
+    """Return the files that a file imports by ``from ... import ...``; `_exported` finds the files of names."""
     found = []
     for module, listed in _IMPORT.findall(_text(file)):
         for name in re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", listed)):

@@ -38,7 +38,7 @@ def count_up_to(values: FloatVector, level: float) -> int:
 
 @inlined
 def rest_up_to(values: FloatVector, at: int, level: float) -> int:
-    """Return bits for the fewer than 32 values from ``values[at]`` to the last: 1 if the value is at most ``level``."""
+    """Return a bit for each value from ``values[at]`` on, at most 31 values: 1 if the value is at most ``level``."""
     size, mask = values.shape[0], 0
     if size >= LANES:  # the last 32 values are compared; bits of values before ``at`` are shifted out
         return lanes_up_to(values, size - LANES, level) >> (at + LANES - size)
@@ -60,7 +60,7 @@ def rest_at(base: FloatVector, width: FloatVector, at: int, scale: float, level:
 
 @inlined
 def nth_bit(mask: int, n: int) -> int:
-    """Return the position of the n-th set bit (from 0) of 32 bits; this bit must exist. Bisection, without a branch."""
+    """Return the position of set bit number n (from 0) of 32 bits, by bisection without a branch; it must exist."""
     place = 0
     for half in (16, 8, 4, 2):
         below = count_bits(mask & ((1 << half) - 1))
@@ -236,7 +236,7 @@ def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
 
 @kernel
 def first_above(sums: FloatVector | IntVector, value: float) -> int:
-    """Return, by bisection, the index of the first of ascending numbers that is above ``value``; the last must be."""
+    """Return, by bisection, the index of the first of ascending numbers above ``value``; the last number is above."""
     low, high = 0, sums.shape[0] - 1
     while low < high:
         middle = (low + high) // 2

@@ -206,7 +206,7 @@ def text_end(data: Bytes, at: int, stop: int) -> int:
 
 @inlined
 def same_documents(data: Bytes, at: int, stop: int, shown: Listed, first: int, last: int) -> int:
-    """Return the end of the list of ids at ``at``; -1 if the ids are not those of ``shown``, escaped or not ASCII."""
+    """Return the end of the list of ids at ``at``; -1 if it differs from ``shown``, has escapes or is not ASCII."""
     for k in range(first, last):
         if k > first:
             if at >= stop or data[at] != _COMMA:

@@ -257,7 +257,7 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number the documents by first appearance; return them, and a row of numbers, padded with -1, for each list."""
+    """Number documents by first appearance; return the documents, and a row of numbers (padded: -1) for each list."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:

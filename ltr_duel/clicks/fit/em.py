@@ -57,7 +57,7 @@ def divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVec
 
 
 def _scale(model: Model, sessions: Sessions) -> int:
-    """Scale to 1 the attention parameter with most clicks; only products of attention and attraction are identified."""
+    """Scale attention to 1 for the parameter with most clicks; only attention times attraction is identified."""
     theta, layout = model.theta, model.layout
     clicks = np.zeros(layout.size)
     count_cells(model, lists_of(sessions), clicks)

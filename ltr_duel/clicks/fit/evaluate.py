@@ -39,7 +39,7 @@ def score(model: Model, sessions: Sessions) -> Score:
 def add_likelihoods(
     model: Model, lists: Lists, chances: FloatVector, product: FloatVector, bits: FloatVector, shown: FloatVector
 ) -> float:
-    """Add the bits of each position; return the sum of the sessions' mean log-likelihoods per position."""
+    """Add the bits of each position; return the sum, over sessions, of the mean log-likelihood of a position."""
     whole = 0.0  # logarithms take longer than all other steps, so products are accumulated first
     for s in range(lists.ptr.shape[0] - 1):
         start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]

@@ -74,7 +74,7 @@ class State(NamedTuple):
     free: IntVector  # (rankers,) scratch: for each ranker of the slate, a rank before which all documents are shown
     ranks: IntVector  # (top,) scratch: ranks that one ranker gives to the shown documents
     source: FloatMatrix  # (top, rankers) scratch: Pr(the ranker contributed click c)
-    owned: FloatVector  # (2 top + 3,) scratch: distribution of a number of owned clicks, or of a difference
+    owned: FloatVector  # (2 top + 3,) scratch: distribution of one number of owned clicks, or of the difference of two
     least: FloatVector  # (rankers,) scratch: Pr(the ranker owns at least one click)
     most: FloatVector  # (rankers,) scratch: expected number of clicks that the ranker owns
     pair: IntVector  # (2,) scratch: the two rankers of a pair, as a slate

@@ -1,4 +1,4 @@
-"""Requests with a total deadline over persistent connections, using only the standard library."""
+"""Send HTTP requests over persistent connections, with a deadline for each; needs only the standard library."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Connections:
             self._own.idle.pop().close()
 
     def post(self, path: str, body: bytes, ends: float) -> tuple[int, bool, bytes]:
-        """Return status, whether the request was sent twice, and body; raise `TimeoutError` at the time ``ends``.
+        """Return the status, whether the request was sent again, and the body; raise `TimeoutError` at time ``ends``.
 
         A daemon thread waits for the answer, so that waiting does not keep the process alive.
         """
@@ -77,7 +77,7 @@ class Connections:
             raise
 
     def _send(self, path: str, body: bytes, ends: float, idle: _Pool, used: _Pool) -> tuple[int, bool, bytes]:
-        """Send a request, again if the connection was closed, with an idempotency key so that it counts once."""
+        """Send a request, and again if a reused connection was closed; an idempotency key makes both count as one."""
         headers, again = {**self._headers, "idempotency-key": secrets.token_hex(16)}, False
         while True:
             left = _left(ends)
@@ -95,7 +95,7 @@ class Connections:
                 while piece := response.read1():
                     answer += piece
                     _left(ends)
-                response.read()  # no bytes left: this frees the connection, or raises for a truncated answer
+                response.read()  # reads nothing, but frees the connection, or raises if the answer was truncated
             except (http.client.RemoteDisconnected, ConnectionError):
                 connection.close()
                 if not kept:

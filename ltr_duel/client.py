@@ -1,8 +1,8 @@
-"""A client for search pages that requires only the standard library and always returns a list to show in time.
+"""A client for search pages that requires only the standard library, and returns a list within a deadline.
 
 Each call has a deadline. A search that is not answered in time gets the incumbent's list. For a short time after a
-failed call, no other call of the same kind is sent. The logger ``ltr_duel.client`` warns when calls begin to fail, with
-the reason. After a fork, parent and children may use the same client, because each process has separate connections.
+failed call, no other call of the same kind is sent. When calls begin to fail, the logger ``ltr_duel.client`` logs a
+warning with the reason. After a fork, parent and children may use the same client; each opens new connections.
 """
 
 from __future__ import annotations
@@ -36,18 +36,19 @@ class Shown(NamedTuple):
     page: tuple[Any, ...]  # document ids, from the top
     token: str  # for `Client.clicks`; empty for a page that was not made by the service
     rankers: tuple[str, ...]  # rankers of the lists on the page
-    served: str  # "experiment", the reason why the search is outside of it, or "fallback" if the service did not answer
+    served: str  # "experiment"; or why the search is not in the experiment; or "fallback" after no valid answer
     why: str = ""  # reason for a fallback
     total: int = 0  # number of documents on the whole page, of which ``page`` may be a part
 
 
 class Client:
-    """A client of a service of `ltr-duel serve`. Threads may share it.
+    """A client of a service that `ltr-duel serve` runs. Threads may share a client.
 
     Parameters
     ----------
     url : str
-        ``http://127.0.0.1:8080`` or ``https://...``; with several experiments, ``http://127.0.0.1:8080/shoes``.
+        Address, such as ``http://127.0.0.1:8080`` or ``https://...``. If the service runs several experiments, the
+        name of one of them follows: ``http://127.0.0.1:8080/shoes``.
     incumbent : str
         The ranker whose list is shown if the service does not answer.
     key : str
@@ -55,9 +56,9 @@ class Client:
     deadline : float
         Maximum time of `decide`, in seconds.
     top : int
-        Number of documents of the incumbent's list to show; use the ``top`` of the experiment.
+        Number of documents to show from the incumbent's list; use the ``top`` of the experiment.
     pause : float
-        Seconds after a failure during which no other call of that kind is sent.
+        For this number of seconds after a failed call, no other call of the same kind is sent.
     threads : int
         Maximum number of simultaneous requests.
 
@@ -126,10 +127,10 @@ class Client:
         user : str
             Empty for an unknown user.
         token : str, optional
-            Token of the page to show again or to continue. A later part (``offset`` above 0) continues a fallback if
-            the token is empty. If the token is None, it continues the user's page, if the experiment is ``sticky``.
+            Token of the page to show again or to continue. If ``offset`` is above 0, an empty token continues a
+            fallback, and None continues the page of this user and query, provided that the experiment is ``sticky``.
         offset, limit : int, optional
-            Number of documents above the part, and in the part; by default all that follow.
+            Number of documents above the part, and in the part. By default the part begins at the top, without a limit.
         context : mapping of str to str, optional
             Further attributes of the search, named in the settings of the experiment.
         """
@@ -170,7 +171,7 @@ class Client:
         Returns
         -------
         bool
-            Also False if the page was closed before, by a final report, at its deadline or at the limit of open pages.
+            Also False if the page is already closed: by a final report, at its deadline or at the limit of open pages.
         """
         return self._report("/clicks", {"token": token, "clicks": list(clicks), "final": final}, deadline)
 
@@ -195,7 +196,7 @@ class Client:
         return not why and isinstance(said, dict) and bool(said.get("recorded"))
 
     def _ask(self, path: str, given: dict[str, Any], deadline: float) -> tuple[Any, str]:
-        """Return the answer of the service, and the reason why it is unusable, or an empty string."""
+        """Return the service's answer, and the reason why it cannot be used (empty for a usable answer)."""
         if self._connections.closed:
             return None, "the client is closed"
         if time.monotonic() < self._asleep.get(path, 0.0):

@@ -145,7 +145,7 @@ def _taken_winner(matrix: preferences.PreferenceMatrix) -> str:
 def _print_cautions(method: interleaving.Method, outcome: str, *, logged: bool) -> None:
     """Print a note if random clicks favour a ranker under the outcome rule of the users or of the log."""
     rules = {outcome or method.research_outcome} | ({outcome or method.outcomes[0]} if logged else set())
-    fair = next((f" With --outcome {rule} they do." for rule in method.outcomes if rule not in method.biased), "")
+    fair = next((f" Use --outcome {rule} instead." for rule in method.outcomes if rule not in method.biased), "")
     for caution in sorted({method.caution(rule) for rule in rules} - {""}):
         click.echo(f"note: {caution}{fair}")
 

@@ -4,9 +4,9 @@ Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009; instan
 Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011. A user who examined a
 document of grade g examines the next document with probability 1 - p_click[g] * p_stop[g].
 
-In some public simulators, users can stop after every examined document, clicked or not. In this different model,
-navigational users stop after one in five irrelevant documents. ``stop_on="examine"`` selects this model, for
-comparisons with results of these simulators.
+In some public simulators, users can stop after every examined document, clicked or not. In these simulators,
+navigational users stop after one in five irrelevant documents. ``stop_on="examine"`` selects the model of these
+simulators, for comparisons with their results.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class ClickModel:
     p_click : tuple of float
         Probability of a click on an examined document of grade 0, 1, ...
     p_stop : tuple of float
-        Probability that the session ends after a document of each grade, as ``stop_on`` defines.
+        For each grade, the probability that the session ends after a document of the grade, see ``stop_on``.
     stop_on : {"click", "examine"}
         Whether users can stop after clicked documents only, or after every examined document.
     position_bias : float
         Users notice the document at position k = 1, 2, ... with probability ``k ** -position_bias``; a document
         that is not noticed is not clicked. With the default, 0, users notice every document.
     p_leave : tuple of float
-        Probability that the session ends after an examined document of each grade that was not clicked. If empty, the
-        probability is 0 for ``stop_on="click"`` and `p_stop` for ``stop_on="examine"``.
+        For each grade, the probability that the session ends after a document of the grade that was examined but not
+        clicked. If empty, it is 0 for ``stop_on="click"`` and `p_stop` for ``stop_on="examine"``.
     p_notice : tuple of float
         For each position from the top, a factor of the probability that the document is noticed; the other factor is
-        the probability of ``position_bias``. The last entry also holds for all lower positions. If the tuple is empty,
-        the factor is 1.
+        ``k ** -position_bias``. The last entry also holds for all lower positions. If the tuple is empty, the factor
+        is 1.
 
     Raises
     ------
@@ -187,7 +187,7 @@ CLICK_MODELS: components.Registry[ClickFamily] = components.Registry(
 
 
 def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel:
-    """Return the named click model for a corpus with ``grades`` grades; a custom table is returned unchanged.
+    """Return the named click model for a corpus with ``grades`` grades; a `ClickModel` is returned unchanged.
 
     Parameters
     ----------

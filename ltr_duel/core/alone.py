@@ -1,4 +1,4 @@
-"""One writer for each path: a second process gets an error, so the output of two processes is never mixed."""
+"""One writer for each path: a second process gets an error, so the outputs of two processes are never mixed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
     the cache, nothing is locked. A second file contains the id of the process that holds the lock, because on Windows
     no other process can read a locked file.
 
-    lock: the file to lock, instead of the file in the cache. Raises `OSError` if it cannot be created.
+    lock: the file to lock, instead of a file in the cache. If this file cannot be created, `OSError` is raised.
 
     Raises `InUseError` if another process is writing to the path.
     """
@@ -53,7 +53,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
 
 
 def _remove(*files: Path) -> None:
-    """Remove files; on Windows a locked file stays until its release, when filelock removes it."""
+    """Remove files; on Windows a locked file cannot be removed here, and filelock removes it with the lock."""
     for file in files:
         with suppress(PermissionError):
             file.unlink(missing_ok=True)

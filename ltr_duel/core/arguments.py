@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the command line starts without numpy
 
 
 def as_path(what: str, path: Any) -> Path:
-    """Return a path. Raise `InputError` if it is no string or path, contains a null character, or is too long."""
+    """Return a path. Raise `InputError` unless it is a string or path, without null characters and not too long."""
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}")
     try:

@@ -24,8 +24,8 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
     """Return a read-only array that no other object can write to.
 
-    The array is a copy, unless the values and all arrays that they are views of are read-only already: a file mapped
-    read-only, or an array passed to `handed_over`.
+    The array is a copy, unless the values, and all arrays of which they are a view, are already read-only: for example
+    a file mapped read-only, or an array passed to `handed_over`.
     """
     array = np.asarray(values, dtype)
     holder: Any = array
@@ -39,7 +39,7 @@ def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
 
 
 def handed_over(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Make an array read-only, with all arrays that it is a view of, so that `frozen` need not copy the array."""
+    """Make an array, and all arrays of which it is a view, read-only, so that `frozen` need not copy the array."""
     holder: Any = array
     while isinstance(holder, np.ndarray):
         holder.setflags(write=False)
@@ -57,7 +57,7 @@ class _Opened:
 
 
 def as_writable(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a view that is typed as writable, even of a file mapped read-only, for kernels that do not write to it.
+    """Return a view that numba treats as writable, for kernels that do not write to it; the array may be read-only.
 
     numba compiles separate code for read-only arrays. It also rejects a read-only argument if the kernel contains a
     write to this argument, even a write that this call does not execute.

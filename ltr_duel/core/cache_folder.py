@@ -11,7 +11,7 @@ from ltr_duel.core.errors import InputError
 
 
 class NoHomeError(InputError):
-    """No folder for cached files can be found; callers that use the cache only to save time continue without it."""
+    """No folder for cached files can be found; callers that need the cache only to save time continue without it."""
 
 
 def cache_home() -> Path:

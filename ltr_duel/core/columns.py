@@ -33,14 +33,14 @@ REPETITION: Final = _column("repetition", "int64", "number of the run, from 0; e
 T: Final = _column("t", "int64", "steps (impressions) so far")
 RECOMMENDED: Final = _column("recommended", "str", "the ranker that the policy would choose at t")
 OUTCOMES: Final = _column(
-    "outcomes", "float64", "outcomes received so far: pairs of different rankers that were compared; NaN: not counted"
+    "outcomes", "float64", "outcomes received so far, one for each compared pair of different rankers; NaN: not counted"
 )
 
 # Columns of tables that join several problems or horizons.
 STUDY: Final = _column("study", "int64", "number of the study within a figure, from 1")
 PROBLEM: Final = _column("problem", "str", "name of the problem")
 HORIZON: Final = _column("horizon", "int64", "steps of the whole run")
-CORRECT: Final = _column("correct", "float64", "1 if the Condorcet winner is recommended, else 0; NaN without one")
+CORRECT: Final = _column("correct", "float64", "1 if the Condorcet winner is recommended, else 0; NaN if there is none")
 IDENTIFIED_AT: Final = _column(
     "identified_at",
     "float64",
@@ -58,7 +58,7 @@ BEST_BY_NDCG: Final = _column(
     "1 if the ranker with the highest NDCG@10 is recommended, else 0; NaN if NDCG@10 is unknown",
 )
 
-# Facts of a problem; a table has the columns that at least one problem fills.
+# Facts of a problem; a table contains such a column if at least one of its problems has a value for the column.
 RANKERS: Final = _column("rankers", "int64", "number of rankers (arms), K")
 SOURCE: Final = _column("source", "str", "origin of the data: real data, published matrix, surrogate ...")
 NOTE: Final = _column("note", "str", "remark on the source")
@@ -66,14 +66,14 @@ CORPUS: Final = _column("corpus", "str", "name of the corpus")
 CLICKS: Final = _column("clicks", "str", "click model")
 METHOD: Final = _column("method", "str", "comparison method")
 OUTCOME: Final = _column("outcome", "str", "rule that converts clicks to an outcome")
-TOP: Final = _column("top", "int64", "documents shown")
+TOP: Final = _column("top", "int64", "number of documents shown")
 ANSWERS: Final = _column("answers", "str", "origin of the outcomes of duels")
 MODEL: Final = _column("model", "str", "function that converts utilities to probabilities")
 FAMILY: Final = _column("family", "str", "family of synthetic matrices")
-SIZE: Final = _column("size", "int64", "rankers of a member of a family")
+SIZE: Final = _column("size", "int64", "number of rankers in a matrix of a family")
 GAMMA: Final = _column("gamma", "float64", "degree to which transitivity is relaxed")
 GAP: Final = _column("gap", "float64", "parameter of a family of synthetic matrices")
-DRAW: Final = _column("draw", "int64", "number of the random member of a family")
+DRAW: Final = _column("draw", "int64", "number of the random matrix within a family")
 SUBSET: Final = _column("subset", "int64", "number of the random subset of rankers")
 
 _REGRET = "regret_"
@@ -101,6 +101,6 @@ COPELAND: Final = regret_column("copeland")
 
 
 def defined_regret(rows: pd.DataFrame, column: str) -> str:
-    """Return the Copeland column if `column` is undefined for these rows but Copeland regret is not; else `column`."""
+    """Return `column`, or the Copeland column if these rows define Copeland regret but not the regret of `column`."""
     known = COPELAND in rows and rows[COPELAND].notna().any()
     return COPELAND if known and rows[column].isna().all() else column

@@ -23,7 +23,7 @@ def compile_error(function: Callable[..., Any], error: Exception) -> str:
 
 
 def _line(code: Any, text: str) -> int:
-    """Return the first line number in the error text that refers to the function's own file: the innermost call."""
+    """Return the first line number that the error text gives for the function's file, or the function's first line."""
     for match in _PLACE.finditer(text):
         if Path(match[1] or match[3]).name == Path(code.co_filename).name:
             return int(match[2] or match[4])

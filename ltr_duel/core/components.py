@@ -105,14 +105,14 @@ class Registry(Generic[Item]):
     package : str
         The package whose modules register components, for example ``"ltr_duel.bandits.policies"``.
     bind : callable, optional
-        Called with each component before it is first used.
+        Called with each component before the component is first used.
     check : str
         Location of the function that tests whether a component satisfies the contract of its kind, for example
         ``"ltr_duel.bandits.check:check_policy"``.
     files : tuple of str, optional
         A suffix of file names, and the location of a function that makes a component from such a file. Users may then
-        type a file name instead of a component's name. The label ends with a digest of the file, as in
-        ``users.json#1f0c8a93``, and is valid only while the content of the file is the same.
+        type a file name instead of a component's name. The name of the component then ends with a digest of the file,
+        as in ``users.json#1f0c8a93``; the name is invalid after the content of the file has changed.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class Registry(Generic[Item]):
         return self._found(name) or name in self.names()
 
     def _found(self, name: str) -> bool:
-        """Return whether a component is registered; import the module of that name first, if there is one."""
+        """Return whether a component is registered, after importing the module of the same name, if there is one."""
         if name not in self._items and not self._complete and name in self._modules():
             importlib.import_module(f"{self._package}.{name}")
         return name in self._items

@@ -21,7 +21,7 @@ class Dispatch:
     numba resolves the call by type while compiling. The simulation loop calls every policy and oracle in this way, and
     can therefore be stored in the disk cache. A stub defines the signature; implementations must have the same
     parameter names. The docstring of the stub states the contract. The body of the stub runs for classes without an
-    implementation, and may raise.
+    implementation, and may raise an error.
     """
 
     def __init__(self, stub: Callable[..., Any]) -> None:
@@ -31,7 +31,7 @@ class Dispatch:
 
     def implement(self, kind: type, function: Callable[..., Any]) -> None:
         """Make ``function`` the implementation for first arguments of class ``kind``."""
-        text = interpreted(function)  # a kernel, also of a user, is compiled as part of the loop
+        text = interpreted(function)  # not compiled separately, even if it is a kernel, but with the loop
         given = list(inspect.signature(text).parameters)
         if given != self._parameters:
             raise TypeError(
@@ -39,8 +39,8 @@ class Dispatch:
                 f" not ({', '.join(given)})"
             )
         if kind.__module__.startswith("ltr_duel."):
-            # numba names compiled code by the names of classes, without their modules. Code from the disk cache could
-            # then be run for another class with the same name and the same types of fields.
+            # numba names compiled code by the names of classes, without their modules. Without this change of the name,
+            # code from the disk cache could run for another class with the same name and the same types of fields.
             kind.__name__ = f"{kind.__module__}.{kind.__qualname__}"
         else:
             self._table[tell_apart(kind)] = text
@@ -54,16 +54,16 @@ class Dispatch:
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
     """Turn a stub into a function that kernels and Python can call; see `Dispatch`.
 
-    Use this for steps that take nanoseconds, because implementations are inlined before the caller is compiled. The
-    attribute ``dispatch`` of the returned function is the `Dispatch` with its implementations.
+    Use it for functions that take nanoseconds, because numba inlines the implementations before it compiles the caller.
+    The attribute ``dispatch`` of the returned function is the `Dispatch` with the implementations.
     """
     return _dispatched(stub, "always")
 
 
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
-    """Like `dispatched`, for longer functions with several returns; LLVM inlines them.
+    """Like `dispatched`, but for longer functions with several return statements, which LLVM inlines instead of numba.
 
-    A call that is not inlined passes address, shape and strides of each array in its arguments: 100 to 200 numbers.
+    Without inlining, a call passes the address, shape and strides of each array: 100 to 200 numbers in total.
     """
     return _dispatched(stub, "never")
 

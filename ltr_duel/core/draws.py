@@ -21,8 +21,8 @@ def normal_draw(rng: np.random.Generator) -> float:
 def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
     """Draw from Beta(a, b) with a >= 1 and b >= 1.
 
-    If a or b is 1, the distribution function is inverted; otherwise algorithm BB of Cheng (Generating Beta Variates
-    with Nonintegral Shape Parameters, CACM 1978), which rejects less than a third of its proposals.
+    If a or b is 1, the distribution function is inverted. Otherwise this is algorithm BB of Cheng (Generating Beta
+    Variates with Nonintegral Shape Parameters, CACM 1978), which rejects less than a third of its proposals.
     """
     if b == 1.0:
         return (1.0 - uniform(rng)) ** (1.0 / a)
@@ -55,9 +55,9 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
     """Draw from Beta(a + 1, b + 1) given that the value exceeds a level, 0 < level < 1, however rare such values are.
 
     If a or b is 0, the distribution function is inverted. Otherwise the logarithm of the density is concave and lies
-    below its tangents, so proposals are drawn from the exponential of a tangent. A tangent that falls by about 1 from
-    the level to its point of contact rejects the fewest proposals. If the level is far to the left of the mode, draws
-    from the whole distribution are repeated until one exceeds the level.
+    below its tangents, so proposals are drawn from the exponential of a tangent. The fewest proposals are rejected if
+    the tangent falls by about 1 from the level to the point of contact. If the level is far to the left of the mode,
+    draws from the whole distribution are repeated until one exceeds the level.
     """
     if b == 0:
         below = level ** (a + 1.0)
@@ -79,11 +79,11 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
 
 @kernel
 def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, rng: np.random.Generator) -> float:
-    """Draw from Beta(a + 1, b + 1), with density f, above a level, by the tangent of ln f at ``touch``.
+    """Draw a value above a level from Beta(a + 1, b + 1), whose density is f, by the tangent of ln f at ``touch``.
 
     The slope of the tangent is ``-slope`` < 0. A point under the exponential of the tangent is accepted if it lies
     under f. Bounds from the first three terms of the logarithm's series decide most cases: ``x - x^2 / 2 + x^3 / 3`` is
-    at least ln(1 + x), and exceeds it by at most x^4 / 2 for x > -1/2.
+    at least ln(1 + x); if x > -1/2, the difference is at most x^4 / 2.
     """
     left = 1.0 - touch
     while True:
@@ -102,7 +102,7 @@ def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, r
 def binomial_draw(n: int, p: float, rng: np.random.Generator) -> int:
     """Draw the number of heads in ``n`` coin flips. A ``p`` that rounding moved outside [0, 1] counts as 0 or 1.
 
-    If fewer than ten outcomes of the rarer side are expected, the distribution function is inverted; otherwise
+    If fewer than ten outcomes of the rarer side are expected, the distribution function is inverted. Otherwise this is
     algorithm BTRS of Hoermann (The Generation of Binomial Random Variates, JSCS 1993), whose cost does not depend on n.
     """
     if n == 1:
@@ -122,7 +122,7 @@ def _binomial_by_inversion(n: int, p: float, rng: np.random.Generator) -> int:
     odds = p / (1.0 - p)
     while True:
         mass, u = exp(n * log1p(-p)), uniform(rng)
-        for count in range(min(n, 150) + 1):  # with a mean below 10, counts above 150 are rarer than the smallest u
+        for count in range(min(n, 150) + 1):  # if the mean is below 10, Pr(count > 150) < 2^-53, the spacing of u
             if u < mass:
                 return count
             u -= mass

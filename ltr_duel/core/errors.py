@@ -15,7 +15,7 @@ _LONG_WORD = re.compile(r"\S{201,}")
 class InputError(ValueError):
     """The user's input cannot be used. The message is one complete sentence for a human, in one line.
 
-    The command line prints it without a traceback and exits with code 2.
+    The command line prints the message without a traceback and exits with code 2.
 
     Examples
     --------

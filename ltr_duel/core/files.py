@@ -21,9 +21,9 @@ _NAME_KEPT = 60  # characters of a name that are repeated in a temporary name, w
 
 @contextmanager
 def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]:
-    """Yield a temporary path; on success it becomes ``path``, on failure it is removed.
+    """Yield the path of a temporary file; the file is renamed to ``path`` on success, and removed on failure.
 
-    Missing folders are created, unless the temporary path is given; on failure they are removed again. Links are
+    Missing folders are created, unless ``temporary`` is given; on failure these folders are removed again. Links are
     followed. Only an ordinary file can be replaced, never a folder, a pipe or a device.
 
     Parameters
@@ -31,8 +31,8 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
     path : str or Path
         The file to write or replace.
     temporary : Path, optional
-        A path on the same disk; by default a new name in the same folder. If it is given, ``path`` is not checked, and
-        errors of the file system are not converted to `InputError`.
+        A path on the same disk; by default a new name in the same folder. If this path is given, ``path`` is not
+        checked, and errors of the file system are not converted to `InputError`.
 
     Yields
     ------
@@ -72,8 +72,8 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
 def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
     """Open a file, plain or gzipped, to read its bytes.
 
-    Raises `InputError` if the file is missing, is a directory (``needed`` names the required kind), cannot be read, or
-    has a damaged gzip stream.
+    Raises `InputError` if the file is missing, is a directory, cannot be read, or has a damaged gzip stream. The
+    message for a directory contains ``needed``, the required kind of file.
     """
     try:
         with path.open("rb") as raw:
@@ -101,7 +101,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside ``path``; on success it becomes ``path``, on failure it is removed.
+    """Yield a temporary folder beside ``path``; the folder is renamed to ``path`` on success, and removed on failure.
 
     If another process creates ``path`` in the meantime, the temporary folder is removed and ``path`` stays unchanged.
     """
@@ -126,7 +126,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_files(folder: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder; on success its files are moved to ``folder`` (created if missing), else none is."""
+    """Yield a temporary folder; on success its files move to ``folder`` (created if missing), on failure none does."""
     folder = Path(folder)
     require_folder_place(folder)
     with _folders_made(folder, folder):
@@ -144,7 +144,7 @@ def replacing_files(folder: str | Path) -> Iterator[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk; file systems write names and contents in any order."""
+    """Wait until the names in a folder are on the disk; file systems may write names and contents in any order."""
     with suppress(OSError):  # Windows opens no folders, and some file systems cannot sync them
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,7 +1,7 @@
-"""Differences between operating systems: the processor, memory, processes.
+"""Functions that differ between operating systems: the processor, memory, processes.
 
-psutil covers Linux, macOS and Windows. Only this module reads files that exist only on Linux (under ``/proc``, control
-groups); each of them may be missing. The rest of the package uses functions that Python provides on every system.
+psutil covers Linux, macOS and Windows. Only this module reads files that exist only on Linux: files in ``/proc`` and of
+control groups, any of which may be missing. The rest of the package uses functions that Python has on every system.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def reserve(file: int, size: int) -> None:
 
 
 def free_memory() -> int:
-    """Return the number of bytes that this process may still allocate; a huge number if the system reports none."""
+    """Return the number of bytes that this process may still allocate; a huge number if this is unknown."""
     return min([_reported("available"), *(max(0, limit - used) for limit, used in _groups())])
 
 
@@ -75,7 +75,7 @@ def still_runs(identity: dict[str, Any]) -> bool | None:
 
 
 def _start(pid: int) -> str | None:
-    try:  # in ticks since the machine started, because psutil's time on Linux changes with the clock
+    try:  # the start, in ticks since boot, because psutil's time on Linux changes with the clock
         fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return None if fields[0] == "Z" else fields[19]
     except OSError:
@@ -129,9 +129,9 @@ def _groups() -> Iterator[tuple[int, int]]:
 
 
 def require_memory(what: str, size: float) -> None:
-    """Raise `InputError` if ``what`` needs more memory than is free; to be called before the allocation.
+    """Raise `InputError` if ``what`` needs more memory than is free; call this before the allocation.
 
-    Otherwise Linux grants more memory than exists, and kills the process when it uses this memory.
+    Without the check, Linux would grant more memory than exists, and kill the process when it uses this memory.
 
     size: in bytes.
     """

@@ -3,8 +3,8 @@
 Kernels are plain Python functions over arrays and NamedTuples of arrays. They allocate nothing. With
 ``NUMBA_DISABLE_JIT=1`` the same code runs interpreted and returns the same values.
 
-numba's disk cache does not notice an edit in another file, so the cache is in a folder named by a digest of all
-source files that a kernel depends on (`ltr_duel.core.sources`).
+numba's disk cache notices an edit only in the kernel's own file. The name of the cache folder is therefore a digest of
+all source files that a kernel depends on (`ltr_duel.core.sources`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def outlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`, but let LLVM decide whether to inline the function into callers of a `dispatched_call`.
+    """Compile like `kernel`; LLVM decides whether to inline the function into implementations of a `dispatched_call`.
 
     Inlining speeds up functions that take nanoseconds, but slows down loops over arrays, for example through register
     pressure.
@@ -72,8 +72,8 @@ def kernel_for(
     """Compile, like `kernel`, a function whose `dispatched` calls are implemented in ``modules``.
 
     Stored code is valid while the sources of these modules and of the function are the same. ``parts`` maps global
-    names in the code to functions that are inlined there, instead of `dispatched` calls: for a dispatched call, numba
-    also compiles the implementation as a separate function.
+    names in the code to functions that are inlined there, which saves compilation: for a `dispatched` call, numba also
+    compiles the implementation as a separate function.
     """
     if numba.config.DISABLE_JIT:
         return function
@@ -82,7 +82,7 @@ def kernel_for(
 
 
 def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`, but never to disk: for code from outside this package."""
+    """Compile a function from outside this package like `kernel`, but do not store the compiled code on disk."""
     if numba.config.DISABLE_JIT:
         return interpreted(function)
     return cast(Callable[P, R], Kernel(interpreted(function), frozenset({""}), {}, {}))
@@ -121,8 +121,8 @@ class Kernel(Generic[P, R]):
     """A compiled function in two forms: with an entry point for Python, and without one, for other kernels.
 
     Compiling the second form takes four fifths of the time of the first. Code that contains types from outside this
-    package is not stored on disk: their source may be edited, and other processes could not read a cache index that
-    names their classes.
+    package is not stored on disk: the source of such a type may be edited, and other processes could not read a cache
+    index that names its class.
     """
 
     __qualname__: str  # name of the function
@@ -234,7 +234,7 @@ _alone = threading.local()
 
 @contextmanager
 def _this_process_alone() -> Iterator[None]:
-    """Keep code that this thread compiles for types from outside the package out of the disk cache."""
+    """Store no code that this thread compiles in this context; such code contains types from outside the package."""
     _alone.depth = getattr(_alone, "depth", 0) + 1
     try:
         yield
@@ -255,11 +255,11 @@ def _is_own(kind: type) -> bool:
     return kind is tuple or kind.__module__.startswith("ltr_duel.")
 
 
-_renamed: dict[type, type] = {}  # classes from outside that implement a dispatched stub
+_renamed: dict[type, type] = {}  # class from outside the package that implements a stub -> renamed subclass
 
 
 def tell_apart(kind: type) -> type:
-    """Return a uniquely named subclass of a NamedTuple class from outside; numba distinguishes classes by name."""
+    """Return a uniquely named subclass of a NamedTuple class, because numba distinguishes classes only by name."""
     name = f"number{len(_renamed)}.{kind.__module__}.{kind.__qualname__}"
     return _renamed.setdefault(kind, type(name, (kind,), {"__slots__": (), "__module__": kind.__module__}))
 

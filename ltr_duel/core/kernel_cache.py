@@ -4,7 +4,7 @@ numba stores compiled code as pickles, and a pickle can run any code when it is 
 if other users can write to it or own a file in it. numba also fails on an empty, truncated or overwritten file, for
 example after a power failure. Each folder therefore has a table of its files, ``files.json``, with sizes, times and
 checksums (seals). A process writes the table when it ends. The first use of a folder in a process removes the files
-that differ from the table, and numba compiles their kernels again.
+that are damaged according to the table, and numba compiles their kernels again.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _warn_once(sentence: str) -> None:
 
 
 def warn_of_cache(sentence: str) -> None:
-    """Warn with the location of the nearest caller outside this package and the libraries that call it."""
+    """Warn with the location of the nearest caller that is neither in this package nor in a library that calls it."""
     frame, level = inspect.currentframe(), 1
     while frame and frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame, level = frame.f_back, level + 1
@@ -152,7 +152,7 @@ def _remove_damage(folder: Path) -> None:
 
 
 def _is_right(file: str, seal: _Seal | None) -> bool:
-    """Return whether a file equals its seal; a new file, or an index that has grown, must be complete instead."""
+    """Return whether a file has the checksum in its seal; for a new file or a longer index, whether it is complete."""
     content = Path(file).read_bytes()
     if seal is not None and seal.checksum == zlib.crc32(content):
         return True

@@ -28,7 +28,7 @@ def versions_of(libraries: Iterable[str]) -> dict[str, str | None]:
 
 
 def plain_compiler_wanted() -> bool:
-    """Return whether ``LTR_DUEL_COMPILER`` is ``plain``: compile kernels without undocumented options of numba.
+    """Return whether ``LTR_DUEL_COMPILER`` is ``plain``; if so, the compiler uses no undocumented options of numba.
 
     Raises `InputError` if the variable has a different value.
     """

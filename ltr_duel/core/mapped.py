@@ -28,7 +28,7 @@ LARGE = 2**29  # bytes
 
 
 def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None) -> NDArray[Any]:
-    """Make an array of zeros: in memory, or, from ``large`` bytes on (`LARGE` by default), in a temporary file.
+    """Make an array of zeros in memory, or in a temporary file if it has at least ``large`` bytes (default: `LARGE`).
 
     The file is in the folder of the cache, has no name, and is deleted with the array, even if the process is killed.
     Raises `InputError` if the disk has less free space than a large array needs.
@@ -50,14 +50,14 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None
 
 
 def free_disk() -> int:
-    """Return the number of bytes of large arrays that fit on the disk."""
+    """Return the free disk space for large arrays, in bytes."""
     return shutil.disk_usage(_folder()).free
 
 
 def release_pages(array: NDArray[Any]) -> None:
-    """Release the memory of an array, or of a part of it, in a mapped file; written values stay in the file.
+    """Release the memory of an array, or a part of an array, in a mapped file; written values stay in the file.
 
-    array: may be in use by other threads. Nothing happens if the array is in memory.
+    array: other threads may use it at the same time. Nothing happens if the array is not in a file.
     """
     base = _holder(array)
     if not isinstance(base, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED") or not array.size:
@@ -85,10 +85,10 @@ def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
 
 
 def expect_few_reads(arrays: Iterable[NDArray[Any]]) -> None:
-    """Make the system read single pages of mapped arrays that exceed the free memory, for random reads.
+    """Make the system read single pages of mapped arrays, for random reads, if the arrays exceed the free memory.
 
-    Otherwise the system reads up to megabytes around each position, and reads them again later, because they do not
-    stay in memory.
+    Otherwise the system reads up to several megabytes around each position, and reads the same bytes again later,
+    because they do not stay in memory.
     """
     held = [(array.nbytes, _holder(array)) for array in arrays]
     mappings = [(size, base) for size, base in held if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM")]

@@ -22,7 +22,7 @@ MOST_JOBS = 4096  # threads; each needs memory and an entry in the system's tabl
 
 
 class _Threads(ThreadPool):
-    """A thread pool that does not fix the start method of multiprocessing, as `ThreadPool` would."""
+    """A thread pool that, unlike `ThreadPool`, does not fix the start method of multiprocessing."""
 
     def __init__(self, workers: int) -> None:
         Pool.__init__(self, workers, context=get_context("spawn"))
@@ -39,7 +39,7 @@ def run_tasks(
     weight: Callable[[Task], int] | None = None,
     first_alone: bool = True,
 ) -> Iterator[Answer]:
-    """Yield ``function(task)`` for each task, in the order of the tasks, on ``jobs`` threads; -1 for all cores.
+    """Run ``function`` for each task on ``jobs`` threads (-1: all cores); yield the results in the order of the tasks.
 
     A task must not depend on another task, nor on the number of workers. ``total`` is the sum of all weights.
 
@@ -61,7 +61,7 @@ def run_tasks(
 
     line, done = PlainLine(), 0
     with (
-        closing(all_answers()) as answers,  # closed in this thread, not whenever garbage is collected
+        closing(all_answers()) as answers,  # closed here, not at some later garbage collection
         progress_bar(total=total, desc=label, unit=unit, unit_scale=True) as bar,
     ):
         for task, answer in zip(work, answers, strict=True):

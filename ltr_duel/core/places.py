@@ -30,7 +30,7 @@ def require_file_place(path: str | Path) -> Path:
 def require_folder_place(folder: Path, said: Path | None = None) -> None:
     """Raise `InputError` unless a folder exists or can be made, and can be written to.
 
-    said: the path for the message, if the user gave a different path than the folder.
+    said: the path that the user gave, for the message; by default the folder.
     """
     with said_of(said or folder):
         there = _followed(folder)
@@ -65,7 +65,7 @@ def cause(error: OSError) -> str:
 
 @contextmanager
 def said_of(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
-    """Convert an error of the file system to an `InputError` about ``path``, unless it concerns another file."""
+    """Convert file-system errors to `InputError` for ``path``, except errors that name a file outside ``temporary``."""
     try:
         yield
     except OSError as error:

@@ -18,7 +18,7 @@ from ltr_duel.core.components import REGISTRIES
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.places import is_file
 
-# Registries of all kinds of components. All are loaded before a plug-in file runs, to find the components that it adds.
+# Registries of all kinds of components. They are loaded before a plug-in file runs, to find out what the file adds.
 _HOMES = (
     "ltr_duel.bandits:POLICIES",
     "ltr_duel.interleaving:METHODS",

@@ -37,7 +37,7 @@ class NoBar:
 
 
 class _Bar(tqdm):  # type: ignore[type-arg]  # tqdm has no type parameters at run time
-    monitor_interval = 0  # no monitor thread: it outlives the bar
+    monitor_interval = 0  # no monitor thread, which would outlive the bar
 
 
 _Bar.set_lock(threading.RLock())  # tqdm's default lock fixes the start method of multiprocessing

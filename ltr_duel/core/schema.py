@@ -24,7 +24,7 @@ _LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){50}")  # tomllib takes 
 
 
 def read_toml(path: Path, content: str | None = None) -> tuple[str, dict[str, Any]]:
-    """Return the text and the tables of a TOML file, or of ``content``. Raises `InputError` if the text is not TOML."""
+    """Return text and tables of a TOML file, or of ``content`` if given. Raises `InputError` if it is not TOML."""
     try:
         content = path.read_text(encoding="utf-8") if content is None else content
         if _LONG_KEY.search(content):
@@ -45,7 +45,7 @@ def _field(read: Callable[[Any, str], Any], default: dict[str, Any], such_as: st
 
 
 def value(read: Reader, such_as: str = "", **default: Any) -> Any:
-    """Declare a field of one value; a field without a default has an example in TOML, ``such_as``."""
+    """Declare a field of one value; ``such_as`` is an example in TOML, for a field without a default."""
     return _field(lambda given, where: _one(read, given, where), default, such_as)
 
 
@@ -95,7 +95,7 @@ def missing(what: str, such_as: str) -> InputError:
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Put the key path before the message of an `InputError`, unless the message begins with it."""
+    """Put the key path before the message of an `InputError`, unless the message already begins with the path."""
     try:
         yield
     except InputError as error:

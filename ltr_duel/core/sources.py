@@ -1,6 +1,6 @@
 """Find the source files that compiled code depends on, so that its cache is renewed exactly when one of them changes.
 
-numba's disk cache notices an edit of a kernel's file, but not of the files that this file imports. This module finds
+numba's disk cache notices an edit of a kernel's file, but no edit of a file that it imports. This module finds
 imports by parsing the text of files, and runs no import. File names are strings, because `Path` objects would double
 the time that each process spends in this module when it loads a kernel.
 """
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 _IMPORT = re.compile(r"^\s*from (ltr_duel[\w.]*|\.+[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 _STUB = re.compile(r"^@dispatched", re.M)
 _IMPLEMENTS = re.compile(r"^\s*(?:implement\(|register\(\s*__name__)", re.M)  # `register` implements stubs
-# The simulation loop of a policy depends on no other policy's module; `kernel_for` receives the module as an argument.
+# The simulation loop of a policy depends on no other policy's module; `kernel_for` receives the policy's own module.
 _PAGES = f"{ROOT / 'bandits' / 'policies'}{os.sep}"
 
 
@@ -65,7 +65,7 @@ def _closure(files: Iterable[str]) -> set[str]:
 
 @functools.cache
 def _imported(file: str) -> tuple[str, ...]:
-    """Return the files that a file imports by ``from ... import ...``; names of a package are looked up in its stub."""
+    """Return the files that a file imports by ``from ... import ...``; `_exported` finds the files of names."""
     found = []
     for module, listed in _IMPORT.findall(_text(file)):
         for name in re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", listed)):
@@ -81,7 +81,7 @@ def _exported(module: str, name: str) -> str | None:
 
 @functools.cache
 def _stub(package: str) -> dict[str, str]:
-    """Return for each exported name of a package its module, such as ``".loop"``."""
+    """Return the module, such as ``".loop"``, of each name that a package exports in its ``__init__.pyi``."""
     stub = ROOT.joinpath(*package.split(".")[1:], "__init__.pyi")
     if not stub.is_file():
         return {}
@@ -97,7 +97,7 @@ def _file(module: str) -> str | None:
 
 @functools.cache
 def _implementing() -> tuple[str, ...]:
-    # The search for the two words rejects most files; the regular expression alone takes ten times as long.
+    # The search for the two strings rejects most files; the regular expression alone takes ten times as long.
     told = ((file, _text(file)) for file in _all_files())
     return tuple(f for f, text in told if ("implement(" in text or "register(" in text) and _IMPLEMENTS.search(text))
 

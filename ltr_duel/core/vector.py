@@ -1,4 +1,4 @@
-"""Reductions over a vector whose result does not depend on the order, in a form that is compiled to SIMD code."""
+"""Reductions of vectors, in a form that is compiled to SIMD code; the order of the operations does not matter."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def count_up_to(values: FloatVector, level: float) -> int:
 
 @inlined
 def rest_up_to(values: FloatVector, at: int, level: float) -> int:
-    """Return a bit for each of fewer than 32 values, from ``values[at]`` to the last: 1 if it is at most ``level``."""
+    """Return a bit for each value from ``values[at]`` on, at most 31 values: 1 if the value is at most ``level``."""
     size, mask = values.shape[0], 0
-    if size >= LANES:  # the last 32 values are compared; the bits of those before ``at`` are shifted out
+    if size >= LANES:  # the last 32 values are compared; bits of values before ``at`` are shifted out
         return lanes_up_to(values, size - LANES, level) >> (at + LANES - size)
     for k in range(size):
         mask |= int(values[k] <= level) << k
@@ -60,7 +60,7 @@ def rest_at(base: FloatVector, width: FloatVector, at: int, scale: float, level:
 
 @inlined
 def nth_bit(mask: int, n: int) -> int:
-    """Return the position of the n-th set bit (from 0) of 32 bits, by bisection without a branch; it must exist."""
+    """Return the position of set bit number n (from 0) of 32 bits, by bisection without a branch; it must exist."""
     place = 0
     for half in (16, 8, 4, 2):
         below = count_bits(mask & ((1 << half) - 1))
@@ -80,7 +80,7 @@ def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
 
 @kernel
 def nth_up_to(values: FloatVector, level: float, n: int) -> int:
-    """Return the index of the n-th value (from 0) that is at most ``level``; it must exist."""
+    """Return the index of the n-th value (from 0) that is at most ``level``; this value must exist."""
     start, size = 0, values.shape[0]
     while start + LANES <= size:
         mask = lanes_up_to(values, start, level)
@@ -176,7 +176,7 @@ def find_at(base: FloatVector, width: FloatVector, scale: float, level: float) -
 
 @kernel
 def nth_at(base: FloatVector, width: FloatVector, scale: float, level: float, n: int) -> int:
-    """Return the n-th index (from 0) at which ``base + scale * width`` equals ``level``; it must exist."""
+    """Return the n-th index (from 0) at which ``base + scale * width`` equals ``level``; this index must exist."""
     start, size = 0, base.shape[0]
     while start + LANES <= size:
         mask = lanes_at(base, width, start, scale, level)
@@ -236,7 +236,7 @@ def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
 
 @kernel
 def first_above(sums: FloatVector | IntVector, value: float) -> int:
-    """Return the index of the first of ascending numbers above ``value``, by bisection; the last one must be above."""
+    """Return, by bisection, the index of the first of ascending numbers above ``value``; the last number is above."""
     low, high = 0, sums.shape[0] - 1
     while low < high:
         middle = (low + high) // 2

@@ -25,10 +25,10 @@ def check_method(method: str | Method) -> None:
 
     A list contains only documents of the query, none of them twice, and is as long as possible. Identical rankers win
     equally often. If two rankers are swapped, the mean outcome changes its sign. A ranker with the relevant documents
-    at the top wins more often than it loses against the reverse of its order. Outcomes are in -1..1. If the method
-    stores probabilities of lists, their sum is 1. The same seed gives the same list, and the same outcomes in compiled
-    and interpreted code. The check uses queries with one document, queries with fewer documents than positions,
-    identical rankers, and all outcome rules.
+    at the top, compared with the reverse of its order, wins more often than it loses. Outcomes are in -1..1. If the
+    method stores probabilities of lists, these probabilities have sum 1. The same seed gives the same list, and the
+    same outcomes in compiled and interpreted code. The check uses queries with one document, queries with fewer
+    documents than positions, identical rankers, and all outcome rules.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def check_method(method: str | Method) -> None:
 
 
 def _rankings(documents: int) -> Rankings:
-    """Return rankings of one query; rankers 0 and 1 differ, 2 equals 0, and 3 is the reverse of 0."""
+    """Return rankings of one query; rankers 0 and 1 differ, ranker 2 equals 0, and ranker 3 is the reverse of 0."""
     rng = np.random.default_rng(documents)
     one, other = rng.permutation(documents), rng.permutation(documents)
     order = np.stack([one, other, one, one[::-1]]).astype(np.int16)
@@ -164,5 +164,5 @@ def _check_slates(kind: Method, comparer: Comparer) -> None:
     mirrored = _leads(comparer, slate[::-1].copy(), _SETS, compiled=kind.compiled).T
     _require(abs(mean[0, 2]) < most, kind, "in a set, identical rankers do not win one half each")
     same = bool((np.abs(mean + mirrored) < sqrt(2) * most).all())
-    _require(same, kind, "the order of a set changes who wins")
+    _require(same, kind, "the order of the rankers in a set changes who wins")
     _require(mean[0, 3] > 0, kind, "in a set, a ranker does not beat its own reverse, although it ranks better")

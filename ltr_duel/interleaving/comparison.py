@@ -37,7 +37,7 @@ from ltr_duel.interleaving.method import METHODS, Method, compile_plugin, is_new
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
 FIXED, RESAMPLED, REDRAWN = range(3)  # rules for the order of ties
-COMPARISON_NUMBERS = 1  # version of the random numbers of a comparison, excluding its method and its users
+COMPARISON_NUMBERS = 1  # version of a comparison's random numbers, except the numbers of its method and users
 
 
 class Comparison(NamedTuple):
@@ -67,7 +67,7 @@ class Comparer:
     method : str or Method
         A name, with optional parameters (``probabilistic:tau=1``), or a custom method.
     outcome : str, optional
-        Outcome rule of the method; by default its first rule.
+        Outcome rule of the method; by default the method's first rule.
     top : int
         Number of documents shown, at most 1,000.
 

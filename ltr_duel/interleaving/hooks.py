@@ -13,7 +13,7 @@ functions reduce the variance of estimates: `find_contributors` and `draw_mirror
 
 The result of a comparison does not depend on earlier comparisons with the same state. If a credit requires numbers from
 the draw in addition to the list and its owners, the draw writes them into a float array ``kept`` of the state. A `Page`
-of plain lists stores a copy of ``kept``, because its clicks are credited later, possibly in another process. The
+of plain lists stores a copy of ``kept``, because the clicks are credited later, possibly in another process. The
 functions have no decorator: numba compiles them with the loop that calls them, and the same code also runs as plain
 Python.
 """
@@ -117,9 +117,9 @@ def find_contributors(
     """Write Pr(``first`` contributed the document | list) into ``q`` at the clicked positions.
 
     This function is optional. It requires that, given the list, the contributors are independent of each other and of
-    the clicks. Estimates then use, as the outcome, the mean over all possible contributors of the sign of M - N, where
-    ``first`` owns M clicks and ``second`` owns N. Under the rules in `Method.posterior`, the outcome is the sign of
-    this mean.
+    the clicks. Let M and N be the numbers of clicks that ``first`` and ``second`` own. The outcome in estimates is then
+    the sign of M - N, averaged over all possible contributors. Under the rules in `Method.posterior`, the outcome is
+    the sign of this average.
     """
     raise TypeError("this method does not find contributors")
 
@@ -131,7 +131,7 @@ def draw_mirrored(
     """Draw a list from uniform random numbers, one for each position; return its length.
 
     This function is optional. Its lists have the same distribution as the lists of `draw_pair`. If ``first`` and
-    ``second`` are exchanged, the same number selects the other ranker, and the same quantile of its distribution.
+    ``second`` are exchanged, a number selects the other ranker, and the same quantile of that ranker's distribution.
     """
     raise TypeError("this method does not draw mirrored lists")
 

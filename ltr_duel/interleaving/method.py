@@ -117,13 +117,13 @@ class Method(components.Component):
 
     @property
     def foreign(self) -> bool:
-        """Whether functions from outside the package credit clicks, perhaps by the owners of the documents."""
+        """Whether the functions come from outside the package; they may credit clicks by the owners of documents."""
         return not self.state.__module__.startswith("ltr_duel.")
 
     def caution(self, outcome: str) -> str:
         """Return a warning about results of an outcome rule; empty if random clicks favour neither ranker."""
         rule = outcome if len(self.outcomes) > 1 else self.name
-        warning = f"{rule}: random clicks do not give 0 here; the result does not show that users prefer a ranker."
+        warning = f"{rule}: random clicks do not give mean 0; the result does not show that users prefer a ranker."
         return warning if outcome in self.biased else ""
 
     def facts(self) -> dict[str, str]:

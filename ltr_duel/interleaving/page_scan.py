@@ -73,11 +73,11 @@ class Scanned(NamedTuple):
     lists: Lists
     fit: MarkVector  # (pages,) 1 if the page was read, 0 if it must be passed to `read_page`
     numbers: IntVector  # numbers of the shown documents of all pages, including pages with other heads
-    owners: NDArray[np.int32]  # their owners, in the same order
+    owners: NDArray[np.int32]  # owners of the shown documents, in the same order
 
 
 def read_head(text: bytes) -> Head | None:
-    """Return the content of a head found by `head_ends`; None if its pages must be passed to `read_page`."""
+    """Return the content of a head that `head_ends` found; None if pages with it must be passed to `read_page`."""
     if len(text) > LONGEST_TEXT // 2:
         return None
     try:
@@ -114,7 +114,7 @@ def scan_pages(
 
 @kernel
 def head_ends(data: Bytes, begin: IntVector, stop: IntVector, ends: IntVector) -> None:
-    """Write the position of the first document in the text of each page, or -1 if `write_page` did not write it."""
+    """Write the position of the first document in each page's text, or -1 for a text not written by `write_page`."""
     for n in range(ends.shape[0]):
         size = ends[n - 1] - begin[n - 1] if n > 0 else -1
         if 0 < size <= stop[n] - begin[n] and words.same_bytes(data, begin[n - 1], data, begin[n], size):
@@ -206,7 +206,7 @@ def text_end(data: Bytes, at: int, stop: int) -> int:
 
 @inlined
 def same_documents(data: Bytes, at: int, stop: int, shown: Listed, first: int, last: int) -> int:
-    """Return the end of the list of ids at ``at``; -1 if it differs from ``shown``, or has escapes or non-ASCII ids."""
+    """Return the end of the list of ids at ``at``; -1 if it differs from ``shown``, has escapes or is not ASCII."""
     for k in range(first, last):
         if k > first:
             if at >= stop or data[at] != _COMMA:

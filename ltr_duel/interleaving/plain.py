@@ -105,8 +105,8 @@ class Page:
     def to_json(self) -> str:
         """Return the page as a short ASCII string, for a session or a log.
 
-        The string contains the ids of the shown documents. All documents, shown or not, are stored as one integer per
-        ranker.
+        The string contains the ids of the shown documents. For each ranker, it contains one integer for each document,
+        shown or not.
 
         Raises
         ------
@@ -257,7 +257,7 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number all documents by first appearance; return them, and each list as a row of numbers padded with -1."""
+    """Number documents by first appearance; return the documents, and a row of numbers (padded: -1) for each list."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:

@@ -2,10 +2,11 @@
 
 Two plain functions are enough for a method that runs at interpreted speed:
 
-    def draw(orders, top, rng): ...          # orders: best first, one list of documents for each ranker -> shown list
-    def credit(orders, shown, clicks): ...   # clicks: clicked positions of the list -> one score for each ranker
+    def draw(orders, top, rng): ...          # returns the documents to show
+    def credit(orders, shown, clicks): ...   # returns one score for each ranker
 
-The ranker with the higher score wins.
+``orders`` contains one list of documents for each ranker, best first; ``clicks`` contains the clicked positions of the
+shown list. The ranker with the higher score wins.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, MarkVector, kernel
 
-_EPS = 1e-11  # reduced costs and steps that are closer to 0 are rounding errors
+_EPS = 1e-11  # reduced costs and steps closer to 0 than this are rounding errors
 _PIVOT = 1e-9  # smallest coefficient that a pivot divides by
 _MOST_PIVOTS = 10_000  # limit in case of rounding errors; 3,000 random programs with 10 rows took at most 71 pivots
 

@@ -289,9 +289,9 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
     path, page = tmp_path / "clicks.parquet", tmp_path / "page.html"
     simulate = ["simulate", "--live", corpus, "--rankers", "features:1,2", "--clicks", "random", "--comparisons", 50]
     simulate += ["--policy", "random", "--horizon", 400, "--repetitions", 1, "--log", path, "--users", 100]
-    warning = "marginal_sign: random clicks do not give 0 here; the result does not show that users prefer a ranker."
+    warning = "marginal_sign: random clicks do not give mean 0; the result does not show that users prefer a ranker."
     answer = ltr_duel(*simulate)
-    assert answer.code == 0 and f"note: {warning} With --outcome sampled they do.\n" in answer.out
+    assert answer.code == 0 and f"note: {warning} Use --outcome sampled instead.\n" in answer.out
     assert warning in ltr_duel("logs", "check", path).out.splitlines()
     said = ltr_duel("logs", "compare", path, "--stop-at", 0.95, "--report", page).out
     assert f"note: {warning}" in said and said.splitlines()[-3] == warning, "above the decision"

@@ -25,7 +25,7 @@ CLUSTERS = ("user", "query", "both")
 
 
 class Estimates(NamedTuple):
-    """Some parameters with their standard errors (nan if the sessions do not determine them)."""
+    """Some parameters with their standard errors (nan for an error that the sessions do not determine)."""
 
     values: FloatVector
     errors: FloatVector
@@ -158,8 +158,9 @@ def fit_clicks(
     sessions : Sessions
         The shown lists and the clicks.
     model : {"pbm", "cascade", "dcm", "dbn", "sdbn", "ubm", "ccm", "table"}
-        Position-based, cascade, dependent, dynamic Bayesian network (DBN), simplified DBN, user browsing, and click
-        chain model. ``"table"`` is the simplified DBN with attention by position: the model of `ClickModel`.
+        In this order: position-based model, cascade model, dependent click model, dynamic Bayesian network (DBN),
+        simplified DBN, user browsing model, and click chain model. ``"table"`` is the model of `ClickModel`, a
+        simplified DBN with attention by position.
     held_out : Sessions, optional
         Sessions for evaluating the model.
     iterations : int
@@ -167,8 +168,8 @@ def fit_clicks(
     tolerance : float
         The fit ends when a step increases the log-likelihood per session by less than this value.
     smoothing : float
-        Number of successes, and also of failures, added to the trials of each parameter. The estimate is then the
-        posterior mode for a Beta(1 + smoothing, 1 + smoothing) prior; 0 gives plain maximum likelihood.
+        Each parameter gets this number of additional successes, and the same number of additional failures. The
+        estimate is the posterior mode for a Beta(1 + smoothing, 1 + smoothing) prior; 0 gives plain maximum likelihood.
     cluster : {"user", "query", "both"}
         The population to which the standard errors apply: other users with these queries, other queries with these
         users, or other users and queries. Models fitted by document allow only "user", because each document belongs to
@@ -197,7 +198,7 @@ def fit_clicks(
     core_errors.require_one_of("kind of cluster", cluster, CLUSTERS)
     if cluster != "user" and not sessions.graded:
         raise InputError(
-            f"errors by '{cluster}' apply to other queries, but a document's parameters belong to one query"
+            f"standard errors by '{cluster}' apply to other queries, but a document's parameters belong to one query"
         )
     core_errors.require_between("iterations", iterations, 1, 1_000_000)
     core_errors.require_between("tolerance", tolerance, 0, 1)
@@ -205,7 +206,7 @@ def fit_clicks(
     check_sessions(sessions)
     if held_out is not None and held_out.number and held_out.places > sessions.places:
         raise InputError(
-            f"a held-out list has {held_out.places} positions, the longest list to fit only {sessions.places}"
+            f"a held-out list has {held_out.places} positions, but the longest list to fit has only {sessions.places}"
         )
     form = FORMS[model]
     fit = fit_by_em(form, sessions, iterations, tolerance, smoothing)

@@ -1,4 +1,4 @@
-"""Comparison of fitted models: their predictions of held-out sessions, and the behaviour of their users."""
+"""Comparison of fitted models: their predictions of held-out sessions, and the behaviour that they describe."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltr_duel.clicks.model import CLICK_MODELS, ClickModel, click_model, users_o
 from ltr_duel.core import InputError, errors
 
 _BESIDE = ("perfect", "navigational", "informational")
-_FEW_USERS = 20  # standard errors that are based on fewer users are too small
+_FEW_USERS = 20  # standard errors that are based on fewer users, or fewer queries, are too small
 _PLACES = 10  # number of positions shown in a table
 
 
@@ -42,7 +42,7 @@ def fit_click_models(
 
 
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
-    """Return the model with the best log-likelihood on held-out sessions; if there are none, on the fitted sessions.
+    """Return the model with the best log-likelihood on held-out sessions or, without them, on the fitted sessions.
 
     table: whether to consider only models that can be converted to a table for simulations.
 
@@ -51,7 +51,7 @@ def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClic
     among = [one for one in fits if one.has_table or not table]
     if not among:
         if fits and not fits[0].graded:
-            raise InputError("models fitted by document have no table for simulations; it requires a log with grades")
+            raise InputError("models fitted by document have no table for simulations; fit a log with grades")
         raise InputError(f"no fitted model has a table of grades and positions; fit {', '.join(TABLES)}")
     return max(among, key=lambda one: (one.test or one.train).log_likelihood)
 
@@ -72,7 +72,7 @@ def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]
     else:
         yield f"standard errors are clustered by {by}" + ", too few to be reliable" * few
     if one.cluster == "user" and one.graded:
-        yield "they apply to these queries; documents of one grade differ between queries: see --cluster both"
+        yield "the errors apply to these queries; documents of one grade differ between queries: see --cluster both"
 
 
 def fits_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
@@ -105,7 +105,7 @@ def places_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
 
 
 def models_table(names: Sequence[str]) -> pd.DataFrame:
-    """Return a table of strings: the probabilities of click models (files of fitted models, or names).
+    """Return a table of strings: the probabilities of click models, given by names or by files of fitted models.
 
     The models perfect, navigational and informational are added for comparison. Raises `InputError` for an unknown
     model or file.

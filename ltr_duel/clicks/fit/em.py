@@ -21,7 +21,7 @@ class Fit(NamedTuple):
     layout: Layout
     asked: FloatVector  # expected number of trials of each parameter
     iterations: int
-    reference: int  # the attention cell to which all other cells are relative; -1 for none
+    reference: int  # number of the attention parameter that is scaled to 1; -1 for none
 
 
 def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float, smoothing: float) -> Fit:
@@ -57,7 +57,7 @@ def divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVec
 
 
 def _scale(model: Model, sessions: Sessions) -> int:
-    """Scale attention to 1 in the cell with most clicks; only products of attention and attraction are identified."""
+    """Scale attention to 1 for the parameter with most clicks; only attention times attraction is identified."""
     theta, layout = model.theta, model.layout
     clicks = np.zeros(layout.size)
     count_cells(model, lists_of(sessions), clicks)
@@ -98,7 +98,7 @@ def count_cascade(lists: Lists, true: FloatVector, asked: FloatVector) -> None:
 
 @kernel
 def count_cells(model: Model, lists: Lists, clicks: FloatVector) -> None:
-    """Count the clicks in each cell of attention."""
+    """Count the clicks to which each attention parameter applies."""
     for s in range(lists.ptr.shape[0] - 1):
         start, last = lists.ptr[s], -1
         for k in range(lists.ptr[s + 1] - start):

@@ -47,7 +47,7 @@ def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "us
     """Return the standard error of each parameter; nan if the sessions do not determine it.
 
     The error is nan for parameters without trials, or at the border of 0..1. All errors are nan if there are more than
-    `MOST_PARAMETERS` parameters (one for each document), or a single user or query to cluster by.
+    `MOST_PARAMETERS` parameters (if items are documents), or if all sessions belong to one cluster.
 
     cluster: {"user", "query", "both"}: errors for other users with the same queries, for other queries with the same
         users, or for other users and queries.
@@ -92,7 +92,7 @@ def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "us
 
 
 def _cells(first: IntVector, second: IntVector) -> IntVector:
-    """Return the number of the pair at each position; distinct pairs are numbered from 0."""
+    """Number the distinct pairs from 0; return the number of the pair ``first[k], second[k]`` for each k."""
     return np.unique(np.stack([first, second]), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
 
 

@@ -39,7 +39,7 @@ def score(model: Model, sessions: Sessions) -> Score:
 def add_likelihoods(
     model: Model, lists: Lists, chances: FloatVector, product: FloatVector, bits: FloatVector, shown: FloatVector
 ) -> float:
-    """Add the bits of each position; return the sum over sessions of the mean log-likelihood of a position."""
+    """Add the bits of each position; return the sum, over sessions, of the mean log-likelihood of a position."""
     whole = 0.0  # logarithms take longer than all other steps, so products are accumulated first
     for s in range(lists.ptr.shape[0] - 1):
         start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
@@ -58,7 +58,7 @@ def add_likelihoods(
 @kernel
 def log_likelihood(model: Model, lists: Lists, s: int) -> float:
     """Return the log-likelihood of a session's clicks; an impossible event has probability TINY."""
-    on, off, last, mean = 1.0, 0.0, -1, 0.0  # on, off: probability of the clicks so far and of going on, or stopping
+    on, off, last, mean = 1.0, 0.0, -1, 0.0  # on: Pr(clicks so far, not stopped); off: Pr(clicks so far, stopped)
     start = lists.ptr[s]
     for k in range(lists.ptr[s + 1] - start):
         attract, notice, after_click, after_skip = step(model, lists.item[start + k], k, last)

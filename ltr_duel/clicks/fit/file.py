@@ -54,7 +54,7 @@ def _errors_by(fitted: FittedClicks) -> str:
 
 
 def check_clicks_path(path: Path) -> None:
-    """Raise `InputError` for a path that could not be read as the name of a click model's file.
+    """Raise `InputError` for a path that could not be given as the name of a click model.
 
     The path must end with .json and contain no character that separates a click model's parameters.
     """

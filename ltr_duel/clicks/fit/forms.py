@@ -24,7 +24,7 @@ class Form(NamedTuple):
 
     name: str
     code: int
-    satisfies: bool  # a probability for each item to be satisfied after a click
+    satisfies: bool  # whether each item has a probability that a click on it satisfies the user
     by_place: str  # parameters of positions: "", "attention", "attention, last click" or "going on"
     shared: tuple[str, ...]
     cite: str

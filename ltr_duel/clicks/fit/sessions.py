@@ -66,7 +66,7 @@ class Sessions(NamedTuple):
         return Sessions(ptr, self.item[inside], self.click[inside], self.query[chosen], self.items, self.graded, user)
 
     def grouped(self) -> tuple[Sessions, FloatVector]:
-        """Return the distinct sessions (by items and clicks), without query and user, and their frequencies."""
+        """Return one session for each distinct list of items and clicks, without users, and its frequency."""
         sizes = np.diff(self.ptr)
         keys = sizes.astype(np.uint64)
         code = (2 * self.item + self.click).astype(np.uint64)

@@ -1,7 +1,7 @@
 """Sample 32 coins at once: compare random words with words that represent probabilities, and count the wins.
 
-The compiler does not generate such instructions from loops. With them, a tournament between arms with sampled outcomes
-takes a third of the time.
+The compiler does not turn loops into instructions for 32 coins. With such instructions, a tournament between arms with
+sampled outcomes takes a third of the time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ltr_duel.core._machine.instructions import Writer, in_place_of
 
 COINS = 32  # coins sampled at once, one for each word of 16 bits
-_LANES = COINS // 4  # random numbers of 64 bits that contain the words of all coins
+_LANES = COINS // 4  # number of 64-bit random numbers that together contain the words of all coins
 _ALL = 2**64 - 1
 _STEP, _MIX = 0x9E3779B97F4A7C15, ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _VECTOR = ir.VectorType(ir.IntType(16), COINS)
@@ -40,7 +40,7 @@ def _compare_words(write: Writer, words: Any, levels: Any) -> Any:
 
 
 def tally_bits(counts: NDArray[np.int16], at: int, mask: int) -> None:
-    """Add bit k of a mask of 32 to the number at index ``at + k``, for each k."""
+    """Add bit k of a mask of 32 bits to the number at index ``at + k``, for each k."""
     for k in range(COINS):
         counts[at + k] += mask >> k & 1
 
@@ -53,7 +53,7 @@ def _tally_bits(write: Writer, counts: Any, at: Any, mask: Any) -> Any:
 
 
 def write_words(lane: NDArray[np.uint64], seed: int | np.uint64, start: int) -> None:
-    """Write the eight random numbers from index ``start`` of the sequence of a 64-bit seed to ``lane``.
+    """Write eight numbers of the random sequence of a 64-bit seed, from index ``start`` on, to ``lane``.
 
     The generator is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
     """

@@ -102,7 +102,7 @@ def uniform(rng: np.random.Generator) -> float:
     Returns
     -------
     float
-        The value of ``rng.random()``; the state afterwards is the same too.
+        The value of ``rng.random()``; the state of ``rng`` changes as after a call of ``rng.random()``.
 
     Examples
     --------

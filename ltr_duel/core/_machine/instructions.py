@@ -1,7 +1,7 @@
-"""LLVM instructions in place of Python functions, in compiled code.
+"""Replace Python functions by LLVM instructions in compiled code.
 
 The source of a kernel calls plain Python functions, which run when the kernel is interpreted. Before a kernel is
-compiled, each global name of such a function is bound to the function's intrinsic (`compiled_text`), so the
+compiled, a global name of a function that has an intrinsic is bound to the intrinsic (`compiled_text`), so that the
 instructions become part of the kernel. If compiled code calls the function in another way than by a global name, numba
 finds an overload of the function.
 """
@@ -102,7 +102,7 @@ def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **options: Any) -> None:
-    """Make numba compile the function that ``resolve`` returns for the types of the arguments."""
+    """Make numba compile, instead of ``function``, the function that ``resolve`` returns for the types of arguments."""
 
     def typed(*args: Any) -> Callable[..., Any]:
         return resolve(*args)
@@ -174,7 +174,7 @@ def _whole(typing: Any, number: Any) -> Any:
     return kind(number), generate
 
 
-# Without these replacements, numba compiles min, max and int for each type of numbers and each kind of caller: half of
-# all functions that the first simulation compiled.
+# Without these replacements, numba compiles min, max and int for each type of numbers and each kind of caller. These
+# were half of all functions that the first simulation of a process compiled.
 for _replaced, _typed in ((min, _chosen_by("<")), (max, _chosen_by(">")), (int, _whole)):
     put_in_place(_replaced, _typed)

@@ -4,11 +4,11 @@ Each operation is a plain Python function, which runs when kernels are interpret
 instruction replaces the function. Both forms return the same value for every input; tests compare them.
 
 `larger`
-    The compiler may not reorder comparisons of floats, so it computes a maximum that is written with comparisons step
-    by step. It may reorder this instruction, which makes the maximum of a row six times faster.
+    The compiler may not reorder comparisons of floats; if comparisons select a maximum, it is found step by step. The
+    compiler may reorder this instruction, which makes the maximum of a row six times faster.
 `lanes_up_to`, `lanes_at`, `count_bits`, `trailing_zeros`
     The results of many comparisons are stored as the bits of a word, and the n-th number that fulfils a condition is
-    found in these bits. A loop needs a branch for each number, and a processor cannot predict the branch that ends it.
+    found in these bits. A loop needs a branch for each number, and a processor cannot predict the last branch.
 `count_reaching`, `count_below`
     The rank of a number among a few others, without branches.
 `load_word`, `space_mask`, `trailing_zeros`

@@ -42,7 +42,7 @@ def is_effective(name: str) -> bool:
 _USED = {} if plain_compiler_wanted() else {name: one[0] for name, one in _UNDOCUMENTED.items() if is_effective(name)}
 _CALLED, _INLINED = "no_cpython_wrapper", "forceinline"  # options that only some kernels use
 KERNEL = _DOCUMENTED | {name: value for name, value in _USED.items() if name not in (_CALLED, _INLINED)}
-CALLED = {name: value for name, value in _USED.items() if name == _CALLED}  # for kernels called by kernels only
+CALLED = {name: value for name, value in _USED.items() if name == _CALLED}  # for kernels that only other kernels call
 INLINED = KERNEL | {name: value for name, value in _USED.items() if name == _INLINED}
 
 

@@ -22,13 +22,13 @@ _SURE = 1e-10  # share of a look's variance that is assumed to be new, so that a
 def spent_error(fraction: ArrayLike, alpha: float, *, shape: str = "obrien_fleming") -> FloatVector:
     """Return the two-sided error that may be spent up to each look (Lan, DeMets, Biometrika 1983).
 
-    fraction: shape (looks,); completed part of the experiment, by its information or its planned time: above 0,
-        increasing, at most 1. The looks must not be chosen by the outcomes.
+    fraction: shape (looks,); the completed part of the experiment at each look, measured by information or by planned
+        time: above 0, increasing, at most 1. The looks must not be chosen by the outcomes.
     alpha: the error of the whole experiment, above 0 and below 1.
     shape: {"obrien_fleming", "pocock"}; the first spends hardly any error at early looks, so that the last look is
         nearly a single test; the second spends about the same at each look.
 
-    The result increases to alpha.
+    The result increases; it is alpha where ``fraction`` is 1.
 
     Examples
     --------

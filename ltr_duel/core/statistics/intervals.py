@@ -74,7 +74,7 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[F
     The estimand is the probability of a hit. The n trials are independent with the same probability; n is fixed in
     advance.
 
-    hits, n: number of hits, and of trials, at least 1; effective numbers need not be whole.
+    hits, n: number of hits, and number of trials; n is at least 1. Effective numbers need not be whole.
     confidence: above 0 and below 1.
 
     Examples

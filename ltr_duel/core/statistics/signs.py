@@ -19,7 +19,7 @@ from ltr_duel.core.arrays import FloatVector, IntVector
 from ltr_duel.core.statistics.intervals import student_p
 
 _WHOLE = 4000  # maximum number of steps of the lattice on which sums of whole numbers are counted
-_FEWEST, _MOST, _EACH = 1000, 3000, 10  # steps for other numbers: limits, and steps per observation
+_FEWEST, _MOST, _EACH = 1000, 3000, 10  # for other numbers: fewest and most steps, and steps per observation
 _NORMAL, _NORMAL_WHOLE = 300.0, 1000.0  # effective observations from which the sum is treated as normal
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -28,8 +28,8 @@ def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
     """Return the two-sided p-value of "each observation is as likely as its negative".
 
     The test is exact for whole numbers whose sizes sum to at most 4,000. Other numbers are rounded to 1,000 steps or
-    more, and the test of the rounded numbers is exact. From 1,000 effective observations, (sum x^2)^2 / sum x^4, the
-    sum is treated as normal (from 300, if the numbers are not whole).
+    more, and the test of the rounded numbers is exact. If the number of effective observations, (sum x^2)^2 / sum x^4,
+    is above 1,000 (above 300 for numbers that are not whole), the sum is treated as normal.
 
     x: shape (n,); independent observations, or sums of independent clusters.
     times: number of occurrences of each observation.
@@ -81,8 +81,8 @@ def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLi
     """Return the p-value of `sign_flip_p` for single observations in [-1, 1], computed from their sums.
 
     The p-value is exact if each observation is a win (1), a loss (-1) or a tie: the sign test (Dixon, Mood, JASA 1946).
-    For other observations it is the bound of Hoeffding (JASA 1963), which is never below the exact value. Above a sum
-    of squares of 1,000 it is a normal approximation.
+    For other observations it is the bound of Hoeffding (JASA 1963), which is never below the exact value, or a normal
+    approximation if their sum of squares is above 1,000.
 
     wins, losses: numbers of observations above and below 0.
     total, square: sum of the observations, and of their squares.

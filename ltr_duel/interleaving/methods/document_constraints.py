@@ -1,4 +1,4 @@
-"""Document constraints: a click implies that a document is better than others; fewer violated constraints win.
+"""Document constraints: a clicked document should rank above others; the ranker with fewer violations wins.
 
 The list is built as in balanced interleave. A clicked document is better than (1) every unclicked document above it,
 and (2) the next document, if the next document is unclicked. A ranker violates such a constraint if it ranks the better

@@ -1,10 +1,10 @@
 """Optimized interleave: lists are shown with the probabilities that make the comparison fair and maximally sensitive.
 
 An allowed list shows, at each position, the best remaining document of one of the rankers. A document's credit is
-positive if the first ranker ranks it higher than the second ranker. The probabilities of the allowed lists solve a
-linear program. They make the expected credit zero at every position, so random clicks favour neither ranker. Among all
-such probabilities, the program maximises the expected sensitivity. If no such probabilities exist, the program first
-minimises the sum of the absolute expected credits.
+positive if the first ranker gives it a better rank than the second ranker does. The probabilities of the allowed lists
+solve a linear program. They make the expected credit zero at every position, so random clicks favour neither ranker.
+Among all such probabilities, the program maximises the expected sensitivity. If no such probabilities exist, the
+program first minimises the sum of the absolute expected credits.
 
 Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. A program depends only on the
 top documents of both rankers and on their ranks, so recent solutions are stored and reused.

@@ -3,10 +3,10 @@
 Each sampled list shows, at each position, the best remaining document of a random ranker. Ranker j credits document d
 with 1 / rank_j(d). The probabilities of the lists give all rankers the same expected credit at every depth. Among all
 such probabilities, a linear program selects the probabilities with the smallest expected variance between the rankers'
-scores of a list. A score is the sum of a ranker's credit for all documents of the list, each divided by its position.
+scores of a list. A ranker's score is the sum, over the documents of the list, of its credit divided by the position.
 With few lists and many rankers, equal credit is often infeasible; ``optimized_multileave`` then falls back to
-``roughly_optimized``. This method minimises the variance plus, for each depth, the largest difference in expected
-credit between two rankers.
+``roughly_optimized``. That second method minimises the variance plus, for each depth, the largest difference between
+the expected credits of two rankers.
 
 Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014; Manabe,
 Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017. The last position

@@ -1,11 +1,11 @@
 """Probabilistic interleave and multileave, with credit marginalised exactly over the possible contributors.
 
 Each ranker is a softmax distribution over its documents: rank r has weight r^-tau (tau = 3). At each position of the
-list, one ranker is chosen uniformly (the contributor), and a document is drawn from its distribution over the documents
-that are not yet shown. Let P_kj be the probability with which ranker j draws the document at position k. Clicks depend
-only on the list. So, given the list, the contributors are independent of each other and of the clicks, and ranker j
-contributed position k with probability q_kj = P_kj / sum_i P_ki. A ranker owns the clicks on the documents that it
-contributed. The number of clicks that a ranker owns is a sum of independent Bernoulli variables, and a dynamic
+list, one ranker, the contributor, is chosen uniformly, and a document is drawn from the contributor's distribution over
+the documents that are not yet shown. Let P_kj be the probability with which ranker j draws the document at position k.
+Clicks depend only on the list. So, given the list, the contributors are independent of each other and of the clicks,
+and ranker j contributed position k with probability q_kj = P_kj / sum_i P_ki. A ranker owns the clicks on the documents
+that it contributed. The number of clicks that a ranker owns is a sum of independent Bernoulli variables, and a dynamic
 programme over the clicked positions computes its distribution. For two of many rankers, the programme computes the
 distribution of the difference between their numbers of clicks, to which each click adds +1, -1 or 0.
 
@@ -74,11 +74,11 @@ class State(NamedTuple):
     free: IntVector  # (rankers,) scratch: for each ranker of the slate, a rank before which all documents are shown
     ranks: IntVector  # (top,) scratch: ranks that one ranker gives to the shown documents
     source: FloatMatrix  # (top, rankers) scratch: Pr(the ranker contributed click c)
-    owned: FloatVector  # (2 top + 3,) scratch: distribution of the number of owned clicks, or of a difference of two
+    owned: FloatVector  # (2 top + 3,) scratch: distribution of one number of owned clicks, or of the difference of two
     least: FloatVector  # (rankers,) scratch: Pr(the ranker owns at least one click)
     most: FloatVector  # (rankers,) scratch: expected number of clicks that the ranker owns
     pair: IntVector  # (2,) scratch: the two rankers of a pair, as a slate
-    kept: FloatVector  # (1,) the uniform random number of `marginal_bernoulli`, drawn with the list; else (0,)
+    kept: FloatVector  # (1,) the random number of `marginal_bernoulli`, drawn with the list; (0,) for other rules
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
@@ -352,7 +352,7 @@ def credit_slate(
 def find_contributors(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
 ) -> None:
-    """Trace all clicks at once, because the contributors do not depend on other clicks."""
+    """Trace all clicks at once, because the contributor of a document does not depend on clicks."""
     if n_clicks > 0:
         state.pair[0] = first
         state.pair[1] = second
@@ -364,7 +364,7 @@ def find_contributors(
 def draw_mirrored(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list: ``first`` contributes to a position if its number u is below 1/2; 2u mod 1 selects the document.
+    """Draw a list: if the number u of a position is below 1/2, ``first`` contributes; 2u mod 1 selects the document.
 
     If the number selects a document that is already shown, a new number is drawn, as in `draw_list`.
     """

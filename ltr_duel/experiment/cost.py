@@ -27,7 +27,7 @@ _BESIDE = 200  # bytes of a run in addition to its counts
 
 
 class Cost(NamedTuple):
-    """The time of one step, and the size of one checkpoint in the file."""
+    """The time of one step in seconds, and the size of one stored checkpoint in bytes."""
 
     seconds: float
     bytes: float

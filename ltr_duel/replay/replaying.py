@@ -58,7 +58,7 @@ class Replayed:
         return said
 
 
-_TRIES, _PAUSE = 8, 0.05  # attempts if the service is busy or away; pause in seconds, doubled each time
+_TRIES, _PAUSE = 8, 0.05  # attempts if the service is busy or away; first pause in seconds, doubled each time
 _AGAIN = (429, 503)
 _COUNTED = 409  # status of a repeated report that was already counted
 
@@ -107,7 +107,7 @@ def replay(
     Raises
     ------
     InputError
-        If a number is out of range, the address is not allowed or does not respond, or the service refuses.
+        If a number is out of range, the address is not allowed or does not respond, or the service refuses a request.
 
     Examples
     --------

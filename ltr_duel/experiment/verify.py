@@ -142,7 +142,7 @@ def by_plan(plans: Iterable[StoredPlan], digests: Collection[str]) -> Iterator[t
 
 
 def rebuilt(stored: StoredPlan, plugins: Sequence[str | Path], jobs: int) -> Plan:
-    """Make a plan again from its spec. Only the given plug-ins are loaded, because code named in a store is not trusted.
+    """Make a plan again from its spec. Only the given plug-ins are loaded: code named in a store is never executed.
 
     Raises `InputError` if the spec is invalid, data that it names are missing here, or a plug-in of the plan is not
     given.

@@ -195,7 +195,7 @@ def figure(
     store: str = "",
     **options: Any,
 ) -> Callable[[Callable[[], Parts]], Figure]:
-    """Make a figure with a function's name. The function returns the studies or measurements; its docstring is the text.
+    """Make a figure with a function's name. The function returns studies or measurements; its docstring is the text.
 
     The docstring has these paragraphs: the title; a description of the figure; ``Setting: ...``, the setting as the
     paper prints it; and any number of ``Note: ...``, differences from the paper and the reasons for them.

@@ -53,7 +53,7 @@ def ledger_sentence(ledger: pd.DataFrame) -> str:
 
 
 def ledger_json(ledger: pd.DataFrame) -> str:
-    """Format the ledger as a JSON list of objects; numbers have all digits, and missing or infinite numbers are null."""
+    """Format the ledger as a JSON list of objects. Numbers have all digits; missing or infinite numbers are null."""
     rows = [
         {key: None if isinstance(one, float) and not math.isfinite(one) else one for key, one in row.items()}
         for row in ledger.to_dict("records")

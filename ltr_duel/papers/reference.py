@@ -106,7 +106,7 @@ def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs
 
 
 def _winner(matrix: PreferenceMatrix) -> str:
-    """Return the order of ties, and the Condorcet winner, or if it is not certain the likeliest, with its probability."""
+    """Return the order of ties, and the likeliest Condorcet winner with its probability, or that there is none."""
     sure = condorcet_confidence(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
     if none >= _SURE:

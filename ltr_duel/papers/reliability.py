@@ -41,7 +41,7 @@ _FLAT = 0.25  # distance of a true panel's number from an end that is 0 or negat
 def try_criteria(
     claims: Sequence[Claim], frames: Mapping[str, pd.DataFrame], abouts: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Test claims in `WORLDS` false worlds and in `WORLDS` true worlds. Claims without all tables and panels are omitted.
+    """Test claims in `WORLDS` false and `WORLDS` true worlds. Claims with missing tables or panels are omitted.
 
     Columns: claim (id), says, criterion, scale, panels, runs (lowest number of independent runs of a panel; 0 for
     cells), worlds, called (number of false worlds in which the verdict is `holds`), found (number of true worlds with

@@ -22,7 +22,7 @@ PAIRS, SETS = "pairs", "sets"
 
 
 def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
-    """Return one row for each problem and policy: problems in order of appearance, and for each its best policies first.
+    """Return one row for each problem and policy: problems in order of appearance, each with its best policies first.
 
     frame: results (`StudyResults.to_frame`). Only the longest horizon of each problem is used, and only policies that
         were run to this horizon. The columns rankers, clicks, source, answers, correct, best_by_ndcg,

@@ -27,7 +27,7 @@ def signed(fields: Mapping[str, Any], keys: Keys) -> str:
 
 
 def verified(text: str, keys: Keys, place: str) -> dict[str, Any]:
-    """Return `FIELDS` and ``sets`` of a plan. Raises `InputError` if the plan is invalid or not signed by a known key."""
+    """Return `FIELDS` and ``sets`` of a plan. Raises `InputError` if it is invalid or not signed by one of the keys."""
     try:
         if len(text) > _LONGEST:
             raise ValueError

@@ -208,8 +208,8 @@ class Results:
 
         The default column is average regret, or Copeland regret if there is no Condorcet winner.
 
-        Columns: policy; runs; mean; sd (of the runs, with n - 1 degrees of freedom); se (of the mean); q10, q25, median,
-        q75, q90. Five columns compare the policy with the policy of the lowest mean: difference (mean of the paired
+        Columns: policy; runs; mean; sd (of the runs, n - 1 degrees of freedom); se (of the mean); q10, q25, median, q75
+        and q90. Five columns compare the policy with the policy of the lowest mean: difference (mean of the paired
         differences), p_wilcoxon and p_t (paired, two-sided; p_t is the larger of the p-values of Student's test and of
         an exact test of random signs), effect (Cohen's d of the paired differences) and probability (share of
         repetitions in which the policy has more regret than the best policy; a tie counts as half). These five are NaN

@@ -145,7 +145,7 @@ def simulate(
 def _problem(
     source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
 ) -> tuple[OracleSource, PreferenceMatrix, str]:
-    """Return the oracle, the matrix that defines regret, and the matrix's digest, or "" if it is the oracle's matrix."""
+    """Return the oracle, the matrix that defines regret, and its digest, or "" if it is the oracle's matrix."""
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"the source of outcomes must be a PreferenceMatrix or an oracle, not {errors.shown(source)};"

@@ -141,7 +141,7 @@ def measure_sensitivity(
 
 
 def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) -> list[tuple[int, int]]:
-    """Draw ``count`` pairs (better, worse) of rankers that differ by more than ``least_gap``; all, if there are fewer."""
+    """Draw ``count`` pairs (better, worse) of rankers that differ by more than ``least_gap``, or all if fewer exist."""
     better, worse = np.nonzero(quality[:, None] - quality[None, :] > least_gap)
     if not better.size:
         raise InputError(f"no two of the {len(quality)} rankers differ by more than {least_gap:g} in NDCG@10")

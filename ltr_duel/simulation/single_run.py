@@ -24,7 +24,7 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run one policy once. If the oracle compares sets, a policy with a replacement for sets is replaced (see `suited`).
+    """Run a policy once. If the oracle compares sets, a policy with a replacement for sets is replaced (see `suited`).
 
     place: result of `places`; by default, arms are ranked in the order of the oracle's names.
 

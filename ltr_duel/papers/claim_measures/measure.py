@@ -69,7 +69,7 @@ Aim = Callable[..., Sample]  # (worlds, population, target, **settings)
 
 
 class Measure(NamedTuple):
-    """A registered measure. ``words`` contains {settings}; [text in brackets] is omitted if its setting is not given."""
+    """A registered measure. ``words`` contains {settings}; [text in brackets] is omitted if its setting is None."""
 
     gather: Callable[..., Sample]  # (panel, **settings)
     find: Find

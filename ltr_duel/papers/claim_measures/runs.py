@@ -88,7 +88,7 @@ def _rank(sample: Sample, *, counted_from: str = "least", **_: Any) -> Reading:
 
 
 def _with_rank(worlds: Sample, population: Sample, target: float, *, counted_from: str = "least", **_: Any) -> Sample:
-    """Scale the policy's mean clearly below (or above) all others; if the target is not rank 1, to the best other mean."""
+    """Scale the policy's mean: clearly ahead of all others for rank 1, else to the mean of the best other policy."""
     mine, *others = columns_of(population)
     best, factor = (min(others), 1 / _CLEARLY) if counted_from == "least" else (max(others), _CLEARLY)
     return scaled(worlds, [best / mine * (factor if target == 1 else 1.0), *np.ones(len(others))])

@@ -144,7 +144,7 @@ def _with_reached(worlds: Sample, population: Sample, target: float, *, level: f
 
 @measured_by("{along} from which on {column} is below {level}", find=_reached, aim=_with_reached)
 def reached(panel: pd.DataFrame, *, along: str, level: float, column: str = "value") -> Sample:
-    """Find the first point of the axis from which on the curve stays below a level; infinite if its end is not below."""
+    """Find the first point of the axis from which on the curve stays below a level; infinite if there is none."""
     return _along(panel, along, column)
 
 

@@ -62,7 +62,7 @@ _NDCG = " Names the NDCG-best: share of the runs that name the ranker with the h
 
 
 class StateOfTheArt(NamedTuple):
-    """The comparison: sentences; for each problem a heading, a text on how regret is measured, and a table; a caption."""
+    """The comparison in sentences; for each problem a heading, how regret is measured, and a table; and a caption."""
 
     lines: list[str]
     tables: list[tuple[str, str, pd.DataFrame]]
@@ -148,7 +148,7 @@ def _span(numbers: Collection[int] | pd.Series) -> str:
 
 
 def _over_all(ranked: pd.DataFrame) -> list[str]:
-    """Return a sentence for pairs and one for sets: the policies with the lowest geometric mean of ratios to the best."""
+    """Return a sentence each for pairs and for sets: the policies with the lowest geometric mean of ``to_best``."""
     lines = []
     for compares, rows in ranked.groupby("compares", sort=False):
         problems = rows[col.PROBLEM].nunique()

@@ -68,7 +68,7 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
         for digest, cost in problem.matrix.provenance.get(TO_ESTIMATE, {}).items()
     }
     if waiting:
-        yield f"before: {len(waiting):,} preference matrices to estimate, {sum(waiting.values()):,} comparisons in all"
+        yield f"to estimate first: {len(waiting):,} preference matrices, {sum(waiting.values()):,} comparisons in all"
     jobs = parallel.checked_jobs(backend.jobs)
     time = f"about {duration(seconds / jobs)}" if seconds / jobs >= 1 else "less than a second"
     yield (

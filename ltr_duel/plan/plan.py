@@ -292,7 +292,7 @@ def _list(rankings: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
     try:
         found = rankings[name]
     except (KeyError, TypeError):
-        raise InputError(f"the list of ranker '{name}' is missing, which this search requires (see rankers)") from None
+        raise InputError(f"the list of ranker '{name}' is missing; this search requires it (see rankers)") from None
     if not isinstance(found, list | tuple):
         found = listed(name, found)
     if not found:

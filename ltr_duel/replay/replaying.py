@@ -50,7 +50,7 @@ class Replayed:
             if times:
                 milli = [f"{share:.4g} within {1000 * self.quantile(path, share):.2f} ms" for share in _QUANTILES]
                 said.append(f"{path}: {', '.join(milli)}; the slowest {1000 * max(times):.2f} ms")
-        said.append(f"{self.clicked:,} with clicks, {self.plain:,} of a single ranker, {self.lost:,} never reported")
+        said.append(f"pages: {self.clicked:,} clicked, {self.plain:,} of a single ranker, {self.lost:,} never reported")
         if self.repeated:
             said.append(f"{self.repeated:,} requests were sent again")
         for (status, sentence), times_refused in self.refused.most_common(5):

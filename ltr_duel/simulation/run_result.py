@@ -56,7 +56,7 @@ class RunKey:
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key. To keep old digests valid, newer fields with the value of all old runs are left out."""
+    """Return the fields of a key, without newer fields that have the value of all old runs; old digests stay valid."""
     return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 

@@ -1,4 +1,4 @@
-"""An index of a store: the newest row of each run, and the damaged bytes. It follows files to which others append."""
+"""An index of a store: the newest row of each run, and the damaged bytes. Other processes may append meanwhile."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class Driver:
         machine = temporary_name().split("-")[1]
         for path in self.store.tmp.iterdir():
             pid, _, rest = path.name.partition("-")
-            with suppress(FileNotFoundError, IsADirectoryError):  # the file has been renamed; it is a folder
+            with suppress(FileNotFoundError, IsADirectoryError):  # the file has been renamed, or is a folder
                 if path.stat().st_mtime < hour_ago or (rest.startswith(machine) and pid not in running):
                     path.unlink()
 
@@ -157,7 +157,7 @@ def _is_held(lease: SoftFileLease, *, unreadable: bool = True) -> bool:
     try:
         with lease:
             return False
-    except (Timeout, ValueError):  # held; held by a process that uses another lease duration
+    except (Timeout, ValueError):  # Timeout: the lease is held; ValueError: held with another duration
         return True
     except OSError:  # the file belongs to another user, or its folder is not writable
         return unreadable

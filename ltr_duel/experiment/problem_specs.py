@@ -163,7 +163,7 @@ class UtilitySpec(ReadingSpec):
     set: tuple[str, ...] = schema.axis(schema.one_of("set of utilities", UTILITY_SETS), default=())
     means: tuple[float, ...] = schema.axis(schema.number(-1e9, 1e9), default=())
     family: tuple[str, ...] = schema.axis(schema.one_of("family of utilities", UTILITY_FAMILIES), default=())
-    path: str = schema.value(schema.text, default="")  # a corpus: the arms have the means of its features
+    path: str = schema.value(schema.text, default="")  # a corpus: its features' means, scaled per query, are used
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)
     size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())  # number of arms, or of features
     model: tuple[str, ...] = schema.axis(

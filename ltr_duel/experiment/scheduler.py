@@ -28,7 +28,7 @@ from ltr_duel.experiment.worker import Outcome, failure, origin
 from ltr_duel.preferences import write_preferences
 
 _POLL = 0.5
-_TOGETHER, _LATEST = 64, 0.5  # number of runs stored at once; seconds after which fewer are stored
+_TOGETHER, _LATEST = 64, 0.5  # store this many runs at once, or fewer after this many seconds
 
 
 class Report(NamedTuple):

@@ -165,7 +165,7 @@ class Store:
                 while left:
                     left = left[file.write(left) :]
             except BaseException:  # including an interrupt
-                if file.seek(0, os.SEEK_END) < end:  # else complete; other processes may have read it
+                if file.seek(0, os.SEEK_END) < end:  # a complete message stays, as others may have read it
                     file.truncate(before)
                 raise
             removed = not os.fstat(file.fileno()).st_nlink

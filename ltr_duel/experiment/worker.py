@@ -1,4 +1,4 @@
-"""Execute one task, in any process. The counts depend only on the task; other facts are recorded beside them."""
+"""Execute one task, in any process. The counts depend only on the task; time and environment are recorded, too."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from ltr_duel.papers.claim_measures.measure import (
 from ltr_duel.papers.claim_measures.rows import Selection, final_values, grouped, select, side_by_side
 from ltr_duel.simulation import final_rows
 
-_CLEARLY = 1.25  # the factor by which all other policies' regret exceeds a clearly best policy's regret
+_CLEARLY = 1.25  # all other policies have at least this many times the regret of a clearly best policy
 
 
 def columns_of(population: Sample) -> FloatVector:
@@ -177,7 +177,7 @@ def _steepest(sample: Sample, **_: Any) -> Reading:
 
 
 def _with_steepest(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    """Make the curve flat except for one step at the target; this step is as high as the highest step before."""
+    """Make the curve flat except for one step at the target, with the height of the original curve's highest step."""
     heights, (axis,) = columns_of(population), worlds.axes
     step = min(int(np.searchsorted(axis, target, side="right")) - 1, len(axis) - 2)
     jump = (heights[1:] / heights[:-1]).max()

@@ -66,7 +66,7 @@ def methods_paragraph(results: StudyResults) -> str:
 
 
 def _regrets(results: StudyResults) -> str:
-    """Name the regrets; on problems without a Condorcet winner, Copeland regret replaces average regret."""
+    """Name the regrets. Without a Condorcet winner, Copeland regret replaces average, strong and weak regret."""
     usual = [columns.regret_label(columns.regret_column(name)) for name in results.regrets]
     needless = ["copeland" if REGRETS[name].loss == "average" else name for name in results.regrets]
     others = list(dict.fromkeys(columns.regret_label(columns.regret_column(name)) for name in needless))

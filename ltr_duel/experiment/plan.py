@@ -142,7 +142,7 @@ class Plan:
         return {"labels": "random"} | {name: getattr(self.file.spec, name) for name in names}
 
     def about(self) -> dict[str, Any]:
-        """Return everything except the list of runs that a plan in the store contains; the values can be JSON."""
+        """Return everything that a plan in the store contains besides the list of runs; the values can be JSON."""
         file = self.file
         return {
             "name": file.spec.name,

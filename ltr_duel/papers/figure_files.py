@@ -1,4 +1,4 @@
-"""Import figure files: a folder with a Python module for each paper, with a function for each figure (see `figure`).
+"""Import the folder of figure files: a Python module for each paper, with a function for each figure (see `figure`).
 
 A module imports the vocabulary from ``ltr_duel.papers``, and may import from other modules of the folder:
 ``from .problems import MSLR``.

@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 
 _PATIENCE = 60.0  # seconds without a connection after which the scheduler counts as gone
 _FIRST_WORKER = 120.0  # seconds to wait for the first worker
-_LINK_TIMEOUT = "300s"  # interruptions of the connection that are shorter are tolerated
+_LINK_TIMEOUT = "300s"  # shorter interruptions of the connection are tolerated
 
 
 class SchedulerGoneError(InputError):

@@ -2,7 +2,7 @@
 
 spec.toml -> Spec -> problems (matrices, rankings) -> Plan -> tasks -> backend -> Store -> StudyResults
 
-This package draws no figures and is independent of how policies and comparisons work.
+The package does not depend on how policies and comparison methods work.
 """
 
 import lazy_loader

@@ -27,7 +27,7 @@ _BESIDE = 200  # bytes of a run in addition to its counts
 
 
 class Cost(NamedTuple):
-    """The time of one step, and the size of one checkpoint in the file."""
+    """The time of one step in seconds, and the size of one stored checkpoint in bytes."""
 
     seconds: float
     bytes: float
@@ -68,7 +68,7 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
         for digest, cost in problem.matrix.provenance.get(TO_ESTIMATE, {}).items()
     }
     if waiting:
-        yield f"before: {len(waiting):,} preference matrices to estimate, {sum(waiting.values()):,} comparisons in all"
+        yield f"to estimate first: {len(waiting):,} preference matrices, {sum(waiting.values()):,} comparisons in all"
     jobs = parallel.checked_jobs(backend.jobs)
     time = f"about {duration(seconds / jobs)}" if seconds / jobs >= 1 else "less than a second"
     yield (

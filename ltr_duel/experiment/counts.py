@@ -22,7 +22,7 @@ class Counts(NamedTuple):
     decisions: int
     checkpoints: int
     steps: IntVector  # shape (3 + 3 * arms) * checkpoints, see `SCHEMA`
-    exposure: NDArray[np.float64] | None  # None if it is half of the pulls, as for pairs
+    exposure: NDArray[np.float64] | None  # None if it is half of the pulls, as in runs that compare pairs
 
 
 def encode_run(run: RunResult) -> Counts:
@@ -49,7 +49,7 @@ def counts_of(rows: pa.RecordBatch, row: int) -> Counts:
 
 
 def by_shape(rows: pa.RecordBatch) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
-    """Yield each shape (numbers of checkpoints, steps and exposures) with its rows, which can be decoded together."""
+    """Yield each shape (numbers of checkpoints, steps and exposures), and which rows have this shape."""
     every = np.column_stack([rows["checkpoints"], _lengths(rows["steps"]), _lengths(rows["exposure"])])
     if (every == every[0]).all():
         yield tuple(every[0].tolist()), np.arange(len(every))
@@ -81,7 +81,7 @@ class Runs:
 
     last: whether only the last checkpoint is decoded.
 
-    Raises `InputError` with a part of a sentence if the rows are not runs with this horizon.
+    Raises `InputError`, whose message is a part of a sentence, if the rows are not runs with this horizon.
     """
 
     def __init__(self, rows: pa.RecordBatch | pa.Table, shape: tuple[int, ...], horizon: int, *, last: bool = False):
@@ -106,7 +106,7 @@ class Runs:
         return handed_over(np.array(self._exposure[:, -1:] if self._last else self._exposure))
 
     def _totals(self, start: int, stop: int) -> IntMatrix:
-        """Return the sums of the differences in some rows up to each checkpoint, or only up to the last one."""
+        """Sum the stored differences in rows ``start`` to ``stop`` up to each checkpoint, or only up to the last."""
         steps = self._steps[:, start:stop]
         totals = steps.sum(2, keepdims=True) if self._last else steps.cumsum(2)
         return handed_over(totals.transpose(0, 2, 1))

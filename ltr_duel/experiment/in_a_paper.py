@@ -38,7 +38,7 @@ _ANSWERS = {
 
 
 def methods_paragraph(results: StudyResults) -> str:
-    """Return a description of the study in a few sentences, for the section on experiments of a paper."""
+    """Describe the study in a few sentences, for the experiments section of a paper."""
     problems = {study.problem: study.facts for study in results.studies}
     specs = [tomllib.loads(text) for text in results.specs]
     horizons = sorted({study.horizon for study in results.studies})
@@ -66,7 +66,7 @@ def methods_paragraph(results: StudyResults) -> str:
 
 
 def _regrets(results: StudyResults) -> str:
-    """Return the names of the regrets; without a Condorcet winner, Copeland regret replaces the undefined ones."""
+    """Name the regrets. Without a Condorcet winner, Copeland regret replaces average, strong and weak regret."""
     usual = [columns.regret_label(columns.regret_column(name)) for name in results.regrets]
     needless = ["copeland" if REGRETS[name].loss == "average" else name for name in results.regrets]
     others = list(dict.fromkeys(columns.regret_label(columns.regret_column(name)) for name in needless))
@@ -80,7 +80,7 @@ def _regrets(results: StudyResults) -> str:
 
 
 def study_bibtex(results: StudyResults) -> str:
-    """Return the works to cite, each once; a comment names each component without a known reference."""
+    """Return the works to cite as BibTeX, each once, after a comment for each component without a known reference."""
     entries, unknown = dict[str, None](), dict[str, None]()
     for kind, name, component in _components(results):
         if component is None or not component.sources:
@@ -106,7 +106,7 @@ def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Co
 
 
 def _slates(results: StudyResults) -> list[str]:
-    """Return the methods by which simulated users compare sets; none if no policy compares sets."""
+    """Return the methods by which simulated users compare sets; the list is empty if no policy compares sets."""
     if not any(policy and policy.feedback == "slate" for policy in map(named_policy, results.policies)):
         return []
     corpora = [one for text in results.specs for one in tomllib.loads(text).get("corpora", [])]

@@ -1,4 +1,4 @@
-"""The newest row of each run in a store, and the damaged bytes; updated while other processes append."""
+"""An index of a store: the newest row of each run, and the damaged bytes. Other processes may append meanwhile."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ class Index:
 
     def __init__(self, store: Store) -> None:
         self.done: dict[str, Place] = {}  # the newest row of each run, by the run's digest
-        self.broken: dict[str, str] = {}  # file name -> message, if damaged or unreadable
+        self.broken: dict[str, str] = {}  # file name -> message, for damaged or unreadable files
         self.foreign: list[str] = []  # names of files that are not files of runs
         self.sizes: dict[str, int] = {}  # bytes of each file at the last update
         self.lost = False  # whether a file has disappeared because it was joined with others
         self._store = store
         self._ends: dict[str, int] = {}  # position up to which each file has been read
         self._gaps: dict[str, list[str]] = {}  # damaged bytes of each file
-        self._closed: set[str] = set()  # files of ended processes, read completely
+        self._closed: set[str] = set()  # files that are read to the end, and whose processes have ended
 
     def generation(self, digest: str) -> int:
         """Return the generation that a new row of a run needs in order to replace the present row."""
         return min(self.done[digest].generation + 1, _LAST) if digest in self.done else 0
 
     def forget(self) -> None:
-        """Forget all runs, but not how far each file has been read, so later updates add only new rows."""
+        """Forget all runs, but not how far each file has been read, so that later updates add only new rows."""
         self.done = {}
 
     def update(self, but: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Join several stores, or several files of one store; new files are written from the sound rows."""
+"""Join several stores, or several files of one store, by copying the sound rows into a new file."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ltr_duel.experiment.runs_file import SCHEMA, SUFFIX, write_batches
 from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.stored_runs import StoredRuns, wrong_with_problem
 
-MANY = 64  # number of files at which small files are joined
+MANY = 64  # smallest number of files with which small files are joined
 LARGE = 1 << 26  # bytes; files of this size or more are not joined
 
 
 def join_if_many(store: Store) -> None:
-    """Join small files of runs if there are many files; damaged files are left as they are."""
+    """Join the small files of runs if there are many files; damaged files stay unchanged."""
     names = [name for name in os.listdir(store.runs) if name.endswith(SUFFIX)]
     if len(names) < MANY:
         return
@@ -39,8 +39,8 @@ def join_if_many(store: Store) -> None:
 def join(store: Store, names: Collection[str]) -> None:
     """Replace several files by one file, with the newest row of each run; bytes that are not runs are dropped.
 
-    Files of live processes are left as they are. If this process is killed here, runs are stored twice, which is
-    harmless; processes that are reading a removed file read the index again.
+    Files of live processes stay unchanged. If this process is killed while it removes the old files, some runs are
+    stored twice, which is harmless. A process that misses a removed file reads the index again.
 
     Raises `StoreFullError` if there is no space left; no file is joined then.
     """
@@ -49,7 +49,7 @@ def join(store: Store, names: Collection[str]) -> None:
     with locked(store):
         alive = {driver["id"] + SUFFIX for driver in live_drivers(store)}
         runs = StoredRuns(store, ())
-        sizes = runs.index.sizes  # of this index; reading runs may make another one
+        sizes = runs.index.sizes  # of this index; reading runs may replace ``runs.index``
         chosen = {name for name in names if name in sizes} - alive
         digests = [digest for digest, place in runs.index.done.items() if place.file in chosen]
         if digests:
@@ -71,12 +71,13 @@ class Merged(NamedTuple):
 
 
 def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
-    """Copy all runs, plans and matrices of stores, which stay unchanged, into a new folder or another store.
+    """Copy all runs, plans and matrices of the sources, which stay unchanged, into the target, a new folder or a store.
 
-    Damaged matrices and origins are left out; damaged plans, matrices and origins of the target are replaced.
+    Damaged matrices and damaged origins of runs are left out; damaged plans, matrices and origins of the target are
+    replaced.
 
     Raises `InputError` if a source is not a store of this version, contains the target or has a damaged plan, if a
-    batch of runs cannot be decoded, or if two results of one run differ. No run is copied then.
+    batch of runs cannot be decoded, or if two results of one run differ. After these errors, no run is copied.
     """
     into, stores = Store(target), [Store(source) for source in sources]
     matrices: dict[str, str] = {}
@@ -117,9 +118,9 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
 
 
 def _wrong_with(store: Store, name: Path, matrices: Mapping[str, str]) -> str:
-    """Return the error of a plan, matrix or origin in a store, "" if it is sound.
+    """Return the error of a file with a plan, a matrix or an origin of runs, or "" if the file is sound.
 
-    name: the path of the file, or of its copy in another store.
+    name: the path of the file in this store, or of its copy in another store.
     matrices: the digest of each problem's matrix.
     """
     path = store.folder / name.parent.name / name.name
@@ -133,7 +134,7 @@ def _wrong_with(store: Store, name: Path, matrices: Mapping[str, str]) -> str:
 
 
 def _require_same(runs: StoredRuns, chosen: Mapping[str, StoredRuns], digests: Sequence[str]) -> None:
-    """Raise an error if another store contains a different result of a run."""
+    """Raise an error if a run with one of these digests has a different result in an earlier store."""
     for names, rows in runs.batches(digests):
         others: dict[str, tuple[StoredRuns, Counts]] = {}
         for one in {id(chosen[digest]): chosen[digest] for digest in names}.values():
@@ -149,7 +150,7 @@ def _require_same(runs: StoredRuns, chosen: Mapping[str, StoredRuns], digests: S
 
 
 def _first_rows(chosen: Mapping[str, StoredRuns]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of runs with generation 0."""
+    """Yield the rows of the chosen runs; their generation is set to 0."""
     place = SCHEMA.get_field_index("generation")
     for runs in dict.fromkeys(chosen.values()):
         for _, rows in runs.batches(digest for digest, one in chosen.items() if one is runs):
@@ -158,7 +159,7 @@ def _first_rows(chosen: Mapping[str, StoredRuns]) -> Iterator[pa.RecordBatch]:
 
 
 def _copy_failures(into: Store, stores: Sequence[Store], done: Collection[str]) -> None:
-    """Copy the records of failed runs, except of runs that succeeded elsewhere."""
+    """Copy the records of failed runs, except those of runs that succeeded in another store."""
     for store in stores:
         for path in store.files(store.failed):
             if path.stem not in done:

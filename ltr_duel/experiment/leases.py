@@ -1,9 +1,9 @@
 """Claims on the runs of a store, so that several processes can share it.
 
 A driver is a live ``ltr-duel run``. It holds a lease under ``drivers``, a file that `filelock` renews every few
-seconds. A claim is an empty file named ``<digest>-<driver>``; all processes make claims under one lock. The claims of a
-dead driver are void: at once on the same machine, and on other machines after its lease has not been renewed for a
-minute. Clocks of different machines are never compared.
+seconds. A claim is an empty file named ``<digest>-<driver>``; all processes make claims under one lock. When a driver
+dies, its claims become void: at once for processes on the same machine, and for processes on other machines when they
+have seen no renewal of its lease for a minute. Clocks of different machines are never compared.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Driver:
         self._about = json.dumps(about | identity).encode()
         self._ended, self._claiming = False, threading.Lock()
         self._lock, self._mine = locked(store), set[str]()
-        self._peers: dict[str, SoftFileLease] = {}  # by id; each object measures the time without a renewal
+        self._peers: dict[str, SoftFileLease] = {}  # by driver; each lease measures the time without a renewal
 
     def __enter__(self) -> Self:
         with self._lock, self._said():
@@ -107,7 +107,7 @@ class Driver:
         """Write the file of this driver and acquire its lease."""
         Store(self.store.folder).write(
             self.store.place("drivers", self.id), self._about
-        )  # a new Store, because another thread may call this
+        )  # a new Store, because only one thread may write to a Store, and another thread may call this method
         self._lease = _lease(self.store, self.id, self._hold_again)
         self._lease.acquire()
 
@@ -125,7 +125,7 @@ class Driver:
         return owner == self.id or _is_held(self._peers.setdefault(owner, _lease(self.store, owner)))
 
     def _sweep(self) -> None:
-        """Remove what dead drivers left behind: their files, their claims and their temporary files."""
+        """Remove the files of dead drivers, their claims and their temporary files."""
         for path in self.store.drivers.iterdir():
             if not path.suffix and path.is_file() and not self._lives(path.name):
                 path.unlink(missing_ok=True)
@@ -137,7 +137,7 @@ class Driver:
         machine = temporary_name().split("-")[1]
         for path in self.store.tmp.iterdir():
             pid, _, rest = path.name.partition("-")
-            with suppress(FileNotFoundError, IsADirectoryError):  # its driver has renamed the file; a foreign folder
+            with suppress(FileNotFoundError, IsADirectoryError):  # the file has been renamed, or is a folder
                 if path.stat().st_mtime < hour_ago or (rest.startswith(machine) and pid not in running):
                     path.unlink()
 
@@ -148,7 +148,7 @@ def _lease(store: Store, driver: str, lost: Any = None) -> SoftFileLease:
 
 
 def _is_held(lease: SoftFileLease, *, unreadable: bool = True) -> bool:
-    """Whether another process holds a lease; on another machine, a lease ends after a minute without a renewal.
+    """Whether another process holds a lease; a lease from another machine ends after a minute without a renewal.
 
     unreadable: the result if the file cannot be opened.
     """
@@ -157,7 +157,7 @@ def _is_held(lease: SoftFileLease, *, unreadable: bool = True) -> bool:
     try:
         with lease:
             return False
-    except (Timeout, ValueError):  # the lease is held; it is held with another duration
+    except (Timeout, ValueError):  # Timeout: the lease is held; ValueError: held with another duration
         return True
     except OSError:  # the file belongs to another user, or its folder is not writable
         return unreadable

@@ -1,4 +1,4 @@
-"""Choose the number of runs passed to a worker at once: one run, or several runs that take 0.05 s together."""
+"""Choose the number of runs passed to a worker at once: as many as take 0.05 s together, but at least one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from ltr_duel.experiment.plan import PlannedRun
 
-# Seconds of work passed to a worker at once. If the worker is killed, this work is lost; idle workers may wait for it.
+# Seconds of work passed to a worker at once. More work would be lost if the worker were killed, and at the end of an
+# experiment, idle workers would wait longer for the last worker.
 _MOMENT = 0.05
 _MOST = 64
 

@@ -60,7 +60,7 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    r"""All runs of an experiment: problem x horizon x policy x repetition, in this order; made on demand.
+    r"""All runs of an experiment: problem x horizon x policy x repetition, in this order. Runs are made on demand.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Plan:
         return {"labels": "random"} | {name: getattr(self.file.spec, name) for name in names}
 
     def about(self) -> dict[str, Any]:
-        """Return everything that the store keeps of a plan in addition to the list of its runs, as JSON."""
+        """Return everything that a plan in the store contains besides the list of runs; the values can be JSON."""
         file = self.file
         return {
             "name": file.spec.name,

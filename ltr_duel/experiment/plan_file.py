@@ -1,4 +1,4 @@
-"""The file of a plan: a row for each run; its metadata contain the spec and the components of the runs' keys."""
+"""The file of a plan. It has a row for each run; its metadata contain the spec and the components of the runs' keys."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltr_duel.experiment.record import NUMBER, Fields, checked_record, parsed_re
 from ltr_duel.experiment.store import Store
 
 FORMAT = "ltr_duel.plan/2"
-_KEY, _CHECKSUM = b"ltr_duel", b"ltr_duel.sha256"  # of the JSON; Parquet itself has checksums of the rows
+_KEY, _CHECKSUM = b"ltr_duel", b"ltr_duel.sha256"  # names of the JSON and its checksum; Parquet checks the rows
 _SCHEMA = pa.schema(
     [
         ("digest", pa.string()),
@@ -58,7 +58,7 @@ class StoredPlan(NamedTuple):
 
 
 def write_plan(file: BinaryIO, about: dict[str, Any], runs: Iterable[Any]) -> None:
-    """Write the file; the attributes of each run are the columns."""
+    """Write the file of a plan; each column contains an attribute of the runs."""
     text = json.dumps({"format": FORMAT, **about}, sort_keys=True).encode()
     schema = _SCHEMA.with_metadata({_KEY: text, _CHECKSUM: hashlib.sha256(text).hexdigest()})
     # Digests never repeat, so a dictionary of them would only waste memory.
@@ -86,7 +86,7 @@ def read_plan(path: Path) -> StoredPlan:
     """
     try:
         require_ordinary(path)
-        # read_table would import pandas, which takes longer than the whole `status`
+        # read_table would import pandas, which takes longer than the whole command `ltr-duel status`
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             if file.metadata.num_rows > MOST_RUNS:
                 raise InputError(f"it has {file.metadata.num_rows:,} runs, and a plan has at most {MOST_RUNS:,}")
@@ -113,7 +113,7 @@ def read_plan(path: Path) -> StoredPlan:
             raise InputError("a run has a problem that the plan does not contain")
         if not about["policies"].keys() >= set(pc.unique(table["label"]).to_pylist()):
             raise InputError("a run has a policy that the plan does not contain")
-    except (pa.ArrowException, OSError, ValueError) as error:  # of the file, or of names that are not UTF-8
+    except (pa.ArrowException, OSError, ValueError) as error:  # the file is unreadable, or names are not UTF-8
         why = (str(error).strip().splitlines() or [""])[0]
         raise InputError(
             f"{path}: damaged, or not a plan ({why}); 'ltr-duel run' with the experiment's file writes it again"

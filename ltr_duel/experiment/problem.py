@@ -27,16 +27,16 @@ from ltr_duel.rankers import Rankings, ndcg
 from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
 
 _ABOUT = {"names": list, "answers": dict, "provenance": dict, "rankings": dict}
-_MOST_OPEN = 4  # number of open problems of a process; runs are sorted by problem
+_MOST_OPEN = 4  # number of problems that a process keeps open; few, because runs are sorted by problem
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A problem in memory, while an experiment is planned.
 
-    answers: the settings of the oracle: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (also for policies of
-        sets), ``{"kind": "sweeps"}`` (the same coins; policies may draw whole sweeps at once), ``{"kind": "live",
-        ...}`` or ``{"kind": "utilities", ...}``.
+    answers: the settings of the oracle: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (as ``matrix``, but
+        also for policies that compare sets), ``{"kind": "sweeps"}`` (as ``matrix``, but policies may draw whole sweeps
+        at once), ``{"kind": "live", ...}`` or ``{"kind": "utilities", ...}``.
     """
 
     name: str  # unique in an experiment
@@ -61,7 +61,7 @@ class Problem:
         return _digest(self.oracle, self.matrix)
 
     def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
-        """Return the values of arms that regrets need in addition to the matrix: utilities, NDCG@10 (live answers)."""
+        """Return the values of the arms, utilities or NDCG@10, that regrets require in addition to the matrix."""
         found = {}
         if "means" in self.answers:
             found["utility"] = np.asarray(self.answers["means"], np.float64)
@@ -70,7 +70,7 @@ class Problem:
         return found
 
     def about(self, regrets: Collection[str]) -> dict[str, Any]:
-        """Return everything that a plan in the store contains about the problem, as JSON."""
+        """Return everything that a plan in the store contains about the problem; the values can be JSON."""
         return {
             "name": self.name,
             "digest": self.digest,

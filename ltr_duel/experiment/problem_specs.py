@@ -14,7 +14,7 @@ from ltr_duel.rankers import TIE_RULES
 from ltr_duel.simulation import INDEPENDENT_COINS
 
 NO_LIMIT = 10**15
-OF_A_MATRIX = ("matrix", INDEPENDENT_COINS, "sweeps")  # independent coins also answer sets
+OF_A_MATRIX = ("matrix", INDEPENDENT_COINS, "sweeps")  # independent coins also answer comparisons of sets
 _MOST_ARMS = 10_000  # largest number of arms of a synthetic matrix (800 MB)
 _LARGEST = 3.4028234e38  # largest float32
 
@@ -53,7 +53,7 @@ class Synthetic:
 
 @dataclass(frozen=True)
 class ProblemSpec:
-    """The keys of every kind of problem."""
+    """The keys that all kinds of problems have."""
 
     name: str = schema.value(schema.text, default="")  # for a corpus: replaces the name of the corpus
     source: str = schema.value(schema.text, default="")  # origin of the data, for the column ``source``
@@ -82,7 +82,7 @@ class ReadingSpec(ProblemSpec):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The options that are given."""
+        """The options that the spec gives a value."""
         given = {key: getattr(self, key) for key in READING}
         return {key: one for key, one in given.items() if one is not None}
 
@@ -113,7 +113,7 @@ class CorpusSpec(ReadingSpec):
     outcome: tuple[str, ...] = schema.axis(schema.text, default=("",))  # empty: the method's `research_outcome`
     top: tuple[int, ...] = schema.axis(schema.whole(1, 1000), default=(10,))
     comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
-    variance_reduction: tuple[str, ...] = schema.axis(  # a list is one value, a combination
+    variance_reduction: tuple[str, ...] = schema.axis(  # a list is one value: a combination of reductions
         schema.one_of("variance reduction", ("auto", "none", *REDUCTIONS)), empty=True, default=("auto",)
     )
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*OF_A_MATRIX, "live")), default=("matrix",))
@@ -138,12 +138,12 @@ class MatrixSpec(ProblemSpec):
     size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())
     gamma: tuple[float, ...] = schema.axis(schema.number(1), default=())
     gap: tuple[float, ...] = schema.axis(schema.number(0, 0.5), default=())
-    draws: int = schema.value(schema.whole(1, 100_000), default=1)  # matrices of a random family
+    draws: int = schema.value(schema.whole(1, 100_000), default=1)  # number of matrices from a random family
     subsets: Subsets | None = schema.table(Subsets, default=None)
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", OF_A_MATRIX), default=("matrix",))
     clicks: str = schema.value(
         schema.one_of("click model", CLICK_MODELS.names), default=""
-    )  # with which p was estimated
+    )  # the click model with which the matrix was estimated
 
     def __post_init__(self) -> None:
         if bool(self.file) + (self.p is not None) + bool(self.family) != 1:
@@ -163,7 +163,7 @@ class UtilitySpec(ReadingSpec):
     set: tuple[str, ...] = schema.axis(schema.one_of("set of utilities", UTILITY_SETS), default=())
     means: tuple[float, ...] = schema.axis(schema.number(-1e9, 1e9), default=())
     family: tuple[str, ...] = schema.axis(schema.one_of("family of utilities", UTILITY_FAMILIES), default=())
-    path: str = schema.value(schema.text, default="")  # corpus: means of its features, scaled per query
+    path: str = schema.value(schema.text, default="")  # a corpus: its features' means, scaled per query, are used
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)
     size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())  # number of arms, or of features
     model: tuple[str, ...] = schema.axis(

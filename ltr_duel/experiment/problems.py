@@ -1,7 +1,8 @@
 """Build the problems of a spec: read corpora and matrices, and estimate missing matrices.
 
-The lists of a spec are combined as a product, step by step. Each step yields choices: the chosen value, words that
-distinguish it from the others, and facts for the tidy table. The words of all steps form the name of the problem.
+The lists of a spec are combined as a product, step by step. Each step yields choices. A choice consists of a value,
+words that distinguish it from other values, and facts for the table of results. The words of all steps form the name
+of the problem.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ from ltr_duel.preferences import (
 from ltr_duel.rankers import Rankings, column_means, pool_named, rankers_named
 
 _OPTION = re.compile(rf"(?<!\S)--({'|'.join(sorted(READING))})(?![\w-])".replace("_", "-"))
-TO_ESTIMATE = "to_estimate"  # key in the provenance of a placeholder, which must not be run
+TO_ESTIMATE = "to_estimate"  # key in the provenance of a placeholder for a matrix; runs must not use it
 
 
 class Choice(NamedTuple):
     """One of the values listed in a spec."""
 
-    words: list[str]  # parts of the name
+    words: list[str]  # parts of the problem's name
     facts: dict[str, Any]  # columns of the tidy table
     content: Any
 
@@ -60,7 +61,7 @@ class Choice(NamedTuple):
 def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> list[Problem]:
     """Build all problems of an experiment, in the order of the file.
 
-    Without ``estimate``, `stand_in` replaces the matrices that are not estimated yet.
+    If ``estimate`` is False, placeholders made by `stand_in` replace the matrices that are not estimated yet.
 
     Raises `InputError` if a file cannot be read or values are inconsistent; the message begins with file and key.
     """
@@ -186,12 +187,12 @@ def _if_several(one: object, listed: Sequence[object]) -> str:
 
 
 def _given_name(spec: ProblemSpec, own: str, listed: Sequence[str]) -> str:
-    """Return the name in the spec; if it is missing or the spec lists several values, the value's own name is added."""
+    """Return the name in the spec; the value's own name follows if there is no name or several values are listed."""
     return spec.name if spec.name and len(listed) == 1 else _name(spec.name, own)
 
 
 def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choice]:
-    """Yield the positions of the rankers of each subset, or of all rankers."""
+    """Yield the positions of the rankers of each subset; if no subsets are given, of all rankers."""
     if subsets is None:
         yield Choice([], {}, list(range(len(matrix))))
         return
@@ -201,7 +202,7 @@ def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choi
 
 
 def _draw(matrix: PreferenceMatrix, size: int, number: int, subsets: Subsets) -> list[int]:
-    """Draw subset ``number`` of a size, ascending; it depends only on the size, the number and the seed."""
+    """Draw the ascending positions of subset ``number``; its stream depends only on size, number and seed."""
     if size > len(matrix):
         raise InputError(f"a subset of {size} rankers cannot be drawn from {len(matrix)}")
     rng = stream(subsets.seed, "subset", size, number)
@@ -246,7 +247,7 @@ def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Ra
 
 
 def estimated(rankings: Rankings, settings: dict[str, Any], comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:
-    """Estimate the preferences of all rankers, or open an earlier estimate with the same inputs and program."""
+    """Estimate the preferences of all rankers, or open the estimate if the same program has made it before."""
     path = _place_of(rankings, settings, comparisons, seed)
     if not path.is_file():
         matrix = estimate_preferences(rankings, **settings, comparisons=comparisons, seed=seed, jobs=jobs)
@@ -257,7 +258,8 @@ def estimated(rankings: Rankings, settings: dict[str, Any], comparisons: int, se
 def stand_in(rankings: Rankings, settings: dict[str, Any], comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:
     """Open an earlier estimate like `estimated`, or return a placeholder with these rankers.
 
-    The entry ``to_estimate`` in its provenance contains the name of the missing matrix and its cost in comparisons.
+    The entry ``to_estimate`` in the provenance of the placeholder contains the name of the missing matrix and the
+    number of comparisons that its estimate requires.
     """
     path, size = _place_of(rankings, settings, comparisons, seed), len(rankings)
     if path.is_file():

@@ -1,4 +1,4 @@
-"""The progress of an experiment: a bar on a terminal, plain lines elsewhere; runs done, duels per second, time left."""
+"""Show runs done, duels per second and time left of an experiment: in a bar on a terminal, else in plain lines."""
 
 from __future__ import annotations
 

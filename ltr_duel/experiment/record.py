@@ -1,4 +1,4 @@
-"""JSON files of a store. They may be cut off, edited or from another version, so their content is checked."""
+"""Read JSON files of a store and check their content: they may be cut off, edited or from another version."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NUMBER = (int, float)
 
 
 def checked_record(given: Any, fields: Fields) -> dict[str, Any]:
-    """Return a value if it is a dictionary with these fields, each of its type.
+    """Return a value if it is a dictionary that contains these fields, with values of the given types.
 
     Raises `InputError` otherwise; the caller prints its message in brackets after the name of the file.
     """
@@ -38,7 +38,7 @@ def parsed_record(content: bytes | str, fields: Fields) -> dict[str, Any]:
 
 
 def require_ordinary(path: Path) -> None:
-    """Raise `InputError` (a part of a sentence) for a pipe or a device, which may never end."""
+    """Raise `InputError`, whose message is a part of a sentence, for a pipe or a device: reading it may never end."""
     if not path.is_file() and not path.is_dir() and path.exists():
         raise InputError("not an ordinary file")
 

@@ -30,9 +30,9 @@ _DIGEST = "problem_digest"
 
 
 class StudyResults:
-    r"""The finished runs of a store. Runs are read on demand, one study after another.
+    r"""The finished runs of a store. Runs are read on demand, one study (a problem and a horizon) after another.
 
-    Iterating yields each study (`Study`) that has finished runs, with its results (`ltr_duel.simulation.Results`).
+    Iterating yields each study (`Study`) that has finished runs, and its results (`ltr_duel.simulation.Results`).
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class StudyResults:
         return self._stored.matrix(self._about(problem)["digest"])
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
-        """Return the results on one problem at one horizon, by default the longest."""
+        """Return the results on one problem at one horizon, by default at its longest horizon."""
         self._about(problem)
         horizons = [study.horizon for study in self.studies if study.problem == problem]
         chosen = horizon or max(horizons)
@@ -152,7 +152,7 @@ class StudyResults:
 
     @property
     def regrets(self) -> list[str]:
-        """The regrets named in the experiments."""
+        """The regrets named in the experiments' files."""
         return list(dict.fromkeys(name for plan in self._plans for name in plan.about["regrets"]))
 
     @property
@@ -172,16 +172,16 @@ class StudyResults:
         policy : str
         horizon, repetition, t : int
         regret_average, ... : float
-            Cumulative regret: the given regrets, by default the regrets named in the experiments.
+            Cumulative regret: the given regrets, by default the regrets named in the experiments' files.
         recommended : str
             The ranker that the policy would choose at t.
         correct : float
-            1 if this ranker is the Condorcet winner, else 0; NaN if there is no winner.
+            1 if the ranker ``recommended`` is the Condorcet winner, else 0; NaN if there is no Condorcet winner.
         """
         return self._joined(lambda study: with_correct(*self._table(study, regrets)), facts=True)
 
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
-        """Return the last checkpoint of each run: `to_frame`, and ``identified_at``.
+        """Return the rows of `to_frame` at the last checkpoint of each run, with a column ``identified_at``.
 
         ``identified_at`` is the first checkpoint from which on the winner is always recommended: infinite if the winner
         is not recommended at the end, NaN if there is no winner.
@@ -194,10 +194,10 @@ class StudyResults:
         return self._joined(last_rows, facts=True)
 
     def summary(self, column: str = core_columns.REGRET) -> pd.DataFrame:
-        """Return `ltr_duel.simulation.Results.summary` for each problem and horizon, which are the first columns.
+        """Return `ltr_duel.simulation.Results.summary` of each study; the first columns are problem and horizon.
 
         The last column, reference_error, is the standard error that the matrix adds to the mean of average regret
-        (`Results.reference_errors`); NaN for other regrets that are defined by an estimated matrix.
+        (`Results.reference_errors`). For other regrets, it is NaN if they depend on an estimated matrix, else 0.
         """
         regrets = (core_columns.regret_name(column),)
 
@@ -212,7 +212,7 @@ class StudyResults:
         return self._joined(one)
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the tidy table as text; numbers have all their digits."""
+        """Write `to_frame` to a CSV file; numbers have all their digits."""
         with files.replacing(Path(path)) as temporary:
             self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
         return Path(path)
@@ -227,7 +227,7 @@ class StudyResults:
         return self._stored.manifest(digest)
 
     def _table(self, study: Study, regrets: Sequence[str]) -> tuple[pd.DataFrame, str | None]:
-        """Return `Results.to_frame` of a study and its Condorcet winner."""
+        """Return the table of a study, as `Results.to_frame`, and the Condorcet winner of its matrix."""
         table, labels = self._study_table(study, regrets)
         return table.frame(labels), self.matrix(study.problem).condorcet_winner
 
@@ -269,7 +269,7 @@ class StudyResults:
             self._stored.refuse(f"{self._store.runs}: run {digest}: damaged: it was removed during the reading")
 
     def _require_keys(self, wanted: pd.DataFrame, matrix: PreferenceMatrix) -> None:
-        """Raise an error if the digest of a run does not match its key, or a run was measured by a different matrix."""
+        """Raise an error if the digest of a run does not match its key, or its regret requires a different matrix."""
         measured, columns = matrix.digest, (wanted[name].tolist() for name in Planned._fields)
         for digest, *run in zip(wanted["digest"], *columns, strict=True):
             planned = Planned(*run)
@@ -285,7 +285,7 @@ class StudyResults:
         return self._problems[problem]
 
     def _joined(self, table: Callable[[Study], pd.DataFrame], *, facts: bool = False) -> pd.DataFrame:
-        """Join the tables of all studies. First columns: problem (optionally with its facts), policy, horizon."""
+        """Join all studies' tables. First columns: problem, horizon; with facts: problem, facts, policy, horizon."""
         parts = []
         for study in self.studies:
             if self._wanted(study.problem, study.horizon).empty:

@@ -53,7 +53,7 @@ def make_plan(
     (20, '1good5poor')
     """
     file = spec if isinstance(spec, SpecFile) else read_spec(spec, plugins=plugins)
-    _check_size(Plan(file, [None]))  # type: ignore[list-item]  # with one problem, before problems are built
+    _check_size(Plan(file, [None]))  # type: ignore[list-item]  # as if there were one problem, before problems are built
     plan = Plan(file, build_problems(file, jobs=jobs, estimate=estimate))
     _check_size(plan)
     for problem in plan.problems:
@@ -91,22 +91,22 @@ def run_experiment(
     backend : Backend, optional
         Default: threads on all cores.
     shard : Shard, optional
-        Only this part of the plan.
+        The part of the plan to execute; by default, the whole plan.
     on_existing : {"reuse", "overwrite", "error"}
-        Whether existing runs are reused, repeated, or raise an error.
+        Whether existing runs are reused or repeated, or raise an error.
     retry : bool
-        Repeat failed runs and damaged runs; all runs are compared with their checksums.
+        Repeat failed runs and damaged runs; to find damaged runs, all runs are compared with their checksums.
 
     Returns
     -------
     Report
-        Also after Ctrl-C.
+        The report is also returned after Ctrl-C.
 
     Raises
     ------
     InputError
-        If the store cannot be used, is full, was written by an earlier version, or the cluster is gone. Finished runs
-        are kept.
+        If the store cannot be used, is full or was written by an earlier version, or if the cluster is gone. Finished
+        runs are kept.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Files of runs: Arrow IPC streams with a row for each run, which `pyarrow.ipc.open_stream` and pandas read.
+"""Files of runs: Arrow IPC streams with a row for each run, which `pyarrow.ipc.open_stream` and pandas can read.
 
-A process appends a record batch whenever it has finished some runs. If a file is cut off, all complete messages can
-still be read; an incomplete last message counts as not written. Arrow has no checksums, so the metadata of each batch
-contain the SHA-256 of its message, computed with zeros in place of the digest itself. After bytes that are not a sound
-message, reading continues at the next sound message.
+A process appends a message, which contains a record batch, whenever it has finished some runs. If a file is cut off,
+all complete messages can still be read; an incomplete last message is ignored. Arrow has no checksums, so each batch's
+metadata contain the SHA-256 of its message, computed with zeros in place of the digest itself. After bytes that are
+not a sound message, reading continues at the next sound message.
 """
 
 from __future__ import annotations
@@ -127,10 +127,10 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> bytes:
 
 
 def decode_batch(raw: bytes, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.RecordBatch:
-    """Return columns of a batch from its message.
+    """Return columns of the batch in a message.
 
-    Raises `InputError` with a part of a sentence if the checksum does not match, or the message is not a batch of runs,
-    and `MemoryError` if too little memory is free.
+    Raises `InputError`, whose message is a part of a sentence, if the checksum does not match or there is no batch of
+    runs, and `MemoryError` if too little memory is free.
     """
     if not _is_sound(raw):
         raise InputError("the checksum of its batch does not match")
@@ -140,7 +140,7 @@ def decode_batch(raw: bytes, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa
         host.require_memory("a batch of runs", _expanded(raw))
         batch = pa.ipc.open_stream(pa.py_buffer(HEADER + raw), options=options).read_next_batch()
         batch.validate(full=True)
-    except (InputError, MemoryError) as error:  # the batch may be sound
+    except (InputError, MemoryError) as error:  # memory is short; the batch may be sound
         raise MemoryError(str(error)) from None
     except (pa.ArrowException, OSError, ValueError, IndexError, struct.error) as error:
         raise InputError(f"its batch cannot be decoded: {(str(error).splitlines() or [''])[0]}") from None
@@ -155,7 +155,7 @@ def find_messages(file: pa.NativeFile, size: int, start: int = 0) -> Iterator[Me
     """Yield the batches of a file of runs, and the gaps between them.
 
     size: the number of bytes to read; another process may be appending more.
-    start: the offset of a message.
+    start: the offset of the first message to read.
 
     Raises `InputError` if another version has written the file, and `MemoryError` if too little memory is free.
     """
@@ -190,7 +190,7 @@ def _end(file: pa.NativeFile, offset: int, size: int) -> int:
 
 
 def _message(file: pa.NativeFile, offset: int, end: int) -> Message | None:
-    """Return the message at an offset, or None if it is not sound. The schema, at the beginning, has no runs."""
+    """Return the message at an offset, or None if it is not sound. The schema of a file is a message without runs."""
     raw = _read(file, offset, end - offset)
     try:
         schema = pa.ipc.read_schema(pa.py_buffer(raw)) if offset == 0 else None
@@ -239,7 +239,7 @@ def _is_sound(raw: bytes) -> bool:
 def _expanded(raw: bytes) -> int:
     """Return the number of bytes that the buffers of a batch declare as their decompressed size.
 
-    pyarrow allocates this size unchecked, so it is computed first, with the metadata of the message (a flatbuffer).
+    pyarrow allocates this size unchecked, so it is computed first, from the metadata of the message (a flatbuffer).
     """
     start = 8 + struct.unpack_from("<i", raw, 4)[0]
     metadata = raw[8:start]

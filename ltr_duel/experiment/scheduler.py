@@ -28,7 +28,7 @@ from ltr_duel.experiment.worker import Outcome, failure, origin
 from ltr_duel.preferences import write_preferences
 
 _POLL = 0.5
-_TOGETHER, _LATEST = 64, 0.5  # runs that are stored together; seconds after which fewer are stored
+_TOGETHER, _LATEST = 64, 0.5  # store this many runs at once, or fewer after this many seconds
 
 
 class Report(NamedTuple):
@@ -72,8 +72,8 @@ class Report(NamedTuple):
 class Scheduler:
     """One call of `run_experiment`.
 
-    Each run's status is one byte, and two numbers for runs that exist or failed. Failed runs, and runs that other
-    processes finish during the call, are stored by digest.
+    The status of each run is one byte and two numbers, which are 0 unless the run exists or has failed before. Failed
+    runs, and runs that other processes finish during the call, are identified by their digests.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ class Scheduler:
         return self.store.place("failed", f"{run.digest}.json")
 
     def _origin(self, outcome: Outcome) -> str:
-        """Return the name of a run's origin, which is written once for each process that executes runs."""
+        """Return the name of a run's origin; it is written once for each process that executes runs."""
         for environment, known in self._origins:
             if environment == outcome.environment:
                 return known
@@ -255,7 +255,7 @@ class Scheduler:
     def _keep(self, outcomes: list[Outcome], driver: Driver) -> None:
         """Store runs in the driver's file and each failure in a separate file, then release the claims.
 
-        Stored outcomes are removed from the list, so after an interrupt the others can still be stored.
+        Stored outcomes are removed from the list, so that after an interrupt the others can still be stored.
         """
         runs = [self._underway[outcome.digest] for outcome in outcomes]
         rows, now = [], time.time()

@@ -23,7 +23,7 @@ _MOST_LABELS = 10_000  # largest number of policies in one entry
 
 
 def _policy(given: Any) -> tuple[str, ...]:
-    """Return the checked labels of an entry: ``"rucb:alpha=0.51"`` or ``{name = "rucb", alpha = [0.51, 1.0]}``."""
+    """Return the labels of one of the ``policies``: ``"rucb:alpha=0.51"`` or ``{name = "rucb", alpha = [0.51, 1]}``."""
     if isinstance(given, str):
         labels: tuple[str, ...] = (schema.text(given),)
     elif isinstance(given, dict) and "name" in given:
@@ -136,7 +136,7 @@ def read_spec(
     path = arguments.as_path("an experiment", path)
     content, given = schema.read_toml(path, content)
     named = schema.one_or_more(schema.text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
-    with schema.located(f"{path}: plugins"):  # first, because plug-ins may define the policies
+    with schema.located(f"{path}: plugins"):  # plug-ins are loaded first, because they may define policies
         more = [path.parent / one for one in named] if load_named else []
         loaded = [core_plugins.load_plugin(one) for one in [*plugins, *more]]
     once = {plugin.sha256: plugin for plugin in loaded}  # a copy of a file counts as the same plug-in

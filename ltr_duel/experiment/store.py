@@ -1,6 +1,6 @@
 """The store: a folder that contains every finished run completely or not at all.
 
-DIR/plans/<digest>.parquet       the runs of each experiment started here: the spec, and the key of each run
+DIR/plans/<digest>.parquet       the plan of an experiment started here: the spec, and the key of each run
 DIR/problems/<digest>.parquet    the matrix by which regret is measured
 DIR/runs/<id>.arrows             the runs that one process has finished (`runs_file`)
 DIR/origins/<sha256>.json        the origin of runs: experiment, program, libraries, machine
@@ -53,11 +53,11 @@ class Store:
         self._temporary = self.tmp / temporary_name()
 
     def drop_if_empty(self) -> None:
-        """Remove the folders of a store that contains no file, not even a driver, except for its lock."""
+        """Remove the folders and the lock of a store that contains no other files, not even the file of a driver."""
         lock = self.folder / "drivers.lock"
         if not self.folder.is_dir() or any(path.is_file() and path != lock for path in self.folder.rglob("*")):
             return
-        with suppress(OSError):  # another process may begin to use them
+        with suppress(OSError):  # another process may begin to use the folders
             for folder in sorted(set(self.folder.rglob("*")) - {lock}, reverse=True):
                 folder.rmdir()
             lock.unlink(missing_ok=True)
@@ -70,7 +70,7 @@ class Store:
         """
         self._refuse_earlier()
         folders = (self.plans, self.problems, self.runs, self.origins, self.failed, self.claims, self.drivers, self.tmp)
-        for folder in folders:  # files without an owner are removed from them
+        for folder in folders:  # which must not be links, because files without an owner are removed from them
             if folder.is_symlink():
                 raise InputError(f"{folder}: a link; the folders of a store must not be links")
         others = set(self.folder.iterdir()) - {*folders} if self.folder.is_dir() else set()
@@ -122,9 +122,9 @@ class Store:
 
     @contextmanager
     def writing(self, path: str | Path) -> Iterator[BinaryIO]:
-        """Open a temporary file that gets its name when it is complete.
+        """Open a temporary file that is renamed to ``path`` when it is complete.
 
-        Raises `StoreFullError` if there is no space left, or `InputError` if it cannot be written for another reason.
+        Raises `StoreFullError` if there is no space left, or `InputError` if the file cannot be written.
         """
         with self._said(path), core_files.replacing(path, self._temporary) as temporary, temporary.open("wb") as file:
             yield file
@@ -154,7 +154,7 @@ class Store:
             return 0
 
     def append(self, name: str, data: bytes) -> None:
-        """Append to a file of runs, which is made if it does not exist; after an error, nothing is appended.
+        """Append to a file of runs, which is made if it does not exist; an incomplete addition is removed.
 
         The file is closed each time, so that other machines see the data on a network file system. Raises the errors of
         `writing`.
@@ -167,11 +167,11 @@ class Store:
                 while left:
                     left = left[file.write(left) :]
             except BaseException:  # including an interrupt
-                if file.seek(0, os.SEEK_END) < end:  # other processes may have read a complete message
+                if file.seek(0, os.SEEK_END) < end:  # a complete message stays, as others may have read it
                     file.truncate(before)
                 raise
             removed = not os.fstat(file.fileno()).st_nlink
-        if removed:  # joined with other files, because this process seemed to be dead
+        if removed:  # another process has joined the file with others, because this process seemed to be dead
             self.append(name, data)
 
     def scan(self) -> Index:

@@ -42,7 +42,7 @@ class StoredRuns:
 
     @functools.cached_property
     def planned(self) -> dict[str, Planned]:
-        """The planned runs by digest; a run of several plans belongs to the first."""
+        """The planned runs by digest; a run that several plans contain is listed with the first of these plans."""
         found: dict[str, Planned] = {}
         for number, plan in enumerate(self.plans):
             digests, *columns = (plan.runs[name].to_pylist() for name in ("digest", *Planned._fields[1:]))
@@ -59,7 +59,7 @@ class StoredRuns:
     ) -> Iterator[tuple[list[str], pa.RecordBatch]]:
         """Yield runs in the order of the files: digests and their rows.
 
-        Raises `InputError` with a whole sentence if a batch cannot be read.
+        Raises `InputError`, with a complete message, if a batch cannot be read.
         """
         for names, rows in self._batches(digests, columns):
             if isinstance(rows, InputError):
@@ -77,7 +77,8 @@ class StoredRuns:
     def wrong_with(self, digests: Iterable[str]) -> dict[str, str]:
         """Check runs, their digests and their origins; return a message for each digest, "" if the run is sound.
 
-        A run that no plan contains is sound if its checksum matches. The runs of a damaged origin have one message.
+        A run that no plan contains is sound if its checksum matches. Runs with the same damaged origin have the same
+        message.
         """
         wrong = {}
         for names, rows in self._batches(digests):
@@ -94,7 +95,7 @@ class StoredRuns:
         return wrong
 
     def _wrong_origin(self, rows: pa.RecordBatch, k: int) -> str:
-        """Return the error of the origin of a run, or "" if it is sound."""
+        """Return the error of the origin of a run, or "" if the origin is sound."""
         try:
             self._origin(rows["origin"][k].as_py())
         except InputError as error:
@@ -102,7 +103,7 @@ class StoredRuns:
         return ""
 
     def result(self, digest: str, row: pa.RecordBatch) -> RunResult:
-        """Return a planned run from its row. Raises `InputError` (a part of a sentence) for another run's row."""
+        """Return a planned run from its row. Raises `InputError`, a part of a message, if the row is another run's."""
         planned, (repetition,) = self.planned[digest], row["repetition"].to_pylist()
         key, digest_of = self._group(planned)
         if (own := digest_of(repetition)) != digest:
@@ -133,7 +134,7 @@ class StoredRuns:
         return row
 
     def manifest(self, digest: str) -> dict[str, Any]:
-        """Return the origin and the cost of a run. Raises `InputError` if it is damaged, unplanned or unfinished."""
+        """Return the origin and the cost of a run. Raises `InputError` for a damaged, unplanned or unfinished run."""
         if digest not in self.planned:
             raise InputError(f"{self.store.folder}: no plan here contains the run {digest}")
         planned, (row,) = self.planned[digest], self.row(digest).select(_FACTS).to_pylist()
@@ -171,7 +172,7 @@ class StoredRuns:
             yield from self.index.batches(left, columns)
 
     def _group(self, planned: Planned) -> tuple[dict[str, Any], Callable[[int], str]]:
-        """Return the key of the repetitions of a run, and the function that returns their digests."""
+        """Return the key fields that all repetitions of a run share, and a function from a repetition to its digest."""
         name = planned[:-1]
         if name not in self._groups:
             key = self.plans[planned.plan].key(planned.label, planned.problem, planned.horizon)
@@ -208,7 +209,7 @@ def read_matrix(path: Path) -> PreferenceMatrix:
 
 
 def wrong_with_problem(path: Path, digest: str) -> str:
-    """Compare the matrix of a problem with its digest; return an error message, or "" if it is sound."""
+    """Compare the matrix of a problem with its digest; return an error message, or "" if the matrix is sound."""
     try:
         found = read_matrix(path).digest
     except InputError as error:

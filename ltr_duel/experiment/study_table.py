@@ -1,4 +1,4 @@
-"""The tidy table of one study. Many runs are decoded at a time, without an object for each run."""
+"""The table of one study: a row for each run and checkpoint. Many runs are decoded together, without an object each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Study:
 
     problem: str
     horizon: int
-    facts: dict[str, Any]  # description of the problem; columns of the tidy table
+    facts: dict[str, Any]  # description of the problem; columns of the table
 
 
 class _Rows(NamedTuple):
@@ -84,7 +84,7 @@ class StudyTable:
                 self._decode(shape, self._waiting.pop(shape))
 
     def frame(self, labels: Sequence[str]) -> pd.DataFrame:
-        """Return the table like `Results.to_frame`. ``labels`` contains the policy at each position."""
+        """Return the table in the form of `Results.to_frame`. ``labels`` contains each run's policy, by position."""
         while self._waiting:
             self._decode(*self._waiting.popitem())
         columns = {name: np.concatenate([part.pop(name) for part in self._parts]) for name in list(self._parts[0])}

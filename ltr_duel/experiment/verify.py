@@ -1,4 +1,4 @@
-"""Check a store: the checksums of all runs, and a random sample of runs by repeating them; and repair the store."""
+"""Check a store and repair it. The checksums of all runs are checked, and a random sample of runs is repeated."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Verdict(NamedTuple):
     """The result of a check."""
 
     checked: int  # number of runs compared with their checksums
-    repeated: int  # number of runs of the sample that were repeated
+    repeated: int  # number of runs in the sample that were repeated
     complaints: list[str]  # remaining errors
     repaired: list[str]  # repaired errors
     executed: int  # number of runs executed to repair errors
@@ -48,9 +48,9 @@ def verify_store(
 ) -> Verdict:
     """Check all runs, and repeat a sample of them.
 
-    plugins: files that the experiments need. Plug-ins that only the store names are not executed.
-    repair: repeat wrong runs, and write wrong matrices again. Damaged bytes do not show which runs were lost, so all
-        missing runs of the plans are executed then.
+    plugins: files that the experiments need. Plug-ins that are named in the store but not given here are not executed.
+    repair: repeat wrong runs, and write wrong matrices again. If a file has damaged bytes, all missing runs of the
+        plans are executed, because the bytes do not show which runs were lost.
 
     Raises `InputError` if the folder contains no results, a plan is damaged, or a plug-in cannot be used.
     """
@@ -97,7 +97,7 @@ def _unfinished(stored: StoredRuns) -> set[str]:
 
 
 def _counted(errors: Iterable[str]) -> list[str]:
-    """Return each message once, with its number of runs if several runs have it."""
+    """Return each message once; if several runs have the same message, their number is added."""
     return [f"{why} ({count:,} runs)" if count > 1 else why for why, count in Counter(errors).items()]
 
 
@@ -113,7 +113,7 @@ def _wrong_matrices(stored: StoredRuns) -> dict[str, str]:
 
 
 def _repeat(stored: StoredRuns, plan: Plan, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Repeat some runs of a plan; yield the digest and an error message of each, "" if the run is sound."""
+    """Repeat some runs of a plan; for each, yield its digest and an error message, or "" if the run is sound."""
     left = set(wanted)
     for run in plan:
         if run.digest not in left:
@@ -142,9 +142,9 @@ def by_plan(plans: Iterable[StoredPlan], digests: Collection[str]) -> Iterator[t
 
 
 def rebuilt(stored: StoredPlan, plugins: Sequence[str | Path], jobs: int) -> Plan:
-    """Make a plan again from its spec, with the given plug-ins, because code named in a store is never executed.
+    """Make a plan again from its spec. Only the given plug-ins are loaded: code named in a store is never executed.
 
-    Raises `InputError` if the spec is invalid or something that it names is missing here, or a recorded plug-in is not
+    Raises `InputError` if the spec is invalid, data that it names are missing here, or a plug-in of the plan is not
     given.
     """
     given = {core_plugins.load_plugin(path).sha256 for path in plugins}

@@ -1,4 +1,4 @@
-"""Execute one task, in any process: a pure function from a task to its counts; the origin is stored separately."""
+"""Execute one task, in any process. The counts depend only on the task; time and environment are recorded, too."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def execute(task: Task) -> Outcome:
 
 
 class PreparedRun:
-    """A task that is ready to run: its plug-ins are loaded and its problem is open, which `run` does not time."""
+    """A task whose plug-ins are loaded and whose problem is open; `run` does not include the time of this set-up."""
 
     def __init__(self, task: Task) -> None:
         for plugin in task.plugins:
@@ -51,7 +51,7 @@ class PreparedRun:
     def compile(self) -> None:
         """Compile the loop by running it for zero steps.
 
-        Raises `PolicyError` if the policy cannot be compiled. Other errors are ignored, because the run reports them.
+        Raises `PolicyError` if the policy cannot be compiled. Other errors are ignored, because `run` reports them.
         """
         try:
             self._walk(np.zeros(1, np.int64))
@@ -91,8 +91,8 @@ def environment() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``versions`` (of the libraries), ``python``, ``sources_sha256``, ``git`` (``commit``, and whether sources were
-        ``edited`` since the commit; None outside a checkout), ``processor``, ``system``, ``host``.
+        ``versions`` (of the libraries), ``python``, ``sources_sha256``, ``git`` (``commit``, and ``edited``: whether
+        sources differ from the commit; None outside a checkout), ``processor``, ``system``, ``host``.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Reproduction of papers: figure files, measures, claims, verdicts, the ledger of claims, and their pages.
 
-This package uses only the exports of lower layers, and only the command line imports it; experiments of users do not
-need it.
+This package imports only the exports of other packages. Only the command line imports it, so users' experiments do
+not need it.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The ledger: claims of the papers, tested against results."""
+"""Make the ledger: test the claims of the papers on the results of reproduced figures."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ltr_duel.papers.claims_file import Claim
 from ltr_duel.papers.declaration import ORIGINAL
 from ltr_duel.papers.verdicts import INCOMPLETE, NEEDS_DATA, NEEDS_SCALE, NOT_MADE, Criterion, answer, hardest, verdict
 
-_MOST_NAMED = 6  # maximum number of panels that are named for one answer
+_MOST_NAMED = 6  # largest number of panels named for one answer
 
 _COLUMNS = [
     *("claim", "paper", "where", "says", "figure", "measure", *Reading._fields, "criterion", "verdict", "panels"),
     *("reason", "source", "scale", "note", "reliability"),
-]  # columns of the ledger, even of a ledger without claims
+]  # columns of the ledger, also if there are no claims
 
 
 class Gathered(NamedTuple):
@@ -49,11 +49,11 @@ def check_claims(
     """Measure every claim on the tables of the reproduced figures, and return the ledger, with one row for each claim.
 
     abouts: ``about.json`` of each figure: ``scale`` is copied into the ledger, and notes are taken from ``sources``.
-    tried: the reliability of the criteria (`try_criteria`); a row is used if its scale and criterion are the same.
+    tried: the reliability of the criteria (`try_criteria`); a row is used for the same claim, criterion and scale.
 
-    Columns: claim (id), paper, where, says, figure, measure (in words), measured, low, high (numbers of the panel that
-    is furthest from the claim; NaN if nothing was measured), criterion, verdict, panels (every panel with its number),
-    reason (why the verdict is not better), source, scale, note, reliability.
+    Columns: claim (id), paper, where, says, figure, measure (in words), measured, low, high (number and interval of the
+    panel that is furthest from the claim; NaN if nothing was measured), criterion, verdict, panels (every panel with
+    its number), reason (why the verdict is not better), source, scale, note, reliability.
     """
     known = {
         (row["claim"], row["criterion"], row["scale"]): row
@@ -77,7 +77,7 @@ def check_claims(
 
 
 def _reliability(row: Mapping[Hashable, Any]) -> str:
-    """Describe how often a false claim was called true, and a true claim was found, in simulated worlds."""
+    """Describe in how many simulated worlds a false claim was called true, and in how many a true claim was found."""
     words = "Called true in {called:.0f} of {worlds:.0f} false worlds, found in {found:.0f} of {worlds:.0f} true worlds"
     words = words.format_map(row)
     return words if row["reliable"] else f"{words}: these data cannot tell"
@@ -113,7 +113,7 @@ def gather(claim: Claim, frames: Mapping[str, pd.DataFrame]) -> Gathered:
 
 
 def _values(table: pd.DataFrame, column: str, wanted: list[Any]) -> list[Any]:
-    """Return the values of a column that form panels: the required values, then all further values in the table."""
+    """Return the values of a column, each of which forms a panel: the required values, then all others in the table."""
     if column not in table:
         raise Missing(f"there is no column '{column}'")
     others = table[column].dropna()
@@ -162,7 +162,7 @@ def _unfit(panels: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _source(panels: Iterable[pd.DataFrame], abouts: list[Mapping[str, Any]]) -> str:
-    """Return the sources of these rows, with their notes."""
+    """Return the sources of the panels' rows, with the notes on the sources."""
     rows = [part for part in panels if col.SOURCE in part]
     kinds = dict.fromkeys(str(one) for part in rows for one in part[col.SOURCE].dropna().unique())
     problems = {one for part in rows if col.PROBLEM in part for one in part[col.PROBLEM].unique()}
@@ -176,7 +176,7 @@ def _source(panels: Iterable[pd.DataFrame], abouts: list[Mapping[str, Any]]) -> 
 
 
 def _reason(answers: Mapping[str, str], partly: Criterion | None) -> str:
-    """Describe the panels of each answer. If all panels agree, return only the weaker range or an empty string."""
+    """Name the panels with each answer. If all panels have the same answer, return the weaker range if it applies."""
     if len(set(answers.values())) == 1:
         return f"the weaker form: {partly}" if "weaker" in answers.values() else ""
     words = {"yes": "holds", "weaker": f"only a weaker form holds ({partly})", "no": "does not hold"}
@@ -186,7 +186,7 @@ def _reason(answers: Mapping[str, str], partly: Criterion | None) -> str:
 
 
 def _briefly(names: list[str], panels: Iterable[str]) -> str:
-    """Name groups of panels by a common value ("family equal_gaps"); count the other panels if they are many."""
+    """Name groups of panels by a common value ("family equal_gaps"); if many others remain, give only their number."""
     left, common = list(names), []
     for piece in dict.fromkeys(piece for name in names for piece in name.split(", ")):
         alike = [name for name in panels if piece in name.split(", ")]

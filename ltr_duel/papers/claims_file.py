@@ -23,9 +23,9 @@ class Claim:
 
     rows: the selection of rows for the claim (`ltr_duel.papers.claim_measures.rows`).
     panels: columns and the required values of each column; every combination is measured separately. Further values in
-        the table form panels, too. Without columns, all rows are one panel.
+        the table form panels, too. If no columns are given, all rows are one panel.
     truth: the measured number in a simulated world in which the claim holds; used to estimate the reliability of the
-        claim (`ltr_duel.papers.reliability`).
+        criterion (`ltr_duel.papers.reliability`).
     """
 
     id: str
@@ -63,7 +63,7 @@ def read_claims(path: str | Path) -> list[Claim]:
 
 
 def _entries(given: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
-    """Yield each claim as a complete table: [[claim]], or [paper.figure.id] with the keys of its parents."""
+    """Yield each claim as a complete table: [[claim]], or [paper.figure.id] with keys added from its parent tables."""
     yield from given.get("claim", [])
     for paper, figures, of_paper in _tables({key: given[key] for key in given if key != "claim"}, f"{path}: "):
         for figure, claims, of_figure in _tables(figures, f"{path}: {paper}."):
@@ -76,7 +76,7 @@ def _entries(given: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _tables(given: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Yield (name, nested tables, keys of claims) for each entry of a table; the keys apply to all nested claims."""
+    """Yield the name, the nested tables, and the keys that apply to all nested claims, for each entry of a table."""
     keys = {one.name for one in fields(Claim)}
     for name, table in given.items():
         if not isinstance(table, dict):

@@ -1,7 +1,7 @@
 """The vocabulary of figure files: the texts of a figure, its experiments or measurements, and their data.
 
 A figure file is plain Python that combines these declarations (`ltr_duel.papers.figure_files`). This module reads no
-files and runs no experiments. ``quick`` always contains the settings that differ at the quick scale.
+files and runs no experiments. The parameter ``quick`` contains the settings that differ at the quick scale.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _Settings:
 
 @dataclass(frozen=True)
 class Source(_Settings):
-    """A source for the data of a problem; its settings are keys of the problem that apply only to this source.
+    """A source for the data of a problem; its settings are keys of the problem that are used only with this source.
 
     paths: possible paths of a corpus below the user's folder of data, the best first: feature files, folders, or
         catalogue names of converted corpora. At least one of them must exist.
@@ -69,7 +69,7 @@ class Source(_Settings):
 
     kind: str  # one of `SOURCES`
     paths: Sequence[str] = ()
-    file: str = ""  # path of a matrix below the user's folder of data; it must exist too
+    file: str = ""  # path of a matrix below the user's folder of data; it must also exist
     note: str = ""  # remark on the source for readers of the figure
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ def another(*paths: str, note: str, **settings: Any) -> Source:
 
 
 def published(file: str = "", note: str = "") -> Source:
-    """Declare the file of a published matrix; without a file, a matrix of this package."""
+    """Declare the file of a published matrix, or without ``file`` a matrix that this package contains."""
     return Source("published matrix", file=file, note=note)
 
 
@@ -103,7 +103,7 @@ def surrogate(*, quick: Keys = _NONE, note: str = "", **shape: Any) -> Source:
 
 @dataclass(frozen=True)
 class Problem(_Settings):
-    """One or more problems of an experiment: an entry of its ``matrices``, ``corpora`` or ``utilities``."""
+    """One or more problems of an experiment: an entry of the lists ``matrices``, ``corpora`` or ``utilities``."""
 
     kind: str
     sources: Sequence[Source]
@@ -115,7 +115,7 @@ class Problem(_Settings):
 
 
 def corpus(name: str, *sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare the rankers of a corpus. A published matrix among the sources replaces the estimate of a matrix."""
+    """Declare the rankers of a corpus. If the source that is found is a published matrix, no matrix is estimated."""
     return Problem("corpora", sources, optional, settings={"name": name, **settings}, quick=quick)
 
 
@@ -147,7 +147,7 @@ def study(
 
 @dataclass(frozen=True)
 class Measured(_Settings):
-    """A measurement without runs of policies: a name in `ltr_duel.papers.measures.MEASURES`, and the data."""
+    """A measurement without runs of policies: a name in `ltr_duel.papers.measures.MEASURES`, and sources of data."""
 
     measure: str
     sources: Sequence[Source]
@@ -169,7 +169,7 @@ class Figure:
 
     @property
     def row(self) -> tuple[str, str, str, str, str]:
-        """The name, the title with paper and number, the names of possible data, and the durations at both scales."""
+        """The name, the title with paper and number, the names of all possible data, and the duration at each scale."""
         sources = [source for study in self.studies for problem in study.problems for source in problem.sources]
         sources += [source for part in self.measures for source in part.sources]
         spelt: dict[str, str] = {}  # keyed by lower case, because a catalogue name and its folder may differ in case
@@ -195,19 +195,19 @@ def figure(
     store: str = "",
     **options: Any,
 ) -> Callable[[Callable[[], Parts]], Figure]:
-    """Turn a function into a figure of the same name: the function returns the parts, its docstring contains the texts.
+    """Make a figure with a function's name. The function returns studies or measurements; its docstring is the text.
 
-    The docstring has the paragraphs: the title; a description of the figure; ``Setting: ...``, the setting as printed;
-    and any number of ``Note: ...``, differences from the paper and their reasons.
+    The docstring has these paragraphs: the title; a description of the figure; ``Setting: ...``, the setting as the
+    paper prints it; and any number of ``Note: ...``, differences from the paper and the reasons for them.
 
     paper: a key of `PAPERS`.
     number: the number in the paper, for example "Figure 2 (top)".
     drawing: name of a drawing (`ltr_duel.papers.DRAWINGS`), whose keyword arguments are the ``options``.
     seconds: approximate durations on two cores, at the quick scale and at the paper's scale.
     notes: notes that several figures share, which are shown first.
-    store: name of the folder of runs if several figures share it.
+    store: name of the folder of runs, if several figures share the folder.
 
-    Raises `InputError` for an unknown paper, a missing text, no parts, or parts of both kinds.
+    Raises `InputError` for an unknown paper, a missing text, or unless there are only studies or only measurements.
     """
     errors.require_one_of("paper", paper, PAPERS)
 

@@ -1,4 +1,4 @@
-"""The folder of figure files: one Python module for each paper, with one function for each figure (see `figure`).
+"""Import the folder of figure files: a Python module for each paper, with a function for each figure (see `figure`).
 
 A module imports the vocabulary from ``ltr_duel.papers``, and may import from other modules of the folder:
 ``from .problems import MSLR``.
@@ -26,7 +26,7 @@ def figures_folder() -> Path:
 
 
 def list_figures(folder: Path) -> dict[str, Figure]:
-    """Run the files of a folder, and return the declared figures, keyed by name and sorted: Figure 2 before Figure 10.
+    """Run the files of a folder, and return the declared figures by name; Figure 2 is sorted before Figure 10.
 
     Raises `InputError` if a file fails (the message names the line), if two figures have the same name, or if there are
     no figures.

@@ -16,14 +16,14 @@ from ltr_duel.core import files
 from ltr_duel.papers.declaration import paper_title
 from ltr_duel.papers.verdicts import JUDGED, NOT_MADE, VERDICTS
 
-_MOST_PANELS = 6  # maximum number of panels in a line
+_MOST_PANELS = 6  # largest number of panels in a line
 _VERDICT = max(map(len, VERDICTS)) + 1  # width of the column of verdicts
 
 
 def ledger_text(ledger: pd.DataFrame, width: int = 100) -> str:
     """Format the ledger for a terminal: for each claim the verdict and the statement, then the numbers and the reason.
 
-    Claims about figures that were not reproduced are only counted.
+    For claims about figures that were not reproduced, only their number is given.
     """
     lines = []
     for paper, rows in ledger[ledger["verdict"] != NOT_MADE].groupby("paper", sort=False):
@@ -42,7 +42,7 @@ def ledger_text(ledger: pd.DataFrame, width: int = 100) -> str:
 
 
 def ledger_sentence(ledger: pd.DataFrame) -> str:
-    """Return the counts of verdicts on reproduced figures, and the number of claims about other figures."""
+    """Return how many claims about reproduced figures have each verdict, and how many are about other figures."""
     made = ledger[ledger["verdict"] != NOT_MADE] if len(ledger) else ledger
     counts = {one: int((made["verdict"] == one).sum()) for one in VERDICTS} if len(made) else {}
     named = ", ".join(f"{one} {count}" for one, count in counts.items() if count)
@@ -53,7 +53,7 @@ def ledger_sentence(ledger: pd.DataFrame) -> str:
 
 
 def ledger_json(ledger: pd.DataFrame) -> str:
-    """Format the ledger as a list of objects, with all digits of numbers, and null if nothing was measured."""
+    """Format the ledger as a JSON list of objects. Numbers have all digits; missing or infinite numbers are null."""
     rows = [
         {key: None if isinstance(one, float) and not math.isfinite(one) else one for key, one in row.items()}
         for row in ledger.to_dict("records")
@@ -74,9 +74,9 @@ def save_ledger(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]], f
 
 
 def ledger_markdown(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Format the ledger as Markdown: counts of verdicts, circumstances, and a table for each paper.
+    """Format the ledger as Markdown: the number of claims with each verdict, `circumstances`, a table for each paper.
 
-    abouts: ``about.json`` of each figure; machine, date, scale and seconds are quoted.
+    abouts: ``about.json`` of each figure, from which machine, date, scale and seconds are copied.
     """
     lines = [f"{ledger_sentence(ledger)} {circumstances(abouts)}".rstrip(), ""]
     for paper, rows in ledger.groupby("paper", sort=False):
@@ -101,7 +101,7 @@ def _remarks(row: Mapping[Hashable, Any]) -> list[str]:
 
 
 def reliability_markdown(tried: pd.DataFrame) -> str:
-    """Return a Markdown table of the verdicts of each criterion in simulated false and true worlds."""
+    """Return a Markdown table: in how many simulated worlds each criterion calls a false or a true claim true."""
     cells = [
         {
             "claim": row["says"],

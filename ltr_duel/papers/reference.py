@@ -1,4 +1,4 @@
-"""Describe the reference of regret and accuracy on a problem: its winner, its precision, and other possible winners.
+"""Describe the matrix that defines regret and accuracy: its winner, its precision, and other possible winners.
 
 Each order of tied documents defines different rankers, and may have a different winner.
 """
@@ -26,13 +26,13 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
 }
 _ALIKE = 1e-12  # tolerance for equal NDCG: rankers with the same lists have the same NDCG except for rounding errors
 _SURE = 0.95
-_FEW_TIES = 0.01  # for smaller shares of tied documents, their order is not mentioned
+_FEW_TIES = 0.01  # if the share of tied documents is smaller, their order is not mentioned
 
 
 def reference_of(
     matrix: PreferenceMatrix, source: str, ndcg: FloatVector | None = None, users: Rankings | None = None
 ) -> dict[str, Any]:
-    """Return ``winner``, the ``probability`` that it wins, the ``best`` by NDCG@10 (or None), and a ``text``.
+    """Return ``winner``, the ``probability`` that it truly wins, the ``best`` by NDCG@10 (or None), and a ``text``.
 
     source: the kind of source, which distinguishes an exact matrix from one published without standard errors.
     ndcg: NDCG of each ranker, by which NDCG regret is measured; shape (K,).
@@ -106,7 +106,7 @@ def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs
 
 
 def _winner(matrix: PreferenceMatrix) -> str:
-    """Return the order of ties, and the Condorcet winner or the likeliest winner, with its probability."""
+    """Return the order of ties, and the likeliest Condorcet winner with its probability, or that there is none."""
     sure = condorcet_confidence(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
     if none >= _SURE:

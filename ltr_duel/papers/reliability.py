@@ -3,11 +3,12 @@
 A world has the panels of the claim's tables, with the same number of runs and the same noise: the mean and the
 standard deviation of each policy's runs, and the correlation between policies. The runs are sampled again
 (log-normal), and so are the problems if they are random draws. Cells of tables are sampled with their standard errors;
-exact cells are unchanged. The range that a cell of an estimated matrix has under noise alone is the same in all worlds,
-so a claim about order or transitivity within this range is called true in no world. Whole matrices are sampled in
-tests/papers/test_transitive_worlds.py. The sampled numbers are then moved until the claim is false or true:
+exact cells are unchanged. The interval of a cell that depends on an estimated matrix may be extended to limits
+(`ltr_duel.papers.claim_measures.tables`), which are the same in all worlds. If the criterion does not contain these
+limits, the claim is called true in no world. Whole matrices are sampled in tests/papers/test_transitive_worlds.py. The
+sampled numbers are then moved until the claim is false or true:
 
-- false: one panel, a different one in each world, is just outside an end of the criterion (for the rank of a policy,
+- false: one panel, each in turn from world to world, is just outside an end of the criterion (for the rank of a policy,
   its mean equals the mean of the best other policy); the other panels are as in a true world;
 - true: every panel is in the middle of the criterion, or beyond its only end by a factor of 1.5; for the rank of a
   policy, the regret of all other policies is higher (or lower) by a factor of at least 1.25.
@@ -33,14 +34,14 @@ WORLDS = 200
 MOST_CALLED, LEAST_FOUND = 0.05, 0.8  # limits of a reliable criterion, as shares of worlds
 _COLUMNS = ("claim", "says", "criterion", "scale", "panels", "runs", "worlds", "called", "found", "reliable")
 _POPULATION = 40_000  # number of runs in a sample that approximates the distribution
-_OUTSIDE = 1e-3  # distance of a false claim from an end, relative to the end
-_FLAT = 0.25  # distance of a true claim from an end at 0
+_OUTSIDE = 1e-3  # distance of a false panel's number from an end, relative to the end
+_FLAT = 0.25  # distance of a true panel's number from an end that is 0 or negative
 
 
 def try_criteria(
     claims: Sequence[Claim], frames: Mapping[str, pd.DataFrame], abouts: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Test each claim whose tables and panels exist in `WORLDS` false worlds and in `WORLDS` true worlds.
+    """Test claims in `WORLDS` false and `WORLDS` true worlds. Claims with missing tables or panels are omitted.
 
     Columns: claim (id), says, criterion, scale, panels, runs (lowest number of independent runs of a panel; 0 for
     cells), worlds, called (number of false worlds in which the verdict is `holds`), found (number of true worlds with
@@ -117,7 +118,7 @@ def inside(claim: Claim) -> float:
 
 
 def outside(claim: Claim) -> list[float]:
-    """Return the target numbers for the false panel of false worlds, one for each end of the criterion."""
+    """Return the target numbers for the false panels of false worlds, one number for each end of the criterion."""
     low, high = claim.criterion
     if low == high or claim.measure == "place":
         return [high + 1]

@@ -1,7 +1,7 @@
 """Reproduce the data of a figure: expand its declaration, execute the missing runs, and write one tidy table.
 
 OUT/NAME/study-1.toml ...          the experiments, which ``ltr-duel run`` can run
-OUT/NAME/store/                    the runs; OUT/STORE/store/ for figures with the same ``store``
+OUT/NAME/store/                    the runs; OUT/STORE/store/ if the figure declares the folder ``store``
 OUT/NAME/data.parquet, data.csv    the table
 OUT/NAME/about.json                the figure, the scale, the sources of the data, the duration
 """
@@ -73,12 +73,12 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
     }
     earlier = _about(folder) if (folder / "about.json").is_file() else {}
     if earlier.get("scale") == scale and earlier["runs"] == facts["runs"] and not new:
-        about |= {key: earlier[key] for key in ("seconds", "date")}  # all results existed: keep the earlier time
+        about |= {key: earlier[key] for key in ("seconds", "date")}  # no result is new, so the earlier time is kept
     with files.replacing(folder / "data.parquet") as temporary:
         frame.to_parquet(temporary, index=False, compression="zstd")
     with files.replacing(folder / "data.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
-    # Last, because its existence marks a complete figure.
+    # Written last, because the existence of about.json marks a complete figure.
     files.write_text(folder / "about.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
     return Made(folder, frame, about)
 
@@ -168,16 +168,17 @@ def _without_winner(figure: Figure, references: Mapping[str, Mapping[str, Any]])
     undecided = [name for name, one in references.items() if one["winner"] is None]
     if not undecided or figure.about.get("options", {}).get("column", columns.REGRET) != columns.REGRET:
         return []
-    left_out = figure.about["drawing"] == "frontier"  # its cells must all be ratios of the same regret
+    left_out = figure.about["drawing"] == "frontier"  # all cells of a frontier must be ratios of the same regret
     instead = "these problems are omitted" if left_out else "the regret is Copeland regret"
     return [f"no Condorcet winner, so {instead}: {', '.join(undecided)}"]
 
 
 def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Join the tidy tables of the studies, numbered from 1; ``lower_bound`` is the constant c of the bound c ln t.
+    """Join the tables of the studies. The column ``study`` contains the number of the study, from 1.
 
-    ``reference_error`` is the standard error that the errors of the matrix cause in a policy's mean average regret at
-    the horizon; ``winner_probability`` and ``best_by_ndcg`` are derived from ``references``.
+    ``lower_bound`` is the constant c of the bound c ln t. ``reference_error`` is the standard error that the errors of
+    the matrix cause in a policy's mean average regret at the horizon. ``winner_probability`` and ``best_by_ndcg`` are
+    copied or computed from ``references``.
     """
     parts = []
     for number, plan in enumerate(plans, 1):
@@ -205,7 +206,7 @@ def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[
 
 
 def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
-    """Execute all measurements of a figure, again in each call."""
+    """Execute all measurements of a figure; results of earlier calls are not reused."""
     from ltr_duel.papers.measures import MEASURES
 
     frames, sources = [], []

@@ -22,19 +22,19 @@ PAIRS, SETS = "pairs", "sets"
 
 
 def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
-    """Return one row for each problem and policy. Problems are in order of appearance, with the best policies first.
+    """Return one row for each problem and policy: problems in order of appearance, each with its best policies first.
 
     frame: results (`StudyResults.to_frame`). Only the longest horizon of each problem is used, and only policies that
         were run to this horizon. The columns rankers, clicks, source, answers, correct, best_by_ndcg,
         winner_probability, reference_error and lower_bound are optional.
 
     Columns: the facts of the problem; horizon; compares ("pairs" or "sets"), the group in which policies are ranked;
-    place (from 1); to_best (the mean as a multiple of the lowest mean); low and high (bounds on this ratio for all
-    policies together with 95 % confidence, see `compare_with_best`; NaN for too few runs); policy; runs; regret (mean)
-    and median; to_bound (for pairs: average regret divided by c ln T, if the winner is known with probability .95; may
-    be below 1, because the bound is asymptotic); reference_error (the change of mean average regret by one standard
-    error of the matrix); accuracy (share of runs that name the winner, if the winner is known with probability .95);
-    ndcg_accuracy (share of runs that name a ranker with the highest NDCG).
+    place (from 1); to_best (the mean as a multiple of the lowest mean); low and high (bounds on this ratio that hold
+    for all policies together with 95 % confidence, see `compare_with_best`; NaN for too few runs); policy; runs; regret
+    (mean) and median; to_bound (average regret divided by c ln T, which may be below 1, because the bound is
+    asymptotic; NaN for sets, or if the winner has a probability below .95); reference_error (the change of mean average
+    regret by one standard error of the matrix); accuracy (share of runs that name the winner; NaN if the winner has a
+    probability below .95); ndcg_accuracy (share of runs that name a ranker with the highest NDCG).
     """
     errors.require_one_of("column", column, [str(name) for name in frame.columns])
     ends = final_rows(frame, [col.PROBLEM])
@@ -50,7 +50,7 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
 
 
 def _group(problem: str, compares: str, rows: pd.DataFrame, column: str) -> list[dict[str, Any]]:
-    """Return the rows of the policies that are compared with each other."""
+    """Return the rows of one problem's policies that compare pairs, or of its policies that compare sets."""
     wide = rows.pivot_table(index=col.REPETITION, columns=col.POLICY, values=column, sort=False)
     means = wide.mean().sort_values(kind="stable")
     wide = wide[means.index]

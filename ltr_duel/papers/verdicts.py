@@ -7,15 +7,15 @@ entirely inside the weaker range, the answer is "weaker" instead of "no". With s
 two does not refute a claimed factor of three. A claim
 
 - `holds`, if the answer is yes in all panels;
-- `only a weaker form holds`, if all answers are yes or weaker, so some panel contradicts the claim as printed;
+- `only a weaker form holds`, if all answers are yes or weaker, and at least one is weaker;
 - `does not hold`, if all answers are no;
-- is `mixed`, if some but not all answers are no, or if some are weaker and others open; the ledger names these panels;
+- is `mixed`, if some but not all answers are no, or if some are weaker and some open; the ledger lists the answers;
 - is `undecided`, if some answers are open and all others are yes.
 
 Four other verdicts state why a claim is not judged: `not made`, if a figure was not reproduced; `incomplete`, if a
 panel of the claim does not exist or could not be measured; `needs data`, if the claim is about a corpus, and a panel
-uses a surrogate, an excerpt or another corpus; `needs the printed scale`, if runs were shorter than printed. The
-measured numbers are shown even then.
+uses a surrogate, an excerpt or another corpus; `needs the printed scale`, if runs were shorter than printed. In these
+cases, the ledger shows all numbers that could be measured.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def verdict(answers: Collection[str]) -> str:
 def hardest(readings: Mapping[str, Reading], criterion: Criterion, partly: Criterion | None = None) -> Reading:
     """Return the reading that is furthest from the claim; the ledger shows this number.
 
-    Readings are compared first by the answer, so that the verdict follows from this panel, then by the value, and then
-    by the interval.
+    Readings are compared first by the answer, so that the panel has the worst answer of all panels, then by the value,
+    and then by the interval.
     """
 
     def place(reading: Reading) -> tuple[int, float, float]:

@@ -44,21 +44,21 @@ def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
 
 
 def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
-    """Return the plans stored beside a file, by version."""
+    """Return the plans that `keep_plan` stored beside the file ``out``, by version."""
     name = re.compile(rf"{re.escape(out.stem)}\.\d+{re.escape(out.suffix)}")
     found = [LivePlan.read(path, keys) for path in sorted(out.parent.glob("*")) if name.fullmatch(path.name)]
     return {plan.version: plan for plan in found}
 
 
 def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings) -> list[str]:
-    """Return sentences about the rows of a log that do not fit these plans, and about failed checks of the log.
+    """Return sentences about the faults of a log: rows that do not fit these plans, and failed checks.
 
     Open the log with ``skip_bad=None``, so that its bad lines are counted.
     """
     said = [line for line in finding_lines(_failed(log, settings)) if line]
     if lost := log.bad.count - log.bad.repeated:
         said.append(f"{several(lost, 'line')} cannot be used; the first: {log.bad.sentences[0]}")
-    wrong: dict[str, list[int]] = {}  # line numbers; only the first is resolved to a row, by a query
+    wrong: dict[str, list[int]] = {}  # line numbers by complaint; a query finds the row of the first
     shown: dict[int, Counter[tuple[str, ...]]] = {}
     for batch in log.batches(_COLUMNS):
         table = batch.table.to_pydict()
@@ -89,11 +89,11 @@ def _failed(log: ClickLog, settings: Settings) -> list[Finding]:
 
 
 def _shares(plan: LivePlan, counts: Counter[tuple[str, ...]], plans: int) -> str:
-    """Compare the frequencies of sets of rankers with the plan by a chi-squared test; return a sentence if it fails."""
+    """Return a sentence if, by a chi-squared test, the frequencies of sets of rankers differ from the plan."""
     draws = {names: count for names, count in plan.sets if len(names) > 1}
     expected = np.array(list(draws.values())) * (counts.total() / sum(draws.values()))
     seen = np.array([counts[names] for names in draws], np.float64)
-    few = expected < 5  # sets to pool
+    few = expected < 5  # sets that are pooled, because too few of their pages are expected
     groups = [np.append(one[~few], one[few].sum()) if few.any() else one for one in (expected, seen)]
     if len(groups[0]) < 2 or groups[0][-1] == 0:
         return ""

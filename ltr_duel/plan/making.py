@@ -51,9 +51,8 @@ class Planner:
     def learn(self, shown: list[Shown]) -> None:
         """Learn the outcomes of the latest plan, and sample the next plan.
 
-        Pages of a single ranker have no row in the log, but count as steps of the policy. The policy therefore receives
-        an estimate of the number of such pages, computed from the number of rows, or a full batch if the plan contains
-        only such pages.
+        Pages of a single ranker have no row in the log, but count as steps of the policy. The number of these steps is
+        estimated from the number of rows. If all pages of the plan show a single ranker, it is the size of the batch.
         """
         alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
         of, draws = sum(alone.values()), self.planned.batch
@@ -112,13 +111,13 @@ def next_plan(
     log : ClickLog, optional
         The exposures of all earlier plans with their clicks; None for the first plan.
     at : float
-        Start time of the plan, in seconds since 1970. Exposures after ``at`` minus the deadline of the settings are
-        omitted, because their clicks may still arrive.
+        Start time of the plan, in seconds since 1970. Exposures are omitted if the deadline in the settings has not
+        passed for them at this time, because their clicks may still arrive.
     version : int, optional
         Version of the plan; by default one more than the larger of ``after`` and the last version in the log.
     after : int
-        Version of the last plan used; required if that plan has no row in the log, because it shows only single
-        rankers.
+        Version of the last plan used. It is required if the last plan has no row in the log because each of its pages
+        shows a single ranker.
     plan : PlanSettings, optional
 
     Returns
@@ -128,7 +127,7 @@ def next_plan(
     Raises
     ------
     InputError
-        If the log cannot be read or credited, or belongs to another experiment.
+        If the log cannot be read or credited, or contains exposures of ``version``, of a later plan, or of no plan.
 
     Examples
     --------

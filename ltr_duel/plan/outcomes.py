@@ -1,4 +1,4 @@
-"""Read the outcomes in the log of earlier plans, sorted by version, time and impression."""
+"""Read the outcomes in the log of earlier plans, and sort them by version, time and impression."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Learned(NamedTuple):
 
 
 def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
-    """Credit the exposures of a log that were shown before a time; a repeated impression counts once.
+    """Credit the lists of a log that were shown before a time; a repeated impression counts once.
 
     Ties are broken by pseudorandom bits derived from the id of the impression.
     """
@@ -61,7 +61,7 @@ def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
 
 
 class _Set:
-    """Rankers that were shown together, in the order of the row, and their pairs in the log."""
+    """Rankers that were shown together, in the order of the log's row, and the log's numbers of their pairs."""
 
     def __init__(self, creditor: Any, settings: Settings, names: tuple[str, ...]) -> None:
         numbers = [creditor.names.index(name) for name in names]

@@ -1,7 +1,7 @@
 """A plan: the probabilities with which sets of rankers are shown, for decisions without a service.
 
-A plan is a file. A hash of the plan's salt, the user and the query determines the page of a search. Every machine with
-the plan therefore shows the same page, even if the search is repeated, and stores nothing. The rules are simple to
+A plan is a file. A hash of the plan's salt, the user and the query determines the page of a search. Every machine that
+has the plan therefore shows the same page each time, and stores nothing. The rules are simple to
 implement in any language (docs/plans.md); `clients/js/plan.js` implements them in JavaScript.
 """
 
@@ -41,7 +41,7 @@ class PlanDecision:
     rankers : tuple of str
         The rankers whose lists are on the page.
     record : dict or None
-        The exposure, a row of a click log, for `ltr-duel logs` and the next plan; None for a page of a single ranker.
+        The page as a row of a click log, for `ltr-duel logs` and the next plan; None for a page of a single ranker.
     total : int
         Number of documents on the whole page.
     served : str
@@ -62,7 +62,7 @@ class PlanDecision:
 
 @dataclass(frozen=True, eq=False)
 class LivePlan:
-    """The sets of rankers that searches show, with their probabilities.
+    """The sets of rankers that are shown to searches, and the probability of each set.
 
     Parameters
     ----------
@@ -70,21 +70,21 @@ class LivePlan:
     version : int
         Number of the plan, from 1.
     at, until : int
-        Start and end of the plan, in seconds since 1970; ``until`` is 0 for no end.
+        Start and end of the plan, in seconds since 1970; ``until`` is 0 if the plan has no end.
     policy, method, outcome : str
         As in the settings of the experiment.
     top : int
         Maximum number of documents shown.
     salt : str
-        Salt of the hash, which differs between the plans of an experiment.
+        Salt of the hash; each plan of an experiment has a different salt.
     sets : tuple of (tuple of str, int)
-        Sets of different rankers, each with its number of draws by the policy; ``draws`` is the sum of these numbers.
+        Sets of different rankers; each set with the number of times the policy drew it. ``draws`` is the sum of these.
     recommended, incumbent : str
         The policy's recommendation, and the ranker that is shown after the end of the plan.
     settings, log : str
         Digests of the settings and of the outcomes in the log.
     learned : int
-        Number of outcomes in the log.
+        Number of impressions in the log from which the policy has learned.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class LivePlan:
 
     @cached_property
     def draws(self) -> int:
-        """Number of draws of the policy."""
+        """How many sets the policy drew for the plan."""
         return self._bounds[-1]
 
     @cached_property
@@ -129,7 +129,7 @@ class LivePlan:
         return self._chosen(_generator(self._hash(unit, query)))[0]
 
     def propensity(self, rankers: Sequence[str]) -> float:
-        """Return the probability that a search is shown these rankers, in any order."""
+        """Return the probability that `rankers` returns these rankers for a search, in any order."""
         return self._counts[tuple(sorted(rankers))] / self.draws
 
     @cached_property
@@ -156,7 +156,7 @@ class LivePlan:
         limit: int | None = None,
         now: float | None = None,
     ) -> PlanDecision:
-        """Return the page of a search, which is the same on every machine and at any time.
+        """Return the page of a search, which is the same on every machine and at any time before the plan ends.
 
         Parameters
         ----------
@@ -164,9 +164,10 @@ class LivePlan:
             A stable id of the user or session.
         query : str
         rankings : mapping of str to sequence
-            Document ids (strings or whole numbers), best first, for the rankers in `rankers` and the incumbent.
+            Document ids (strings or whole numbers), best first, of each ranker that `rankers` returns; after the end
+            of the plan, of the incumbent.
         offset, limit : int, optional
-            Number of documents to skip at the top of the page, and number to return; by default, 0 and all the rest.
+            How many documents to skip at the top of the page, and how many to return; by default none and all others.
         now : float, optional
             Time in seconds since 1970; by default the current time.
 
@@ -291,7 +292,7 @@ def _list(rankings: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
     try:
         found = rankings[name]
     except (KeyError, TypeError):
-        raise InputError(f"the list of ranker '{name}' is missing, which this search requires (see rankers)") from None
+        raise InputError(f"the list of ranker '{name}' is missing; this search requires it (see rankers)") from None
     if not isinstance(found, list | tuple):
         found = listed(name, found)
     if not found:

@@ -13,7 +13,7 @@ from ltr_duel.live import Keys
 
 FORMAT = "ltr-duel plan 1"
 _MOST_SHOWN, _LARGEST = 1000, 1 << 53
-_LONGEST = 50_000_000  # characters of a file
+_LONGEST = 50_000_000  # largest number of characters in a file
 _TEXTS = ("experiment", "policy", "method", "outcome", "salt", "recommended", "incumbent", "settings", "log")
 _WHOLE = ("version", "at", "until", "top", "draws", "learned")
 FIELDS = (*_TEXTS, *_WHOLE)
@@ -27,7 +27,7 @@ def signed(fields: Mapping[str, Any], keys: Keys) -> str:
 
 
 def verified(text: str, keys: Keys, place: str) -> dict[str, Any]:
-    """Return `FIELDS` and ``sets`` of a plan; raise `InputError` if it is invalid or not signed by one of the keys."""
+    """Return `FIELDS` and ``sets`` of a plan. Raises `InputError` if it is invalid or not signed by one of the keys."""
     try:
         if len(text) > _LONGEST:
             raise ValueError

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from ltr_duel.core import InputError, errors, host, places
 
-_LONGEST = 10_000_000  # bytes of an answer
+_LONGEST = 10_000_000  # largest number of bytes in an answer
 _LONGEST_WAIT = 60.0  # seconds for a connection or an answer
 
 
@@ -51,7 +51,7 @@ def address_of(url: str, *, allow_remote: bool = False) -> Address:
 
 
 class Connection:
-    """A connection to a service, reopened after it was closed."""
+    """A connection to a service, which is opened again after it was closed."""
 
     def __init__(self, address: Address, api_key: str = "") -> None:
         self._address = address
@@ -61,7 +61,7 @@ class Connection:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, path: str, body: bytes) -> Answer:
-        """Send a body and return the answer; after a `ConnectionError`, the request may have been counted or not."""
+        """Send a body and return the answer. A `ConnectionError` does not tell whether the service got the request."""
         if self._streams is None:
             self._streams = await self._open()
         reader, writer = self._streams

@@ -1,4 +1,4 @@
-"""Simulate the loop of plans: make a plan, decide searches in several processes, log, and plan again."""
+"""Simulate the loop of plans: make a plan, decide searches in several processes, log them, and make the next plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltr_duel.rankers import Rankings
 from ltr_duel.replay.users import SimulatedUsers
 
 _BEGINS, _HOUR = 1_700_000_000.0, 3600.0  # start of the simulated clock, and seconds of an hour
-EXPOSURES, EVENTS = "exposures", "events"  # the tables of a log, folders of Parquet files
+EXPOSURES, EVENTS = "exposures", "events"  # the tables of a log; each is a folder of Parquet files
 _COLUMNS = (
     "impression", "time", "query", "user", "shown", "rankers", "owners", "page", "method", "outcome", "policy",
     "propensity",
@@ -24,11 +24,11 @@ _EVENT = ("impression", "time", "item", "position", "kind", "value")
 
 
 class Followed(NamedTuple):
-    """The results of a plan."""
+    """A plan, and how many searches it decided."""
 
     plan: LivePlan
     searches: int
-    logged: int  # logged exposures of several rankers, each counted once
+    logged: int  # number of pages with several rankers; a repeated page counts once
 
 
 class Loop(NamedTuple):
@@ -39,8 +39,8 @@ class Loop(NamedTuple):
     rankings: Rankings
     clicks: str | ClickModel
     folder: Path  # for plan.json, earlier plans and the log
-    users: int  # returning users of each process; 0: each search has a new user
-    searches: int  # searches of each process and plan
+    users: int  # number of users of each process, who return; 0: each search has a new user
+    searches: int  # number of searches of each process under each plan
     seed: int
 
 
@@ -65,7 +65,7 @@ def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[Followed
 
 
 def _follow(loop: Loop, version: int, number: int) -> int:
-    """Decide searches with the plan, like one of several machines, and log them; return the number of rows."""
+    """Decide searches with the plan, like one of several machines, and log them; return the number of logged pages."""
     plan = LivePlan.read(loop.folder / "plan.json", Keys(loop.keys))
     seed = int(stream(loop.seed, "plans", version, number).integers(1 << 62))
     users = SimulatedUsers(loop.rankings, loop.clicks, top=plan.top, seed=seed)

@@ -50,7 +50,7 @@ class Replayed:
             if times:
                 milli = [f"{share:.4g} within {1000 * self.quantile(path, share):.2f} ms" for share in _QUANTILES]
                 said.append(f"{path}: {', '.join(milli)}; the slowest {1000 * max(times):.2f} ms")
-        said.append(f"{self.clicked:,} with clicks, {self.plain:,} of a single ranker, {self.lost:,} never reported")
+        said.append(f"pages: {self.clicked:,} clicked, {self.plain:,} of a single ranker, {self.lost:,} never reported")
         if self.repeated:
             said.append(f"{self.repeated:,} requests were sent again")
         for (status, sentence), times_refused in self.refused.most_common(5):
@@ -58,7 +58,7 @@ class Replayed:
         return said
 
 
-_TRIES, _PAUSE = 8, 0.05  # attempts if the service is busy or away; pause in seconds, doubled each time
+_TRIES, _PAUSE = 8, 0.05  # attempts if the service is busy or away; first pause in seconds, doubled each time
 _AGAIN = (429, 503)
 _COUNTED = 409  # status of a repeated report that was already counted
 
@@ -107,7 +107,7 @@ def replay(
     Raises
     ------
     InputError
-        If a number is out of range, the address is not allowed or does not respond, or the service refuses.
+        If a number is out of range, the address is not allowed or does not respond, or the service refuses a request.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class SimulatedUsers:
     Raises
     ------
     InputError
-        If ties are reordered in each use of the rankings, or the click model does not fit the corpus.
+        If tied documents are reordered each time the rankings are used, or the click model does not fit the corpus.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class SimulatedUsers:
         return dict(zip(self._rankings.names, self._rankings.order[:, start:end].tolist(), strict=True))
 
     def body(self, query: int) -> bytes:
-        """Return the body of the request of a search page to ``/decide``."""
+        """Return the body of the request that a search page sends to ``/decide`` for a query."""
         found = self._bodies.get(query)
         if found is None:
             found = json.dumps({"query": str(query), "rankings": self.lists(query)}, separators=(",", ":")).encode()

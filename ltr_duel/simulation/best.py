@@ -1,13 +1,14 @@
 """Multiple comparisons with the best: bounds on the ratio of each policy's mean regret to the best policy's.
 
-Let D be the difference between the logarithms of two mean regrets, and s its standard error for paired runs by the
-delta method. The runs are resampled many times; D* and s* are the values of D and s in a resample. For each candidate
-for the best policy and each of its rivals, the resamples are ranked by |D* - D| / s*. The 95 % quantile, over the
-resamples, of the highest rank among the rivals gives an interval around D for each rival, such that all intervals hold
-at once (Beran, Balanced Simultaneous Confidence Sets, JASA 1988; studentised, because regrets have heavy tails). A
-candidate may be the best if no rival's interval lies entirely below 0. The outermost ends of the intervals, over all
-policies that may be the best, bound the true ratio to the true best policy, for all policies at once, in 95 % of
-studies (Edwards and Hsu, Multiple Comparisons with the Best Treatment, JASA 1983).
+Each policy is a candidate for the best policy; all others are its rivals. Let D be the log mean regret of a rival minus
+the candidate's, and s the standard error of D for paired runs, by the delta method. The runs are resampled many times;
+D* and s* are the values of D and s in a resample. For each rival, the resamples are ranked by |D* - D| / s*. Each
+resample thus has a highest rank among the rivals. The 95 % quantile of these highest ranks gives an interval around D
+for each rival, and all intervals hold at once (Beran, Balanced Simultaneous Confidence Sets, JASA 1988; studentised,
+because regrets have heavy tails). A candidate may be the best if no rival's interval lies entirely below 0. The
+outermost ends of a policy's intervals, over all candidates that may be the best, bound its true ratio to the true best
+policy; in 95 % of studies, the bounds of all policies are correct (Edwards and Hsu, Multiple Comparisons with the Best
+Treatment, JASA 1983).
 
 An event with a probability below 1 / n may be absent from all n runs; the intervals do not cover such events.
 """
@@ -25,7 +26,7 @@ _OUTSIDE = 0.05
 
 
 def compare_with_best(paid: FloatMatrix, rng: Generator) -> tuple[FloatVector, FloatVector]:
-    """Bound the ratio of each policy's mean regret to the best policy's, with 95 % confidence for all together.
+    """Bound the ratio of each policy's mean regret to the best policy's; with 95 % confidence, all bounds are correct.
 
     Parameters
     ----------
@@ -36,8 +37,8 @@ def compare_with_best(paid: FloatMatrix, rng: Generator) -> tuple[FloatVector, F
     Returns
     -------
     low, high : ndarray of float64, shape (P,)
-        Bounds on the ratio, at least 1; ``low`` is 1 for policies that may be the best, and above 1 for all others. NaN
-        for fewer than six runs, or if a mean is not positive.
+        Bounds on the ratio; no bound is below 1. ``low`` is 1 for policies that may be the best, and above 1 for all
+        others. The bounds are NaN for fewer than six runs, or if a mean is not positive.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def compare_with_best(paid: FloatMatrix, rng: Generator) -> tuple[FloatVector, F
 
 
 def _differences(paid: FloatMatrix, shares: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return log mean i - log mean j, and its standard error, for weighted runs; shape (samples, P, P) each."""
+    """Return log mean i - log mean j for weighted runs, and its standard error, both of shape (samples, P, P)."""
     runs, policies = paid.shape
     mean = shares @ paid
     with np.errstate(divide="ignore"):

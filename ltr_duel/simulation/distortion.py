@@ -33,7 +33,7 @@ class _Cell(NamedTuple):
 
     method: str
     comparer: Comparer
-    picks: IntVector  # the winner, then the others; empty if no set of this size has a winner
+    picks: IntVector  # the winner, then the other rankers; empty if no set of this size has a winner
     rankers: int
     repetition: int
     multileavings: int
@@ -56,9 +56,9 @@ def measure_distortion(
 ) -> pd.DataFrame:
     """Multileave random sets of rankers that have a Condorcet winner, and count the rankers that beat this winner.
 
-    The winner follows from a preference matrix estimated with probabilistic interleave, the same click model and the
-    same queries. All methods compare the same sets. Each repetition has separate random streams, so the result depends
-    neither on the number of workers nor on the other cells.
+    The winner is determined by a preference matrix, which is estimated by probabilistic interleave with the click model
+    and the queries of the multileavings. All methods compare the same sets. Each row of the result has separate random
+    streams, so it depends neither on the number of workers nor on the other rows.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def measure_distortion(
     comparisons : int
         Number of comparisons of each pair, for the preference matrix.
     variance_reduction : sequence of str
-        Methods for the preference matrix, see `ltr_duel.preferences.estimate_preferences`; they reduce the comparisons
-        that are needed.
+        Ways to estimate the preference matrix with fewer comparisons, see
+        `ltr_duel.preferences.estimate_preferences`.
     top : int
         Number of documents shown.
     seed : int
@@ -88,8 +88,8 @@ def measure_distortion(
     DataFrame
         One row for each method, click model, size and repetition: ``method``, ``clicks``, ``rankers``, ``repetition``,
         ``winner``; ``percent``, the share of the other rankers that won more multileavings against the winner than
-        they lost, where a coin decides each tie; and ``percent_clear``, the share that did so by more than two
-        standard errors of a fair coin, which by noise alone happens to one ranker in 44. If no set of that size has a
+        they lost, where a coin decides each tie; and ``percent_clear``, the share for which wins minus losses exceed
+        two standard errors of fair coins. By noise alone, one ranker in 44 exceeds them. If no set of that size has a
         Condorcet winner, ``winner`` is empty and the shares are NaN.
 
     Raises
@@ -160,8 +160,8 @@ def measure_distortion(
 def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Average a table of `measure_distortion` over repetitions: a row for each method, click model and size.
 
-    Further columns: means ``percent`` and ``percent_clear``, ``standard_error`` of ``percent`` (NaN for a single
-    repetition), and the number of ``repetitions``.
+    Further columns: the means of ``percent`` and ``percent_clear``; ``standard_error``, of the mean of ``percent`` (NaN
+    for a single repetition); and ``repetitions``, the number of repetitions that have a winner.
     """
     arguments.require_type("the table", frame, pd.DataFrame)
     cells = frame.groupby(KEYS, sort=False)

@@ -30,7 +30,7 @@ class OracleSource(Protocol):
     names : tuple of str
         Names of the arms.
     provenance : dict
-        Everything that determines the distribution of the outcomes, as JSON.
+        Everything that determines the distribution of the outcomes; the values can be JSON.
     in_sweeps : bool
         Whether policies execute many steps at once (`ltr_duel.bandits.policy.Sweeps`); if so, ``open`` must return a
         `MatrixOracle`. False by default.
@@ -71,10 +71,10 @@ class FromMatrix(OracleSource):
         Whether policies execute many steps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that are too long
         for single steps. Results have the same distribution, but different random numbers and different run digests.
     sets : {"", "independent_coins"}
-        How sets of arms are compared. A matrix does not determine the joint distribution of the outcomes of all pairs
-        of a set in one list, so policies of sets are refused unless ``"independent_coins"`` is passed:
-        m (m - 1) / 2 coins a step for m arms. Both values give the same runs, with the same digests, for policies that
-        compare pairs.
+        How sets of arms are compared. If one list compares a set, a matrix does not determine the joint distribution of
+        the outcomes of its pairs. Policies that compare sets are therefore refused unless ``"independent_coins"`` is
+        passed: m (m - 1) / 2 coins a step for m arms. For policies that compare pairs, both values give the same runs,
+        with the same digests.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Regret, computed from the counts of each arm, so that every definition can be evaluated after the run.
 
-Each definition has a loss and a count for each arm; regret is the sum of the products of loss and count.
+Each definition has a loss and a count for each arm; regret is the sum of loss times count over all arms.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REGRETS: Mapping[str, Definition] = {
     "ndcg": Definition("ndcg", "exposure", "NDCG of the best ranker, minus the mean; needs the NDCG of each ranker"),
 }
 DEFAULT_REGRETS = ("average", "strong", "weak", "copeland", "borda")
-MEASURED = ("utility", "ndcg")  # the matrix has no such values: they must be passed, one for each arm
+MEASURED = ("utility", "ndcg")  # these regrets require values that are not in the matrix, one for each arm
 
 
 def loss_per_arm(
@@ -75,7 +75,7 @@ def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
 
 
 def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the regret up to each checkpoint, summed in the order of the arms, so every machine gives the same bits.
+    """Return the regret up to each checkpoint. Arms are added in their order, so that all machines give the same bits.
 
     exposure: shape (..., K); impressions of each arm, or the number of steps in which the arm was the best (or the
         worst) of the compared arms.
@@ -90,8 +90,8 @@ def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) 
 def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the standard error of average regret that is due to the error of the matrix, for each row of impressions.
 
-    The regret of given pulls is the sum of the winner's gaps times the impressions of the arms, so it is linear in the
-    gaps, and the variances of independently estimated gaps add up. If pairs share queries (variance reduction
+    For given impressions, average regret is the sum over the arms of gap times impressions. It is linear in the gaps,
+    so the variances of independently estimated gaps add up. If pairs share queries (variance reduction
     ``stratified`` or ``common``), their errors are correlated, and the matrix does not contain the correlation. In this
     case the standard errors are added up, which is an upper bound. The winner is assumed to be correct. The result is
     zero for an exact matrix and NaN without a Condorcet winner.

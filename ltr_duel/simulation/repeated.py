@@ -33,7 +33,7 @@ def name_leader(balance: float) -> float:
 def walk_pairs(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, right: FloatVector, streams: Streams
 ) -> None:
-    """Compare two rankers as a pair; at each checkpoint c, add `name_leader` to ``right[c]``."""
+    """Compare two rankers as a pair; at each checkpoint c, add the result of `name_leader` to ``right[c]``."""
     n_queries = comparison.lists.query_ptr.shape[0] - 1
     balance, t = 0.0, 0
     for c in range(times.shape[0]):
@@ -48,7 +48,7 @@ def walk_pairs(
 def walk_slates(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, right: FloatVector, streams: Streams
 ) -> None:
-    """Compare two rankers as a set; at each checkpoint c, add `name_leader` to ``right[c]``."""
+    """Compare two rankers as a set; at each checkpoint c, add the result of `name_leader` to ``right[c]``."""
     n_queries = comparison.lists.query_ptr.shape[0] - 1
     balance, t = 0.0, 0
     for c in range(times.shape[0]):

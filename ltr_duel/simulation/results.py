@@ -95,8 +95,8 @@ class Results:
         Parameters
         ----------
         regrets : sequence of str
-            Names of regrets to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that need only the
-            matrix.
+            Names of regrets to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that require only the
+            matrix, and those whose ``values`` are given.
 
         Columns
         -------
@@ -111,8 +111,8 @@ class Results:
         recommended : str
             The ranker that the policy would choose if it had to stop after step t.
         outcomes : float
-            Outcomes received so far, one for each pair of different rankers that was compared; NaN if they were not
-            counted.
+            Number of outcomes received so far, one for each pair of different rankers that was compared; NaN if the
+            run did not count outcomes.
         """
         wanted = tuple(arguments.as_names("regrets", regrets)) or (*DEFAULT_REGRETS, *self.values)
         if not self.runs:
@@ -148,7 +148,7 @@ class Results:
         return np.concatenate(parts)
 
     def pulls_frame(self) -> pd.DataFrame:
-        """Return the pulls: columns policy, repetition, t, arm, pulls, exposure."""
+        """Return the pulls as a table with the columns policy, repetition, t, arm, pulls, exposure."""
         parts, size = [], len(self.matrix)
         if not self.runs:
             raise InputError("there is no run")
@@ -208,13 +208,13 @@ class Results:
 
         The default column is average regret, or Copeland regret if there is no Condorcet winner.
 
-        Columns: policy; runs; mean; sd (of the runs, n - 1); se (of the mean); q10, q25, median, q75, q90; and, against
-        the policy with the lowest mean: difference (mean of the paired differences), p_wilcoxon and p_t (paired,
-        two-sided; p_t is the larger p-value of Student's test and an exact test of random signs), effect (Cohen's d of
-        the paired differences) and probability (share of repetitions in which the policy has more regret than the best
-        policy; a tie counts as half). These columns are NaN for the best policy, and for fewer than two repetitions.
-        Both p-values are corrected by Holm's method for all P (P - 1) / 2 pairs of P policies, because the best policy
-        is determined by the same runs.
+        Columns: policy; runs; mean; sd (of the runs, n - 1 degrees of freedom); se (of the mean); q10, q25, median, q75
+        and q90. Five columns compare the policy with the policy of the lowest mean: difference (mean of the paired
+        differences), p_wilcoxon and p_t (paired, two-sided; p_t is the larger of the p-values of Student's test and of
+        an exact test of random signs), effect (Cohen's d of the paired differences) and probability (share of
+        repetitions in which the policy has more regret than the best policy; a tie counts as half). These five are NaN
+        for the best policy, and for fewer than two repetitions. Both p-values are corrected by Holm's method for all
+        P (P - 1) / 2 pairs of P policies, because the best policy is determined by the same runs.
         """
         return summarise(self.to_frame(), column or self._default_column)
 
@@ -222,8 +222,8 @@ class Results:
         """Return the standard error of each policy's mean average regret that is due to the error of the matrix.
 
         It is an upper bound if pairs share queries (variance reduction ``stratified`` or ``common``). The winner is
-        assumed to be correct; `ltr_duel.analysis.winner_sentence` reports its certainty. Zero for an exact matrix, NaN
-        without a Condorcet winner.
+        assumed to be correct; `ltr_duel.analysis.winner_sentence` reports its certainty. The result is zero for an
+        exact matrix, and NaN without a Condorcet winner.
 
         Returns
         -------

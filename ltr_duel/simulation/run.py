@@ -47,7 +47,7 @@ def simulate(
     policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
-        Number of steps, up to 10^15. The loop skips steps in which, according to the policy, its state cannot change.
+        Number of steps, up to 10^15. The loop skips steps in which the policy has declared that nothing can change.
     repetitions : int
         Up to 10^6; use `ltr_duel.experiment` for more.
     seed : int
@@ -128,7 +128,7 @@ def simulate(
         for one in wanted
         for repetition in range(repetitions)
     ]
-    for task in tasks[::repetitions]:  # compiles each policy's loop here: two threads must not compile the same loop
+    for task in tasks[::repetitions]:  # compile each policy's loop, because two threads must not compile the same loop
         run_once(task.configured, task.key, oracle, checkpoints(1), place, compiled=compiled)
     runs = parallel.run_tasks(
         lambda task: run_once(task.configured, task.key, oracle, times, place, compiled=compiled),
@@ -145,7 +145,7 @@ def simulate(
 def _problem(
     source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
 ) -> tuple[OracleSource, PreferenceMatrix, str]:
-    """Return the oracle, the matrix that defines regret, and its digest ("" for the matrix of the oracle)."""
+    """Return the oracle, the matrix that defines regret, and its digest, or "" if it is the oracle's matrix."""
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"the source of outcomes must be a PreferenceMatrix or an oracle, not {errors.shown(source)};"
@@ -179,7 +179,7 @@ def _wanted(policies: str | Policy | Sequence[str | Policy]) -> list[components.
 
 
 def check_fits(configured: components.Configured[Policy], oracle: OracleSource, batch: int = 1, delay: int = 0) -> None:
-    """Raise `InputError` if a policy cannot run with the oracle, in batches or with a delay."""
+    """Raise `InputError` if a policy cannot run with the oracle, or if the oracle does not allow a batch or delay."""
     policy, label = configured.component, configured.label
     if oracle.refuses_sets and policy.feedback == "slate":
         raise InputError(
@@ -235,11 +235,11 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
 
 
 def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
-    """Compile the loops of policies against a matrix, in single steps and, if supported, in sweeps; return the names.
+    """Compile policies for runs on a matrix, in single steps and, if supported, in sweeps; return the policies' names.
 
-    Compiled code is stored in `ltr_duel.core.cache_home` until the package changes. Without names, all policies are
-    compiled, in ``jobs`` processes of about 400 MB each. Raises `InputError`, before anything is compiled, for an
-    unknown policy or an invalid number of jobs.
+    Compiled code is stored in `ltr_duel.core.cache_home` until the package changes. If no names are given, all policies
+    are compiled. There are up to ``jobs`` processes, which need about 400 MB each. Raises `InputError`, before anything
+    is compiled, for an unknown policy or an invalid number of jobs.
     """
     names = list(dict.fromkeys(POLICIES.configure(one).component.name for one in policies)) or list(POLICIES.names())
     workers = min(parallel.checked_jobs(jobs), len(names))
@@ -261,7 +261,7 @@ def _in_processes(names: list[str], workers: int) -> Iterator[str]:
 
 
 def _compile(name: str) -> str:
-    """Compile the loops of a policy by running it for one step."""
+    """Compile the loops of a policy by running the policy for one step."""
     given, matrix = POLICIES.configure(name), PreferenceMatrix(np.full((2, 2), 0.5))
     for in_sweeps in (False, True)[: 1 + (given.component.sweeps is not None)]:
         oracle = FromMatrix(matrix, in_sweeps=in_sweeps)

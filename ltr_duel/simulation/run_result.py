@@ -22,10 +22,10 @@ _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
 class RunKey:
     """Everything that determines a run. The digest of the key is the name of the run.
 
-    oracle: the distribution of the outcomes, as JSON.
+    oracle: everything that determines the distribution of the outcomes; the values can be JSON.
     measured_by: digest of the preference matrix that defines regret, if it is not the oracle's matrix.
-    source: SHA-256 of the file that defines a policy outside this package, and versions above 1 of the random results
-        (`ltr_duel.core.numbering`); see `source_of`.
+    source: SHA-256 of the plug-in file that defines the policy, if it is not in this package, and versions above 1 of
+        code that determines random results (`ltr_duel.core.numbering`); see `source_of`.
     labels: "random" if all policies of a repetition number the arms in the same random order, else "as given".
     batch: number of comparisons that are chosen before any of their outcomes is known.
     delay: number of steps between the end of a batch and the arrival of its outcomes.
@@ -51,12 +51,12 @@ class RunKey:
 
     @property
     def configuration(self) -> str:
-        """The policy with all its parameters in canonical form, independent of the notation of the user."""
+        """The policy with all its parameters, in a form that does not depend on how the user wrote them."""
         return f"{self.policy}:{core_digest.canonical(self.params)}"
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key, without newer fields whose values apply to all old runs: old digests stay valid."""
+    """Return the fields of a key, without newer fields that have the value of all old runs; old digests stay valid."""
     return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 
@@ -100,7 +100,7 @@ class RunResult:
     best, worst : ndarray of int64, shape (C, K), optional
         Number of steps in which the arm was the best (worst) of the compared arms; weak (strong) regret requires it.
     outcomes : ndarray of int64, shape (C,), optional
-        Number of outcomes received: pairs of different arms that were compared. None in runs of old versions.
+        Number of outcomes received, one for each compared pair of different arms. None in runs of old versions.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class RunResult:
         return tosses_coins(self.key.oracle) and not np.array_equal(self.exposure * 2, self.pulls)
 
     def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:
-        """Return the cumulative regret at each checkpoint, shape (C,); NaN if it is not defined.
+        """Return the cumulative regret at each checkpoint, shape (C,); NaN if the regret is not defined.
 
         Parameters
         ----------

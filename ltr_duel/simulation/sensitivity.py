@@ -6,7 +6,7 @@ accuracy of the method is the share of repetitions in which it selects the bette
 Multileaving methods compare the two rankers as a set.
 
 After Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013,
-Section 5.3 (efficiency). A method need not reach 100 %, because users and NDCG disagree about some pairs.
+Section 5.3 (efficiency). A method may never reach 100 % accuracy, because users and NDCG disagree about some pairs.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def measure_sensitivity(
 
 
 def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) -> list[tuple[int, int]]:
-    """Draw ``count`` pairs (better, worse) of rankers that differ by more than ``least_gap``, or all such pairs."""
+    """Draw ``count`` pairs (better, worse) of rankers that differ by more than ``least_gap``, or all if fewer exist."""
     better, worse = np.nonzero(quality[:, None] - quality[None, :] > least_gap)
     if not better.size:
         raise InputError(f"no two of the {len(quality)} rankers differ by more than {least_gap:g} in NDCG@10")
@@ -150,11 +150,11 @@ def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) ->
 
 
 def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
-    """Return a table of the impressions that each method needs, from a table of `measure_sensitivity`.
+    """Compute from a table of `measure_sensitivity` how many impressions each method needs.
 
-    A pair is sure from the first checkpoint at which, and after which, its accuracy is at least ``accuracy``. Columns:
-    ``method``; ``impressions``, the median of these checkpoints over pairs (NaN unless more than half become sure);
-    ``pairs_sure``, the share of pairs that become sure; ``accuracy``, the mean accuracy of the pairs at the last
+    A pair is sure from the first checkpoint from which on its accuracy is at least ``accuracy``. Columns: ``method``;
+    ``impressions``, the median of these first checkpoints over pairs (NaN unless more than half of the pairs become
+    sure); ``pairs_sure``, the share of pairs that become sure; ``accuracy``, the mean accuracy of the pairs at the last
     checkpoint, with its ``standard_error``.
     """
     rows = []
@@ -176,14 +176,14 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
 
 
 def _needed(curve: pd.Series[float], accuracy: float) -> float:
-    """Return the first checkpoint from which a curve is never below ``accuracy``, or infinity."""
+    """Return the first checkpoint from which on a curve is never below ``accuracy``; infinity if there is none."""
     missed = np.flatnonzero(curve < accuracy)
     first = missed[-1] + 1 if missed.size else 0
     return float(curve.index[first]) if first < len(curve) else np.inf
 
 
 def _measure(task: _Task) -> FloatVector:
-    """Return the accuracy at each checkpoint."""
+    """Return the accuracy of one method on one pair at each checkpoint."""
     comparer, right = task.comparer, np.zeros(len(task.times))
     pairs = comparer.configured.component.pairs
     walk = walk_pairs if pairs else walk_slates

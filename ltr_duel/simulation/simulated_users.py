@@ -34,7 +34,7 @@ LIVE_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.numb
 
 
 class LiveOracle(NamedTuple):
-    """One comparison for pairs and one for slates, with separate scratch memory."""
+    """The data for comparing pairs and for comparing slates, each with separate scratch memory."""
 
     pairs: Comparison
     slates: Comparison
@@ -44,7 +44,7 @@ class LiveOracle(NamedTuple):
 
 @kernel
 def draw_query(n_queries: int, cumulative: FloatVector, rng: np.random.Generator) -> int:
-    """Draw a query with replacement, by weight."""
+    """Draw a query with a probability proportional to its weight."""
     if cumulative.shape[0] == 0:
         return random_below(n_queries, rng)
     return vector.first_above(cumulative, uniform(rng) * cumulative[n_queries - 1])
@@ -76,7 +76,7 @@ class Live(OracleSource):
     """Simulated users as an oracle: pass it to `simulate` instead of a matrix, or call it directly.
 
     Queries are drawn with replacement. There is one random stream for queries, one for lists, one for clicks and one
-    for the coins of ties. Each call of `open` allocates separate scratch memory, so threads do not share memory.
+    for coins that break ties. Each call of `open` allocates separate scratch memory, so that threads share none.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Live(OracleSource):
     pairs : str or Method
         Method that compares two rankers, optionally with parameters.
     outcome : str
-        Outcome rule of this method, which must return a winner or a tie; a fair coin breaks ties. The default
+        Outcome rule of the method ``pairs``; it must return a winner or a tie, and a fair coin breaks ties. The default
         is ``marginal_bernoulli`` for probabilistic interleave, else the method's first rule.
     slates : str or Method
         Method that compares sets of rankers.

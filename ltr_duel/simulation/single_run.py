@@ -24,9 +24,9 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run one policy once, or its replacement for sets (see `suited`) if it has one and the oracle compares sets.
+    """Run a policy once. If the oracle compares sets, a policy with a replacement for sets is replaced (see `suited`).
 
-    place: result of `places`; by default, the order of the oracle's names.
+    place: result of `places`; by default, arms are ranked in the order of the oracle's names.
 
     The policy numbers the arms by `run_order`; the arms of the result have the order of the oracle's names.
     """

@@ -58,9 +58,8 @@ def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame
 
     A policy that uses its horizon is a different algorithm for each horizon: its regret before the end predicts nothing
     about a shorter horizon. If a policy has several horizons (within a combination of ``by``), means at one step would
-    mix runs of different lengths. For both kinds of policies, only the last row of each run is kept, and ``separate``
-    is true.
-    Without the column horizon, all runs of a policy are assumed to end at the policy's last step.
+    mix runs of different lengths. For policies of these two kinds, only the last row of each run is kept, and
+    ``separate`` is true. Without the column horizon, all runs of a policy are assumed to end at the policy's last step.
     """
     lines = frame.groupby([*by, columns.POLICY], sort=False)
     knowing = {
@@ -81,7 +80,8 @@ def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
 def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
     """Return the last row of each run of one problem, with the identification time in column ``identified_at``.
 
-    It is the first checkpoint from which on the winner is recommended; infinity if the last row has another arm.
+    This time is the first checkpoint from which on the winner is recommended; infinite if the last row recommends
+    another arm.
     """
     run = frame.groupby([columns.POLICY, columns.REPETITION], sort=False).ngroup()
     wrong = (
@@ -112,7 +112,7 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     Returns
     -------
     DataFrame
-        The keys; runs, mean, sd (n - 1; zero for a single run), low and high.
+        The keys; runs, mean, sd (with n - 1 degrees of freedom; zero for a single run), low and high.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
 def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame:
     """Return one row for each policy, at the last step, with the columns of `Results.summary`.
 
-    frame: columns policy, repetition, t, and the column to summarise. Raises `InputError` if it is missing.
+    frame: columns policy, repetition, t, and the column to summarise. Raises `InputError` if this column is missing.
     """
     values = _at_the_end(frame, column)
     means = values.mean()
@@ -167,8 +167,8 @@ def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame
 def paired_tests(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame:
     """Compare every pair of policies at the last step, paired by repetition.
 
-    Columns: first, second (policies), and the columns of the tests in `Results.summary`; p is corrected for the number
-    of pairs by Holm's method. Raises `InputError` if there is no such column.
+    Columns: first, second (policies), and the columns of the tests in `Results.summary`; Holm's method corrects the
+    p-values for the number of pairs. Raises `InputError` if ``frame`` has no column ``column``.
     """
     values = _at_the_end(frame, column)
     rows = [{"first": a, "second": b, **_pair(values, a, b)} for a, b in combinations(values.columns, 2)]

@@ -1,7 +1,7 @@
 """Oracles from utilities: a random utility is drawn for each arm, and arms are compared by their utilities.
 
-In each step, one utility is drawn for each arm of the slate, so outcomes of pairs that share an arm are correlated. Two
-families:
+In each step, one utility is drawn for each compared arm, so the outcomes of pairs that share an arm are correlated.
+There are two families:
 
 - `FromUtilities`: a link converts the utilities u, v of a pair to the probability that the first arm wins:
   ``(1 + u - v) / 2`` (linear), ``1 / (1 + exp(v - u))`` (logistic) or ``u / (u + v)`` (natural; 1/2 if both are 0).
@@ -53,7 +53,7 @@ class UtilityOracle(NamedTuple):
     """The distribution of the utilities (Bernoulli, samples or normal) and the link."""
 
     mean: FloatVector  # (K,) means of Bernoulli or normal utilities
-    samples: FloatMatrix  # (K, N) samples of each arm's utility, drawn uniformly; or no columns
+    samples: FloatMatrix  # (K, N) samples of each arm's utility, drawn uniformly; (K, 0) if not used
     settings: IntVector  # (2,) number of the link; 1 if all arms of a step use the same column of samples, else 0
     utility: FloatVector  # (K,) scratch: the drawn utilities of the arms of the slate
 
@@ -124,7 +124,7 @@ class FromUtilities(OracleSource):
         linear link, and at least 0 for the natural link.
     link : {"linear", "logistic", "natural"}
     common : bool
-        With samples: whether all arms of a step use the same column (one document, seen by all rankers).
+        Whether all arms of a step use the same column of ``samples``, as if all rankers were shown one document.
     names : sequence of str, optional
         Names of the arms.
 
@@ -194,7 +194,7 @@ class FromUtilities(OracleSource):
 
 
 class NormalScores(OracleSource):
-    """The oracle of the multi-dueling paper: each arm of the slate has a normal score, and the higher score wins.
+    """The oracle of the multi-dueling paper: a normal score is drawn for each compared arm, and the higher score wins.
 
     Parameters
     ----------

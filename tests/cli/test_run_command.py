@@ -146,7 +146,7 @@ def test_a_dry_run_costs_no_estimation(ltr_duel, tmp_path, monkeypatch):
         answer = ltr_duel("run", spec, "--dry-run", "--shard", "1/4")
     assert answer.code == 0, answer.err
     assert "6 problems" in answer.out and "8 runs; 800 duels to do" in answer.out
-    assert "before: 1 preference matrices to estimate, 240 comparisons in all" in answer.out
+    assert "to estimate first: 1 preference matrices, 240 comparisons in all" in answer.out
     make_plan(spec)
     assert "to estimate" not in ltr_duel("run", spec, "--dry-run").out
 

@@ -1,7 +1,7 @@
 """Execute tasks in threads or processes (loky) through joblib, or on a cluster (dask).
 
-A separate thread starts the tasks and passes outcomes on as they arrive, so that the main thread can always react to
-Ctrl-C, to the clock, and to the loss of the cluster.
+A separate thread starts the tasks and passes their outcomes to the main thread as they arrive. The main thread can
+therefore always react to Ctrl-C and to the loss of the cluster, and report progress.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Backend(NamedTuple):
 def check_backend(backend: Backend) -> None:
     """Check a backend before anything runs.
 
-    Raises `InputError` for a backend that does not exist, a scheduler without dask, or numbers out of range.
+    Raises `InputError` if the backend does not exist, a scheduler is given for another backend than dask, or numbers
+    are out of range.
     """
     errors.require_one_of("backend", backend.name, BACKENDS)
     if backend.scheduler and backend.name != "dask":
@@ -91,7 +92,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
             run = functools.partial(run, started=started)
 
     def until_stopped() -> Iterator[Callable[[], list[Outcome]]]:
-        # joblib requests tasks in its own threads, where an exception would be lost and block the pool.
+        # joblib requests tasks in its own threads. An exception there would be lost, and the pool would wait forever.
         try:
             for together in tasks:
                 if stop.is_set():
@@ -206,7 +207,7 @@ def _kill_processes(starter: threading.Thread) -> None:
         _terminate_workers()
         starter.join(_LONGEST_END)
     get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
-    _terminate_workers()  # the executor's thread may end before it has killed them
+    _terminate_workers()  # the executor's thread may end before it has killed the processes
 
 
 def _terminate_workers() -> None:

@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 
 _PATIENCE = 60.0  # seconds without a connection after which the scheduler counts as gone
 _FIRST_WORKER = 120.0  # seconds to wait for the first worker
-_LINK_TIMEOUT = "300s"  # a shorter interruption of the connection is only a pause
+_LINK_TIMEOUT = "300s"  # shorter interruptions of the connection are tolerated
 
 
 class SchedulerGoneError(InputError):
@@ -37,7 +37,7 @@ def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
         raise InputError(
             "--backend dask needs dask: pip install 'ltr-duel[cluster]', or '.[cluster]' in the folder of the source"
         ) from None
-    for name in ("distributed", "distributed.client"):  # importing sets the levels
+    for name in ("distributed", "distributed.client"):  # after the import, which sets other levels
         logging.getLogger(name).setLevel(logging.CRITICAL)
     settings = {"distributed.comm.timeouts.tcp": _LINK_TIMEOUT, "distributed.scheduler.worker-ttl": _LINK_TIMEOUT}
     with dask.config.set(settings):

@@ -31,7 +31,7 @@ _here = threading.local()
 
 
 def execute_within(task: Task, limit: float, started: list[KillableWorker] | None = None) -> Outcome:
-    """Run a task in another process; after ``limit`` seconds of the run itself, kill the process: the run has failed.
+    """Run a task in another process; a run that takes more than ``limit`` seconds fails, and its process is killed.
 
     started: a list to which each new process is appended, so that the caller can close it.
     """
@@ -51,7 +51,7 @@ class KillableWorker:
             [sys.executable, "-m", "ltr_duel.experiment.backends.killable"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            process_group=0,  # so that only the driver receives Ctrl-C
+            process_group=0,  # so that Ctrl-C reaches only the process that started this one
         )
         assert self.process.stdin and self.process.stdout
         self._tasks, self._answers = self.process.stdin, queue.SimpleQueue[Any]()
@@ -119,11 +119,11 @@ def _receive(pipe: IO[bytes], take: Callable[[Any], object], ended: Callable[[],
 
 
 def main() -> None:
-    """Answer each task with None when it is compiled and then with its outcome, or only with an error message."""
+    """For each task, write None when the task is compiled and then its outcome, or write only an error message."""
     answers, pipe, tasks = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb"), queue.SimpleQueue[Task]()
     os.dup2(2, 1)  # keeps the output of policies out of the answers
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # keeps policies from reading the tasks
-    dead = functools.partial(os._exit, 0)  # ends this process together with the driver, even during a run
+    dead = functools.partial(os._exit, 0)  # ends this process, even during a run, when its parent ends
     threading.Thread(target=_receive, args=(pipe, tasks.put, dead), daemon=True).start()
     while True:
         task = tasks.get()

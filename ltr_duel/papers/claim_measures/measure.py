@@ -1,12 +1,12 @@
 """Definition of a measure, and bootstrap errors for the measures of runs.
 
-A measure selects numbers from a table (`gather`: a sample of runs, or cells), and computes one number with its
-interval from them (`find`). `find` also accepts many samples, stacked along a last axis, so that a claim can be tested
-in hundreds of simulated worlds (`ltr_duel.papers.reliability`), in which `aim` makes the claim true or false.
+A measure selects numbers from a table (`gather`: a sample of runs, or cells of a table), and computes from them one
+number with its interval (`find`). To estimate how reliable a verdict is, `ltr_duel.papers.reliability` simulates
+hundreds of worlds: samples in which `aim` has made the claim true or false. `find` accepts them stacked on a last axis.
 
 Errors of runs are 95 % bootstrap intervals from 2,000 resamples. Repetitions are resampled with replacement within each
-problem. If a panel pools several problems that are themselves random draws (from a family of matrices, or from the
-rankers of a corpus), whole problems are resampled instead of repetitions. Intervals are expanded percentile intervals
+problem. If a panel pools several problems that are random draws (matrices from a family, or subsets of a corpus's
+rankers), whole problems are resampled instead of repetitions. Intervals are expanded percentile intervals
 (see `ltr_duel.core.statistics.bootstrap_interval`). The seed is fixed, so the same table gives the same numbers.
 """
 
@@ -29,7 +29,7 @@ class Missing(Exception):  # noqa: N818  # a result rather than an error: the cl
 
 
 class Reading(NamedTuple):
-    """The number of one panel with its interval; for many worlds, arrays of numbers and ends."""
+    """The number of one panel with the ends of its interval; for many worlds, each field is an array."""
 
     value: Any
     low: Any
@@ -51,7 +51,7 @@ class Group(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The numbers of one panel: runs in groups, or cells with their standard errors; and the axes of curves."""
+    """The numbers of one panel: groups of runs, or cells with their standard errors. Curves also have axes."""
 
     groups: tuple[Group, ...] = ()
     axes: tuple[FloatVector, ...] = ()
@@ -60,7 +60,7 @@ class Sample(NamedTuple):
 
     @property
     def units(self) -> int:
-        """The lowest number of independent observations of a group."""
+        """The number of independent observations of the group that has the fewest."""
         return min(group.units for group in self.groups)
 
 
@@ -69,7 +69,7 @@ Aim = Callable[..., Sample]  # (worlds, population, target, **settings)
 
 
 class Measure(NamedTuple):
-    """A registered measure. ``words`` contains {settings}; text in brackets is omitted if its setting is not given."""
+    """A registered measure. ``words`` contains {settings}; [text in brackets] is omitted if its setting is None."""
 
     gather: Callable[..., Sample]  # (panel, **settings)
     find: Find
@@ -127,7 +127,7 @@ def format_value(value: Any) -> str:
 
 
 def means(sample: Sample) -> FloatMatrix:
-    """Return the mean of each column over runs, first for the sample, then for each resample: (1 + `DRAWS`, ...)."""
+    """Return the mean of each column over runs, for the sample and then for each resample; shape (1 + `DRAWS`, ...)."""
     return np.concatenate(
         [_weighted(weights, group.values) for weights, group in zip(_weights(sample), sample.groups, strict=True)],
         axis=1,
@@ -150,7 +150,7 @@ def _weighted(weights: FloatMatrix, values: FloatMatrix) -> FloatMatrix:
 
 
 def _weights(sample: Sample) -> list[FloatMatrix]:
-    """Return how often each run is in the sample and in each of its bootstrap samples: (1 + DRAWS, runs)."""
+    """Return, for each group, how often a run is in the sample and in each resample; shape (1 + `DRAWS`, runs)."""
     if any(group.units < 2 for group in sample.groups):
         raise Missing("one repetition is not enough to estimate an error")
     rng = stream(0, "claims")
@@ -164,7 +164,7 @@ def _weights(sample: Sample) -> list[FloatMatrix]:
 
 
 def _picks(group: Group, rng: np.random.Generator) -> IntMatrix:
-    """Return the indices of the runs in each bootstrap sample."""
+    """Return the indices of the runs in each resample."""
     blocks = [np.flatnonzero(group.problem == one) for one in np.unique(group.problem)]
     if not group.drawn or len(blocks) == 1:
         return np.concatenate([block[rng.integers(len(block), size=(DRAWS, len(block)))] for block in blocks], axis=1)

@@ -2,8 +2,8 @@
 
 A *selection* maps columns to conditions: a value, a list of values, ``{ at_least = 51 }``, ``{ at_most = 51 }``, or
 ``"greatest"`` or ``"least"`` for the greatest or the least value of the table. A policy is matched by its name and by
-the given parameters, whether or not its label contains default parameters. A selection that is a string selects a
-policy.
+the given parameters, whether or not its label also contains default parameters. A string is the selection of the
+policy with this label.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def final_values(frame: pd.DataFrame, column: str) -> pd.Series[float]:
 
 
 def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> tuple[Group, ...]:
-    """Return final values in one group with a column for each side or, if runs are not paired, in one group per side.
+    """Return final values: if runs are paired, in one group with a column for each side, else in one group per side.
 
     A side consists of the rows of one policy. Runs with the same problem and repetition are paired. If the sides are
     different problems (for example, click models), runs with the same repetition are paired, because they share their
@@ -118,7 +118,7 @@ def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> tuple[Group, ...
 
 
 def grouped(rows: pd.DataFrame, columns: list[pd.Series[float]]) -> Group:
-    """Return a group of columns of the same runs.
+    """Return a group; each of its columns contains a value of the same runs.
 
     Problems are random draws if the table has several values in its column ``draw`` (matrices sampled from a family) or
     ``subset`` (sampled rankers).

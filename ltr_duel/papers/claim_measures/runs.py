@@ -1,4 +1,4 @@
-"""Measures of runs: regret at the end, its growth along an axis such as the number of rankers, time to the winner."""
+"""Measures of runs: final regret, its growth along an axis such as the number of rankers, steps to name the winner."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ltr_duel.papers.claim_measures.measure import (
 from ltr_duel.papers.claim_measures.rows import Selection, final_values, grouped, select, side_by_side
 from ltr_duel.simulation import final_rows
 
-_CLEARLY = 1.25  # ratio of the other policies' regret to the regret of a policy that is clearly the best
+_CLEARLY = 1.25  # all other policies have at least this many times the regret of a clearly best policy
 
 
 def columns_of(population: Sample) -> FloatVector:
-    """Return the mean of each column of a large sample."""
+    """Return the means of all columns of a large sample, one group after another."""
     return np.concatenate([group.values.mean(axis=0) for group in population.groups])
 
 
@@ -88,7 +88,7 @@ def _rank(sample: Sample, *, counted_from: str = "least", **_: Any) -> Reading:
 
 
 def _with_rank(worlds: Sample, population: Sample, target: float, *, counted_from: str = "least", **_: Any) -> Sample:
-    """Move the policy clearly ahead of all others; if the target is not rank 1, to the best other mean."""
+    """Scale the policy's mean: clearly ahead of all others for rank 1, else to the mean of the best other policy."""
     mine, *others = columns_of(population)
     best, factor = (min(others), 1 / _CLEARLY) if counted_from == "least" else (max(others), _CLEARLY)
     return scaled(worlds, [best / mine * (factor if target == 1 else 1.0), *np.ones(len(others))])
@@ -105,7 +105,7 @@ def place(
     counted_from: str = "least",
     column: str = col.REGRET,
 ) -> Sample:
-    """Rank a policy: 1 plus the number of policies with less regret (with more, if counted from the greatest)."""
+    """Rank a policy: 1 plus the number of policies with less regret, or with more if counted from the greatest."""
     mine = select(panel, policy)
     if among is None:
         others = [rows for label, rows in panel.groupby(col.POLICY, sort=False) if label not in set(mine[col.POLICY])]
@@ -162,7 +162,7 @@ def _with_slope(worlds: Sample, population: Sample, target: float, **_: Any) -> 
 def growth(
     panel: pd.DataFrame, *, policy: Selection, along: str, to: Selection | None = None, column: str = col.REGRET
 ) -> Sample:
-    """Fit the exponent of regret, or of the ratio to the policy ``to``, by least squares: 1 is linear, 0 is flat."""
+    """Fit by least squares the exponent of regret, or of its ratio to the regret of ``to``: 1 is linear, 0 is flat."""
     curve = _curve(panel, policy, along, column)
     return curve if to is None else curve._replace(groups=curve.groups + _curve(panel, to, along, column).groups)
 
@@ -177,7 +177,7 @@ def _steepest(sample: Sample, **_: Any) -> Reading:
 
 
 def _with_steepest(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    """Make the curve flat except for one step at the target, which is as high as the highest step of the sample."""
+    """Make the curve flat except for one step at the target, with the height of the original curve's highest step."""
     heights, (axis,) = columns_of(population), worlds.axes
     step = min(int(np.searchsorted(axis, target, side="right")) - 1, len(axis) - 2)
     jump = (heights[1:] / heights[:-1]).max()
@@ -244,7 +244,7 @@ def time_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, levels: lis
 
 
 def _accuracy(rows: pd.DataFrame) -> tuple[FloatVector, Group]:
-    """Return the steps, and for each run and step whether the winner was named (0 or 1)."""
+    """Return the steps, and 1 for each run and step at which the winner was named, else 0."""
     if col.CORRECT not in rows or rows[col.CORRECT].isna().any():
         raise Missing("there is no winner to name")
     if rows[col.HORIZON].nunique() > 1:
@@ -256,7 +256,7 @@ def _accuracy(rows: pd.DataFrame) -> tuple[FloatVector, Group]:
 
 
 def _first_at(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVector:
-    """Return for each curve the step from which on it stays at or above a level; infinite if it does not."""
+    """Return the step from which on each curve stays at or above a level; infinite if it ends below the level."""
     below = curves < level
     last = below.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)  # the last checkpoint below the level
     before = np.minimum(last, below.shape[1] - 2)

@@ -1,10 +1,10 @@
 """Measures of tables and exact curves: the value of a cell, its ratio to the printed value, the shape of a curve.
 
-Such numbers are exact unless the table has a ``standard_error``. Further columns describe the uncertainty of numbers
-that were computed from an estimated preference matrix. ``least`` and ``most`` are limits of the true value. ``p_value``
-is a share of simulated worlds with transitive preferences: the worlds whose value is at least as extreme as the
-measured value. ``transitive`` is the value in a transitive world without noise. If ``p_value`` is above 5 %, the true
-world may be transitive, so the interval is extended to ``transitive``.
+The numbers of a table are exact unless it has a column ``standard_error``. Further columns describe the uncertainty of
+numbers computed from an estimated preference matrix. ``least`` and ``most`` are limits of the true value. ``p_value``
+is the share of simulated transitive matrices whose value is at least as extreme as the measured value. ``transitive``
+is the value of a transitive matrix without noise. If ``p_value`` is above 5 %, the true matrix may be transitive, so
+the interval is extended to ``transitive``.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def against_printed(panel: pd.DataFrame, *, column: str = "value", printed: str 
 
 
 def _quotient(sample: Sample, **_: Any) -> Reading:
-    """Divide two cells; the interval is computed from the error of the logarithm, to first order."""
+    """Divide two cells; the interval is computed from a first-order approximation of the logarithm's error."""
     found = sample.cells[0] / sample.cells[1]
     mine, its = ((sample.errors[k] / sample.cells[k]) ** 2 for k in (0, 1))
     wide = np.exp(statistics.normal_reach(np.sqrt(mine + its)))
@@ -110,7 +110,7 @@ def _falls_then_rises(curve: FloatVector) -> float:
 
 
 def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    """Reorder the values of the curve: a fall and a rise if the claim should hold, and otherwise only a fall."""
+    """Reorder the values of the curve: into a fall and a rise if the claim should hold, otherwise only into a fall."""
     falling = np.sort(population.cells)[::-1]
     shape = np.append(falling[::2], falling[1::2][::-1]) if target >= 0.9 else falling
     return worlds._replace(cells=(worlds.cells.T - population.cells + shape).T)
@@ -122,7 +122,7 @@ def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) ->
     aim=_with_valley,
 )
 def valley(panel: pd.DataFrame, *, along: str, column: str = "value") -> Sample:
-    """Measure whether a curve falls and then rises: 1 if it has no other change, 0 if its lowest point is an end."""
+    """Measure whether a curve falls and then rises: 1 if it does nothing else, 0 if its lowest point is at an end."""
     return _along(panel, along, column)
 
 
@@ -144,7 +144,7 @@ def _with_reached(worlds: Sample, population: Sample, target: float, *, level: f
 
 @measured_by("{along} from which on {column} is below {level}", find=_reached, aim=_with_reached)
 def reached(panel: pd.DataFrame, *, along: str, level: float, column: str = "value") -> Sample:
-    """Find the first point of the axis from which on the curve stays below a level; infinite if it does not."""
+    """Find the first point of the axis from which on the curve stays below a level; infinite if there is none."""
     return _along(panel, along, column)
 
 

@@ -1,7 +1,7 @@
-"""Drawings of reproduced figures from one tidy table: ``drawing(frame, about, **options)``.
+"""Functions that draw reproduced figures from one table: ``drawing(frame, about, **options)``.
 
 ``frame`` holds the results: `StudyResults.to_frame` with the column ``source``, or the table of a measure. ``about``
-describes them: ``figure`` (paper, number, title), ``scale``, ``sources`` (a list of problem, source, note). The options
+describes them: ``figure`` (paper, number, title), ``scale``, ``sources`` (each with problem, source, note). The options
 are declared in the figure file. `ltr_duel.analysis` draws curves of runs; this package arranges them in panels.
 """
 
@@ -30,7 +30,7 @@ DRAWINGS: dict[str, Callable[..., Figure]] = {
 
 
 def draw_figure(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure:
-    """Draw a figure by the entries ``drawing`` and ``options`` of ``about["figure"]``."""
+    """Draw a figure by the function ``drawing`` with the ``options``, both from ``about["figure"]``."""
     described = about["figure"]
     errors.require_one_of("drawing", described["drawing"], DRAWINGS)
     return DRAWINGS[described["drawing"]](frame, about, **described.get("options", {}))

@@ -18,7 +18,7 @@ from ltr_duel.papers.standings import SETS, standings
 
 
 def curves(frame: pd.DataFrame, about: Mapping[str, Any], *, line: str = "item") -> Figure:
-    """Draw values against the number of rankers, as in Zoghi et al. (2014, Figure 5), with a line for each item."""
+    """Draw values against the number of rankers, with a line for each item, as in Zoghi et al. (2014, Figure 5)."""
     figure, axes = grid(1, height=3.8)
     ax = axes[0, 0]
     known = frame[frame["value"].notna()]
@@ -38,7 +38,8 @@ def curves(frame: pd.DataFrame, about: Mapping[str, Any], *, line: str = "item")
 def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, column: str = col.REGRET) -> Figure:
     """Draw each policy's regret as a multiple of the lowest regret, with a row per problem and a column per policy.
 
-    The best policies are first; policies that compare pairs and policies that compare sets are separate.
+    The columns of policies that compare pairs are first, then the columns of policies that compare sets; in each part
+    the best policy is first.
     """
     table = standings(frame, column)
     told = table[table["low"] == 1].groupby([col.PROBLEM, "compares"])[col.POLICY].agg(list)

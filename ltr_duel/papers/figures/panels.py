@@ -1,4 +1,4 @@
-"""Arrange panels side by side, as in the papers; the title of each panel includes the source of the numbers."""
+"""Arrange panels side by side, as in the papers; the source of the numbers is written below each panel's title."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Panel(NamedTuple):
 
 
 def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequence[str] = ()) -> list[Panel]:
-    """Return a panel for each value of a column, in order of appearance; without this column, return one panel."""
+    """Return a panel for each value of a column, in order of appearance; one panel if the column does not exist."""
     if by not in frame:
         return [Panel(titles[0] if titles else "", "", source_of(frame, about), frame)]
     if by == col.STUDY and frame[by].nunique() == 1 and not titles:
@@ -67,7 +67,7 @@ def source_of(rows: pd.DataFrame, about: Mapping[str, Any]) -> str:
 
 
 def grid(panels: int, *, rows: int = 1, columns: int | None = None, height: float = 3.0) -> tuple[Figure, Any]:
-    """Return a figure and its axes, with ``rows`` axes for each panel, one below the other; remove unused axes."""
+    """Return a figure and its axes: for each panel, ``rows`` axes one below the other. Unused axes are removed."""
     across = min(columns or (2 if panels == 4 else 3), panels)
     down = -(-panels // across) * rows
     width = _WIDTHS.get(across, 3.2)
@@ -125,7 +125,7 @@ def finish(figure: Figure, axes: Sequence[Axes], about: Mapping[str, Any], below
 
 
 def outer_labels(axes: Any, panels: int) -> None:
-    """Keep only the outer labels of the axes: x below the lowest panels, and y beside the first column."""
+    """Keep only the outer labels of the axes: x labels below the lowest panels, and y labels of the first column."""
     down, across = axes.shape
     for place in range(panels):
         row, column = divmod(place, across)
@@ -136,13 +136,13 @@ def outer_labels(axes: Any, panels: int) -> None:
 
 
 def plain_numbers(axis: Axis) -> None:
-    """Label large numbers on a linear axis as 250k or 2M, without a power of ten in a corner."""
+    """Label large numbers on a linear axis as 250k or 2M, instead of with a power of ten at the end of the axis."""
     large = max(abs(end) for end in axis.get_view_interval()) >= 1e4
     axis.set_major_formatter(EngFormatter(sep="") if large else "{x:g}")
 
 
 def same_ordinate(axes: Sequence[Axes]) -> None:
-    """Set the limits of the ordinates of these axes to the smallest common range."""
+    """Set the same y-limits for all these axes: the smallest range that contains all their ranges."""
     limits = [ax.get_ylim() for ax in axes]
     for ax in axes:
         ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))

@@ -21,10 +21,10 @@ _WIDEST = 34  # maximum characters per line of a cell
 def table(
     frame: pd.DataFrame, about: Mapping[str, Any], *, rows: Sequence[str] = (), columns: Sequence[str] = ()
 ) -> Figure:
-    """Draw a table: unchanged, or with the values of ``rows`` down and the values of ``columns`` across.
+    """Draw a table: unchanged, or with a line for each value of ``rows`` and a column for each value of ``columns``.
 
-    By default, a table with several problems has one row per problem and one column per item. A cell shows the value
-    and, if the table has these columns, the ``standard_error`` and the ``printed`` value of the paper.
+    By default, a table with several problems is drawn with one line per problem and one column per item. A cell shows
+    the value; if the table has the columns ``standard_error`` and ``printed`` (the paper's value), it shows these, too.
     """
     if not rows and {col.PROBLEM, "item"} <= set(frame.columns) and frame[col.PROBLEM].nunique() > 1:
         rows, columns = [col.PROBLEM, col.RANKERS], ["item"]

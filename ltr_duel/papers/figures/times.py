@@ -40,7 +40,7 @@ def regret(
 
     columns: number of panels side by side.
     kinds: whether to draw the policies that compare sets dashed, add "(sets)" to their labels and list them last.
-        Each policy and each variant then has a separate colour if there are enough colours.
+        If so, each policy and each variant has a different colour, unless there are too few colours.
     """
     parts, among = split(frame, about, col.PROBLEM), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns)
@@ -61,7 +61,7 @@ def regret(
 
 
 def _marked_sets(policies: Sequence[str]) -> dict[str, Any]:
-    """Return colours, labels and an order that distinguish policies for pairs from policies for sets."""
+    """Return colours, labels and an order that distinguish policies that compare pairs from those that compare sets."""
     sets = [policy for policy in policies if kind_of(policy) == SETS]
     order = [*(policy for policy in policies if policy not in sets), *sets]
     colours = dict(zip(order, COLOURS, strict=False)) if len(order) <= len(COLOURS) else {}
@@ -87,7 +87,7 @@ def regret_and_accuracy(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure
 
 
 def runs_line(frame: pd.DataFrame, spread: str) -> str:
-    """Return a phrase that states the number of runs in each mean and the spread that is drawn."""
+    """Return a phrase with the number of runs over which each mean is taken, and with the kind of spread drawn."""
     return describe_means(
         frame.groupby([col.PROBLEM, col.POLICY, col.HORIZON], sort=False)[col.REPETITION].nunique(), spread
     )
@@ -103,7 +103,7 @@ def size(
     titles: Sequence[str] = (),
     log: str = "xy",
 ) -> Figure:
-    """Draw regret at the longest horizon against the property ``x``; each value of ``panel`` has its own panel."""
+    """Draw regret at the longest horizon against the property ``x``; each value of column ``panel`` has a panel."""
     ends = final_rows(frame, [col.PROBLEM, col.POLICY])
     parts, among = split(ends, about, panel, titles), list(ends[col.POLICY].unique())
     figure, axes = grid(len(parts), height=3.4)

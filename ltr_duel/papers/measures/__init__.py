@@ -1,7 +1,7 @@
 """Measurements without runs of policies: properties of matrices, estimates, distortion.
 
-A measure is a function of the data found and of the settings that a figure declares with `measured`. It returns a tidy
-table, which other modules draw and judge.
+A measure is a function of the data that were found, and of the settings that a figure declares with `measured`. It
+returns a table; other modules draw the table and test claims on it.
 """
 
 from __future__ import annotations

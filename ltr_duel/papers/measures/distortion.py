@@ -1,6 +1,6 @@
 """The share of rankers that beat the Condorcet winner in multileaved sets of rankers (Multi-Dueling Bandits, Table 3).
 
-The measure is for one corpus; see `ltr_duel.simulation.measure_distortion`.
+The share is measured on one corpus by `ltr_duel.simulation.measure_distortion`.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016,
 section 4.2.6.
@@ -30,11 +30,11 @@ def measure(
     without: int | None = None,
     **sampled: Any,
 ) -> pd.DataFrame:
-    """Return the percentage of rankers that beat the Condorcet winner, for each size of sets that the corpus allows.
+    """Return the percentage of rankers that beat the Condorcet winner, for each size of sets that has enough rankers.
 
     corpus: name of the corpus in the table.
     printed: the printed percentages for each click model, in the order of the sizes; NaN if not printed.
-    without: the position (from 0) of an omitted feature.
+    without: the position, from 0, of a feature to leave out.
     **sampled: other parameters of `measure_distortion`.
     """
     dataset = load_corpus(found, jobs=jobs)

@@ -1,4 +1,4 @@
-"""The inputs of measures: a real or synthetic corpus, or a matrix that was published or is estimated on a corpus."""
+"""The inputs of measures: a real or synthetic corpus, or a matrix, published or estimated on a corpus."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def load_corpus(found: Found, *, jobs: int) -> Dataset:
 
 
 def load_matrix(found: Found, *, clicks: str, comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:
-    """Return the published matrix that was found, or an estimate for the feature rankers of the corpus that was found.
+    """Return the published matrix that was found. If a corpus was found, estimate a matrix for its feature rankers.
 
     The estimate follows the papers: it uses the sign of the marginal outcome, without variance reduction.
     """

@@ -1,8 +1,8 @@
-"""Find out how the preference matrix of NP2004 in the RUCB paper was made: estimate it in several ways, and compare.
+"""Find out how the preference matrix of NP2004 in the RUCB paper was made: compare it with estimates made in many ways.
 
 The published matrix does not name its rankers, so matrices are compared by profiles that do not depend on names: the
-sorted row means, and the quantiles of ``|p - 1/2|``. The available corpus may contain only some of the paper's queries,
-so the estimate is made query by query, and the error of each number is its spread over resampled queries (bootstrap).
+sorted row means, and the quantiles of ``|p - 1/2|``. The available corpus may contain only some of the paper's queries.
+A matrix is therefore estimated query by query; a number's error is its spread over resampled queries (bootstrap).
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 6: probabilistic interleave, 4,000 comparisons of each pair
 of the 64 feature rankers of NP2004. The paper names neither the click model nor the treatment of ties.
@@ -34,10 +34,11 @@ _CHOICE = ("clicks", "ties", "outcome", "top")  # settings of a variant
 def measure(
     *, found: Found, jobs: int, variants: Sequence[Mapping[str, Any]], comparisons: int, seed: int = 0
 ) -> pd.DataFrame:
-    """Return the distance of each variant from the published matrix, by sorted row means ("rmse") and by gaps.
+    """Compare each variant with the published matrix: the distance of row means ("rmse"), and quantiles of the gaps.
 
-    found: source with both a corpus (``path``) and the published matrix (``file``).
-    variants: settings of each estimate: ``clicks``, ``ties``, and optionally ``outcome`` and ``top``.
+    found: a source with both a corpus (``path``) and the published matrix (``file``).
+    variants: the settings of each variant, a way to estimate the matrix: ``clicks``, ``ties``, and optionally
+        ``outcome`` and ``top``.
     comparisons: number of comparisons of each pair, divided evenly among the queries.
     """
     if "path" not in found.entry or "file" not in found.entry:
@@ -62,7 +63,7 @@ def measure(
 def _by_query(
     rankings: Rankings, choice: dict[str, Any], comparisons: int, seed: int, jobs: int
 ) -> tuple[FloatVector, NDArray[np.float64]]:
-    """Return each part's share of the queries and its matrix; shapes (parts,) and (parts, K, K)."""
+    """Return the share of the queries in each part of the corpus, and its matrix; shapes (parts,) and (parts, K, K)."""
     parts = _parts(rankings)
     shares = np.array([part.n_queries / rankings.n_queries for part in parts])
 

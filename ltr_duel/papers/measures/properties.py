@@ -65,15 +65,15 @@ def measure(
     matrices: "arxiv" and names in `SYNTHETIC`. By default, the matrix that was found, called ``problem``, or an
         estimate on the corpus that was found, with ``clicks`` and ``comparisons``.
     printed: the printed values, as {label: number} for all matrices or {matrix: {label: number}}.
-    subset_sizes: for each size, ``rankers``, and ``printed`` (the printed gamma of one subset of this size).
+    subset_sizes: for each size, ``rankers`` (the size) and ``printed`` (the printed gamma of one subset of this size).
     subsets: number of random subsets of each size.
     compared: items to test against simulated transitive matrices with the same noise: "strong_violations", or
-        "gamma_btm quantile 0.05" of the subsets. Without standard errors, the noise of ``comparisons`` comparisons is
-        assumed.
+        "gamma_btm quantile 0.05" of the subsets. For a matrix without standard errors, the noise of ``comparisons``
+        comparisons of each pair is assumed.
 
     Columns: ``problem``, ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (NaN if not printed),
-    ``p_value`` (share of simulated transitive matrices that look at least as intransitive; NaN for items that are not
-    tested), ``transitive`` (the item's value in a transitive matrix without noise), ``source``.
+    ``p_value`` (share of simulated transitive matrices that look at least as intransitive as this matrix; NaN for items
+    that are not tested), ``transitive`` (the item's value for a transitive matrix without noise), ``source``.
     """
     rows: list[tuple[Any, ...]] = []
     chances: dict[tuple[str, str, int], float] = {}
@@ -136,7 +136,7 @@ def _answers(name: str, matrix: PreferenceMatrix, items: Sequence[str]) -> Itera
 
 
 def _gammas_of_subsets(matrix: PreferenceMatrix, size: int, subsets: int, seed: int, jobs: int) -> FloatMatrix:
-    """Return gamma of random subsets with a Condorcet winner, by Beat the Mean's definition and by RUCB's."""
+    """Return gamma of random subsets with a Condorcet winner, as defined by Beat the Mean and as defined by RUCB."""
 
     def one(number: int) -> tuple[float, float]:
         chosen = random_condorcet_subset(matrix, size, seed=seed * subsets + number)
@@ -148,7 +148,7 @@ def _gammas_of_subsets(matrix: PreferenceMatrix, size: int, subsets: int, seed: 
 
 
 def _share_up_to(drawn: FloatVector, printed: float) -> Iterator[tuple[str, float, float, float]]:
-    """Yield (label, value, standard error, printed) for the share of gammas up to the printed gamma."""
+    """Yield label, value, standard error and printed value for the share of gammas up to the printed gamma."""
     share = float((drawn <= printed).mean())
     yield "gamma_rucb share up to printed", share, sqrt(share * (1 - share) / len(drawn)), np.nan
 
@@ -161,7 +161,7 @@ def _quantiles(name: str, drawn: FloatVector, printed: float = np.nan) -> Iterat
 
 
 def _number(label: str, measured: Callable[[PreferenceMatrix], float | None]) -> Item:
-    """Make an item of one number with standard error 0; NaN if the number is undefined for a matrix."""
+    """Make an item with one number, whose standard error is 0; it is NaN if it is undefined for a matrix."""
 
     def item(matrix: PreferenceMatrix) -> list[Answer]:
         value = measured(matrix)
@@ -179,7 +179,7 @@ def _pairs(matrix: PreferenceMatrix) -> list[Answer]:
 
 
 def _triangle(matrix: PreferenceMatrix) -> list[Answer]:
-    """Return the number of pairs of rivals that violate the triangle inequality, and the excess of each pair."""
+    """Return how many pairs of rivals of the winner violate the triangle inequality, and by how much each pair does."""
     table = triangle_violations(matrix)
     if table is None:
         return [("triangle_violations", np.nan, 0.0)]

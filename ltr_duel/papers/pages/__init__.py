@@ -1,4 +1,4 @@
-"""The page of a reproduction: figures, claims, standings and their data, in one file that loads no other files."""
+"""The page of a reproduction: figures, claims, the ranking of policies, and the data, in one self-contained file."""
 
 from ltr_duel.papers.pages.reproduction import Reproduced, reproduction_page
 from ltr_duel.papers.pages.state_of_the_art import state_of_the_art_markdown

@@ -1,4 +1,4 @@
-"""The report of a reproduction: every figure, by paper, with its claims and the measured results."""
+"""The report of a reproduction: the figures of each paper, with the claims about them and the measured results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Reproduced(NamedTuple):
 
 
 def reproduction_page(figures: Sequence[Reproduced], ledger: pd.DataFrame, *, title: str) -> str:
-    """Return the page as HTML: the figures in the given order, by paper, each with its claims from the ledger."""
+    """Return the page as HTML: for each paper, its figures in the given order with their claims from the ledger."""
     shown = [str(figure.about["name"]) for figure in figures]
     claims: dict[str, list[dict[str, Any]]] = {}
     for row in ledger.to_dict("records"):
@@ -141,7 +141,7 @@ def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str
 
 
 def _sources(about: Mapping[str, Any]) -> str:
-    """Return the sources with their problems and notes, in words."""
+    """Describe in words the sources of the data, with their problems and notes."""
     groups: dict[tuple[str, str], list[str]] = {}
     for one in about.get("sources", []):
         groups.setdefault((str(one["source"]), str(one.get("note") or "")), []).append(str(one.get("problem") or ""))
@@ -160,9 +160,9 @@ def _scale(about: Mapping[str, Any]) -> str:
 
 
 def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]:
-    """Return a figure's data as CSV, and a description.
+    """Return a figure's data as CSV, and a description of the data.
 
-    For runs, the data are mean, spread and accuracy of each line and checkpoint. If there would be more than
+    For runs, the data are mean, spread and accuracy of each curve at each checkpoint. If there would be more than
     `MOST_ROWS` rows, only every n-th checkpoint is included.
     """
     if not {col.POLICY, col.T, col.REPETITION} <= set(frame.columns):
@@ -181,7 +181,7 @@ def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]
 
 
 def means(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return mean, sd, minimum and maximum of a column over runs, and accuracy, for each line and checkpoint."""
+    """Return mean, sd, minimum and maximum of a column over runs, and accuracy, for each curve and checkpoint."""
     rows = comparable_rows(frame, [col.PROBLEM])
     keys = [name for name in _KEYS if name in rows and rows[name].notna().any()]
     table = averaged(rows, [*keys, col.T], column).rename(columns={"mean": column})

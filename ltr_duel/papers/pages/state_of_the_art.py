@@ -62,7 +62,7 @@ _NDCG = " Names the NDCG-best: share of the runs that name the ranker with the h
 
 
 class StateOfTheArt(NamedTuple):
-    """The comparison in sentences, a heading, a reference and a table for each problem, and a caption."""
+    """The comparison in sentences; for each problem a heading, how regret is measured, and a table; and a caption."""
 
     lines: list[str]
     tables: list[tuple[str, str, pd.DataFrame]]
@@ -70,7 +70,7 @@ class StateOfTheArt(NamedTuple):
 
 
 def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTheArt:
-    """Compare the policies on each problem, separately for policies that compare pairs and policies for sets."""
+    """Compare the policies on each problem; policies that compare pairs and policies that compare sets are separate."""
     column = str(about["figure"].get("options", {}).get("column", col.REGRET))
     ranked, references = standings(frame, column), about.get("references", {})
     tables, told = [], set[str]()
@@ -148,7 +148,7 @@ def _span(numbers: Collection[int] | pd.Series) -> str:
 
 
 def _over_all(ranked: pd.DataFrame) -> list[str]:
-    """Return sentences on the policies with the lowest geometric mean ratios to the best, for pairs and for sets."""
+    """Return a sentence each for pairs and for sets: the policies with the lowest geometric mean of ``to_best``."""
     lines = []
     for compares, rows in ranked.groupby("compares", sort=False):
         problems = rows[col.PROBLEM].nunique()
@@ -168,7 +168,7 @@ def _over_all(ranked: pd.DataFrame) -> list[str]:
 
 
 def _unranked(frame: pd.DataFrame, ranked: pd.DataFrame) -> list[str]:
-    """Return a sentence on the problems without standings, whose regret is undefined without a Condorcet winner."""
+    """Return a sentence on the problems that are not ranked: without a Condorcet winner, the regret is undefined."""
     missing = [str(one) for one in frame[col.PROBLEM].unique() if one not in set(ranked[col.PROBLEM])]
     words = "no ranker beats all others in the estimate by which regret is measured, perhaps because of noise"
     return [f"Not ranked ({words}): {', '.join(missing)}."] if missing else []
@@ -213,7 +213,7 @@ def _sign(row: Mapping[Any, Any]) -> str:
 
 
 def _bounds(low: float, high: float) -> str:
-    """Format both ends so that an end above 1 is not rounded to 1.00."""
+    """Format both ends of an interval so that an end above 1 is not rounded to 1.00."""
     least = "> 1.00" if 1 < low < _NEAR else _ratio(low)
     return f"{least} to {'1.01' if 1 < high < _NEAR else _ratio(high)}"
 

@@ -45,10 +45,9 @@ EQUIVALENT = {  # (module, the changed line): why the change has no visible effe
     ("interleaving/check", '_CLICKS = ClickModel("of the check", (0.44999999999999996, 0.9), (0.1, 0.5))'): (
         "any users will do who click better documents more often"
     ),
-    (
-        "interleaving/check",
-        'bool((np.abs(mean + mirrored) < _FAR * sqrt(3 / _TIMES)).all()), kind, "the order of a set changes who wins"',
-    ): "how much can be no chance is a choice: 6 standard errors, or 7",
+    ("interleaving/check", "same = bool((np.abs(mean + mirrored) < sqrt(3) * most).all())"): (
+        "the number of standard errors that chance may explain is a choice"
+    ),
     ("interleaving/methods/optimized", "page.owner[: len(shown)] = -2"): NOBODY,
     ("interleaving/methods/pairwise_preference", "_EQUAL = 1e-06  # closer scores differ by rounding alone"): ROUNDING,
     ("interleaving/registration", "page.owner[: len(shown)] = -2"): NOBODY,

@@ -124,7 +124,7 @@ def _with_two_added(
 def cautious_of_moments(
     n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
 ) -> Means:
-    """Approximate `cautious_means` for clusters of equal size; ``nn``: sum of each cluster's n * n, and so on."""
+    """Approximate `cautious_means` for clusters of equal size; ``nt``: sum of n * total over clusters, and so on."""
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = ~(n**2 > nn * (1 + 1e-9))
         design, size = _design(n, total, square, nn, nt, tt)

@@ -30,7 +30,7 @@ _OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner 
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Return the sections of a mapping; extra columns are refused in events, or if they resemble a log's column."""
+    """Return the sections of a mapping; only exposures may have extra columns, with names unlike those of a log."""
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -146,7 +146,7 @@ class Part:
 
 
 def select(columns: dict[str, Any], where: str, source: str) -> str:
-    """Return the SQL of one relation of a mapping; if none is mapped, all columns."""
+    """Return the SQL of a relation from a mapping; it selects all columns of the source if no column is mapped."""
     chosen = []
     for name, value in columns.items():
         if isinstance(value, list):

@@ -51,7 +51,7 @@ class WeightedOutcome(NamedTuple):
     weight: float  # mean weight of the lists within reach
     expected_weight: float  # expectation of ``weight``: the share of the target lists within reach
     weight_error: float  # standard error of the mean weight
-    mean: float  # mean outcome, from -1 to 1; lists out of reach count with the mean of the others, or of the model
+    mean: float  # mean outcome, from -1 to 1; for lists out of reach, the other lists' mean or the model's prediction
     error: float  # standard error of the mean
     low: float  # interval of the mean outcome of all lists
     high: float
@@ -163,7 +163,7 @@ def weigh_outcomes(
 
 
 class Estimate(NamedTuple):
-    """The estimate for all lists (``mean``), and the part from lists within reach: ``near`` ± ``half``."""
+    """The estimate for all lists (``mean``), and its part from lists within reach (``near`` ± ``half``)."""
 
     mean: float
     near: float
@@ -211,7 +211,7 @@ class Totals:
 
 
 def _error_and_reach(means: Means, scatter: float, effective: float, confidence: float) -> tuple[float, float]:
-    """Return the error and half the interval; both are at least those of independent, equally weighted impressions."""
+    """Return the error and half the interval; both are at least those of ``effective`` independent impressions."""
     floor = math.sqrt((max(scatter, 0.0) * effective + 2) / (effective + 2) / effective)
     half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
     return max(float(means.error[0]), floor), half
@@ -246,7 +246,7 @@ def _refusal(effective: float, n: float, within: Reach, away: float, error: floa
     if effective < FEWEST:
         return f"by their weights, {n:,.0f} impressions are worth {effective:.1f}; at least {FEWEST:.0f} are needed"
     if users < FEWEST_USERS:
-        return f"the impressions are worth {users:.1f} users of equal weight; {FEWEST_USERS:.0f} are needed"
+        return f"the impressions are worth {users:.1f} users of equal weight; at least {FEWEST_USERS:.0f} are needed"
     return ""
 
 

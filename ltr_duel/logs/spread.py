@@ -44,7 +44,7 @@ class Spread(NamedTuple):
     design: float = 1.0  # variance of the mean relative to independent impressions, at least 1
     users: Kinds = ((1.0, 1.0),)  # kinds of users: impressions of the pair per user, and share of these impressions
     each: float = 1.0  # impressions of the whole log per impression of the pair
-    half: float = 0.0  # users with so many impressions or more have half of all; 0: computed in `how_often`
+    half: float = 0.0  # half of the impressions are by users with at least so many; 0: see `how_often`
     between: bool = False  # whether some outcomes are fractional, such as credit by expectation
 
     @property

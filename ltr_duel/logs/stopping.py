@@ -143,7 +143,7 @@ def outcomes_go_together(found: LogComparison) -> bool:
 
 
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the number of further impressions until the experiment may stop if means persist, and the winner.
+    """Return the number of further impressions until the experiment may stop, and its winner, if means persist.
 
     The experiment may stop once a ranker wins against all others, or every pair is decided. The number is infinite if
     the experiment would never stop, or if there are too few observations for a projection.

@@ -133,9 +133,7 @@ class PairSums:
             np.add.at(count, users.pair, np.where(sign == side, users.number, 0))
         wins, losses, ties = counts
         plain = wins.astype(np.float64) - losses, wins.astype(np.float64) + losses
-        none = Sequences(
-            *np.zeros((len(Sequences._fields), len(wins)))
-        )  # no sequence: users' outcomes may still change
+        none = Sequences(*np.zeros((len(Sequences._fields), len(wins))))  # because a user's outcome may still change
         return PairSums("user", wins, losses, ties, *plain, none, (each,))
 
     def _clustered(self, means: Callable[..., Means]) -> Means:
@@ -152,7 +150,7 @@ class PairSums:
         return tuple(replace(self, cluster=name, kinds=(kind,)).cautious() for name, kind in each)
 
     def sign_p(self) -> FloatVector:
-        """Return p-values of the sign test of clusters; if by both, the larger of the two p-values."""
+        """Return p-values of the sign test of clusters; if by both, the larger p-value of users and queries."""
         if self.cluster == "impression":
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
@@ -160,7 +158,7 @@ class PairSums:
         return np.asarray(np.max(kinds, axis=0), np.float64)
 
     def sizes(self) -> list[Kinds]:
-        """Return the kinds of each pair's clusters; of users or queries, the larger on average, if by both."""
+        """Return the kinds of each pair's clusters; if by both, of users or queries, whichever clusters are larger."""
         kinds = [[kind.sizes(p) for kind in self.kinds[:2]] or [((1.0, 1.0),)] for p in range(len(self.wins))]
         return [max(some, key=lambda kind: sum(n * share for n, share in kind)) for some in kinds]
 

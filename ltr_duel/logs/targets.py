@@ -236,7 +236,7 @@ class PageTargets(Orders):
 
 
 def _join(known: dict[str, SmallIntVector], rankers: tuple[str, ...], order: Any, rank: Any) -> None:
-    """Add a token's rankers to the known rankers of a query, if they share rankers, with equal ranks in both."""
+    """Add a token's rankers to the query's known rankers, if rankers are in both, all with the same ranks in both."""
     here = {name: a for a, name in enumerate(rankers)}
     common = [name for name in rankers if name in known]
     if not known:

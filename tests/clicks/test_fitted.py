@@ -439,7 +439,7 @@ def test_what_nothing_can_be_learned_from_is_refused():
     refused(sessions._replace(items=1), r"an item is not in 0\.\.0")
     assert fit_click_models(sessions, ["dcm"], train=1.0)[0].test is None
     documents = fit_click_models(sessions._replace(graded=False), ["sdbn"])
-    with pytest.raises(InputError, match="requires a log with grades"):
+    with pytest.raises(InputError, match="have no table for simulations; fit a log with grades"):
         best_fit(documents, table=True)
     with pytest.raises(InputError, match="cannot be written as a table"):
         fit_click_models(sessions, ["ubm"])[0].model()

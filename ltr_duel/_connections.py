@@ -36,7 +36,7 @@ class Connections:
         self.closed, self._own = False, self._new_own()
 
     def close(self) -> None:
-        """Stop sending, without waiting for requests that are already sent."""
+        """Close the idle connections, and set ``closed``; requests that are already sent continue."""
         self.closed = True
         while self._own.idle:
             self._own.idle.pop().close()

@@ -39,8 +39,8 @@ def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) ->
     """Draw theta ~ Beta(a + 1, b + 1) and return max(theta, ``level``). Most samples below the level need no Beta draw.
 
     For x > level > mode, the density f satisfies f(x) <= g(x) = f(level) exp(-h (x - level)), where -h is the slope of
-    ln f at the level. With probability 1 - (area under g) the sample is below the level. Otherwise a point is drawn
-    under g and accepted if it is under f.
+    ln f at the level. With probability 1 - (area under g) the result is the level. Otherwise a point is drawn
+    under g: if it is under f, its theta is the result; if not, the result is the level.
     """
     n = a + b
     if n == 0 or level * n <= a:

@@ -37,11 +37,11 @@ def kinds() -> None:
 @click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
 @options.wide
 def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, jobs: int, out: Path | None) -> None:
-    """Measure rankers, by default the features, of the corpus at PATH by the relevance grades.
+    """Evaluate rankers of the corpus at PATH by the relevance grades; the default rankers are the features.
 
     For each measure, the best rankers are listed first, with the mean over queries, its 95 % interval, the difference
-    from the best ranker, and p of a paired test against the best ranker. Because the same queries select the best
-    ranker, p is corrected by Holm's method for all pairs.
+    from the best ranker, and p of a paired test against the best ranker. Because the best ranker is selected on
+    the queries of the test, p is corrected by Holm's method for all pairs.
     """
     only_writer(out)
     dataset = corpus.load(path)

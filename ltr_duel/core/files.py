@@ -55,7 +55,7 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
     if temporary is not None:
         with _removed_on_failure(temporary):
             yield temporary
-            os.replace(temporary, path)  # noqa: PTH105 -- Path.replace would keep the parts of the target interned
+            os.replace(temporary, path)  # noqa: PTH105 -- Path.replace would fill memory with interned parts of paths
         return
     target = require_file_place(path)
     with _folders_made(target.parent, path):
@@ -126,7 +126,10 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_files(folder: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder; on success its files move to ``folder`` (created if missing), on failure none does."""
+    """Yield a temporary folder; on success, its files move to ``folder``, which is created if missing.
+
+    If the ``with`` block fails, no file moves. If a move fails, the files that have already moved stay in ``folder``.
+    """
     folder = Path(folder)
     require_folder_place(folder)
     with _folders_made(folder, folder):

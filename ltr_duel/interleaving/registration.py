@@ -59,7 +59,7 @@ def register(page: str, **about: Any) -> Method:
     ...     return orders[rng.integers(len(orders))][:top]
     >>> def credit(orders, shown, clicks):
     ...     return [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
-    >>> register(__name__, name="either_list", draw=draw, credit=credit).pairs  # in a file, parts are found
+    >>> register(__name__, name="either_list", draw=draw, credit=credit).pairs  # in a file, omit draw and credit
     True
     >>> METHODS.remove("either_list")
     """
@@ -72,7 +72,7 @@ def register(page: str, **about: Any) -> Method:
 
 
 def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool = True, **about: Any) -> Method:
-    """Return a method for pairs and for sets of rankers that calls two plain Python functions.
+    """Return a method that calls two plain Python functions, for pairs and (with ``slates``) for sets of rankers.
 
     Parameters
     ----------

@@ -50,16 +50,17 @@ class Running:
         self._publish(actions)
 
     def close(self) -> None:
-        """Close the file. Open pages stay open in the store."""
+        """Close the store. Open pages stay open in its file."""
         with self._lock:
             if not self._closed:
                 self._closed = True
                 self._store.close(self._clock())
 
     def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
-        """Answer a search outside of the experiment, or its clicks, from memory; None for a search inside.
+        """Answer a search, or the clicks of its page, from memory; None if the search belongs to the experiment.
 
-        With ``away`` (the store cannot be used), a search that would be inside gets the incumbent's list.
+        A search is outside of the experiment if the switches assign one ranker's list to it. With ``away`` (the store
+        cannot be used), all other searches get the incumbent's list.
         """
         if isinstance(call, Record):
             return self._outside.record(call)
@@ -93,7 +94,7 @@ class Running:
 
     @property
     def delay(self) -> float:
-        """Seconds by which the clock has stepped and deadlines have moved, including the time without a service."""
+        """Seconds by which steps of the clock have moved deadlines; the time when no service ran counts as a step."""
         return self._steps.delay
 
     @property
@@ -177,7 +178,7 @@ class Running:
 
     @contextmanager
     def _changing(self) -> Iterator[Actions]:
-        """Make the changes inside durable, or undo all of them."""
+        """Make all changes of the ``with`` block durable, or undo all of them."""
         with self._lock:
             actions = self._ready()
             try:

@@ -31,7 +31,7 @@ class Found(NamedTuple):
 
 
 class Files(NamedTuple):
-    """The files of a relation, and for each file the number of lines in all earlier files."""
+    """The files of a relation (a table of the SQL engine), and the number of lines in all files before each of them."""
 
     paths: tuple[Path, ...]
     before: tuple[int, ...]
@@ -65,7 +65,7 @@ def rows_in(paths: Sequence[Path]) -> int:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return a given file, the logs below a folder, or the files that match a pattern, with day2 before day10."""
+    """Return a given file, the logs below a folder, or files that match a pattern; sorted, with day2 before day10."""
     given = Path(path)
     if given.is_file():
         return (given,)

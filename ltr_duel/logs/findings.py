@@ -97,7 +97,10 @@ def unchanged(table: IntMatrix) -> float:
 
 
 def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = None) -> float:
-    """Return the p-value of "rows have these shares in each column" by `flipped`; tables: (users, rows, columns)."""
+    """Return the p-value of "in each column, the rows have the shares ``share``", by `flipped`.
+
+    tables: counts, shape (users, rows, columns). The default of ``share`` is the share of each row in all counts.
+    """
     total = tables.sum(axis=0)
     rows: FloatVector = total.sum(axis=1) / max(total.sum(), 1) if share is None else share
     beyond = (tables - rows[:, None] * tables.sum(axis=1, keepdims=True)).reshape(len(tables), -1)

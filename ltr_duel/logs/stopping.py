@@ -41,9 +41,7 @@ class StoppingDecision(NamedTuple):
     more: float  # expected further impressions of the log until a decision, if the mean persists; inf: never
     more_to_win: float = np.inf  # like `more`, until the ranker with the higher mean wins
     independent: float = np.inf  # observations in the mean, or effective number of clusters
-    per_user: float = (
-        np.nan
-    )  # mean of users' first impressions if ``mean`` is over impressions, clustered by user; else NaN
+    per_user: float = np.nan  # mean of users' first impressions; NaN unless all impressions count, clustered by user
     per_user_low: float = np.nan  # confidence sequence of this mean
     per_user_high: float = np.nan
 
@@ -62,8 +60,9 @@ def stopping_decisions(
     found : LogComparison or RunningComparison
         If the errors are clustered by users or queries (or both), every impression counts (see `Clustered`). If the
         clusters are users only, each decision also has the mean of the users' first impressions. If the clusters are
-        impressions, or if each cluster has one outcome, all impressions count as independent. For a running comparison,
-        the observations in ``sequences`` count.
+        impressions, or if each cluster has one outcome, all impressions count as independent. In the log of an adaptive
+        policy with clusters of users, only users' first impressions of a pair count. For a running comparison, the
+        observations in ``sequences`` count.
     confidence : float
         Probability that all intervals hold at all times, so that no decision on a pair, and no winner against all
         others, is ever wrong; above 0 and below 1.

@@ -36,7 +36,10 @@ class Worker:
         self._state_of = experiment.switches  # switches when the computation of the state began
 
     async def ask(self, request: _Call) -> Any:
-        """Return the answer to a request when it is on disk, or raise an error; `BusyError` if the queue is full."""
+        """Return the answer to a request when its changes are on disk.
+
+        Raises the error of the request, or `BusyError` if the queue is full.
+        """
         if self.full:
             raise BusyError("too many requests are waiting for an answer")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -47,7 +50,7 @@ class Worker:
         return await future
 
     async def state(self) -> LiveState:
-        """Return the latest state, or a new state if it is outdated or a switch was used since."""
+        """Return the latest state, or a new state if the latest is outdated or if a switch has been used since then."""
         loop = asyncio.get_running_loop()
         while True:
             began, switches = loop.time(), self._experiment.switches
@@ -111,7 +114,7 @@ class Worker:
         if forgotten:
             self._log.write("forgotten", pages=forgotten)
         if not believed:
-            message = "the clock is days ahead of the previous check; nothing is forgotten until it is consistent"
+            message = "the clock is days ahead of the previous check; nothing is forgotten until the time is confirmed"
             self._log.write("clock", message=message)
 
     def _works(self, error: Exception | None) -> None:
@@ -157,7 +160,7 @@ class Worker:
                     continue
                 if isinstance(answer, Exception):
                     future.set_exception(answer)
-                    future.exception()  # no caller awaits the future of a dropped page
+                    future.exception()  # marks the error as retrieved: no caller awaits the future of a dropped page
                 else:
                     future.set_result(answer)
         self._runs = None

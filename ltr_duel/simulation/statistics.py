@@ -80,8 +80,8 @@ def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
 def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
     """Return the last row of each run of one problem, with the identification time in column ``identified_at``.
 
-    This time is the first checkpoint from which on the winner is recommended; infinite if the last row recommends
-    another arm.
+    This time is the first checkpoint from which the run recommends the winner until its end; infinite if the last row
+    recommends another arm, NaN without a winner.
     """
     run = frame.groupby([columns.POLICY, columns.REPETITION], sort=False).ngroup()
     wrong = (
@@ -102,8 +102,8 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     ----------
     frame : DataFrame
     keys : sequence of str
-        The columns that define groups. Groups are ordered by the first appearance of the values of all keys except the
-        last; groups that differ only in the last key are sorted by it.
+        The columns that define groups. The combinations of all keys except the last are in the order of their first
+        appearance; within each combination, groups are sorted by the last key.
     column : str
         The column to average. Rows in which it is NaN are omitted.
     spread : {"quantiles", "standard error", "sd", "range", "none"}

@@ -1,9 +1,9 @@
 """MergeRUCB: RUCB within small batches of arms; beaten arms are removed and batches merged.
 
 Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. Assumes a
-Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T), with large constants: the confidence
-bounds use ln(t + C) with C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)). For a hundred arms this
-logarithm starts near 15.
+Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T), with large constants: u_ij, the
+upper confidence bound of the probability that arm i beats arm j, uses ln(t + C) with
+C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)). For a hundred arms this logarithm starts near 15.
 
 As in the authors' program (Lerot), each arm starts with one win against each other arm, batches of one arm are skipped,
 and a stage ends at K / 2^stage + 1 remaining arms. A step costs O(batch^2).
@@ -74,7 +74,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def strongest_rival(wins: IntMatrix, arms: IntVector, champion: int, bonus: float, rng: Generator) -> int:
-    """Return the arm other than the champion with the largest u_jc; ties are broken at random."""
+    """Return the arm j with the largest u_jc, except the champion c; ties are broken at random."""
     best, ties, rival = -1.0, 0, champion
     for j in arms:
         u = bound_against(wins, j, champion, bonus)
@@ -94,7 +94,7 @@ def strongest_rival(wins: IntMatrix, arms: IntVector, champion: int, bonus: floa
 
 @kernel
 def bound_against(wins: IntMatrix, j: int, champion: int, bonus: float) -> float:
-    """Return u_jc, or -2 for the champion itself."""
+    """Return u_jc for the champion c, or -2 if j is the champion."""
     if j == champion:
         return -2.0
     n = wins[j, champion] + wins[champion, j]

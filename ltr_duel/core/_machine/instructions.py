@@ -1,9 +1,9 @@
 """Replace Python functions by LLVM instructions in compiled code.
 
-The source of a kernel calls plain Python functions, which run when the kernel is interpreted. Before a kernel is
-compiled, a global name of a function that has an intrinsic is bound to the intrinsic (`compiled_text`), so that the
-instructions become part of the kernel. If compiled code calls the function in another way than by a global name, numba
-finds an overload of the function.
+The source of a kernel calls plain Python functions, which run when the kernel is interpreted. Some of these functions
+have an intrinsic, which generates their instructions. Before a kernel is compiled, `compiled_text` binds the global
+names of these functions to their intrinsics, so that the instructions become part of the kernel. If compiled code does
+not call such a function by a global name, numba finds an overload of the function.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Writer:
     def load(self, kind: ir.Type, array: int, at: Any) -> Any:
         """Load a value of the type ``kind``, such as a vector, from an array, beginning at index ``at``."""
         value = self.builder.load(self._address(kind, array, at))
-        value.align = self.kinds[array].dtype.bitwidth // 8  # of one number, as a load may begin at any index
+        value.align = self.kinds[array].dtype.bitwidth // 8  # alignment of one number, as loads begin at any index
         return value
 
     def store(self, kind: ir.Type, array: int, at: Any, value: Any) -> None:
@@ -114,7 +114,7 @@ def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **opt
 def compiled_text(
     function: Callable[..., Any], folder: str = "", parts: Mapping[str, Any] | None = None
 ) -> Callable[..., Any]:
-    """Return the function for numba to compile: names are bound to intrinsics, and its file name locates the cache.
+    """Return a copy of a function for numba to compile: it calls the intrinsics, and its file name locates the cache.
 
     numba stores compiled code beside the source file of a function. If ``folder`` is given, an empty file in it, named
     after the module, replaces the source file; the folder's name is a digest of the sources. ``parts`` maps further
@@ -140,7 +140,7 @@ def compiled_text(
 
 
 def _chosen_by(order: str) -> Callable[..., Any]:
-    """Return instructions that select the first of two numbers in an order; if they are equal, the first argument."""
+    """Return instructions for the smaller (``<``) or larger (``>``) of two numbers; for equal numbers, the first."""
 
     def define(typing: Any, a: Any, b: Any) -> Any:
         if not (isinstance(a, types.Integer | types.Float) and isinstance(b, types.Integer | types.Float)):

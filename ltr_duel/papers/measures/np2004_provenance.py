@@ -37,8 +37,8 @@ def measure(
     """Compare each variant with the published matrix: the distance of row means ("rmse"), and quantiles of the gaps.
 
     found: a source with both a corpus (``path``) and the published matrix (``file``).
-    variants: the settings of each variant, a way to estimate the matrix: ``clicks``, ``ties``, and optionally
-        ``outcome`` and ``top``.
+    variants: ways to estimate the matrix, each with the settings ``clicks`` and ``ties``, and optionally ``outcome``
+        and ``top``.
     comparisons: number of comparisons of each pair, divided evenly among the queries.
     """
     if "path" not in found.entry or "file" not in found.entry:
@@ -63,7 +63,7 @@ def measure(
 def _by_query(
     rankings: Rankings, choice: dict[str, Any], comparisons: int, seed: int, jobs: int
 ) -> tuple[FloatVector, NDArray[np.float64]]:
-    """Return the share of the queries in each part of the corpus, and its matrix; shapes (parts,) and (parts, K, K)."""
+    """Return each part's share of the queries, shape (parts,), and each part's matrix, shape (parts, K, K)."""
     parts = _parts(rankings)
     shares = np.array([part.n_queries / rankings.n_queries for part in parts])
 
@@ -86,7 +86,10 @@ def _by_query(
 
 
 def _parts(rankings: Rankings) -> list[Rankings]:
-    """Split the corpus by query; a query without relevant documents is joined to the query before it."""
+    """Split the corpus by query; a query without relevant documents is joined to the query before it.
+
+    At the beginning, such queries are joined to the first query with relevant documents.
+    """
     ptr = rankings.query_ptr
     relevant = np.maximum.reduceat(rankings.relevance, ptr[:-1]) > 0
     first = np.append(np.flatnonzero(relevant), rankings.n_queries)

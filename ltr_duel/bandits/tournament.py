@@ -18,13 +18,11 @@ from ltr_duel.bandits.coin_words import (
     Coins,
     LaneVector,
     OddsMatrix,
-    WordVector,
     block_mask,
     fair_odds,
     filled_up,
     new_lane,
     new_seed,
-    no_odds,
     odds_of,
     toss_block,
 )
@@ -37,6 +35,7 @@ from ltr_duel.core import (
     kernel,
     random_below,
     tally_bits,
+    vector,
 )
 
 CountVector: TypeAlias = NDArray[np.int16]
@@ -44,17 +43,14 @@ MOST = 2**15  # maximum number of arms in a tournament, so that an int16 can cou
 
 
 class Tournament(NamedTuple):
-    """The coins of all pairs, and scratch memory."""
+    """The coins of all pairs, and scratch memory. Each further array, even an unused one, slows down every step."""
 
     odds: OddsMatrix  # (K, padded K) the first 16 bits of the probabilities; row i in the order of the seats
     every: IntVector  # (K,) constant: 0, 1, ...
     lane: LaneVector  # (8,) random words
-    row: WordVector  # (padded K,) odds of some arms
-    place: IntVector  # (K,) the seat of each arm: its position among the arms that meet, see `seat`
     unmet: IntVector  # (padded K / 32,) masks of the arms that have not yet met all others
     beaten: IntVector  # (padded K / 32,) masks of the arms that lost to the arm sampled last
     lost: CountVector  # (padded K,) losses of each arm so far
-    equal: IntVector  # (K,) constant: zeros, the ranks if every arm may win
 
 
 def new_tournament(n_arms: int, players: int) -> Tournament:
@@ -66,53 +62,70 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
         raise InputError(f"a sampled tournament takes at most {MOST:,} arms, not {players:,}")
     size = filled_up(n_arms)
     unmet, beaten = np.zeros((2, size // BLOCK), np.int64)
-    odds, row, lost = fair_odds(n_arms, n_arms), no_odds(n_arms), np.zeros(size, np.int16)
-    every, place, equal = np.arange(n_arms), np.arange(n_arms), np.zeros(n_arms, np.int64)
-    return Tournament(odds, every, new_lane(), row, place, unmet, beaten, lost, equal)
+    return Tournament(fair_odds(n_arms, n_arms), np.arange(n_arms), new_lane(), unmet, beaten, np.zeros(size, np.int16))
 
 
 @kernel
-def seat(tournament: Tournament, prefer: FloatMatrix, arms: IntVector) -> None:
+def seat(odds: OddsMatrix, place: IntVector, prefer: FloatMatrix, arms: IntVector) -> None:
     """Assign seats to ``arms``, in this order, and set their odds against each other."""
-    for place in range(arms.shape[0]):
-        tournament.place[arms[place]] = place
+    for seat_of in range(arms.shape[0]):
+        place[arms[seat_of]] = seat_of
         for i in arms:
-            tournament.odds[i, place] = odds_of(prefer[i, arms[place]])
+            odds[i, seat_of] = odds_of(prefer[i, arms[seat_of]])
 
 
 @kernel
-def set_odds(tournament: Tournament, prefer: FloatMatrix, i: int, j: int) -> None:
+def set_odds(odds: OddsMatrix, prefer: FloatMatrix, i: int, j: int, seat_i: int, seat_j: int) -> None:
     """Set the odds of a pair of seated arms from its probabilities."""
-    tournament.odds[i, tournament.place[j]] = odds_of(prefer[i, j])
-    tournament.odds[j, tournament.place[i]] = odds_of(prefer[j, i])
+    odds[i, seat_j] = odds_of(prefer[i, j])
+    odds[j, seat_i] = odds_of(prefer[j, i])
 
 
 @kernel
 def most_wins(
-    tournament: Tournament, prefer: FloatMatrix, arms: IntVector, rank: IntVector, least: int, favourite: int,
-    rng: Generator,
-) -> int:  # fmt: skip
-    """Return the seat with the most wins among the seats with ``rank == least``; ties are broken at random.
+    tournament: Tournament, prefer: FloatMatrix, rank: IntVector, least: int, favourite: int, rng: Generator
+) -> int:
+    """Return the arm with the most wins among the arms with ``rank == least``; ties are broken at random.
 
     Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. The favourite's row is sampled
     first.
+    """
+    open_tournament(tournament, prefer.shape[0])
+    lost, seed, fewest, ties = tournament.lost, new_seed(rng), prefer.shape[0], 0
+    for place in range(-1, prefer.shape[0]):
+        i = place if place >= 0 else favourite
+        if rank[i] == least and lost[i] <= fewest and place != favourite:
+            toss_arm(tournament, coins_of(tournament, prefer, i, tournament.every), i, tournament.beaten, seed, rng)
+            if lost[i] < fewest:
+                fewest, ties = lost[i], 0
+            ties += lost[i] == fewest
+    n = random_below(ties, rng)
+    for i in range(prefer.shape[0]):
+        n -= rank[i] == least and lost[i] == fewest
+        if n < 0:
+            return i
+    return favourite
+
+
+@kernel
+def most_wins_among(
+    tournament: Tournament, prefer: FloatMatrix, arms: IntVector, favourite: int, rng: Generator
+) -> int:
+    """Return the seat of the arm with the most wins among these seated arms; ties are broken at random.
+
+    The row of the arm in seat ``favourite`` is sampled first.
     """
     n = arms.shape[0]
     open_tournament(tournament, n)
     lost, seed, fewest, ties = tournament.lost, new_seed(rng), n, 0
     for turn in range(-1, n):
         place = turn if turn >= 0 else favourite
-        if rank[place] == least and lost[place] <= fewest and turn != favourite:
+        if lost[place] <= fewest and turn != favourite:
             toss_arm(tournament, coins_of(tournament, prefer, arms[place], arms), place, tournament.beaten, seed, rng)
             if lost[place] < fewest:
                 fewest, ties = lost[place], 0
             ties += lost[place] == fewest
-    skip = random_below(ties, rng)
-    for place in range(n):
-        skip -= rank[place] == least and lost[place] == fewest
-        if skip < 0:
-            return place
-    return favourite
+    return int(vector.nth_equal(lost[:n], fewest, random_below(ties, rng)))
 
 
 @kernel

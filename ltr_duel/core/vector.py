@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ltr_duel.core._machine.lanes import LANES, count_bits, lanes_at, lanes_up_to, larger, trailing_zeros
 from ltr_duel.core.arrays import FloatVector, IntVector
@@ -207,7 +209,7 @@ def first_most(counts: IntVector) -> int:
 
 
 @kernel
-def nth_equal(counts: IntVector, count: int, n: int) -> int:
+def nth_equal(counts: NDArray[np.signedinteger[Any]], count: int, n: int) -> int:
     """Return the n-th index (n = 0, 1, ...) at which ``counts`` equals ``count``, or -1 if no such index exists."""
     for i in range(counts.shape[0]):
         n -= counts[i] == count

@@ -109,7 +109,11 @@ class Worker:
 
         believed = None
         while believed is None:
-            part, believed = await loop.run_in_executor(self._thread, some)
+            try:
+                part, believed = await loop.run_in_executor(self._thread, some)
+            except StoreError as error:
+                self._works(error)
+                raise
             forgotten += part
         if forgotten:
             self._log.write("forgotten", pages=forgotten)

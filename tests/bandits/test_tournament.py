@@ -14,6 +14,7 @@ from ltr_duel.bandits.tournament import (
     MOST,
     coins_of,
     most_wins,
+    most_wins_among,
     new_tournament,
     open_tournament,
     seat,
@@ -58,14 +59,18 @@ def meet_all(made, p, lost, rng):
 @kernel
 def winners(made, p, rank, favourite, found, rng):
     for row in range(found.shape[0]):
-        found[row] = most_wins(made, p, made.every, rank, 0, favourite, rng)
+        found[row] = most_wins(made, p, rank, 0, favourite, rng)
+
+
+def winners_among(made, p, arms, favourite, found, rng):
+    winners_in_seats(made, p, arms, np.zeros(len(p), np.int64), favourite, found, rng)
 
 
 @kernel
-def winners_among(made, p, arms, favourite, found, rng):
+def winners_in_seats(made, p, arms, place, favourite, found, rng):
     for row in range(found.shape[0]):
-        seat(made, p, arms)
-        found[row] = arms[most_wins(made, p, arms, made.equal, 0, favourite, rng)]
+        seat(made.odds, place, p, arms)
+        found[row] = arms[most_wins_among(made, p, arms, favourite, rng)]
 
 
 def most_of_all(p, draws, rng):
@@ -181,13 +186,13 @@ def test_equal_arms_win_equally_often(n, favourite):
 
 def test_rows_that_cannot_win_are_not_tossed():
     p, tossed = np.triu(np.ones((40, 40)), 1), []
-    made = told(p)
+    made, rank = told(p), np.zeros(40, np.int64)
     play = plain_text(most_wins)
     toss = play.__globals__["toss_arm"]
     play.__globals__["toss_arm"] = lambda *args: (tossed.append(args[2]), toss(*args))
-    assert play(made, p, made.every, made.equal, 0, 0, stream(1, "few")) == 0 and tossed == [0]
+    assert play(made, p, rank, 0, 0, stream(1, "few")) == 0 and tossed == [0]
     tossed.clear()
-    assert play(made, p, made.every, made.equal, 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
+    assert play(made, p, rank, 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.coin_words import BLOCK, new_seed
+from ltr_duel.bandits.coin_words import BLOCK, OddsMatrix, new_seed
 from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
@@ -130,8 +130,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     count, first = candidates(known.blocked)
     if count > 1:
         least = known.blocked[first]
-        every = state.tournament.every
-        first = most_wins(state.tournament, known.prefer, every, known.blocked, least, state.last[0], rng)
+        first = most_wins(state.tournament, known.prefer, known.blocked, least, state.last[0], rng)
     state.last[0] = first
     return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
 
@@ -178,18 +177,18 @@ def update(
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
-    record_duel(state.known, state.levels, state.tournament, winner, loser)
+    record_duel(state.known, state.levels, state.tournament.odds, winner, loser)
 
 
 @kernel
-def record_duel(known: Known, levels: Levels, tournament: Tournament, winner: int, loser: int) -> None:
+def record_duel(known: Known, levels: Levels, odds: OddsMatrix, winner: int, loser: int) -> None:
     """Count a duel, and update the statistics of the pair."""
     record_win(known.wins, known.doubts, winner, loser)
     known.release[winner] = -1.0
     known.release[loser] = -1.0
     won, lost = known.wins[winner, loser], known.wins[loser, winner]
     record_posterior(known.prefer, known.log_mass, winner, loser, won, won + lost)
-    set_odds(tournament, known.prefer, winner, loser)
+    set_odds(odds, known.prefer, winner, loser, winner, loser)
     record_sample(levels, loser, winner, True, won, lost, known.log_mass[winner, loser])
     record_sample(levels, winner, loser, False, lost, won, known.log_mass[winner, loser])
 

@@ -29,14 +29,14 @@ from ltr_duel.bandits.batches import (
     merge_when_due,
     new_batches,
 )
-from ltr_duel.bandits.coin_words import gather
+from ltr_duel.bandits.coin_words import WordVector, gather, no_odds
 from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
 from ltr_duel.bandits.policies.merge_rucb import idle_until, recommend
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
-from ltr_duel.bandits.tournament import Tournament, most_wins, new_tournament, seat, set_odds
+from ltr_duel.bandits.tournament import Tournament, most_wins_among, new_tournament, seat, set_odds
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
@@ -65,6 +65,8 @@ class State(NamedTuple):
     levels: Levels  # row c: samples of arm c against the other arms of its batch
     batches: Batches
     tournament: Tournament
+    row: WordVector  # (padded K,) scratch: odds of the arms of a batch
+    place: IntVector  # (K,) the seat of each arm in its batch, see `seat`
     last: IntVector  # (K,) for each batch: position within the batch of the winner of its last tournament
     doubtful: IntVector  # (K,) 1 if the batch changed or may contain a beaten arm; only these batches are searched
     turn: Registers[Turn]
@@ -77,7 +79,8 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     levels, batches = new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
     levels.patience[:] = -1  # negative: each row's level is set on first use, for its whole batch
     last, doubtful, turn = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64), registers(Turn)
-    return State(wins, doubts, *posterior_rows(n_arms), levels, batches, tournament, last, doubtful, turn)
+    row, place = no_odds(n_arms), np.arange(n_arms)
+    return State(wins, doubts, *posterior_rows(n_arms), levels, batches, tournament, row, place, last, doubtful, turn)
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -89,18 +92,18 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     bonus = params.alpha * log(t - now.since + params.head_start)
     if state.doubtful[m] == 1:
         drop_beaten(batches, state.doubts, m, bonus)
-        seat(state.tournament, state.prefer, batches.arms[batches.ends[m] : batches.ends[m + 1]])
+        seat(state.tournament.odds, state.place, state.prefer, batches.arms[batches.ends[m] : batches.ends[m + 1]])
         state.doubtful[m] = 0
     if batch_size(batches, m) == 1 and now.count > 1:
         m = join_next(batches, m)
         look_again(state)
-        seat(state.tournament, state.prefer, batches.arms[batches.ends[m] : batches.ends[m + 1]])
+        seat(state.tournament.odds, state.place, state.prefer, batches.arms[batches.ends[m] : batches.ends[m + 1]])
     if arms_left(batches) == 1:
         return batches.arms[0], batches.arms[0]
     state.turn[0].batch, state.turn[0].bonus = m, bonus
     arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
     favourite = min(state.last[m], arms.shape[0] - 1)
-    state.last[m] = most_wins(state.tournament, state.prefer, arms, state.tournament.equal, 0, favourite, rng)
+    state.last[m] = most_wins_among(state.tournament, state.prefer, arms, favourite, rng)
     first = arms[state.last[m]]
     return first, likely_loser(state, arms, first, rng)
 
@@ -119,7 +122,7 @@ def join_next(batches: Batches, m: int) -> int:
 @kernel
 def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> int:
     """Return the arm other than ``first`` against which the new sample of ``first`` is the largest."""
-    levels, row = state.levels, state.tournament.row
+    levels, row = state.levels, state.row
     known = Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
     field = Field(arms, row, first, levels.no_doubts, 0.0)
     renew_level(levels, first, known, field, 1e-6)
@@ -136,7 +139,8 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
         if state.doubts[loser, winner] > state.turn[0].bonus:
             state.doubtful[state.turn[0].batch] = 1
         record_posterior(state.prefer, state.log_mass, winner, loser, won, won + lost)
-        set_odds(state.tournament, state.prefer, winner, loser)
+        place = state.place
+        set_odds(state.tournament.odds, state.prefer, winner, loser, place[winner], place[loser])
         record_sample(state.levels, winner, loser, True, won, lost, state.log_mass[winner, loser])
         record_sample(state.levels, loser, winner, False, lost, won, state.log_mass[winner, loser])
     now = state.batches.now[0]

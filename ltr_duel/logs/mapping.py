@@ -22,6 +22,7 @@ from ltr_duel.logs.columns import EVENTS, NEEDED, first_names, require_columns, 
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Found, files_of, format_of
 
+_CSV = ("BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR")  # types of CSV columns; DuckDB would read 03/01/2026 as 3 January
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
 _WHERE = ("file", "table", "where", "delimiter")
 _ADDED = ("ltr_line", "ltr_file")  # columns that the package adds to the columns of a file
@@ -163,8 +164,9 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
     """
     read, names = _reader_of(part.file)
     csv, options = read == "read_csv", "filename = 'ltr_file'"
-    if csv and part.delimiter:
-        options += f", delim = {quoted(part.delimiter)}"
+    if csv:
+        options += f", auto_type_candidates = [{', '.join(map(quoted, _CSV))}]"
+        options += f", delim = {quoted(part.delimiter)}" * bool(part.delimiter)
     rows = f"SELECT *, row_number() OVER () AS ltr_line FROM {read}({names}, {options})"
 
     def described(columns: dict[str, str], where: str) -> list[str]:

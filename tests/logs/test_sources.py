@@ -205,6 +205,28 @@ def test_the_delimiter_of_a_csv_file_can_be_given_and_an_empty_owner_is_none(tmp
     assert (found.names, found.losses[0], found.impressions) == (("old", "new"), 4, 4)
 
 
+@pytest.mark.parametrize(
+    ("form", "pattern"), [("03/0{k}/2026 10:00:00", "%m/%d/%Y %H:%M:%S"), ("0{k}.03.2026", "%d.%m.%Y")]
+)
+def test_dates_of_a_csv_file_are_text_that_the_mapping_converts(tmp_path, form, pattern):
+    """Regression: DuckDB converted the column itself, and read dates of the United States as dates of Europe."""
+    rows = [f"p{k},{form.replace('{k}', str(k))},q,u{k},{'d1' if k % 2 else 'd2'}" for k in range(1, 6)]
+    (tmp_path / "log.csv").write_text("page,seen,query,visitor,clicked\n" + "\n".join(rows) + "\n")
+    text = (
+        NESTED.replace('"sid"', '"page"')
+        .replace('"at"', f""""strptime(seen, '{pattern}')\"""")
+        .replace('"order"', '"query"')
+    )
+    text = text.replace('user = "user"', 'user = "visitor"').replace(
+        "list_transform(results, lambda x: x.doc)", "['d1', 'd2']"
+    )
+    text = text.replace("list_transform(results, lambda x: x.team)", "['old', 'new']")
+    text = text.replace("unnest(actions).doc", "clicked").replace('kind = "unnest(actions).type"\n', "")
+    (tmp_path / "log.toml").write_text(text)
+    facts = describe_log(ClickLog(tmp_path / "log.csv", source=tmp_path / "log.toml"))
+    assert (facts.last - facts.first) / 86_400 == 4 and facts.impressions == 5
+
+
 def test_a_position_written_as_text_and_an_empty_name_of_a_ranker_are_refused(tmp_path):
     rows = [exposure(0, owners=["0", "1", ""])]
     with pytest.raises(InputError, match=r"owner '0' is not a ranker: .*; a position in rankers must be a number"):

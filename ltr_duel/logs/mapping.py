@@ -165,7 +165,7 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
     read, names = _reader_of(part.file)
     csv, options = read == "read_csv", "filename = 'ltr_file'"
     if csv:
-        options += f", auto_type_candidates = [{', '.join(map(quoted, _CSV))}]"
+        options += f", sample_size = -1, auto_type_candidates = [{', '.join(map(quoted, _CSV))}]"
         options += f", delim = {quoted(part.delimiter)}" * bool(part.delimiter)
     rows = f"SELECT *, row_number() OVER () AS ltr_line FROM {read}({names}, {options})"
 

@@ -205,6 +205,19 @@ def test_the_delimiter_of_a_csv_file_can_be_given_and_an_empty_owner_is_none(tmp
     assert (found.names, found.losses[0], found.impressions) == (("old", "new"), 4, 4)
 
 
+def test_the_types_of_a_csv_file_do_not_depend_on_its_first_rows(tmp_path):
+    """Regression: a list after twenty thousand single positions could not be read."""
+    rows = [f"p{k},{1_700_000_000 + k},q,{'1' if k < 25_000 else '1|2'}" for k in range(25_001)]
+    (tmp_path / "log.csv").write_text("page,seen,query,clicked\n" + "\n".join(rows) + "\n")
+    (tmp_path / "log.toml").write_text(
+        """[exposures]\nimpression = "page"\ntime = "seen"\nquery = "query"\nshown = "['a', 'b']"\nowners = "[0, 1]"\n"""
+        """rankers = ["old", "new"]\n[events]\nimpression = "page"\n"""
+        """position = "unnest(string_split(clicked::varchar, '|'))::int"\n"""
+    )
+    found = compare_log(ClickLog(tmp_path / "log.csv", source=tmp_path / "log.toml"), bootstrap=0)
+    assert (found.wins[0], found.ties[0]) == (25_000, 1)
+
+
 @pytest.mark.parametrize(
     ("form", "pattern"), [("03/0{k}/2026 10:00:00", "%m/%d/%Y %H:%M:%S"), ("0{k}.03.2026", "%d.%m.%Y")]
 )

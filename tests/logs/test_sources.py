@@ -210,8 +210,8 @@ def test_the_types_of_a_csv_file_do_not_depend_on_its_first_rows(tmp_path):
     rows = [f"p{k},{1_700_000_000 + k},q,{'1' if k < 25_000 else '1|2'}" for k in range(25_001)]
     (tmp_path / "log.csv").write_text("page,seen,query,clicked\n" + "\n".join(rows) + "\n")
     (tmp_path / "log.toml").write_text(
-        """[exposures]\nimpression = "page"\ntime = "seen"\nquery = "query"\nshown = "['a', 'b']"\nowners = "[0, 1]"\n"""
-        """rankers = ["old", "new"]\n[events]\nimpression = "page"\n"""
+        """[exposures]\nimpression = "page"\ntime = "seen"\nquery = "query"\nshown = "['a', 'b']"\n"""
+        """owners = "[0, 1]"\nrankers = ["old", "new"]\n[events]\nimpression = "page"\n"""
         """position = "unnest(string_split(clicked::varchar, '|'))::int"\n"""
     )
     found = compare_log(ClickLog(tmp_path / "log.csv", source=tmp_path / "log.toml"), bootstrap=0)

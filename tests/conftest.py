@@ -84,6 +84,7 @@ LONGEST = (
 )
 
 
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist, the hook is unknown
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Use one process more than there are cores, because some tests wait for clocks, disks and children."""
     return (os.cpu_count() or 1) + 1

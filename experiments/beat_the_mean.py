@@ -11,9 +11,9 @@ SIZES_NOT_PRINTED = "The paper gives the values of K only in the plot, not in it
 HOW_RUN = [
     "Interleaved Filter is run in both forms: Interleaved Filter 2 of the journal paper, in which a replaced candidate "
     "is removed together with the rivals that it was beating (prune=true), and the form without this pruning.",
-    "Interleaved Filter has the confidence of its own paper, delta = 1 / (T K^2). Footnote 7 of Beat the Mean calls "
-    "Interleaved Filter's interval equivalent to Beat the Mean's interval, delta = 1 / (2 T K), which needs about a "
-    "sixth fewer duels at K = 500.",
+    "Interleaved Filter has the confidence of its own paper, delta = 1 / (T K^2). According to footnote 7 of "
+    "Beat the Mean, this interval is equivalent to the one of Beat the Mean, delta = 1 / (2 T K). With the latter, "
+    "Interleaved Filter needs about a sixth fewer duels at K = 500.",
     "Whole sweeps of duels are sampled at once. The distribution of the results is the same as with single duels, and "
     "10^10 steps become feasible.",
 ]

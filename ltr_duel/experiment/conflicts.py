@@ -12,6 +12,7 @@ from ltr_duel.core import InputError
 from ltr_duel.experiment.plan_file import StoredPlan
 
 _SHORT = 8  # digits of a plan's digest in a message
+_HOW = "choose one with --plan"
 _SAME = ["name", "label", "horizon", "repetition"]  # columns that identify a row of a table of results
 
 
@@ -47,9 +48,6 @@ def refuse_conflicts(folder: str | Path, plans: Sequence[StoredPlan], runs: pd.D
             f"{folder}: '{label}' has two results of each repetition, with different {differ}, in the plans"
             f" {_listed(two)}; {_HOW}"
         )
-
-
-_HOW = "choose one with --plan"
 
 
 def _differences(one: dict[str, Any], other: dict[str, Any], label: str) -> str:

@@ -104,7 +104,8 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     copied = dict([*chosen.items()][before:])
     into.prepare()
     for store in stores:
-        for path in (*store.files(store.plans), *store.files(store.problems), *store.files(store.origins)):
+        named = [path for path in store.files(store.problems) if path.stem in matrices]  # by a plan
+        for path in (*store.files(store.plans), *named, *store.files(store.origins)):
             if _wrong_with(into, path, matrices):  # missing, or damaged
                 if why := _wrong_with(store, path, matrices):
                     damaged.append(why)
@@ -125,7 +126,7 @@ def _wrong_with(store: Store, name: Path, matrices: Mapping[str, str]) -> str:
     """
     path = store.folder / name.parent.name / name.name
     if path.parent == store.problems:
-        return wrong_with_problem(path, matrices.get(path.stem, ""))
+        return wrong_with_problem(path, matrices[path.stem])
     try:
         read_plan(path) if path.parent == store.plans else store.origin(path.stem)
     except InputError as error:

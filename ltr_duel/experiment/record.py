@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,14 +44,19 @@ def require_ordinary(path: Path) -> None:
         raise InputError("not an ordinary file")
 
 
-def read_record(path: Path, what: str, fields: Fields) -> dict[str, Any]:
+def read_record(path: Path, what: str, fields: Fields, sha256: str = "") -> dict[str, Any]:
     """Read a JSON file with these fields; error messages call the file ``what``.
+
+    sha256: the checksum of the file, if it has one.
 
     Raises `InputError`, with a complete message, if the file cannot be read or has other content.
     """
     try:
         require_ordinary(path)
-        return parsed_record(path.read_bytes(), fields)
+        content = path.read_bytes()
+        if sha256 and hashlib.sha256(content).hexdigest() != sha256:
+            raise InputError("its checksum does not match")
+        return parsed_record(content, fields)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except InputError as error:

@@ -197,11 +197,7 @@ class Store:
         """Return an origin of runs. Raises `InputError` if its file is damaged or missing."""
         if not is_digest(name):
             raise InputError(f"{self.runs}: damaged: a run names an origin that is not a SHA-256")
-        path = self.origins / f"{name}.json"
-        content = read_record(path, "the origin of a run", {})
-        if hashlib.sha256(path.read_bytes()).hexdigest() != name:
-            raise InputError(f"{path}: damaged: its checksum does not match")
-        return content
+        return read_record(self.origins / f"{name}.json", "the origin of a run", {}, sha256=name)
 
     def files(self, folder: Path) -> list[Path]:
         """Return the files of a folder that are named by a digest, sorted; other files do not belong to a store."""

@@ -111,8 +111,7 @@ def fault_sentence(row: Row) -> str:
     if name == "owners" and isinstance(value, list) and given.get("rankers"):
         strange = [one for one in value if isinstance(one, str) and one and one not in given["rankers"]]
         if strange:
-            text = isinstance(strange[0], str) and strange[0].isdecimal()
-            hint = "; a position in rankers must be a number, not text" * text
+            hint = "; a position in rankers must be a number, not text" * strange[0].isdecimal()
             return f"owner {short(strange[0])} is not a ranker: {_names(given['rankers'])}{hint}"
     if name == "owners" and not given.get("rankers") and _has_names(value):
         return f"'owners' contains names, but {NO_RANKERS}"

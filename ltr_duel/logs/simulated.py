@@ -222,10 +222,11 @@ def simulate_log(
     counts = new_recorder(len(rankings), checkpoints(horizon))
     known = relabelled(logged, run_order(key, len(rankings)))
     run = Run(component, params, len(rankings), known, run_streams(key), counts, horizon=horizon, compiled=compiled)
-    of = "pairs" if component.feedback == "duel" else "slates"
+    of, method = ("pairs", pairs) if component.feedback == "duel" else ("slates", slates)
+    shown = METHODS.configure(method)
     about = {
-        "label": METHODS.configure(pairs if of == "pairs" else slates).label,
-        "foreign": METHODS.configure(pairs if of == "pairs" else slates).component.foreign,
+        "label": shown.label,
+        "foreign": shown.component.foreign,
         "method": live.provenance["method" if of == "pairs" else "slates"],
         "outcome": live.provenance["outcome"] if of == "pairs" else "",
         "policy": label,

@@ -155,11 +155,11 @@ def test_a_plan_names_no_leader_where_the_shrunk_mean_is_printed_as_0(ltr_duel, 
     """The output named the first ranker as ahead even if its mean was below 0; a log without ties had a traceback."""
     path = tmp_path / "log.jsonl"
     written(path, [1, -1] * 19 + [-1, -1], range(40), [60 * k for k in range(40)])
-    nobody = f"According to 40 impressions of {path}, no ranker is clearly ahead (the estimate shrinks to 0)"
+    unclear = f"According to 40 impressions of {path}, no ranker is clearly ahead (the estimate shrinks to 0)"
     answer = ltr_duel("logs", "power", path)
-    assert f"{nobody}, so the plan is for an effect of 0.1; name yours with --effect.\n" in answer.out
+    assert f"{unclear}, so the plan is for an effect of 0.1; name yours with --effect.\n" in answer.out
     assert "To find a mean outcome of 0.1 " in answer.out
-    assert f"{nobody}.\n" in ltr_duel("logs", "power", path, "--effect", 0.2).out
+    assert f"{unclear}.\n" in ltr_duel("logs", "power", path, "--effect", 0.2).out
     written(path, [1] * 30 + [0] * 10, range(40), [60 * k for k in range(40)])
     assert " is ahead of " in ltr_duel("logs", "power", path).out
 

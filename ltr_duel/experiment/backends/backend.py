@@ -84,6 +84,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
     processes died.
     """
     stop, box = threading.Event(), queue.SimpleQueue[Any]()
+    driver = os.getpid() if backend.name == "loky" else 0
     run: Callable[[Task], Outcome] = execute
     started: list[KillableWorker] = []
     if backend.time_limit is not None:
@@ -97,7 +98,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
             for together in tasks:
                 if stop.is_set():
                     return
-                yield functools.partial(_run_all if backend.name != "loky" else _run_in_process, run, together)
+                yield functools.partial(_run_all, run, together, driver)
         except Exception as error:
             box.put(_End(error))
 
@@ -124,7 +125,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
         stack.callback(threads.abandon, worker)
         worker.start()
         lost: float | None = None
-        processes: set[Any] = set()
+        others, processes = set(_workers()), set[Any]()  # others may still be ending after an earlier call
         arrived = time.monotonic()
         while True:
             try:
@@ -133,7 +134,8 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
             except queue.Empty:
                 if client is not None:
                     lost = lost_since(client, lost, time.monotonic())
-                if backend.name == "loky" and _killed(processes) and time.monotonic() > arrived + _MISSED:
+                processes.update(set(_workers()) - others)
+                if any(one.exitcode for one in processes) and time.monotonic() > arrived + _MISSED:
                     raise WorkersDiedError from None
                 answer = None
             if not isinstance(answer, _End):
@@ -159,35 +161,23 @@ class _End(NamedTuple):
     error: BaseException | None
 
 
-def _run_all(run: Callable[[Task], Outcome], tasks: Sequence[Task]) -> list[Outcome]:
+def _run_all(run: Callable[[Task], Outcome], tasks: Sequence[Task], driver: int) -> list[Outcome]:
+    """Execute tasks, in this process or in a process of loky, which ends with its driver; 0: not with a driver."""
+    if driver and os.getpid() != driver:
+        _end_with(driver)
     return [run(task) for task in tasks]
 
 
-def _run_in_process(run: Callable[[Task], Outcome], tasks: Sequence[Task]) -> list[Outcome]:
-    _end_with_parent()
-    return _run_all(run, tasks)
-
-
 @functools.cache
-def _end_with_parent() -> None:
+def _end_with(driver: int) -> None:
     """End this process of loky soon after its parent, which may be killed; loky itself would wait for another task."""
-    parent = os.getppid()
 
     def watch() -> None:
-        while os.getppid() == parent:
+        while os.getppid() == driver:
             time.sleep(_LOOK)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def _killed(processes: set[Any]) -> bool:
-    """Add the present processes of loky to a set; return whether one of the set was killed.
-
-    If a process is killed while it sends an outcome, loky waits for the rest of the outcome for ever.
-    """
-    processes.update(_workers())
-    return any(process.exitcode for process in processes)
 
 
 def _done_here(name: str, calls: Iterator[Callable[[], list[Outcome]]], jobs: int) -> Iterator[list[Outcome]]:

@@ -108,8 +108,9 @@ def command(
             )  # fmt: skip
     if file is not None:
         matrix = read_matrix(file, most_rankers)
-        if live is not None:
+        if source is not None:
             _require_same_order(file, matrix.provenance, rankings.provenance)
+            _print_differences(file, matrix.provenance, source.provenance)
     results = simulation.simulate(
         source or simulation.FromMatrix(matrix, sets=(sets or "").replace("-", "_")),
         policies,
@@ -134,6 +135,14 @@ def command(
     echo_lines((analysis.spread_sentence(table), *results.notes))
     if out is not None:
         click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")
+
+
+def _print_differences(file: Path, measured: dict[str, Any], users: dict[str, Any]) -> None:
+    """Print a note if a matrix was estimated with settings that differ from those of the simulated users."""
+    for name in ("corpus_sha256", "clicks", "method", "outcome", "top"):
+        if name in measured and measured[name] != users[name]:
+            differ = "another corpus" if name == "corpus_sha256" else f"{name} {measured[name]}, not {users[name]}"
+            click.echo(f"note: regret is measured by {file}, which was estimated with {differ}")
 
 
 def _taken_winner(matrix: preferences.PreferenceMatrix) -> str:

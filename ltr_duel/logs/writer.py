@@ -14,12 +14,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError, files
+from ltr_duel.core import InputError, errors, files
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 
 _MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; further columns are strings
 _KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".ndjson": "ubi"}
 _UBI = {"impression": "query_id", "query": "user_query", "user": "client_id", "shown": "query_response_hit_ids"}
+_NEEDED = ("time", "shown", "clicks")  # columns of User Behavior Insights
 _SIGNS = "=+\\-@\t\uff1d\uff0b\uff0d\uff20"  # first characters of formulas; the last four are full-width
 _FORMULA = re.compile(f"\\A(?=[{_SIGNS}\r\n])|(?<=[\r\n;\t|])(?=[{_SIGNS}])")  # possible starts of cells
 _END = "\r\n"  # both characters, so that `csv` quotes cells that contain either
@@ -122,7 +123,8 @@ def write_log(
     Raises
     ------
     InputError
-        For an unknown suffix, or a folder that is not writable.
+        For an unknown suffix, a folder that is not writable, or User Behavior Insights without one of the columns
+        ``time``, ``shown`` and ``clicks``.
 
     Examples
     --------
@@ -138,6 +140,9 @@ def write_log(
     kind = _KINDS.get(Path(path).suffix)
     if kind is None:
         raise InputError(f"{path}: a log must end in .jsonl, .csv or .parquet, or in .ndjson for search records (UBI)")
+    if kind == "ubi" and (absent := [name for name in _NEEDED if name not in columns]):
+        needed = errors.listed(_NEEDED)
+        raise InputError(f"{path}: search records (UBI) need the columns {needed}, but {absent[0]} is missing")
     with files.replacing(path) as temporary:
         if private:
             temporary.chmod(0o600)

@@ -105,6 +105,18 @@ def test_users_with_another_order_of_ties_than_the_matrix_are_refused(ltr_duel, 
     assert ltr_duel("simulate", tmp_path / "m", *words, "--tie-seed", "3").code == 0
 
 
+def test_a_matrix_with_other_settings_than_the_simulated_users_has_a_note(ltr_duel, tied, tmp_path):
+    matrix_of(ltr_duel, tied, tmp_path / "m", "--clicks", "perfect", "--method", "team_draft", "--top", "5")
+    words = ["simulate", tmp_path / "m", "--live", tied, "--policy", "round_robin", "--horizon", 10, "--repetitions", 1]
+    words += ["--out", tmp_path / "out", "--overwrite"]
+    words += ["--method", "team_draft"]
+    assert "note: regret" not in ltr_duel(*words, "--clicks", "perfect", "--top", 5).out
+    shown = ltr_duel(*words, "--clicks", "navigational", "--top", 6).out
+    for differ in ("clicks perfect, not navigational", "top 5, not 6"):
+        assert f"note: regret is measured by {tmp_path / 'm'}, which was estimated with {differ}\n" in shown
+    assert shown.count("note: regret") == 2
+
+
 def test_on_real_data_seeds_agree_within_their_errors_and_tie_seeds_do_not(ltr_duel, real_data, tmp_path):
     def ohsumed(seed, tie_seed):
         out = tmp_path / f"{seed} {tie_seed}"

@@ -105,6 +105,19 @@ def test_an_end_of_zeros_that_a_machine_leaves_that_lost_power_is_torn():
         assert gap == Gap(len(data), len(data) + zeros, True)
 
 
+def test_an_end_of_zeros_after_other_damage_is_not_torn():
+    for zeros in (8, 3 * runs_file._BLOCK):
+        (gap,) = found(HEADER + b"damaged!" + bytes(zeros))
+        assert not gap.torn
+
+
+@pytest.mark.parametrize("before", range(5))
+def test_a_message_is_found_wherever_a_block_of_the_search_ends(before):
+    (raw,), damaged = made(1), runs_file._BLOCK - before
+    gap, message = found(HEADER + b"x" * damaged + raw)
+    assert gap == Gap(len(HEADER), len(HEADER) + damaged, False) and message.size == len(raw)
+
+
 def test_gaps_do_not_cost_the_rest_of_the_file_each():
     class Counting(pa.BufferReader):
         count = 0

@@ -71,6 +71,13 @@ def test_a_log_that_fails_while_it_is_written_does_not_appear(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_search_records_need_a_time_a_list_and_clicks(tmp_path):
+    message = "need the columns time, shown and clicks, but time is missing"
+    with pytest.raises(InputError, match=message), write_log(tmp_path / "log.ndjson", ("query", "shown", "clicks")):
+        raise AssertionError("nothing is written")
+    assert not list(tmp_path.iterdir())
+
+
 def test_dates_names_of_owners_numbers_as_ids_and_compressed_files(tmp_path):
     row = {"time": "2024-01-01T00:00:00", "user": 7, "shown": [1, 2, 3], "clicks": []}
     row |= {"rankers": ["x", "y"], "owners": ["y", None, 0]}

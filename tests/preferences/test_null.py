@@ -119,6 +119,13 @@ def test_a_win_beyond_noise_has_the_error_of_all_pairs_together():
         assert wins_beyond_noise(PreferenceMatrix(p, (), np.array([[0, 0.01], [0.01, 0]])))[0, 1] == known
 
 
+def test_the_range_of_noise_has_no_negative_share():
+    """The worlds of a nearly even matrix have far more order than their refits, so that the correction is large."""
+    world = estimated(np.full((6, 6), 0.5), np.random.default_rng(3))
+    table = transitive_null(world, np.random.default_rng(0), worlds=39).set_index("property")
+    assert (table["low"] >= 0).all()
+
+
 def test_an_estimate_is_not_told_from_noise_by_an_assumed_number_of_comparisons_that_is_small():
     table = transitive_null(arxiv(), np.random.default_rng(0), comparisons=500, worlds=99).set_index("property")
     assert table.loc["strong_share", "p_value"] > 0.05

@@ -231,6 +231,7 @@ def _row(name: str, observed: float, first: FloatVector, second: FloatVector, wo
     shift = 2 * side * max(0.0, fall) if np.isfinite(fall) else 0.0
     low, median, high = (float(np.quantile(first, q, method="nearest")) for q in (_OUTSIDE / 2, 0.5, 1 - _OUTSIDE / 2))
     shifted = first + abs(worse) * shift
+    lowest = max(low + min(0.0, shift), 0.0 if low >= 0 else -np.inf)  # numbers and shares stay at or above 0
     above, below = 1 + int((shifted >= observed).sum()), 1 + int((shifted <= observed).sum())
     chance = {1: above, -1: below, 0: 2 * min(above, below)}[worse] / (1 + len(first))
-    return name, observed, low + min(0.0, shift), median, high + max(0.0, shift), min(1.0, chance)
+    return name, observed, lowest, median, high + max(0.0, shift), min(1.0, chance)

@@ -1,6 +1,6 @@
 """Interleaving and dueling bandits on learning-to-rank corpora.
 
-The functions that users call. Slow imports happen on first use.
+The package exports the functions that users call. It imports slow modules on first use.
 """
 
 import lazy_loader

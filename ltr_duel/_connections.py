@@ -77,7 +77,7 @@ class Connections:
             raise
 
     def _send(self, path: str, body: bytes, ends: float, idle: _Pool, used: _Pool) -> tuple[int, bool, bytes]:
-        """Send a request, and again if a reused connection was closed; an idempotency key makes both count as one."""
+        """Send a request; resend it if a reused connection was closed. Its idempotency key makes both count as one."""
         headers, again = {**self._headers, "idempotency-key": secrets.token_hex(16)}, False
         while True:
             left = _left(ends)

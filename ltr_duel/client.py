@@ -1,4 +1,4 @@
-"""A client for search pages that requires only the standard library, and returns a list within a deadline.
+"""A client for search pages; it requires only the standard library, and returns a list within a deadline.
 
 Each call has a deadline. A search that is not answered in time gets the incumbent's list. For a short time after a
 failed call, no other call of the same kind is sent. When calls begin to fail, the logger ``ltr_duel.client`` logs a
@@ -36,7 +36,7 @@ class Shown(NamedTuple):
     page: tuple[Any, ...]  # document ids, from the top
     token: str  # for `Client.clicks`; empty for a page that was not made by the service
     rankers: tuple[str, ...]  # rankers of the lists on the page
-    served: str  # "experiment"; or why the search is not in the experiment; or "fallback" after no valid answer
+    served: str  # "experiment"; or why the search is not in the experiment; or "fallback" without a valid answer
     why: str = ""  # reason for a fallback
     total: int = 0  # number of documents on the whole page, of which ``page`` may be a part
 
@@ -47,8 +47,8 @@ class Client:
     Parameters
     ----------
     url : str
-        Address, such as ``http://127.0.0.1:8080`` or ``https://...``. If the service runs several experiments, the
-        name of one of them follows: ``http://127.0.0.1:8080/shoes``.
+        Address, such as ``http://127.0.0.1:8080`` or ``https://...``. If the service runs several experiments,
+        append the name of one of them: ``http://127.0.0.1:8080/shoes``.
     incumbent : str
         The ranker whose list is shown if the service does not answer.
     key : str
@@ -130,7 +130,8 @@ class Client:
             Token of the page to show again or to continue. If ``offset`` is above 0, an empty token continues a
             fallback, and None continues the page of this user and query, provided that the experiment is ``sticky``.
         offset, limit : int, optional
-            Number of documents above the part, and in the part. By default the part begins at the top, without a limit.
+            The part skips ``offset`` documents from the top, and contains at most ``limit`` documents. By default it
+            begins at the top and has no limit.
         context : mapping of str to str, optional
             Further attributes of the search, named in the settings of the experiment.
         """
@@ -171,12 +172,12 @@ class Client:
         Returns
         -------
         bool
-            Also False if the page is already closed: by a final report, at its deadline or at the limit of open pages.
+            Also False if a final report, the deadline or the limit of open pages has already closed the page.
         """
         return self._report("/clicks", {"token": token, "clicks": list(clicks), "final": final}, deadline)
 
     def events(self, token: str, events: Sequence[Mapping[str, Any]], *, deadline: float = 2.0) -> bool:
-        """Report outcomes of a page, open or closed; return whether the service stored them.
+        """Report outcomes of an open or closed page; return whether the service stored them.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ VERSION = 1  # version of the JSON format
 
 
 class Reached(NamedTuple):
-    """The number of impressions from which a condition holds until the end of the budget; None: never."""
+    """The number of impressions from which a condition holds until the end of the budget; None if it fails there."""
 
     value: int | None
     low: int | None
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
     @property
     def dearest(self) -> Showing:
-        """Results under the click model with the highest loss, which the race uses; `worst` if losses are equal."""
+        """Results under the click model with the highest loss, used by the race; `worst` if losses are equal."""
         return max(self.worlds, key=lambda one: (one.loss.value, one is self.worst))
 
 
@@ -113,7 +113,7 @@ class Advice:
     enough : Enough or None
         Set only if no candidate reaches the confidence.
     unsure : tuple of str
-        Rankers that cannot be distinguished from the best one by the queries of the corpus.
+        Rankers that the queries of the corpus cannot distinguish from the best one.
     live : dict
         Settings for `ltr_duel.live`.
 

@@ -1,7 +1,7 @@
 """The entry points for advice: check the arguments, and simulate candidates for some rankings and a budget.
 
-A race selects the best few candidates, fresh runs of these candidates give the reported estimates (claims), and runs
-with harder simulated users or with more impressions answer further questions (`ltr_duel.advice.question`).
+A race selects the best few candidates. Fresh runs of these candidates give the reported estimates (claims). Runs with
+harder simulated users or with more impressions answer further questions (`ltr_duel.advice.question`).
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def advise(
 ) -> Advice:
     """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
-    The advised candidate is the one whose users lose least NDCG, under the click model that is worst for the candidate.
-    The loss is summed over the budget and over an equal number of impressions afterwards, which show the ranker that
-    the candidate names.
+    Each candidate is judged under the click model that is worst for it; the advised candidate is the one whose users
+    then lose least NDCG. The loss is summed over the budget and over an equal number of impressions afterwards, which
+    show the ranker that the candidate names.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ def advise(
         Number of impressions that are shown before any of their clicks is known, for example all impressions of a day.
     simulations : int
         Number of fresh runs of the advised candidate for each click model, from 10 to 10^5; other numbers of runs are
-        proportional to it. To show a probability of .95, at least 98 runs are needed with three click models, and 77
-        with one, even if all runs name a right ranker.
+        proportional to it. To show that the probability is at least .95, even if all runs name a right ranker, at least
+        98 runs are needed with three click models, and 77 with one.
     seed : int
     jobs : int
         Number of threads; -1 for all cores. The advice does not depend on this number.

@@ -25,7 +25,7 @@ def share(hits: int, n: int, confidence: float) -> Estimate:
 
 
 def mean(values: ArrayLike, confidence: float, surprise: float | None = None) -> Estimate:
-    """Return a mean with Student's interval; ``surprise``: see `upper_mean`, the upper end if it is given."""
+    """Return a mean with Student's interval; if ``surprise`` is given, the upper end is `upper_mean`."""
     sample = np.asarray(values, np.float64)
     tail = (1 - confidence) / 2
     low = lower_mean(sample, tail)

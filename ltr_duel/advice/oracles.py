@@ -1,4 +1,4 @@
-"""Simulated users of a world (`world`), for three kinds of candidates, and their loss with the lists that they see.
+"""Simulated users of a world (`world`), and their loss with the lists they see, for three kinds of candidates.
 
 The loss of a list is the NDCG of the best ranker's list for the same query, minus the NDCG of the list. A comparison
 with the best ranker's mean NDCG over all queries would have the same mean, but much more noise from the choice of
@@ -12,7 +12,7 @@ one.
 Sets: each list is interleaved in the step in which the policy requests it.
 
 Apart: the plain A/B test. Each user sees the list of one random ranker. The ranker with the highest mean of a click
-metric is named; the metric is the reciprocal rank of the first click, and 0 without a click.
+metric is named; the metric is the reciprocal rank of the first click, or 0 if there is no click.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class SetOracle(NamedTuple):
 
     comparison: Comparison
     yardstick: Yardstick
-    turned: FloatMatrix  # (K, K) share of decided outcomes of each pair that are reversed
+    turned: FloatMatrix  # (K, K) for each pair, the share of decided outcomes that are reversed
     lost: FloatVector  # (1,) sum of users' loss with the lists shown
     met: FloatVector  # (K,) exposure of each ranker in these lists
 

@@ -77,7 +77,7 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
 
 
 def plot_advice(advice: Advice) -> Axes:
-    """Plot the curves of the first candidates, each under the click model for which it is least often right.
+    """Plot the curves of the first candidates, each for the click model with its lowest share of right runs.
 
     The interval of the advised candidate is shaded.
     """

@@ -1,4 +1,4 @@
-"""Runs of a candidate in a world: the ranker named and users' loss at each checkpoint. A run can be extended."""
+"""Runs of a candidate in a world: the named ranker and the users' loss at each checkpoint. A run can be extended."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Source:
         return _STARTS[self.candidate.kind](self.of_run(seed, *names), streams, order, late)
 
     def of_run(self, seed: int, *names: str | int) -> Source:
-        """Return the source of one run. Users with errors are sampled, and are the same for all candidates."""
+        """Return the source of one run. Users with uncertain probabilities are sampled, the same for all candidates."""
         if not self.world.errors:
             return self
         users = self.world.drawn_users(stream(seed, "advice", *names, self.world.users.name, "users"))

@@ -1,7 +1,7 @@
 """The steps from a question to an answer: a race, claims, what-if worlds, and a search for a sufficient budget.
 
 Claims are the reported estimates for the first candidates. They are based on fresh runs that did not affect the choice
-of candidates. The race has a fifth of the probability of error, and the intervals of the claims have the rest.
+of candidates. A fifth of the probability of error is for the race, and the rest for the intervals of the claims.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Question:
         self._level = 1 - (1 - _RACE_SHARE) * wrong / len(worlds)  # confidence of an interval in one world
         self._raced: dict[tuple[int, int], Trials] = {}  # keyed by candidate and world
         self._sizes = sorted({max(4, int(part * simulations)) for part in _SIZES})
-        looks = len(self._sizes) + 1  # one more test of each bound, which includes the runs of the claims
+        looks = len(self._sizes) + 1  # plus one test of each bound that includes the runs of the claims
         self._proof = Proof(
             worlds[0].surprise, confidence, _RACE_SHARE * wrong, looks, len(self._candidates), len(worlds)
         )

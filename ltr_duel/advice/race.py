@@ -21,7 +21,7 @@ from ltr_duel.core import FloatVector, MarkVector, statistics
 
 SLACK = 0.1  # rivals get no further runs if their loss is lower by at most this fraction of the leader's loss
 _BLUNT = 0.05  # one-sided error of the loose test
-_MOST_RIVALS = 3  # maximum number of candidates with further runs, with the leader; early on: 1/2, 1/4, ... of all
+_MOST_RIVALS = 3  # maximum number of candidates with further runs, leader included; early on: 1/2, 1/4, ... of all
 
 
 class Shots(NamedTuple):
@@ -65,8 +65,8 @@ class Proof(NamedTuple):
     not in doubt is never called worse than a candidate in doubt.
 
     Each bound is tested once for each number of runs. The best candidate can be dropped only if one of three kinds of
-    bounds is wrong: a lower bound of the best candidate, the upper bound of another candidate in the worst world of
-    this other candidate, or a bound on a share of right runs. Each kind has a third of the error, divided equally among
+    bounds is wrong: a lower bound of the best candidate, the upper bound of another candidate in that candidate's
+    worst world, or a bound on a share of right runs. Each kind has a third of the error, divided equally among
     the bounds; upper bounds allow for rare high losses (`upper_mean`).
     """
 

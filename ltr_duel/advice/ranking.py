@@ -28,7 +28,7 @@ class Ranking(NamedTuple):
     """The requested measurements, and the file of their results."""
 
     policies: Sequence[str]  # policies in addition to `MATRIX` and `LIVE`; ``policy/method`` only for live problems
-    problems: Sequence[str]  # patterns of names, families, or "matrices" and "live"; all if empty
+    problems: Sequence[str]  # patterns of names, families or kinds ("matrices", "live"); all if empty
     half: str  # half of the suite; both if empty
     steps: Sequence[int]
     runs: int

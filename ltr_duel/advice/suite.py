@@ -144,7 +144,10 @@ def _near_ties(size: int, number: int, close: float) -> FloatMatrix:
 
 
 def _circle_on_top(size: int, top: int, gap: float) -> FloatMatrix:
-    """Return a Bradley-Terry matrix whose ``top`` best arms form a circle: each beats the half after it by ``gap``."""
+    """Return a Bradley-Terry matrix whose ``top`` best arms form a circle.
+
+    Each of them beats, by ``gap``, the half of the others that follows it in the circle.
+    """
     u = _utilities(size, 1.0)
     u[:top] = u[0] + 0.5
     p, place = _logistic(u), np.arange(top)
@@ -154,7 +157,7 @@ def _circle_on_top(size: int, top: int, gap: float) -> FloatMatrix:
 
 
 def _clones(size: int, copies: int, of: int) -> FloatMatrix:
-    """Return a Bradley-Terry matrix in which ``copies`` consecutive arms, the first of them ``of``, are identical."""
+    """Return a Bradley-Terry matrix in which ``copies`` consecutive arms, from arm ``of`` on, are identical."""
     u = _utilities(size, 1.0)
     u[of : of + copies] = u[of]
     return _logistic(u)

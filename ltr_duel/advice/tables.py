@@ -67,7 +67,7 @@ CHANGES = {
 
 
 def candidates_table(advice: Advice) -> pd.DataFrame:
-    """Return the candidates, the advised one first, each under the click model for which it is least often right."""
+    """Return the candidates, the advised one first, each for the click model with its lowest share of right runs."""
     rows = [
         {
             "candidate": row.candidate,

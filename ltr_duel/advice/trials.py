@@ -103,7 +103,7 @@ class Laboratory:
 
     @contextmanager
     def _compiling(self, sources: Sequence[Source]) -> Iterator[dict[str, Future[None]]]:
-        """Compile new loops in a separate thread; yield for each candidate a future, done when it can run.
+        """Compile new loops in a separate thread; yield futures by candidate, each done when its candidate can run.
 
         Two threads must not compile the same loop at once, but compiled loops can run while another one is compiled.
         """

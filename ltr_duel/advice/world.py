@@ -25,20 +25,21 @@ DEPTH = 10  # depth of NDCG, unless fewer documents are shown
 class World:
     """Rankers, users, and the right answers.
 
-    errors: standard errors of the users' probabilities, keyed by the fields of `ClickModel`; empty if they are exact.
+    errors: standard errors of the users' probabilities, keyed by the fields of `ClickModel`; empty if the probabilities
+        are exact.
     """
 
     rankings: Rankings
     users: ClickModel
     top: int  # number of documents shown
-    ndcg: FloatVector  # shape (K,); mean NDCG of each ranker over the queries, at 10 or at ``top``
+    ndcg: FloatVector  # shape (K,); each ranker's mean NDCG over the queries, at 10, or at ``top`` if lower
     yardstick: Yardstick  # measure of the lists that users see
     margin: float  # largest difference in NDCG from the best ranker at which a ranker counts as equally good
-    turned: FloatMatrix  # shape (K, K), symmetric; the share of decided outcomes of each pair that are reversed
+    turned: FloatMatrix  # shape (K, K), symmetric; for each pair, the share of decided outcomes that are reversed
     errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def drawn_users(self, rng: Generator) -> ClickModel:
-        """Sample users within the standard errors of their probabilities: normal, independent, clipped to [0, 1]."""
+        """Sample users: add to each probability an independent normal error of its standard error; clip to [0, 1]."""
         fields: dict[str, Any] = {
             name: tuple(np.clip(rng.normal(getattr(self.users, name), errors), 0.0, 1.0).tolist())
             for name, errors in self.errors.items()
@@ -95,7 +96,7 @@ def noisier(world: World) -> World:
 
 
 def closer(world: World) -> World:
-    """Return a world in which the lead by clicks of the best ranker over the second best is halved.
+    """Return a world in which clicks show only half the lead of the best ranker over the second best.
 
     A quarter of the decided outcomes of this pair is reversed, which halves any lead.
     """

@@ -110,7 +110,7 @@ def known_before(late: Late, t: int) -> int:
 
 @kernel
 def last_quiet(late: Late, t: int, last: int) -> int:
-    """Return the last step of a jump from step t: ``last``, or the last step before outcomes arrive, if earlier."""
+    """Return the last step of a jump from step t: ``last`` or, if earlier, the last step before outcomes arrive."""
     now = late.now[0]
     if now.last_real <= now.told:
         return last

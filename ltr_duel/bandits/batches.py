@@ -42,7 +42,8 @@ def new_batches(n_arms: int, size: int) -> Batches:
 def largest_batch(n_arms: int, size: int) -> int:
     """Return the largest possible size of a batch, if batches start with ``size`` arms.
 
-    A merged batch has at most 1.5 ``size`` arms; in MergeDTS the last arm of every other batch may join this batch.
+    A merged batch has at most 1.5 ``size`` arms. In MergeDTS, all other batches may shrink to one arm each, and these
+    arms may then join the batch.
     """
     return min(n_arms, 3 * size // 2 + -(-n_arms // size))
 

@@ -30,7 +30,7 @@ from ltr_duel.core import (
     vector,
 )
 
-UNPLAYED = 1e9  # initial mean reward in a UCB1 box, so that unplayed arms are played first, in random order
+UNPLAYED = 1e9  # initial mean reward in a UCB1 box; so large that unplayed arms are played first, in random order
 _LOWEST = 1e-6  # minimum level (see `levels`) of a Thompson box; any number above 0 is correct
 
 
@@ -82,7 +82,7 @@ def ucb_reset(boxes: UcbBoxes) -> None:
 
 
 def _ucb_advance(boxes: UcbBoxes, box: int, t: int, rng: Generator) -> int:
-    """Play each arm once, then the arm with the largest ``mean + sqrt(alpha ln N / n)``; the box has N plays."""
+    """Play each arm once, then maximise ``mean + sqrt(alpha ln N / n)``, with N plays of the box and n of the arm."""
     scale = sqrt(boxes.alpha[0] * log(max(boxes.total[box], 1)))
     return vector.random_highest(boxes.mean[box], boxes.width[box], scale, rng)
 

@@ -67,9 +67,9 @@ def check_policy(policy: Policy | str) -> None:
 def check_compiled(policy: Policy | str) -> None:
     """Check that a policy's arms are in range and that its compiled functions behave like their Python source.
 
-    Equal choices do not suffice: numba may drop a write to an array that was unpacked from the state. Therefore the
-    final states are compared too. Compiling the policy takes one to two seconds. Raises `PolicyError` for the first
-    violation.
+    Comparing the choices does not suffice, because numba may drop a write to an array that was unpacked from the state.
+    Therefore the final states are compared too. Compiling the policy takes one to two seconds. Raises `PolicyError` for
+    the first violation.
     """
     _check(POLICIES.configure(policy), check_range, check_repeatable)
 
@@ -87,7 +87,7 @@ def _check(given: components.Configured[Policy], *checks: Callable[[components.C
 
 
 def check_shape(given: components.Configured[Policy]) -> None:
-    """The policy has assumptions and a source; ``init`` returns its ``State``, arrays without Python objects or NaN."""
+    """The policy has assumptions and a source; ``init`` returns a ``State`` whose arrays contain no objects or NaN."""
     label, policy, params = given
     stated = policy.assumes and (policy.cite or policy.where)
     _demand(bool(stated), label, "needs assumes= and a source, cite= or where=, in register(...)")
@@ -129,7 +129,7 @@ def check_steps(given: components.Configured[Policy]) -> None:
 
 
 def check_repeatable(given: components.Configured[Policy]) -> None:
-    """The same seed gives the same pulls, whether compiled or not, and global generators are not used."""
+    """The same seed gives the same pulls, in compiled code and in plain Python; global generators are not used."""
     label, policy, _ = given
     p, steps = easy_matrix(4), 150
     before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- only read
@@ -185,7 +185,7 @@ def check_winner(given: components.Configured[Policy]) -> None:
 
 
 def check_hard_matrices(given: components.Configured[Policy]) -> None:
-    """Arms are in range without a Condorcet winner, if all pairs tie, and if outcomes have probability 0 or 1."""
+    """Arms are in range if there is no Condorcet winner, if all pairs tie, and if outcomes have probability 0 or 1."""
     label, policy, _ = given
     cycle = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]])
     certain = np.where(np.arange(4)[:, None] < np.arange(4), 1.0, 0.0) + 0.5 * np.eye(4)
@@ -195,7 +195,7 @@ def check_hard_matrices(given: components.Configured[Policy]) -> None:
 
 
 def check_relabelling(given: components.Configured[Policy]) -> None:
-    """The distribution of the pulls is equivariant under relabelling: no arm is preferred for its number."""
+    """Relabelling the arms relabels the distribution of their pulls, because no arm is preferred for its number."""
     label, policy, _ = given
     if policy.deterministic:
         return  # a deterministic policy can break ties only by the arms' numbers

@@ -96,7 +96,7 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
     try:
         return loop(*args)
     except Exception as error:
-        if isinstance(loop, jit.Kernel):  # kernels never raise, so the compilation failed
+        if isinstance(loop, jit.Kernel):  # a compiled kernel never raises, so the error comes from its compilation
             _blame(policy, args[0], args[1])
         elif not (isinstance(error, PolicyError) or own_frames(policy, error)):
             file = interpreted(policy.select).__code__.co_filename

@@ -6,7 +6,7 @@ the arms j that beat arm i, where r_ij is the regret of a duel of the pair and d
 
 The sorted orders and the plan are stored. A duel changes one cost, and thus the part of the plan for one arm. A duel
 that reverses an estimated preference changes the costs of up to K arms. If several arms are estimated Copeland winners,
-each of them has a plan; in each step, all of these plans except the previously cheapest are computed again.
+each of them has a plan; each step computes all of these plans again, except the plan that was the cheapest before.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def beats(wins: IntMatrix, i: int, j: int) -> bool:
 
 @kernel
 def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
-    """Fill ``cheapest`` with the plan of least regret among those for estimated Copeland winners; return its winner."""
+    """Write the cheapest of the estimated Copeland winners' plans to ``cheapest``; return the winner of this plan."""
     losses, superiors, now = estimates.losses, plans.superiors, plans.now[0]
     stale, least = superiors.stale, vector.fewest(losses)
     if now.least != least:
@@ -151,7 +151,7 @@ def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
 
 @kernel
 def sort_stale(superiors: Superiors, plan: FloatMatrix, estimates: Estimates, least: int) -> None:
-    """Sort the stale rows, which are almost in order, and set the entries of their pairs in the plan to 0."""
+    """Sort the stale rows, which are almost in order, and set the plan's entries for their pairs to 0."""
     wins, divergence, losses = estimates.wins, estimates.divergence, estimates.losses
     n_arms = losses.shape[0]
     for i in range(n_arms):

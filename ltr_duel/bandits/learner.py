@@ -23,7 +23,7 @@ from ltr_duel.core import IntMatrix, IntVector, SignMatrix, kernel
 
 Arms = tuple[int, ...]
 Outcome = tuple[Arms, bytes]  # one byte for each pair of arms, row by row: +1 or -1; none for a single arm
-_MANY = 200  # for at least this number of comparisons, compiled code saves more time than its loading takes
+_MANY = 200  # from this number of comparisons on, compiled code saves more time than loading it takes
 
 
 @kernel

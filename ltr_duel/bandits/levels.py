@@ -11,7 +11,7 @@ level, it is the largest, and no sample is drawn. If several samples are above t
 conditional on being above it. If no sample is above the level, all samples are drawn, conditional on being below it.
 For every level, the chosen arm has the same distribution as if all K samples were drawn.
 
-Steps are cheap if usually one sample or a few samples are above the level. Draws reduce the row's ``patience``.
+Steps are cheap if usually only one or a few samples are above the level. Draws reduce the row's ``patience``.
 When the patience is exhausted, a new level is computed from the current posteriors, which takes K sums of binomial
 probabilities. The level depends only on earlier steps, never on the samples of the current step.
 
@@ -132,7 +132,7 @@ def list_arms(levels: Levels, field: Field, bonus: float) -> int:
 
 @inlined
 def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
-    """Keep the arms of the field among the first ``count`` of a list, for a ``bonus``; return their number."""
+    """Among the first ``count`` arms of a list, keep those in the field for this ``bonus``; return their number."""
     kept = 0
     for k in some[:count]:
         if k != field.without and field.doubts[k] <= bonus:

@@ -68,8 +68,8 @@ class LivePolicy:
     Raises
     ------
     InputError
-        If the policy or a parameter is unknown, ``n_arms`` is 0 or too large for the memory, the horizon is missing,
-        or ``order`` does not contain each arm once.
+        If the policy or a parameter is unknown; if ``n_arms`` is outside 1..100,000 or too large for the memory; if the
+        horizon is missing; or if ``order`` does not contain each arm once.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The simulation loop: a policy compares pairs or sets of arms, or executes many steps at once, up to a given step.
+"""The simulation loop: up to a given step, a policy compares pairs or sets of arms, or executes many steps at once.
 
 The loop advances time, and skips the steps for which a policy's ``idle_until`` guarantees that nothing changes. A
 recorder stores the results of the run. Simulations, `check_policy`, tests and benchmarks run this loop.

@@ -14,7 +14,7 @@ from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import host
 
 FEW = 256  # up to this number of arms the memory is not checked
-_COPIES = 4  # states of a policy that learns in turn: the state of `init`, and three copies (`in_turn.new_in_turn`)
+_COPIES = 4  # a policy that learns in turn stores the state of `init` and three copies (`in_turn.new_in_turn`)
 _STEP = 32  # rows are padded to a multiple of this number of arms
 
 

@@ -54,7 +54,7 @@ class Policy(components.Component):
     name, params, limits, choices, cite, where
         As in every component (`ltr_duel.core.Component`).
     state : type
-        A NamedTuple class of arrays. Two policies cannot share a class, by which the loop finds their functions.
+        A NamedTuple class of arrays, for this policy only, because the loop finds a policy's functions by this class.
     init : callable
         ``init(n_arms, horizon, params) -> state``. The only function that allocates memory. ``horizon`` is 0 for a
         policy that does not need it.

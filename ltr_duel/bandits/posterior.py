@@ -1,8 +1,8 @@
 """Pairwise posteriors: the probability that one arm is better than another, updated in O(1) after each duel.
 
 With a uniform prior for theta_ij = Pr(arm i beats arm j), ``theta_ij ~ Beta(a + 1, b + 1)`` after ``a`` wins and ``b``
-losses of arm i. Some algorithms use only whether a sample of theta_ij is above 1/2. They need no Beta draw: a coin with
-the probability ``prefer[i, j] = Pr(theta_ij > 1/2)`` has the same distribution. A win increases ``prefer`` by
+losses of arm i. Some algorithms use only whether a sample of theta_ij is above 1/2. They need no Beta draw, because
+a coin with probability ``prefer[i, j] = Pr(theta_ij > 1/2)`` has the same distribution. A win increases ``prefer`` by
 
     Pr(Beta(a + 2, b + 1) > 1/2) - Pr(Beta(a + 1, b + 1) > 1/2) = m(a + 1, b) / 2,   m(a, b) = C(a + b, a) / 2^(a + b),
 

@@ -26,7 +26,7 @@ class Span(NamedTuple):
 class Recorder(NamedTuple):
     """The arrays that the loop fills, for C checkpoints and K arms; ``times`` and ``place`` are inputs.
 
-    Kernels that run in each step take only the arrays that they use: passing the whole recorder costs too much time.
+    Kernels that run in each step take only the arrays that they use, because passing the whole recorder takes too long.
     """
 
     path: IntMatrix  # pairs: (steps, 2) first and second arm; slates: (steps, K) appearances of each arm in the slate

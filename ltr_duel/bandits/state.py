@@ -85,7 +85,7 @@ def with_arrays(state: Any, arrays: Mapping[str, NDArray[Any]], prefix: str = ""
 
 
 def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
-    """Return a copy of a state whose arrays share one buffer, and the buffer; copying the buffer copies the state."""
+    """Return a copy of a state, with all arrays in one buffer, and this buffer; copying the buffer copies the state."""
     memory = np.zeros(sum(-(-value.nbytes // 64) * 8 for _, value in arrays_in(state)), np.uint64)
     start = 0
 

@@ -29,7 +29,7 @@ def record_win(wins: IntMatrix, doubts: FloatMatrix, winner: int, loser: int) ->
 
 @kernel
 def record_points(points: IntMatrix, doubts: FloatMatrix, one: int, other: int, outcome: int) -> None:
-    """Count a comparison that may tie (two points for a win, one for each arm for a tie); update both doubts.
+    """Count a comparison that may tie (two points for a win, one point for each arm in a tie); update both doubts.
 
     With points p, n = (p_ij + p_ji) / 2 and D = (p_ji - p_ij) / 2. Therefore the doubt D^2 / (4 n) is
     (p_ji - p_ij)^2 / (8 (p_ij + p_ji)).
@@ -53,7 +53,7 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 
 
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
-    """Return initial wins, rate, width and doubts; each arm starts with ``prior_wins`` wins against each other arm.
+    """Return initial wins, rate, width and doubts; each arm starts with ``prior_wins`` wins against every other.
 
     Without prior wins, an unplayed pair has the bound 2 (1 + 1, as x/0 is defined as 1); an arm against itself has 1/2.
     """

@@ -1,8 +1,8 @@
 """A tournament among some arms, sampled from their posteriors by many coins at once instead of Beta draws.
 
-The row of an arm consists of one coin against each other arm, with the probability in `posterior`; `coin_words` flips
-the coins. The losses of each arm are counted. An arm with more losses than an arm that has met all others cannot have
-the most wins, and its row is skipped. Most rows are skipped if the arm sampled first, the favourite, wins.
+The row of an arm consists of one coin against every other arm, with the probability in `posterior`; `coin_words` flips
+the coins. The losses of each arm are counted. An arm cannot have the most wins if it already has more losses than an
+arm that has met all others, so its row is skipped. Most rows are skipped if the arm sampled first, the favourite, wins.
 """
 
 from __future__ import annotations

@@ -38,7 +38,8 @@ def end(code: int, *, at_once: bool = False) -> NoReturn:
 def print_table(frame: pd.DataFrame) -> None:
     """Print a table of strings, with the first column aligned left, the others right, and control characters escaped.
 
-    A table wider than the terminal is printed in parts below each other, each with the first column and some others.
+    A table wider than the terminal is printed in parts, one below the other; each part has the first column and some of
+    the others.
     """
     columns = [[errors.in_one_line(str(cell)) for cell in (name, *frame[name])] for name in frame.columns]
     widths = [max(len(cell) for cell in column) for column in columns]
@@ -90,8 +91,8 @@ def print_catalogue(
 ) -> None:
     """Print all components of a kind, or the named ones, with their facts, as wide as the terminal allows.
 
-    With ``bibtex``, print the works to cite instead. With ``group``, the list of all components has one line for each
-    component, with its fact ``fact``, and components with the same value of the fact ``group`` are listed together.
+    With ``bibtex``, print the works to cite instead. With ``group``, the list of all components is grouped by the fact
+    ``group``, and has one line for each component, which shows the fact ``fact``.
     """
     chosen = [registry[name] for name in names] or list(registry)
     if bibtex:

@@ -190,7 +190,7 @@ def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
 
 
 def _forget(parts: Path) -> None:
-    """Remove partial results only: the folder may contain other files of the user."""
+    """Remove partial results only, because the folder may contain other files of the user."""
     for folder in parts.glob("[0-9a-f]" * 16):
         shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):  # not empty, or never created

@@ -29,7 +29,7 @@ class Reading(NamedTuple):
 
     split: str | None
     fold: int | None
-    given: dict[str, Any]  # the given options of `ReadOptions`
+    given: dict[str, Any]  # the options of `ReadOptions` that were given
     queries: str | None = None
     cache: bool = True
 
@@ -177,7 +177,7 @@ old_corpus_options = functools.partial(corpus_options, with_ties=False)  # the m
 
 
 def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:
-    """Print on stderr the features that are zero or constant in queries, and whether they are among the rankers."""
+    """Print on stderr the features that are zero, or constant within each query, and whether they are rankers."""
     reasons: dict[str, list[str]] = {}
     for name in rankers.constant_features(dataset):
         column = dataset.feature_names.index(name)

@@ -1,4 +1,4 @@
-"""Handle SIGTERM, which batch systems and `kill` send, like Ctrl-C: a command stops cleanly and can be resumed."""
+"""Treat SIGTERM, which batch systems and `kill` send, like Ctrl-C: a command stops cleanly and can be resumed."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Commands(click.Group):
 
 
 def _names_in(registry: str) -> Completion:
-    """Return a function that completes names in a registry; the registry is imported only when it is called.
+    """Return a function that completes names in a registry, and imports the registry only when it is called.
 
     In a list separated by commas, the last name is completed.
     """

@@ -57,7 +57,7 @@ def command(
     """
     only_writer(out)
     found = advice.advise(corpus.rankings(path, jobs), aim="sure" if sure else "least loss", jobs=jobs, **question)
-    saved = found.save(out) if out is not None else []  # first: printing may end early
+    saved = found.save(out) if out is not None else []  # first, because printing may end early
     lines = found.lines()
     echo_lines(lines[: advice.ANSWER])
     if per_day:

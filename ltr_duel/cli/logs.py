@@ -17,7 +17,7 @@ from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
-_MORE = 1.5  # multiple of the normal approximation above which the output explains a plan
+_MORE = 1.5  # the output explains a plan above this multiple of the normal approximation
 
 
 @click.group(cls=Commands)

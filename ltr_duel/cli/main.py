@@ -27,7 +27,7 @@ _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 _CLOSED_PIPE = 141  # 128 + SIGPIPE
 # Allocations between two runs of Python's cycle collector; usually 700. While modules are imported, hardly any object
-# is freed, and the repeated collections, with one at exit, took a third of the time of a small command.
+# is freed, but repeated collections, and one more at exit, took a third of the time of a small command.
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
 

@@ -183,14 +183,14 @@ def winners(path: Path, clicks: str, method: str, tie_orders: int, corpus: Corpu
 
 
 def _orders(ties: dict[str, Any], many: int, again: bool) -> list[dict[str, Any]]:
-    """Return the given tie rule and seed, the first tie seeds, and if possible a new order for each comparison."""
+    """Return tie orders to compare: the given one, the first seeds, and, if possible, a new order per comparison."""
     seeds = [{"ties": "fixed_random", "seed": seed} for seed in range(many)]
     listed = [ties, *seeds, *([{"ties": "resample", "seed": 0}] if again else [])]
     return [order for place, order in enumerate(listed) if order not in listed[:place]]
 
 
 def _everything(matrix: preferences.PreferenceMatrix) -> dict[str, Any]:
-    """Return all facts about a matrix; values that are not numbers are null."""
+    """Return all facts about a matrix; unknown and infinite values are null."""
     scores: dict[str, Any] = {
         "copeland_winners": matrix.copeland_winners,
         "copeland_scores": matrix.copeland_scores.tolist(),

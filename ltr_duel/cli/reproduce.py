@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _CLAIMS = "claims.toml"
 _RELIABILITY = "reliability"  # also the name of its output file
 _AFTERWARDS = ("claims", _RELIABILITY)  # names that are not figures
-_WIDTH = 100  # columns of --list
+_WIDTH = 100  # characters in a line of --list
 _STANDINGS = ("state_of_the_art", "real_corpora")  # the figures with separate pages
 
 
@@ -145,7 +145,7 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
 
 
 def _print_figures(figures: dict[str, papers.Figure]) -> None:
-    """Print a table of at most `_WIDTH` columns: the last column, figure and data, is wrapped."""
+    """Print a table at most `_WIDTH` characters wide; its last column, figure and data, is wrapped."""
     rows = [("name", "quick", "paper", "figure; its data, used if available")]
     for figure in figures.values():
         name, what, needs, quick, paper = figure.row

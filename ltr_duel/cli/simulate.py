@@ -160,7 +160,7 @@ def _print_cautions(method: interleaving.Method, outcome: str, *, logged: bool) 
 
 
 def _require_same_order(file: Path, measured: dict[str, Any], users: dict[str, Any]) -> None:
-    """Raise `InputError` if a matrix of the same corpus has other rankers, with a different order of tied documents."""
+    """Raise `InputError` if a matrix of the same corpus was estimated with a different order of tied documents."""
     rule, seed = measured.get("ties"), measured.get("tie_seed", 0)
     if measured.get("corpus_sha256") != users["corpus_sha256"] or rule is None:
         return

@@ -1,4 +1,4 @@
-"""Click models: each grade has the probability of a click, and the probability of stopping after the click.
+"""Click models: each grade has a click probability and a probability of stopping after the click.
 
 The package contains models with given probabilities, for simulation, and models that are fitted to sessions of real
 users. Click models depend only on the shown documents and their order, not on rankers.

@@ -42,7 +42,8 @@ class ClickModel:
         that is not noticed is not clicked. With the default, 0, users notice every document.
     p_leave : tuple of float
         For each grade, the probability that the session ends after a document of the grade that was examined but not
-        clicked. If empty, it is 0 for ``stop_on="click"`` and `p_stop` for ``stop_on="examine"``.
+        clicked. If the tuple is empty, users leave with probability 0 for ``stop_on="click"``, and with probability
+        `p_stop` for ``stop_on="examine"``.
     p_notice : tuple of float
         For each position from the top, a factor of the probability that the document is noticed; the other factor is
         ``k ** -position_bias``. The last entry also holds for all lower positions. If the tuple is empty, the factor
@@ -51,7 +52,8 @@ class ClickModel:
     Raises
     ------
     InputError
-        If the tables differ in length, a probability is outside 0..1, or the stop rule does not exist.
+        If the tables differ in length; if a probability is outside 0..1 or ``position_bias`` is negative; if the stop
+        rule does not exist; or if ``p_leave`` is combined with ``stop_on="examine"``.
 
     Examples
     --------
@@ -113,7 +115,7 @@ class ClickModel:
         Returns
         -------
         ndarray of float64, shape (len(grades),)
-            The product, over the documents above, of the probabilities not to stop.
+            For each document, the product of the probabilities of not stopping at the documents above.
         """
         p_click = self.attention(len(grades)) * [self.p_click[g] for g in grades]
         p_stop = np.array([self.p_stop[g] for g in grades])
@@ -259,7 +261,7 @@ def simulate_clicks(
 
     relevance: grades of all documents.
     start, shown, length: the list consists of the rows ``start + shown[k]`` of ``relevance``, for k < ``length``.
-    clicks: output; the clicked k, in order.
+    clicks: output; the clicked positions k, in order.
     """
     count = 0
     for k in range(length):

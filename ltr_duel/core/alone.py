@@ -28,7 +28,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
 
     Raises `InUseError` if another process is writing to the path.
     """
-    from filelock import FileLock, Timeout  # imported here: the import is slow, and many commands write nothing
+    from filelock import FileLock, Timeout  # imported here, because the import is slow and many commands write nothing
 
     with ExitStack() as held:
         with nullcontext() if lock else suppress(OSError, NoHomeError):
@@ -53,7 +53,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
 
 
 def _remove(*files: Path) -> None:
-    """Remove files; on Windows a locked file cannot be removed here, and filelock removes it with the lock."""
+    """Remove files; on Windows a locked file stays, and filelock removes it when it releases the lock."""
     for file in files:
         with suppress(PermissionError):
             file.unlink(missing_ok=True)

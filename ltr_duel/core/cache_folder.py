@@ -37,7 +37,7 @@ def cache_home() -> Path:
         folder = Path(home).expanduser() if home else platformdirs.user_cache_path("ltr_duel")
     except RuntimeError:
         folder = Path("~")
-    if folder.parts[:1] == ("~",):  # unexpanded: the home folder is unknown
+    if folder.parts[:1] == ("~",):  # not expanded, because the home folder is unknown
         said = f"LTR_DUEL_HOME is '{home}': no such user" if home else "this user has no home folder"
         raise NoHomeError(f"{said}; set LTR_DUEL_HOME to a folder of yours for the cache")
     return folder

@@ -19,6 +19,7 @@ canonical = json.JSONEncoder(sort_keys=True).encode  # returns the JSON text fro
 def digest_of(value: object) -> str:
     """Return the SHA-256 of a value's canonical JSON, in hexadecimal; the order of keys makes no difference.
 
-    Raises `TypeError` for a value that JSON cannot represent, because Python's text for it might contain an address.
+    Raises `TypeError` for a value that JSON cannot represent, because Python's text for it might contain a memory
+    address.
     """
     return hashlib.sha256(canonical(value).encode()).hexdigest()

@@ -31,7 +31,7 @@ class Dispatch:
 
     def implement(self, kind: type, function: Callable[..., Any]) -> None:
         """Make ``function`` the implementation for first arguments of class ``kind``."""
-        text = interpreted(function)  # not compiled separately, even if it is a kernel, but with the loop
+        text = interpreted(function)  # even a kernel is not compiled separately here, but as a part of its caller
         given = list(inspect.signature(text).parameters)
         if given != self._parameters:
             raise TypeError(
@@ -61,7 +61,7 @@ def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
 
 
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
-    """Like `dispatched`, but for longer functions with several return statements, which LLVM inlines instead of numba.
+    """Like `dispatched`, but inlined by LLVM, not by numba; for longer functions with several return statements.
 
     Without inlining, a call passes the address, shape and strides of each array: 100 to 200 numbers in total.
     """

@@ -52,7 +52,7 @@ def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
 
 @kernel
 def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
-    """Draw from Beta(a + 1, b + 1) given that the value exceeds a level, 0 < level < 1, however rare such values are.
+    """Draw from Beta(a + 1, b + 1) given that the value exceeds ``level`` in (0, 1), even if such values are rare.
 
     If a or b is 0, the distribution function is inverted. Otherwise the logarithm of the density is concave and lies
     below its tangents, so proposals are drawn from the exponential of a tangent. The fewest proposals are rejected if

@@ -34,7 +34,7 @@ def in_one_line(text: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return the form of an invalid value in a message: the value, or its type if it has no short form."""
+    """Return an invalid value as a message shows it: the value, or its type if the value has no short form."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**300:
         return "an integer of more than 300 digits"  # Python refuses to print integers of more than 4,300 digits
     if value is None or isinstance(value, bool | int | float):
@@ -74,7 +74,7 @@ def require_between(name: str, value: Any, low: float, high: float | None = None
 
 
 def require_whole(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
-    """Return a whole number in ``[low, high]`` as an ``int``, for example for 1000, 1e3 or np.int64(1000).
+    """Return a whole number in ``[low, high]``, such as 1000, 1e3 or np.int64(1000), as an ``int``.
 
     Raises `InputError` for anything else; the message names the value and the valid range.
     """

@@ -53,7 +53,7 @@ def free_memory() -> int:
 
 
 def total_memory() -> int:
-    """Return the memory of the machine in bytes, or the lowest limit of a control group that contains this process."""
+    """Return the bytes of memory of the machine, or the lowest limit of this process's control groups if lower."""
     return min([_reported("total"), *(limit for limit, _ in _groups())])
 
 

@@ -32,7 +32,8 @@ from ltr_duel.core.sources import kernel_digest
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_FROM_HERE = re.compile(r"int|float|bool|np\.\w+int\d+|\w*(Vector|Matrix|Generator)|NDArray\[.*|Streams")  # own types
+# Annotations of arguments that cannot have a type from outside this package.
+_FROM_HERE = re.compile(r"int|float|bool|np\.\w+int\d+|\w*(Vector|Matrix|Generator)|NDArray\[.*|Streams")
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -71,9 +72,9 @@ def kernel_for(
 ) -> Callable[P, R]:
     """Compile, like `kernel`, a function whose `dispatched` calls are implemented in ``modules``.
 
-    Stored code is valid while the sources of these modules and of the function are the same. ``parts`` maps global
-    names in the code to functions that are inlined there, which saves compilation: for a `dispatched` call, numba also
-    compiles the implementation as a separate function.
+    Stored code is valid until a source of these modules or of the function changes. ``parts`` maps global names in the
+    code to functions that are inlined there. This saves time, because for a `dispatched` call numba would also compile
+    the implementation as a separate function.
     """
     if numba.config.DISABLE_JIT:
         return function
@@ -89,7 +90,7 @@ def uncached_kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`, as part of each caller's machine code: for functions that take less time than a call."""
+    """Compile like `kernel`, but into each caller's machine code, for functions that take less time than a call."""
     if numba.config.DISABLE_JIT:
         return function
     compiled_as(function)(function)
@@ -121,8 +122,8 @@ class Kernel(Generic[P, R]):
     """A compiled function in two forms: with an entry point for Python, and without one, for other kernels.
 
     Compiling the second form takes four fifths of the time of the first. Code that contains types from outside this
-    package is not stored on disk: the source of such a type may be edited, and other processes could not read a cache
-    index that names its class.
+    package is not stored on disk, because the source of such a type may be edited, and because other processes could
+    not read a cache index that names its class.
     """
 
     __qualname__: str  # name of the function
@@ -139,7 +140,7 @@ class Kernel(Generic[P, R]):
         self._modules, self._flags, self._parts = modules, flags, parts
         self._made: dict[tuple[bool, bool], Any] = {}
         self._ready: Any = None  # numba's dispatcher, if it accepts the arguments unchanged
-        self._lending: tuple[int, ...] | None = None  # positions of Generators; set by the first call
+        self._lending: tuple[int, ...] | None = None  # positions of arguments with Generators; set by the first call
         self._alone = not all(module.startswith("ltr_duel.") for module in modules)
         kinds = (str(function.__annotations__.get(name, "")) for name in inspect.signature(function).parameters)
         # Whether arguments may have types from outside the package.
@@ -155,7 +156,7 @@ class Kernel(Generic[P, R]):
         except _NOT_KEPT as error:  # errors of the disk cache during compilation; kernels raise no such errors
             _keep_nothing(error)
             result = self._called(given)
-        if self._lending is None:  # only after a successful call
+        if self._lending is None:  # set only after a successful call
             self._lending = self._lent_places(args)
             self._ready = None if kwargs or self._lending or self._alone else self.compiled()
         return cast(R, result)
@@ -222,7 +223,7 @@ _unkept: list[BaseException] = []  # the errors that stopped the use of the disk
 
 
 def _keep_nothing(error: BaseException) -> None:
-    """Store no compiled code from now on: the disk is full or read-only, or numba's own files are damaged."""
+    """Store no compiled code from now on, because the disk is full or read-only, or numba's own files are damaged."""
     if not _unkept:
         warn_of_cache(f"compiled code is not kept between runs: {error}")
     _unkept.append(error)
@@ -234,7 +235,7 @@ _alone = threading.local()
 
 @contextmanager
 def _this_process_alone() -> Iterator[None]:
-    """Store no code that this thread compiles in this context; such code contains types from outside the package."""
+    """Store no code that this thread compiles in this context, because it contains types from outside the package."""
     _alone.depth = getattr(_alone, "depth", 0) + 1
     try:
         yield
@@ -255,7 +256,7 @@ def _is_own(kind: type) -> bool:
     return kind is tuple or kind.__module__.startswith("ltr_duel.")
 
 
-_renamed: dict[type, type] = {}  # class from outside the package that implements a stub -> renamed subclass
+_renamed: dict[type, type] = {}  # class from outside the package for which stubs are implemented -> renamed subclass
 
 
 def tell_apart(kind: type) -> type:

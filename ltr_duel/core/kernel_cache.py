@@ -2,9 +2,9 @@
 
 numba stores compiled code as pickles, and a pickle can run any code when it is loaded. A folder is therefore not used
 if other users can write to it or own a file in it. numba also fails on an empty, truncated or overwritten file, for
-example after a power failure. Each folder therefore has a table of its files, ``files.json``, with sizes, times and
-checksums (seals). A process writes the table when it ends. The first use of a folder in a process removes the files
-that are damaged according to the table, and numba compiles their kernels again.
+example after a power failure. Each folder therefore has a table, ``files.json``, with the size, time and checksum of
+each of its files (the seal of the file). A process writes the table when it ends. The first use of a folder in a
+process removes the files that are damaged according to the table, and numba compiles their kernels again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class KernelCacheWarning(UserWarning):
 
 @functools.cache
 def kernel_folder(digest: str) -> str:
-    """Return the folder for a digest of sources; ``""``, after a warning, if compiled code cannot be stored safely.
+    """Return the folder for a digest of sources; if compiled code cannot be stored safely, warn and return ``""``.
 
     A missing folder is created. The first call of a process for a folder removes damaged files from the folder.
     """

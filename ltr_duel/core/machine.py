@@ -12,7 +12,7 @@ from ltr_duel.core.errors import InputError
 
 def own_version() -> str:
     """Return the version of this package."""
-    version: str = pkgutil.resolve_name("ltr_duel:__version__")  # the type checker's stub imports all packages
+    version: str = pkgutil.resolve_name("ltr_duel:__version__")  # not imported, as `__init__.pyi` imports all packages
     return version
 
 

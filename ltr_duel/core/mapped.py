@@ -55,7 +55,7 @@ def free_disk() -> int:
 
 
 def release_pages(array: NDArray[Any]) -> None:
-    """Release the memory of an array, or a part of an array, in a mapped file; written values stay in the file.
+    """Release the memory of an array in a mapped file, or of a part of the array; written values stay in the file.
 
     array: other threads may use it at the same time. Nothing happens if the array is not in a file.
     """
@@ -85,7 +85,7 @@ def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
 
 
 def expect_few_reads(arrays: Iterable[NDArray[Any]]) -> None:
-    """Make the system read single pages of mapped arrays, for random reads, if the arrays exceed the free memory.
+    """Make the system read single pages of mapped arrays, for random reads, if they are large and exceed free memory.
 
     Otherwise the system reads up to several megabytes around each position, and reads the same bytes again later,
     because they do not stay in memory.
@@ -115,7 +115,7 @@ def _holder(array: Any) -> Any:
 
 
 def _folder() -> Path:
-    """Return a folder for temporary files on the disk of the cache; the system's temporary folder may be in memory."""
+    """Return a folder for temporary files on the cache's disk, as the system's temporary folder may be in memory."""
     try:
         home = cache_home()
     except NoHomeError:

@@ -15,7 +15,7 @@ _LONGEST = 80  # characters of a cell
 
 
 def notebook_html(said: Sequence[str], header: Sequence[object] = (), rows: Iterable[Sequence[object]] = ()) -> str:
-    """Return sentences as HTML and, if there are rows, a table; the first cell of a row is its name."""
+    """Return sentences as HTML and, if there are rows, a table; the first cell of each row is its heading."""
     lines = list(rows)
     body = "".join(
         f"<tr><th>{_cell(first)}</th>{''.join(f'<td>{_cell(one)}</td>' for one in others)}</tr>"

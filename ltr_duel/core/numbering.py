@@ -11,6 +11,6 @@ from typing import Any
 
 
 def numbered(provenance: Mapping[str, Any], **versions: int) -> dict[str, Any]:
-    """Return a provenance with all versions above 1 added to the versions in its entry ``numbers``."""
+    """Return a provenance whose entry ``numbers`` also contains all given versions above 1."""
     raised = {**provenance.get("numbers", {}), **{name: version for name, version in versions.items() if version > 1}}
     return {**provenance, **({"numbers": raised} if raised else {})}

@@ -12,9 +12,10 @@ from ltr_duel.core.errors import InputError
 
 
 def require_file_place(path: str | Path) -> Path:
-    """Check that a file can be written, before any work is done; return the target of links.
+    """Check that a file can be written, before any work is done; return its path, with links followed.
 
-    Raises `InputError` if the path is not an ordinary file, or a parent is not a folder or cannot be written to.
+    Raises `InputError` if something other than an ordinary file is at the path, or if a parent is not a folder or
+    cannot be written to.
     """
     path = Path(path)
     if "\0" in str(path):
@@ -28,7 +29,7 @@ def require_file_place(path: str | Path) -> Path:
 
 
 def require_folder_place(folder: Path, said: Path | None = None) -> None:
-    """Raise `InputError` unless a folder exists or can be made, and can be written to.
+    """Raise `InputError` unless a folder can be written to, or can be made if it is missing.
 
     said: the path that the user gave, for the message; by default the folder.
     """

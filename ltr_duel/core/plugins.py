@@ -47,7 +47,7 @@ class Plugin(NamedTuple):
         return (kind, name) in self.components
 
 
-_loaded: dict[tuple[Path, str], Plugin] = {}  # keyed by path and digest, because a process runs each file once
+_loaded: dict[tuple[Path, str], Plugin] = {}  # keyed by path and digest, as a process runs each version of a file once
 
 
 def load_plugin(path: str | Path) -> Plugin:
@@ -97,7 +97,7 @@ def load_plugin(path: str | Path) -> Plugin:
         if isinstance(error, KeyboardInterrupt):
             raise
         copies = [plugin for (_, known), plugin in _loaded.items() if known == digest]
-        if copies:  # a copy of a loaded file registers the same names
+        if copies:  # a copy of a loaded file fails, because its names are already registered
             _loaded[path, digest] = copies[0]._replace(path=str(path))
             return _loaded[path, digest]
         said = error if isinstance(error, InputError) else f"{type(error).__name__}: {error}"

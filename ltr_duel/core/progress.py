@@ -62,7 +62,7 @@ def progress_wanted() -> bool:
 
 
 def progress_allowed() -> bool:
-    """Return whether the user allows messages on progress: unless ``LTR_DUEL_PROGRESS=0``."""
+    """Return whether the user allows messages on progress; only ``LTR_DUEL_PROGRESS=0`` forbids them."""
     return os.environ.get("LTR_DUEL_PROGRESS", "1") != "0"
 
 
@@ -87,6 +87,6 @@ class PlainLine:
 
 def _in_notebook() -> bool:
     """Return whether the code runs in a Jupyter kernel."""
-    ipython = sys.modules.get("IPython")  # a kernel has imported it
+    ipython = sys.modules.get("IPython")  # a Jupyter kernel has always imported it
     shell = ipython.get_ipython() if ipython else None
     return shell is not None and "IPKernelApp" in shell.config

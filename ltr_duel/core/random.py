@@ -29,7 +29,7 @@ class Streams(NamedTuple):
     clicks: np.random.Generator  # the clicks
 
 
-_LARGEST_SEED = 10**300  # no source gives larger seeds; Python does not print integers of 4,301 digits
+_LARGEST_SEED = 10**300  # no source of seeds gives larger ones, and Python does not print integers of 4,301 digits
 
 
 def checked_seed(seed: int) -> int:
@@ -55,7 +55,7 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     Raises
     ------
     InputError
-        If the seed is not a whole number.
+        If the seed is not a whole number of at most 300 digits.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     """
     text = "\x1f".join(str(part) for part in (checked_seed(seed), *names))
     words = np.frombuffer(hashlib.sha256(text.encode()).digest(), "<u4")
-    while not words[-1]:  # numpy drops such words too if it converts an integer, but more slowly
+    while not words[-1]:  # given an integer, numpy would drop these zeros itself, but more slowly
         words = words[:-1]
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
 

@@ -50,7 +50,7 @@ def value(read: Reader, such_as: str = "", **default: Any) -> Any:
 
 
 def axis(read: Reader, such_as: str = "", *, empty: bool = False, **default: Any) -> Any:
-    """Declare a tuple field, given as one value or a list; an empty list is valid only with ``empty``."""
+    """Declare a tuple field, given as one value or a list; an empty list is valid only if ``empty`` is true."""
     return _field(
         lambda given, where: () if empty and given == [] else one_or_more(read, given, where), default, such_as
     )
@@ -130,7 +130,7 @@ def text(given: Any) -> str:
 
 
 def component(registry: components.Registry[Any]) -> Reader:
-    """Return a reader of component names with parameters, ``"rucb:alpha=0.51"``; it returns the checked label."""
+    """Return a reader of component names with parameters, ``"rucb:alpha=0.51"``; the reader returns a checked label."""
 
     def read(given: Any) -> str:
         if not isinstance(given, str) or not given.strip():

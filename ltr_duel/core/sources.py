@@ -1,8 +1,8 @@
 """Find the source files that compiled code depends on, so that its cache is renewed exactly when one of them changes.
 
-numba's disk cache notices an edit of a kernel's file, but no edit of a file that it imports. This module finds
-imports by parsing the text of files, and runs no import. File names are strings, because `Path` objects would double
-the time that each process spends in this module when it loads a kernel.
+numba's disk cache notices an edit of a kernel's file, but not of the files that this file imports. This module finds
+imports by parsing the text of files; it imports none of them. File names are strings, because `Path` objects would
+double the time that each process spends in this module when it loads a kernel.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def kernel_digest(modules: frozenset[str], compiler: str) -> str:
 
 
 def _digest(files: Iterable[str]) -> str:
-    """Return the SHA-256 of the paths of files in the package and of their texts."""
+    """Return one SHA-256 for several files of the package, computed from their paths and texts."""
     return hashlib.sha256(b"".join(sorted(map(_fingerprint, files)))).hexdigest()
 
 
@@ -65,7 +65,7 @@ def _closure(files: Iterable[str]) -> set[str]:
 
 @functools.cache
 def _imported(file: str) -> tuple[str, ...]:
-    """Return the files that a file imports by ``from ... import ...``; `_exported` finds the files of names."""
+    """Return the files that a file imports by ``from ... import ...``; `_exported` finds files by exported names."""
     found = []
     for module, listed in _IMPORT.findall(_text(file)):
         for name in re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", listed)):
@@ -85,7 +85,7 @@ def _stub(package: str) -> dict[str, str]:
     stub = ROOT.joinpath(*package.split(".")[1:], "__init__.pyi")
     if not stub.is_file():
         return {}
-    lines = reversed(_IMPORT.findall(_text(str(stub))))  # the first of two entries for a name counts
+    lines = reversed(_IMPORT.findall(_text(str(stub))))  # reversed, so that the first of two entries for a name counts
     return {name: inner for inner, listed in lines for name in re.findall(r"\w+", listed)}
 
 

@@ -16,7 +16,7 @@ from ltr_duel.core.random import random_below
 
 @kernel
 def sign(number: float, tolerance: float) -> int:
-    """Return +1, -1, or 0 if the number is within ``tolerance`` of zero."""
+    """Return the sign of a number, +1 or -1; 0 if the number is within ``tolerance`` of zero."""
     return int(number > tolerance) - int(number < -tolerance)
 
 
@@ -62,7 +62,7 @@ def rest_at(base: FloatVector, width: FloatVector, at: int, scale: float, level:
 
 @inlined
 def nth_bit(mask: int, n: int) -> int:
-    """Return the position of set bit number n (from 0) of 32 bits, by bisection without a branch; it must exist."""
+    """Return the position of the n-th set bit (from 0) of 32 bits, by bisection without branches; it must exist."""
     place = 0
     for half in (16, 8, 4, 2):
         below = count_bits(mask & ((1 << half) - 1))
@@ -238,7 +238,7 @@ def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
 
 @kernel
 def first_above(sums: FloatVector | IntVector, value: float) -> int:
-    """Return, by bisection, the index of the first of ascending numbers above ``value``; the last number is above."""
+    """Return, by bisection, the index of the first of ascending numbers above ``value``; the last must be above it."""
     low, high = 0, sums.shape[0] - 1
     while low < high:
         middle = (low + high) // 2

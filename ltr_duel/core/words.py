@@ -25,7 +25,7 @@ def word_at(data: NDArray[np.uint8], start: int, stop: int) -> np.uint64:
 
 @inlined
 def same_bytes(one: NDArray[np.uint8], a: int, other: NDArray[np.uint8], b: int, size: int) -> bool:
-    """Return whether the ``size`` bytes from ``one[a]`` equal the bytes from ``other[b]``."""
+    """Return whether the ``size`` bytes from ``one[a]`` on equal those from ``other[b]`` on."""
     for k in range(0, size, 8):  # noqa: SIM110 -- numba compiles no generator
         if word_at(one, a + k, a + size) != word_at(other, b + k, b + size):
             return False

@@ -42,8 +42,9 @@ class Dataset:
     grades : int
         Number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        Digest of the bytes of the file on disk; for several files, the digest of their digests. If the user chose
-        options that change numbers (fill, labels, unlabelled, repeated, first_id), the digest also covers the options.
+        Digest of the file's bytes on disk; if there are several files, the digest of the files' digests. If the user
+        chose options that change numbers (fill, labels, unlabelled, repeated, first_id), the digest also covers these
+        options.
     feature_names : tuple of str
         One name for each column; ``"1"``, ``"2"``, ... unless the corpus is recognised.
     lower_is_better : bool
@@ -59,8 +60,8 @@ class Dataset:
 
     Notes
     -----
-    The arrays are read-only. A given array is copied if any object can write to it. A file that is mapped read-only,
-    for example, is not copied.
+    The arrays are read-only. A given array is copied unless nothing can write to its memory. A file that is mapped
+    read-only, for example, is not copied.
 
     Examples
     --------
@@ -127,7 +128,7 @@ class Dataset:
         """Return the corpus without the queries whose documents all have grade 0.
 
         All rankings of such a query are equally good, so its comparisons are ties or noise. A simulation on the whole
-        corpus samples such queries as often as others; on the corpus without such queries, gaps and regrets are larger.
+        corpus samples such queries as often as the other queries; without such queries, gaps and regrets are larger.
 
         Returns
         -------
@@ -178,7 +179,7 @@ class Dataset:
 
 
 def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
-    """Return a read-only array with ``axes`` axes and one of the ``kinds`` of numbers (``""``: any kind)."""
+    """Return ``given`` as a read-only array; it must have ``axes`` axes and one of the ``kinds`` (``""``: any kind)."""
     try:
         array = frozen(given)
     except ValueError:

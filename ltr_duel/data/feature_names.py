@@ -65,7 +65,7 @@ def numbered(columns: int) -> tuple[str, ...]:
 
 
 def known_names(features: NDArray[np.float32], document: str) -> tuple[str, ...]:
-    """Return the names of the columns of a matrix: the names of a well-known corpus, or numbers.
+    """Return names for the columns of a matrix: the names used by a well-known corpus, or numbers.
 
     The number of columns alone does not identify a corpus, so a second property is checked, such as the form of a
     document id.

@@ -62,8 +62,8 @@ def load_dataset(
     fold : int, optional
         Read only this fold of a folder with five folds.
     grades : int, optional
-        Number of relevance grades; by default 2, 3 or 5, the smallest of them that exceeds the highest grade in the
-        data, or the highest grade plus 1 if none of the three numbers exceeds it.
+        Number of relevance grades; by default the smallest of 2, 3 and 5 that exceeds the highest grade in the data,
+        or the highest grade plus 1 if none of them does.
     feature_names : sequence of str, optional
         One name for each column; by default the names of a recognised corpus, else ``"1"``, ``"2"``, ...
     jobs : int
@@ -149,7 +149,7 @@ def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, 
 
 
 def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> Dataset:
-    """Copy the output of a pipe to a temporary file and read this file, because its first line must be read twice."""
+    """Copy a pipe's output to a temporary file and read this file, because the first line must be read twice."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "pipe"
         with path.open("rb") as pipe, copy.open("wb") as file:

@@ -1,7 +1,7 @@
 """Synthetic corpora of any shape, with the difficulties of real corpora: ties, near copies of columns, zero columns.
 
-Each document has a hidden quality. Its grade depends on the quality; high grades are rare. Few features correlate
-strongly with the quality, many moderately, some negatively, and some not at all.
+Each document has a hidden quality, on which its grade depends. If there are 2, 3 or 5 grades, high grades are rare. Few
+features correlate strongly with the quality, many moderately, some negatively, and some not at all.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def make_corpus(
             columns[column] = 0
         elif kind == "constant":
             columns[column] = _printed(rng.gamma(2.0, 3.0, queries)[query])
-        elif kind == "twin":  # a near copy of the column ``model``, which is filled first: the loop sorts twins last
+        elif kind == "twin":  # a near copy of column ``model``, which is already filled, because twins come last
             columns[column] = _nudged(columns[model], rng)
         else:
             noise = rng.standard_normal(len(query))
@@ -176,7 +176,10 @@ def _printed(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _grades(quality: NDArray[np.float64], grades: int, seed: int) -> NDArray[np.int16]:
-    """Cut quality plus noise into grades; high grades are rare, and all grades occur if there are enough documents."""
+    """Cut quality plus noise into grades; all grades occur if there are enough documents.
+
+    High grades are rare if there are 2, 3 or 5 grades; otherwise all grades are about equally frequent.
+    """
     noisy = quality + 0.5 * stream(seed, "grades").standard_normal(len(quality))
     shares = _GRADE_SHARES.get(grades) or tuple(np.full(grades, 1 / grades))
     cuts = np.quantile(noisy, np.minimum(np.cumsum(shares)[:-1], 1 - 0.5 / len(quality)))

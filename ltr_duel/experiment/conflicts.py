@@ -1,4 +1,4 @@
-"""Find runs of different plans in one store that a table could not distinguish."""
+"""Find runs that a table could not distinguish, in different plans of one store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SAME = ["name", "label", "horizon", "repetition"]  # columns that identify a ro
 
 
 def chosen_plans(folder: str | Path, plans: Sequence[StoredPlan], wanted: Sequence[str]) -> list[StoredPlan]:
-    """Return the plans whose digests begin with one of the given texts; all plans without a text.
+    """Return the plans whose digests begin with one of the given texts; all plans if no text is given.
 
     Raises `InputError` if there is no plan, or no plan has such a digest.
     """
@@ -30,7 +30,7 @@ def chosen_plans(folder: str | Path, plans: Sequence[StoredPlan], wanted: Sequen
 
 
 def refuse_conflicts(folder: str | Path, plans: Sequence[StoredPlan], runs: pd.DataFrame) -> None:
-    """Raise an error if two plans have a problem of one name but with different matrices, or two results of one run.
+    """Raise an error if two plans use one name for different problems, or contain two results for one row of a table.
 
     runs: finished runs, with the columns ``plan`` (position of the plan), ``name`` (of the problem),
         ``problem_digest``, ``label``, ``horizon`` and ``repetition``.
@@ -51,7 +51,7 @@ def refuse_conflicts(folder: str | Path, plans: Sequence[StoredPlan], runs: pd.D
 
 
 def _differences(one: dict[str, Any], other: dict[str, Any], label: str) -> str:
-    """Return the fields of the keys in which the runs of a policy differ."""
+    """Return the names of the key fields in which the runs of a policy differ between two plans."""
     first, second = (about["key"] | about["policies"].get(label, {}) for about in (one, other))
     return " and ".join(name for name in first if first[name] != second.get(name)) or "keys"
 

@@ -21,7 +21,7 @@ class Counts(NamedTuple):
 
     decisions: int
     checkpoints: int
-    steps: IntVector  # shape (3 + 3 * arms) * checkpoints, see `SCHEMA`
+    steps: IntVector  # length (3 + 3 * arms) * checkpoints, see `SCHEMA`
     exposure: NDArray[np.float64] | None  # None if it is half of the pulls, as in runs that compare pairs
 
 

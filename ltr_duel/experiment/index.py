@@ -85,7 +85,7 @@ class Index:
         path, end = self._store.place("runs", name), self._ends.get(name, 0)
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise OSError("not an ordinary file; remove it")  # opening a pipe would block
-        with pa.OSFile(path, "rb") as file:  # opened first: NFS may return an old size for a file that is not open
+        with pa.OSFile(path, "rb") as file:  # opened first, as NFS may return an old size for a file that is not open
             size = file.size()
             if size > end:
                 for one in find_messages(file, size, end):

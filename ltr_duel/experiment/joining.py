@@ -20,7 +20,7 @@ from ltr_duel.experiment.runs_file import SCHEMA, SUFFIX, write_batches
 from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.stored_runs import StoredRuns, wrong_with_problem
 
-MANY = 64  # smallest number of files with which small files are joined
+MANY = 64  # small files are joined if a store has at least this many files
 LARGE = 1 << 26  # bytes; files of this size or more are not joined
 
 
@@ -71,7 +71,7 @@ class Merged(NamedTuple):
 
 
 def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
-    """Copy all runs, plans and matrices of the sources, which stay unchanged, into the target, a new folder or a store.
+    """Copy all runs, plans and matrices into the target, a new folder or a store; the sources stay unchanged.
 
     Damaged matrices and damaged origins of runs are left out; damaged plans, matrices and origins of the target are
     replaced.
@@ -104,7 +104,7 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     copied = dict([*chosen.items()][before:])
     into.prepare()
     for store in stores:
-        named = [path for path in store.files(store.problems) if path.stem in matrices]  # by a plan
+        named = [path for path in store.files(store.problems) if path.stem in matrices]  # the matrices that plans name
         for path in (*store.files(store.plans), *named, *store.files(store.origins)):
             if _wrong_with(into, path, matrices):  # missing, or damaged
                 if why := _wrong_with(store, path, matrices):

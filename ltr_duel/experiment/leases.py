@@ -2,8 +2,8 @@
 
 A driver is a live ``ltr-duel run``. It holds a lease under ``drivers``, a file that `filelock` renews every few
 seconds. A claim is an empty file named ``<digest>-<driver>``; all processes make claims under one lock. When a driver
-dies, its claims become void: at once for processes on the same machine, and for processes on other machines when they
-have seen no renewal of its lease for a minute. Clocks of different machines are never compared.
+dies, its claims become void. Processes on the same machine notice this at once; processes on other machines notice it
+when they have seen no renewal of the driver's lease for a minute. Clocks of different machines are never compared.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from ltr_duel.experiment.plan import PlannedRun
 
-# Seconds of work passed to a worker at once. More work would be lost if the worker were killed, and at the end of an
-# experiment, idle workers would wait longer for the last worker.
+# Seconds of work passed to a worker at once. If more were passed, a killed worker would lose more work, and at the end
+# of an experiment, idle workers would wait longer for the last worker.
 _MOMENT = 0.05
 _MOST = 64
 

@@ -39,7 +39,7 @@ class PlannedRun(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """Part ``number`` of ``of``, counted from 1: every ``of``-th run of the plan."""
+    """One of ``of`` parts of a plan: every ``of``-th run, beginning with run ``number``, counted from 1."""
 
     number: int = 1
     of: int = 1
@@ -142,7 +142,7 @@ class Plan:
         return {"labels": "random"} | {name: getattr(self.file.spec, name) for name in names}
 
     def about(self) -> dict[str, Any]:
-        """Return everything that a plan in the store contains besides the list of runs; the values can be JSON."""
+        """Return everything that a stored plan contains besides the list of runs; JSON can represent all values."""
         file = self.file
         return {
             "name": file.spec.name,

@@ -18,7 +18,7 @@ from ltr_duel.experiment.record import NUMBER, Fields, checked_record, parsed_re
 from ltr_duel.experiment.store import Store
 
 FORMAT = "ltr_duel.plan/2"
-_KEY, _CHECKSUM = b"ltr_duel", b"ltr_duel.sha256"  # names of the JSON and its checksum; Parquet checks the rows
+_KEY, _CHECKSUM = b"ltr_duel", b"ltr_duel.sha256"  # keys of the JSON and its checksum; Parquet itself checks the rows
 _SCHEMA = pa.schema(
     [
         ("digest", pa.string()),
@@ -52,7 +52,7 @@ class StoredPlan(NamedTuple):
     runs: pa.Table
 
     def key(self, label: str, problem: int, horizon: int) -> dict[str, Any]:
-        """Return the fields of the run keys of a policy on a problem, without the repetition."""
+        """Return all fields of a run's key except the repetition, for a policy on a problem."""
         of_problem = {name: self.about["problems"][problem][name] for name in ("oracle", "measured_by")}
         return {**of_problem, **self.about["policies"][label], **self.about["key"], "horizon": horizon}
 

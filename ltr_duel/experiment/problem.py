@@ -61,7 +61,7 @@ class Problem:
         return _digest(self.oracle, self.matrix)
 
     def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
-        """Return the values of the arms, utilities or NDCG@10, that regrets require in addition to the matrix."""
+        """Return the values of the arms (utilities or NDCG@10) that regrets require in addition to the matrix."""
         found = {}
         if "means" in self.answers:
             found["utility"] = np.asarray(self.answers["means"], np.float64)
@@ -70,7 +70,7 @@ class Problem:
         return found
 
     def about(self, regrets: Collection[str]) -> dict[str, Any]:
-        """Return everything that a plan in the store contains about the problem; the values can be JSON."""
+        """Return everything that a stored plan contains about the problem; JSON can represent all values."""
         return {
             "name": self.name,
             "digest": self.digest,

@@ -82,7 +82,7 @@ class ReadingSpec(ProblemSpec):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The options that the spec gives a value."""
+        """The options to which the spec gives a value."""
         given = {key: getattr(self, key) for key in READING}
         return {key: one for key, one in given.items() if one is not None}
 

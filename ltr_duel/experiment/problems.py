@@ -47,7 +47,7 @@ from ltr_duel.preferences import (
 from ltr_duel.rankers import Rankings, column_means, pool_named, rankers_named
 
 _OPTION = re.compile(rf"(?<!\S)--({'|'.join(sorted(READING))})(?![\w-])".replace("_", "-"))
-TO_ESTIMATE = "to_estimate"  # key in the provenance of a placeholder for a matrix; runs must not use it
+TO_ESTIMATE = "to_estimate"  # key in the provenance of a placeholder for a matrix; runs must not use placeholders
 
 
 class Choice(NamedTuple):
@@ -187,12 +187,12 @@ def _if_several(one: object, listed: Sequence[object]) -> str:
 
 
 def _given_name(spec: ProblemSpec, own: str, listed: Sequence[str]) -> str:
-    """Return the name in the spec; the value's own name follows if there is no name or several values are listed."""
+    """Return the name in the spec; the value's own name is added if the spec has no name or lists several values."""
     return spec.name if spec.name and len(listed) == 1 else _name(spec.name, own)
 
 
 def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choice]:
-    """Yield the positions of the rankers of each subset; if no subsets are given, of all rankers."""
+    """Yield the positions of each subset's rankers; if no subsets are given, those of all rankers."""
     if subsets is None:
         yield Choice([], {}, list(range(len(matrix))))
         return

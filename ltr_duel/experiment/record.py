@@ -1,4 +1,4 @@
-"""Read JSON files of a store and check their content: they may be cut off, edited or from another version."""
+"""Read JSON files of a store and check their content, because they may be cut off, edited or from another version."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def parsed_record(content: bytes | str, fields: Fields) -> dict[str, Any]:
 
 
 def require_ordinary(path: Path) -> None:
-    """Raise `InputError`, whose message is a part of a sentence, for a pipe or a device: reading it may never end."""
+    """Raise `InputError`, whose message is a part of a sentence, for a pipe or device, as reading it may never end."""
     if not path.is_file() and not path.is_dir() and path.exists():
         raise InputError("not an ordinary file")
 

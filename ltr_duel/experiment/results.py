@@ -44,8 +44,8 @@ class StudyResults:
     Raises
     ------
     InputError
-        If the folder contains no results, a plan or a run is damaged, or two plans have different results of one run
-        or different matrices of one problem.
+        If the folder contains no results, if a plan or a run is damaged, or if two plans disagree about the results of
+        a run or about the problem that a name stands for.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class StudyResults:
 
     @property
     def repetitions(self) -> list[int]:
-        """The distinct numbers of finished runs of a policy on a problem, ascending."""
+        """How many runs of a policy on a problem and horizon are finished: the distinct numbers, ascending."""
         return sorted(set(self._runs.groupby([_DIGEST, "label", core_columns.HORIZON]).size()))
 
     @property
@@ -183,8 +183,8 @@ class StudyResults:
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the rows of `to_frame` at the last checkpoint of each run, with a column ``identified_at``.
 
-        ``identified_at`` is the first checkpoint from which on the winner is always recommended: infinite if the winner
-        is not recommended at the end, NaN if there is no winner.
+        ``identified_at`` is the first checkpoint from which the policy recommends the winner until the end; it is
+        infinite if the winner is not recommended at the end, and NaN if there is no winner.
         """
 
         def last_rows(study: Study) -> pd.DataFrame:

@@ -55,7 +55,7 @@ _IS_BATCH = 3  # type number of record batches
 _INDEXED = ["run", "generation"]
 _BATCH = 1 << 20  # smallest size of a batch of joined runs, in bytes
 _BLOCK = 1 << 16  # bytes that are searched at once for the next sound message
-_METADATA = 1 << 13  # bytes; the metadata of a batch have less than two thousand
+_METADATA = 1 << 13  # limit in bytes; the metadata of a batch have less than two thousand
 
 
 class Row(NamedTuple):
@@ -203,7 +203,7 @@ def _message(file: pa.NativeFile, offset: int, end: int) -> Message | None:
 
 
 def _require_format(data: bytes) -> None:
-    """Raise an error if the batches of a file, whose schema is not sound, have the format of another version."""
+    """Given the first bytes of a file whose schema is not sound, raise an error if another version has written it."""
     found = re.search(rb"(ltr_duel\.runs/\d+) sha256:", data)
     if found and found[1] != FORMAT.encode():
         raise InputError(f"its format is {found[1].decode()!r}: another version of ltr-duel has written it")

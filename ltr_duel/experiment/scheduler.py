@@ -227,7 +227,7 @@ class Scheduler:
         return self.store.place("failed", f"{run.digest}.json")
 
     def _origin(self, outcome: Outcome) -> str:
-        """Return the name of a run's origin; it is written once for each process that executes runs."""
+        """Return the name of a run's origin, which is written once for each environment that executes runs."""
         for environment, known in self._origins:
             if environment == outcome.environment:
                 return known

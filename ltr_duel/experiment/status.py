@@ -67,7 +67,7 @@ def read_status(folder: str | Path) -> Status:
 
 
 def _seconds_left(index: Index, done: list[str], left: int, drivers: list[dict[str, Any]]) -> float | None:
-    """Return runs left x mean time of a run / workers: the workers of live drivers, or all cores without drivers."""
+    """Return runs left x mean time of a run / workers: the workers of live drivers, or all cores if there is none."""
     if left == 0:
         return 0.0
     every = max(1, len(done) // _SAMPLE)

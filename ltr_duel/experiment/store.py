@@ -70,7 +70,7 @@ class Store:
         """
         self._refuse_earlier()
         folders = (self.plans, self.problems, self.runs, self.origins, self.failed, self.claims, self.drivers, self.tmp)
-        for folder in folders:  # which must not be links, because files without an owner are removed from them
+        for folder in folders:  # they must not be links, because files without an owner are removed from them
             if folder.is_symlink():
                 raise InputError(f"{folder}: a link; the folders of a store must not be links")
         others = set(self.folder.iterdir()) - {*folders} if self.folder.is_dir() else set()

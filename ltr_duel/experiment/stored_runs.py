@@ -103,7 +103,10 @@ class StoredRuns:
         return ""
 
     def result(self, digest: str, row: pa.RecordBatch) -> RunResult:
-        """Return a planned run from its row. Raises `InputError`, a part of a message, if the row is another run's."""
+        """Return a planned run from its row.
+
+        Raises `InputError`, whose message is a part of a sentence, if the row is damaged or belongs to another run.
+        """
         planned, (repetition,) = self.planned[digest], row["repetition"].to_pylist()
         key, digest_of = self._group(planned)
         if (own := digest_of(repetition)) != digest:

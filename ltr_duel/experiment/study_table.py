@@ -1,4 +1,4 @@
-"""The table of one study: a row for each run and checkpoint. Many runs are decoded together, without an object each."""
+"""The table of one study: a row for each run and checkpoint. Runs are decoded in bulk, without an object for each."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _counted(errors: Iterable[str]) -> list[str]:
 
 
 def _wrong_matrices(stored: StoredRuns) -> dict[str, str]:
-    """Return the errors of the matrices of problems that have finished runs, by the digests of the problems."""
+    """Return an error for each damaged matrix whose problem has finished runs, by the digest of the problem."""
     wrong: dict[str, str] = {}
     for plan in stored.plans:
         done = plan.runs.filter(pc.is_in(plan.runs["digest"], pa.array(stored.index.done, pa.string())))
@@ -132,7 +132,7 @@ def _repeat(stored: StoredRuns, plan: Plan, wanted: Collection[str]) -> Iterator
 
 
 def by_plan(plans: Iterable[StoredPlan], digests: Collection[str]) -> Iterator[tuple[StoredPlan, set[str]]]:
-    """Yield each plan that contains some of the runs, with the runs that no earlier plan contains."""
+    """Yield each plan that contains some of the runs, with those of them that no earlier plan contains."""
     left = set(digests)
     for plan in plans:
         here = left.intersection(plan.runs["digest"].to_pylist())
@@ -142,7 +142,7 @@ def by_plan(plans: Iterable[StoredPlan], digests: Collection[str]) -> Iterator[t
 
 
 def rebuilt(stored: StoredPlan, plugins: Sequence[str | Path], jobs: int) -> Plan:
-    """Make a plan again from its spec. Only the given plug-ins are loaded: code named in a store is never executed.
+    """Make a plan again from its spec. Only the given plug-ins are loaded, never those that only the store names.
 
     Raises `InputError` if the spec is invalid, data that it names are missing here, or a plug-in of the plan is not
     given.

@@ -40,7 +40,7 @@ def execute(task: Task) -> Outcome:
 
 
 class PreparedRun:
-    """A task whose plug-ins are loaded and whose problem is open; `run` does not include the time of this set-up."""
+    """A task whose plug-ins are loaded and whose problem is open; the time that `run` measures excludes this set-up."""
 
     def __init__(self, task: Task) -> None:
         for plugin in task.plugins:
@@ -67,7 +67,7 @@ class PreparedRun:
             result = self._walk(_times(self._key.horizon, self._key.checkpoints_per_decade))
         except PolicyError:
             raise  # the policy cannot be compiled, so none of its runs can succeed
-        except (Exception, SystemExit) as error:  # sys.exit in a policy only fails the run
+        except (Exception, SystemExit) as error:  # sys.exit in a policy ends only its run
             first = str(error).strip().splitlines() or [""]
             line = f"{type(error).__name__}: {first[0]}".rstrip(": ")
             seconds = time.perf_counter() - began

@@ -26,8 +26,8 @@ def check_method(method: str | Method) -> None:
     A list contains only documents of the query, none of them twice, and is as long as possible. Identical rankers win
     equally often. If two rankers are swapped, the mean outcome changes its sign. A ranker with the relevant documents
     at the top, compared with the reverse of its order, wins more often than it loses. Outcomes are in -1..1. If the
-    method stores probabilities of lists, these probabilities have sum 1. The same seed gives the same list, and the
-    same outcomes in compiled and interpreted code. The check uses queries with one document, queries with fewer
+    method stores probabilities of lists, these probabilities add up to 1. The same seed gives the same list, and gives
+    the same outcomes in compiled and interpreted code. The check uses queries with one document, queries with fewer
     documents than positions, identical rankers, and all outcome rules.
 
     Parameters

@@ -3,7 +3,7 @@
 Rankings contain one fixed order of tied documents. Two tie rules replace this order. ``resample`` samples a new order
 for each impression, and uses it for both the list and the credit. ``redraw_at_inference`` samples one order for the
 list and another order for the credit. The second rule reproduces an artifact of a public implementation, in which the
-credit may not recognise a ranker as the source of its own tied documents.
+credit can fail to recognise a ranker as the source of its own tied documents.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ltr_duel.interleaving.method import METHODS, Method, compile_plugin, is_new
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
 FIXED, RESAMPLED, REDRAWN = range(3)  # rules for the order of ties
-COMPARISON_NUMBERS = 1  # version of a comparison's random numbers, except the numbers of its method and users
+COMPARISON_NUMBERS = 1  # version of a comparison's random numbers, except those of the method and of the users
 
 
 class Comparison(NamedTuple):
@@ -326,7 +326,7 @@ def _compare_slate(
 
 @kernel
 def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: Generator) -> None:
-    """Write the orders of a query into `current`, with tied documents shuffled; row a is for ranker ``slate[a]``."""
+    """Write a query's orders, with tied documents shuffled, into `current`; row a is for ranker ``slate[a]``."""
     current = comparison.current
     for a in range(size):
         shuffle_ties(comparison.lists, comparison.tied, query, slate[a], a, current, rng)

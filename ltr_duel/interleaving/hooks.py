@@ -14,8 +14,8 @@ functions reduce the variance of estimates: `find_contributors` and `draw_mirror
 The result of a comparison does not depend on earlier comparisons with the same state. If a credit requires numbers from
 the draw in addition to the list and its owners, the draw writes them into a float array ``kept`` of the state. A `Page`
 of plain lists stores a copy of ``kept``, because the clicks are credited later, possibly in another process. The
-functions have no decorator: numba compiles them with the loop that calls them, and the same code also runs as plain
-Python.
+functions need no decorator, because numba compiles them together with the loop that calls them; the same code also runs
+as plain Python.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def credit_slate(
     state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Score the clicks: write +1 into ``won[a, b]`` if ``slate[a]`` beat ``slate[b]``, -1 if it lost, else 0; a < b."""
+    """Score the clicks: for a < b, set ``won[a, b]`` to +1 if ``slate[a]`` beat ``slate[b]``, -1 if it lost, else 0."""
     raise TypeError("this method does not compare sets of rankers")
 
 
@@ -117,9 +117,9 @@ def find_contributors(
     """Write Pr(``first`` contributed the document | list) into ``q`` at the clicked positions.
 
     This function is optional. It requires that, given the list, the contributors are independent of each other and of
-    the clicks. Let M and N be the numbers of clicks that ``first`` and ``second`` own. The outcome in estimates is then
-    the sign of M - N, averaged over all possible contributors. Under the rules in `Method.posterior`, the outcome is
-    the sign of this average.
+    the clicks. Let M and N be the numbers of clicks that ``first`` and ``second`` own. In estimates, the outcome is
+    then the average of sign(M - N) over all possible contributors; under the rules in `Method.posterior`, it is the
+    sign of this average.
     """
     raise TypeError("this method does not find contributors")
 
@@ -131,7 +131,7 @@ def draw_mirrored(
     """Draw a list from uniform random numbers, one for each position; return its length.
 
     This function is optional. Its lists have the same distribution as the lists of `draw_pair`. If ``first`` and
-    ``second`` are exchanged, a number selects the other ranker, and the same quantile of that ranker's distribution.
+    ``second`` are exchanged, the same number selects the other ranker, and in its distribution the same quantile.
     """
     raise TypeError("this method does not draw mirrored lists")
 
@@ -144,7 +144,7 @@ class _Page(Protocol):
         """A NamedTuple class of constants and scratch."""
 
     def init(self, size: Size, params: Any, outcome: str, /) -> Any:
-        """Return a state with separate scratch arrays."""
+        """Return a state with new scratch arrays."""
 
 
 class PairMethodPage(_Page, Protocol):

@@ -117,7 +117,7 @@ class Method(components.Component):
 
     @property
     def foreign(self) -> bool:
-        """Whether the functions come from outside the package; they may credit clicks by the owners of documents."""
+        """Whether the functions come from outside the package; such functions may credit clicks by document owners."""
         return not self.state.__module__.startswith("ltr_duel.")
 
     def caution(self, outcome: str) -> str:

@@ -77,7 +77,7 @@ class Scanned(NamedTuple):
 
 
 def read_head(text: bytes) -> Head | None:
-    """Return the content of a head that `head_ends` found; None if pages with it must be passed to `read_page`."""
+    """Return the content of a head that `head_ends` found; None if its pages must be passed to `read_page`."""
     if len(text) > LONGEST_TEXT // 2:
         return None
     try:
@@ -105,7 +105,7 @@ def scan_pages(
     numbers, owners: outputs; page n is written to ``shown.first[n]:shown.last[n]``.
     """
     room = np.minimum((stop - at) // (2 * rankers), min(MOST_DOCUMENTS, MOST_PLACES // rankers))
-    room[stop - at > LONGEST_TEXT // 2] = 0  # text and head together may exceed LONGEST_TEXT
+    room[stop - at > LONGEST_TEXT // 2] = 0  # then text and head together may exceed LONGEST_TEXT
     order, rank = (np.empty((rankers, int(room.sum())), np.int16) for _ in range(2))  # memory is allocated when used
     found = Scanned(Lists(order, rank, np.zeros(len(at) + 1, np.int64)), np.zeros(len(at), np.uint8), numbers, owners)
     scan(data, at, stop, shown, room, order.reshape(-1), np.zeros(MOST_DOCUMENTS, np.int64), found)

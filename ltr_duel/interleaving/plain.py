@@ -1,8 +1,8 @@
 """Interleave plain lists: merge two or more lists of document ids into one page, and credit the clicks on it.
 
 This is the interface for search applications. It calls the kernels of the simulation on a corpus of one query, which
-contains the documents of all lists. So lists and credit have the same distribution as in the simulation. The documents
-that are missing from a ranker's list are ranked below its documents, in random order, as in the rankings of run files.
+contains the documents of all lists. So lists and credit have the same distribution as in the simulation. Documents that
+are missing from a ranker's list are ranked, in random order, below those on the list, as in the rankings of run files.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from ltr_duel.interleaving.workspace import fresh_rng, workspace
 class Page:
     """A page to show, with all data that are required to credit its clicks later, in this or another process.
 
-    `interleave` and `from_json` return pages. The documents of all lists are numbered from 0, in the order in which
-    they first appear if the lists are read one after the other.
+    `interleave` and `from_json` return pages. The documents of all lists are numbered from 0, in the order of their
+    first appearance when the lists are read one after the other.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ class Page:
     def to_json(self) -> str:
         """Return the page as a short ASCII string, for a session or a log.
 
-        The string contains the ids of the shown documents. For each ranker, it contains one integer for each document,
-        shown or not.
+        The string contains the ids of the shown documents and, for each ranker, one integer for each document, shown or
+        not.
 
         Raises
         ------
@@ -210,7 +210,7 @@ def interleave(
     top : int
         Largest number of documents shown, from 1 to 1,000.
     seed : int, optional
-        The same seed and lists give the same page. Without ``seed`` and ``rng``, each page is random.
+        The same seed and lists give the same page. If neither ``seed`` nor ``rng`` is given, each page is random.
     rng : numpy.random.Generator, optional
         A generator in place of a seed, for drawing many pages.
 
@@ -257,7 +257,7 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number documents by first appearance; return the documents, and a row of numbers (padded: -1) for each list."""
+    """Number documents by first appearance; return the documents, and for each list a row of numbers padded with -1."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:

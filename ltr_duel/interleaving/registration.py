@@ -72,7 +72,7 @@ def register(page: str, **about: Any) -> Method:
 
 
 def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool = True, **about: Any) -> Method:
-    """Return a method that calls two plain Python functions, for pairs and (with ``slates``) for sets of rankers.
+    """Return a method that calls two plain Python functions, for pairs and, if ``slates`` is true, for sets of rankers.
 
     Parameters
     ----------

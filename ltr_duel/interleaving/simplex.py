@@ -124,7 +124,7 @@ def find_prices(program: Program, worth: FloatVector, rows: int, columns: int, p
 
 @kernel
 def best_entry(program: Program, table: FloatMatrix, worth: FloatVector, rows: int, columns: int, phase: int) -> int:
-    """Return the variable with the most negative reduced cost, except barred variables; -1 if none is negative."""
+    """Return the variable that is not barred and has the most negative reduced cost; -1 if no cost is negative."""
     one = program.price[rows]
     if phase == 1:
         for j in range(columns):
@@ -167,7 +167,7 @@ def express(program: Program, table: FloatMatrix, rows: int, columns: int, enter
 
 @kernel
 def leaving(program: Program, rows: int, columns: int, phase: int) -> int:
-    """Return the row of the basis variable that reaches 0 first, by the lexicographic rule; -1 if none reaches 0."""
+    """Return the row of the basis variable that reaches 0 first (ties: lexicographic rule); -1 if none reaches 0."""
     if phase == 2:  # barred parts of row sums are 0 and must stay 0
         for i in range(rows + 1):
             j = program.basis[i]

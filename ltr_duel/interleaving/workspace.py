@@ -83,7 +83,7 @@ class Workspace:
         kept: Sequence[float],
         clicked: Sequence[int],
     ) -> SignMatrix | float:
-        """Return the outcome for two rankers, or a matrix for more; ``clicked`` contains positions, ascending."""
+        """Return the outcome of a pair, or the matrix of outcomes of a slate; ``clicked`` are positions, ascending."""
         lists, state, page, length = self._lists(orders), self._state(orders), self._page, len(numbers)
         page.shown[:length] = numbers
         page.owner[:length] = owners

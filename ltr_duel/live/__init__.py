@@ -1,7 +1,7 @@
 """Live experiments on a search page: a policy chooses rankers, their lists are interleaved, clicks are counted once.
 
 `Experiment.decide` returns a page with a token. `Experiment.record` receives the clicks on the page and passes the
-outcome to the policy. All state is in one file, so a new process can continue. The HTTP service: `ltr_duel.serve`.
+outcome to the policy. All state is in one file, so a new process can continue. The HTTP service is `ltr_duel.serve`.
 """
 
 import lazy_loader

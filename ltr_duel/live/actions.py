@@ -120,12 +120,12 @@ class Actions:
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
             ids, sheet = page.shown, pack_page(page)
         if len(memory.waiting) >= settings.max_open:
-            self._store.gather(self._close_first(now), b"")  # clicks on the closed page are then late, not repeated
+            self._store.gather(self._close_first(now), b"")  # later clicks on this page are then late, not repeated
             memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
         text, seen, depth = write_ids(tuple(ids)), None, depth_of(part_of(tuple(ids), call), call)
         self.marks.begin(number)
-        if user and sheet and _counts(key):  # the pairs are recorded now: the order of reports depends on clicks
+        if user and sheet and _counts(key):  # recorded now, because the order of reports depends on clicks
             seen = in_bytes(before) if before else None
             self._store.see(user, before | memory.tally.bits(key))
         chance = memory.turns.policy.chance()
@@ -240,7 +240,7 @@ class Actions:
             self._store.forget_gathered(number)
 
     def _close(self, number: int, clicks: Iterable[Hashable] | None, now: float) -> Recorded:
-        """Close a page; ``clicks`` is None if no report closes it, but its deadline or the limit of open pages."""
+        """Close a page; ``clicks`` is None if its deadline or the limit of open pages, not a report, closes it."""
         _, key = self.memory.waiting[number]
         text, sheet, seen, depth = self._store.page(number)
         names = self._rankers(key) if sheet else (self._settings.rankers[key[0]],)

@@ -27,7 +27,7 @@ class Decide(NamedTuple):
     offset: int = 0  # number of documents above the part to show
     limit: int | None = None  # number of documents in the part; None: all that follow
     token: str = ""  # token of a page to show again or to continue
-    context: Mapping[str, str] = MappingProxyType({})  # further attributes, with the names in the settings
+    context: Mapping[str, str] = MappingProxyType({})  # further attributes, named in the settings
     joined: bool = False  # whether `Experiment.outside` has found that the search is in the experiment
 
 
@@ -66,7 +66,7 @@ class Decision(NamedTuple):
     rankers: tuple[str, ...]  # the rankers of the page, in the policy's order; a single ranker is not compared
     token: str  # for `Record`
     expires: float  # deadline in seconds of the experiment's clock
-    served: str = "experiment"  # if outside of it, the reason: paused, winner, ended, share, holdback, away, later
+    served: str = "experiment"  # or the reason why not: paused, winner, ended, share, holdback, away, later
     total: int = 0  # number of documents on the whole page
 
 

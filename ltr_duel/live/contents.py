@@ -185,7 +185,8 @@ class Outcomes:
     def _require_known(self, page: int) -> None:
         """Refuse outcomes with ids for a forgotten page.
 
-        New ids would never be forgotten. Forgetting replaces the old ids, so a repeated outcome would be stored again.
+        New ids would never be forgotten, because a page is forgotten only once. A repeated outcome would be stored
+        again, because forgetting has replaced its id.
         """
         query, user = self._store.asked(page)
         at, before = self._store.shown(page)[0], self._store.about(BEFORE) or 0.0

@@ -76,13 +76,15 @@ class Experiment(Running):
         settings : Settings, optional
             By default the stored settings. The guide lists the settings that can be changed during an experiment.
         keys : Keys, optional
-            Secrets that sign the tokens. By default a random secret: all tokens become invalid when the process ends.
+            Secrets that sign the tokens. By default a random secret, so all tokens become invalid when the process
+            ends.
         clock : callable
             Returns the time, in seconds.
         monotonic : callable, optional
             Returns seconds of a clock that never jumps; by default `time.monotonic` if ``clock`` is `time.time`. With
-            this second clock, open pages keep their remaining time after a step of ``clock`` (a suspended machine, an
-            adjusted clock) and while the store is closed. Without it, each step counts as elapsed time.
+            this second clock, open pages keep their remaining time while the store is closed, and after a step of
+            ``clock`` (when the machine was suspended, or the clock adjusted). Without it, each step counts as elapsed
+            time.
         accept_new_code : bool
             Continue although the policy's plug-in file or its numbers version (see `ltr_duel.core.numbering`) differs
             from the record in the store; the store then records the change.
@@ -93,8 +95,8 @@ class Experiment(Running):
         Raises
         ------
         InputError
-            If the file is not a store, another process writes to it, or settings, code or user key belong to another
-            experiment.
+            If the file is not a store; if another process writes to it; or if the settings, code or user key belong to
+            another experiment.
         """
         opened = open_store(path, settings, clock(), user_key, accept_new_code=accept_new_code)
         try:
@@ -131,13 +133,13 @@ class Experiment(Running):
         query : str
             1 to 10,000 characters; stored for the log.
         rankings : mapping of str to sequence
-            Document ids (strings or numbers), best first, for the rankers in `asked`, and in `needed` if a
-            switch was used.
+            Document ids (strings or numbers), best first, for the rankers in `asked`; once a switch was
+            used, also for those in `needed`.
         user : str
             Empty for an unknown user. The intervals count each user once for each pair of rankers. Within ``sticky``
             seconds, the same user and query get the same page.
         offset, limit : int, optional
-            Number of documents of the page above the part to show, and number of documents in this part, by default
+            The part to show begins after ``offset`` documents of the page, and contains ``limit`` documents, by default
             all that follow. A later part of an unknown page comes from the incumbent's list, outside of the experiment.
         token : str
             Token of the page to show again or to continue, for the same query and before its deadline.
@@ -162,7 +164,8 @@ class Experiment(Running):
             Token of the page.
         clicks : iterable of document ids, or of mappings
             In any order; empty for a page that was seen without a click. A mapping is an outcome with a ``kind``, and
-            optionally ``document``, ``value`` (default 1) and ``id``, to distinguish outcomes of one kind and document.
+            optionally ``document``, ``value`` (default 1) and ``id``; the ``id`` distinguishes outcomes of the same
+            kind and document.
         final : bool
             Whether the report is complete. If not, the page stays open until its deadline, and later reports can
             add clicks; the policy receives the outcome when the page is closed.
@@ -174,7 +177,8 @@ class Experiment(Running):
         TokenError
             If the token does not belong to this experiment.
         ExpiredError
-            If the page's deadline (for late reports: ``late_days``) has passed, or too many pages were open.
+            If the page's deadline (for late reports: ``late_days``) has passed, or the page was closed early because
+            too many pages were open.
         UsedError
             If the clicks of the page were counted already.
         InputError
@@ -223,7 +227,7 @@ class Experiment(Running):
         Returns
         -------
         list
-            For each call its result or its error; the changes are on disk.
+            The result or the error of each call; the changes are on disk.
         """
         return self._answers(calls)
 
@@ -233,7 +237,7 @@ class Experiment(Running):
         Parameters
         ----------
         most : int, optional
-            Maximum number of pages to close, by default all. Other calls may run after each 500 pages.
+            Maximum number of pages to close, by default all. Other calls may run after every 500 pages.
 
         Returns
         -------

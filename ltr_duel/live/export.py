@@ -52,7 +52,8 @@ def export_log(
     from the same state of the store. ``events`` is a second file, for the clicks and other outcomes. ``without`` lists
     columns to omit: ``query``, ``user`` or both.
 
-    `LeftOutWarning` reports pages left out because an earlier page is open, or damaged before they were closed.
+    `LeftOutWarning` reports pages that were left out because an earlier page is open, or because they were damaged
+    before they were closed.
     """
     for name in without:
         if name not in _PRIVATE:
@@ -84,7 +85,7 @@ def export_log(
 def _batches(
     db: sqlite3.Connection, settings: Settings, path: Path, waits: list[int]
 ) -> Iterator[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
-    """Yield rows of pages and of their outcomes; add pages left out because of an open page to ``waits``."""
+    """Yield rows of pages and of their outcomes; append to ``waits`` the pages left out because of an open page."""
     waiting: dict[str, list[tuple[int, set[int]]]] = {}
     n_arms, page, time = len(settings.rankers), 0, -math.inf
     try:

@@ -20,7 +20,7 @@ from ltr_duel.live.schema import BEFORE, FORGOT, NAMELESS, connected, used_store
 
 _DAY = 86_400.0
 _PATIENCE = 10_000  # milliseconds to wait for the end of a service's transaction
-_SOME = 500  # maximum number of pages forgotten in one transaction; a service may be running
+_SOME = 500  # maximum number of pages forgotten in one transaction, because a service may be running
 _NEXT = """
 SELECT page, at FROM pages WHERE page > ? AND (at <= ? OR typeof(at) <> 'real') ORDER BY page LIMIT ?
 """  # skips pages whose time is ahead of the clock; they are forgotten together with the next old page
@@ -29,8 +29,8 @@ _KNOWN = f"(query <> '' OR user NOT LIKE '{NAMELESS}%')"
 _OTHER = "query = '', context = NULL, user = CASE WHEN user IS NULL THEN NULL ELSE other_name(user) END"
 _NAMES = f"name = other_name(name) WHERE name <> '' AND name NOT LIKE '{NAMELESS}%' AND page IN"
 _RECORD_BEFORE = "INSERT INTO about VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2 WHERE value < ?2"
-_BELIEVED = "believed"  # a key of ``about``: the latest time that `retain` accepted
-_DOUBTED = "doubted"  # another key: the first time that `retain` rejected
+_BELIEVED = "believed"  # a key of ``about``: the latest clock time that `retain` accepted
+_DOUBTED = "doubted"  # another key: the first clock time that `retain` rejected
 _LEAP = 2 * _DAY  # a longer time between two calls may be an error of the clock
 _FORMER = "CREATE TEMP TABLE former (user TEXT PRIMARY KEY)"
 _USERS = (  # rename users all of whose pages are forgotten
@@ -47,11 +47,11 @@ def forget(
     user_key: bytes = b"",
     now: float | None = None,
 ) -> int:
-    """Forget a user, or all users and queries of pages older than some days; return the number of changed pages.
+    """Forget a user, or all users and queries of pages older than a number of days; return the count of changed pages.
 
-    Queries and contexts become empty. A random name replaces the user. It is the same on all pages of the user that are
-    forgotten together, so an exported log still groups these pages. A user who returns counts as a new user. A service
-    may be running.
+    Queries and contexts become empty. A random name replaces the user. All pages of the user that are forgotten
+    together get the same name, so an exported log still groups them. A user who returns counts as a new user. A
+    service may be running.
     """
     if bool(user) == (older_than is not None):
         raise InputError("name either a user or a number of days")
@@ -79,9 +79,9 @@ def retain(store: Path, days: float, now: float, used: float) -> Generator[int, 
     """Forget the users and queries of pages older than ``days``; yield the number of pages of each transaction.
 
     A single start with a wrong clock could forget all users. Therefore the time ``now`` is rejected, and nothing is
-    forgotten, if it is more than two days after the latest accepted time; in the first call, more than two days after
-    ``used``, the time of the store's last use. A time one to three days after the first rejected time is accepted: the
-    clock has run normally in between. Returns whether the time was accepted.
+    forgotten, if it is more than two days after the latest accepted time (in the first call: after ``used``, the time
+    of the store's last use). But a time one to three days after the first rejected time is accepted, because the clock
+    has run normally in between. Returns whether the time was accepted.
     """
     with closing(connected(store, writes=True)) as db:
         try:

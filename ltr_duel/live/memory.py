@@ -20,8 +20,8 @@ from ltr_duel.live.switches import Switches, left_of, switches_of
 from ltr_duel.live.turns import MOST_HELD, Key, Turns, kept_turns, live_policy, live_streams, policy_without
 from ltr_duel.logs import Sequences
 
-_FEW = 1000  # the heap may contain this number of deadlines of closed pages, plus one for each open page
-_SLACK = 5.0  # seconds by which the difference of the clocks may change before it counts as a step
+_FEW = 1000  # the heap may contain this many more deadlines of closed pages than of open pages
+_SLACK = 5.0  # seconds by which the difference between the clocks may change before the change counts as a step
 _KEPT = 50  # number of latest steps to keep, because closed pages can be shown again until their deadlines
 
 
@@ -53,7 +53,7 @@ class Steps:
             return False
         self._apart = apart
         first = first_open()
-        old = [one for one in self._steps[:-_KEPT] if one[0] >= first]  # other old steps move no open page
+        old = [one for one in self._steps[:-_KEPT] if one[0] >= first]  # other old steps affect no open page
         self._steps = [*old, *self._steps[-_KEPT:], (pages, round(step * 1000))]
         self.delay += step
         self.unsaved = True
@@ -258,7 +258,7 @@ class Counts(NamedTuple):
     early: int  # pages closed early, at the limit of open pages, since the store was opened
     damaged: int  # damaged pages and events found since the store was opened; they have no outcome
     oldest: float  # earliest deadline of all open pages, in seconds of the clock; infinite if no page is open
-    pulls: IntVector  # (K,) how often these steps used each arm; an arm against itself counts twice
+    pulls: IntVector  # (K,) how often the `steps` used each arm; an arm against itself counts twice
 
 
 def counts_of(memory: Memory) -> Counts:

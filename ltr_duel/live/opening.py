@@ -52,7 +52,7 @@ def open_store(
             kept = kept_settings(store.about("settings"), path)
             if settings is not None:
                 _require_same_law(settings, kept, path)
-                settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # both are equal if given
+                settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # if given, they are equal to these
             incumbent = (settings or kept).incumbent
             if incumbent in switches_of(store.switches(), kept, builds=False).dropped:
                 raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another incumbent")
@@ -122,7 +122,7 @@ def _continue_with_code(
 
 
 def hashed_user(key: bytes, user: str) -> str:
-    """Return the stored form of a user, given the key."""
+    """Return the stored form of a user: hashed with ``key``, or unchanged if ``key`` is empty."""
     return hmac.digest(key, user.encode(), "sha256").hex()[:32] if key else user
 
 
@@ -140,7 +140,10 @@ def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
 
 
 class Users:
-    """Convert users to their stored form: hashed with ``key``, or unchanged if ``key`` is empty; None: not given."""
+    """Convert users to their stored form: hashed with ``key``, or unchanged if ``key`` is empty.
+
+    ``key`` is None if no key was given.
+    """
 
     def __init__(self, store: LiveStore, key: bytes | None, place: Path) -> None:
         kept = store.about(_USER_KEY)

@@ -1,6 +1,6 @@
 """Rows of a store: their content, and whether they are damaged.
 
-The column ``sheet`` of a page, with the settings and the shown ids, determines how its clicks are credited.
+The column ``sheet`` of a page, together with the settings and the shown ids, determines how clicks are credited.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def pack_page(page: Page) -> bytes:
 def unpack_page(settings: Settings, names: tuple[str, ...], shown: tuple[Any, ...], sheet: bytes) -> Page:
     """Make a page from its rankers, its shown ids and the bytes of `pack_page`.
 
-    Damaged bytes raise `ValueError` or `struct.error`: compiled functions use its numbers as positions without checks.
+    Damaged bytes raise `ValueError` or `struct.error`, because compiled functions use the numbers of a page as
+    positions without checks.
     """
     rankers, documents, length, noted = _SIZES.unpack_from(sheet)
     numbers = np.frombuffer(sheet, np.int16, 2 * length, _SIZES.size).reshape(2, length).tolist()
@@ -118,7 +119,7 @@ class Event(NamedTuple):
     clicks: bytes | None = None  # clicked positions from 0, two bytes each
     credit: bytes | None = None  # one byte for each pair on the page: +1, 0, -1
     signs: bytes | None = None  # the same with ties broken, for the policy
-    seen: bytes | None = None  # pairs of which the user was shown an earlier page, one bit each; None: no pair
+    seen: bytes | None = None  # pairs for which the user was shown an earlier page, one bit each; None: no pair
 
     def is_of(self, key: Key) -> bool:
         """Whether the event is undamaged and fits a page of these rankers."""

@@ -59,8 +59,8 @@ class Running:
     def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
         """Answer a search, or the clicks of its page, from memory; None if the search belongs to the experiment.
 
-        A search is outside of the experiment if the switches assign one ranker's list to it. With ``away`` (the store
-        cannot be used), all other searches get the incumbent's list.
+        A search is outside of the experiment if the switches assign one ranker's list to it. If ``away``, the store
+        cannot be used, so all other searches get the incumbent's list.
         """
         if isinstance(call, Record):
             return self._outside.record(call)

@@ -1,13 +1,13 @@
 """The file of a live experiment: an SQLite database, created completely or not at all, and checked when opened.
 
 During use, new rows are first written to the log beside the file (``<store>-wal``). The keys ``lead`` and ``log`` of
-``about`` show whether a copy of the file lacks its log: ``log`` equals ``lead`` only if the log is read too.
+``about`` show whether a copy of the file lacks its log: their values are equal only if the log is read too.
 
 No rows are deleted from ``pages``, ``events`` (a page of a single ranker was shown, or a page was closed), ``switches``
-and ``outcomes``. ``waiting`` contains the open pages. ``gathered`` contains the clicks of reports that were not final,
-for open pages, and an empty row for each page closed at the limit of open pages. The ``depth`` of a page is the number
-of documents that its user has seen, 0 if the page reached no user. ``snapshot`` contains the state of the memory after
-``events`` events.
+and ``outcomes``. ``waiting`` contains the open pages. For open pages, ``gathered`` contains the clicks of reports
+that were not final; it also contains an empty row for each page that was closed at the limit of open pages. The
+``depth`` of a page is the number of documents that its user has seen, 0 if the page reached no user. ``snapshot``
+contains the state of the memory after ``events`` events.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCHEMA_VERSION = 7
 _APPLICATION = 0x4C54524C  # marks the file as a store
 LEAD, LOG = "lead", "log"  # keys of ``about``
 ENDED = "ended"  # a key: time when the store was closed, 0 while it is in use
-FORGOT = "forgot"  # a key: its value changes when pages of a user are forgotten
+FORGOT = "forgot"  # a key: each call of `forget` changes its value
 BEFORE = "before"  # a key: pages shown before this time are forgotten
 NAMELESS = "forgotten-"  # prefix of the names of forgotten users
 SIDES = "sides"  # a key: the secret with which users are assigned to experiment or holdback
@@ -110,7 +110,7 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
             if not writes:
                 connection.execute("PRAGMA query_only = ON")
             for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
-                connection.execute(f"PRAGMA {pragma}")  # the last two are for macOS, whose fsync leaves disk caches
+                connection.execute(f"PRAGMA {pragma}")  # the last two are for macOS, whose fsync skips disk caches
             connection.execute("PRAGMA cache_size = -16000")
         except BaseException:
             connection.close()

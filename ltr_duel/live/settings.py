@@ -72,7 +72,8 @@ class Settings:
         Seed of all random streams. A new store samples a seed if none is given. With the seed and all earlier
         outcomes, the lists can be predicted, so keep the store private.
     deadline : float
-        Seconds after which a page is closed with the clicks reported so far, or as seen without clicks.
+        Seconds after which a page is closed with the clicks reported so far; if there are none, the page counts as seen
+        without clicks.
     credit : str
         The kind of outcome that credits rankers.
     late_days : float
@@ -92,7 +93,7 @@ class Settings:
         Whether every ranker gets the incumbent's list, so that no ranker can win (an A/A test).
     order : {"arrival", "shown"}
         Whether outcomes of the same rankers reach the policy in the order of their arrival, or in the order of their
-        pages. With ``"shown"``, the policy's guarantees hold even if the delay depends on the clicks.
+        pages. With ``"shown"``, the policy's guarantees hold even if the delay of an outcome depends on the clicks.
     serve, plan : mapping
         The tables ``[serve]`` and ``[plan]`` of the file.
 
@@ -180,7 +181,7 @@ class Settings:
 
 
 def default_outcome(settings: Settings) -> str:
-    """Return the outcome rule of a new experiment without an explicit rule."""
+    """Return the outcome rule of a new experiment whose settings name no rule."""
     method = METHODS.configure(settings.method).component
     return method.outcomes[0] if settings.policy_component.feedback == "slate" else method.research_outcome
 

@@ -76,7 +76,7 @@ class LiveState(NamedTuple):
     sentence: str  # advice whether to stop, based on the rankers that are not dropped
     note: str  # a caveat about the intervals, or empty
     regret_bound: float  # upper bound of the cost of the pages shown, see `regret_bound`
-    impressions_to_go: float  # pages of several rankers before stopping, if no mean changes; 0: stop; inf: unknown
+    impressions_to_go: float  # comparison pages until the advice is to stop, if no mean changes; 0: now; inf: unknown
 
     def to_json(self) -> dict[str, Any]:
         """Return the state for JSON; infinities and NaN become null."""
@@ -115,7 +115,7 @@ def state_of(settings: Settings, started: float, known: Known) -> LiveState:
     decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
     rows = list(left_of(known.switches, settings))
     left = [names[k] for k in rows]
-    among = [one for one in decisions if one.first in left and one.second in left]  # at the level for all pairs
+    among = [one for one in decisions if one.first in left and one.second in left]  # at the level of all pairs together
     sentence = _in_pages(stopping_sentence(pairs._replace(names=tuple(left)), among, settings.margin))
     to_go = impressions_to_go(left, among)[0]
     if known.switches.mode == ENDED and to_go > 0:  # no further pages will be shown
@@ -165,18 +165,18 @@ def beats_all(wins: FloatMatrix) -> FloatVector:
     The share that the first arm wins has a uniform prior, so its posterior is Beta(1 + w, 1 + l) after w wins and l
     losses. Pages and pairs are assumed independent. The result is valid for a single look.
     """
-    ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row's probability is above 1/2)
+    ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row wins more than half in the long run)
     np.fill_diagonal(ahead, 1.0)
     product: FloatVector = ahead.prod(axis=1)
     return product
 
 
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
-    """Return an upper bound of the total average regret of the pages shown, valid at all times, as the intervals are.
+    """Return an upper bound of the total average regret of the pages shown; like the intervals, it holds at all times.
 
-    The cost of a page is half the mean outcome of the best ranker (which beats all others) against a ranker of the
-    page, averaged over the rankers of the page. The bound is the maximum over all rankers that may be the best
-    according to the intervals; NaN if there are none.
+    The cost of a page is the average, over its rankers, of half the best ranker's mean outcome against that ranker. The
+    best ranker beats all others. The bound is the maximum over all rankers that, according to the intervals, may be the
+    best; NaN if no ranker may be.
     """
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)
@@ -184,7 +184,7 @@ def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
 
 
 def _in_pages(sentence: str) -> str:
-    """Replace the word for the unit in a sentence: a live experiment compares pages."""
+    """Replace "comparisons" by "pages of several rankers" in a sentence, because a live experiment counts pages."""
     return sentence.replace("comparisons", "pages of several rankers", 1) if sentence.startswith("go on") else sentence
 
 

@@ -48,7 +48,7 @@ class LiveStore(Transactions):
         )
 
     def deepen(self, page: int, depth: int) -> None:
-        """Write the number of documents of a page, from the top, that its user has seen."""
+        """Write how many documents of a page, from the top, its user has seen."""
         self._db.execute("UPDATE pages SET depth = ? WHERE page = ?", (depth, page))
         self._rows += 1
 
@@ -66,7 +66,7 @@ class LiveStore(Transactions):
     def page(self, page: int) -> tuple[str, bytes, bytes | None, int]:
         """Return ids, sheet, ``seen`` and depth of an open page.
 
-        ``seen`` contains the pairs of rankers of which the user was shown an earlier page, see `Event`.
+        ``seen`` contains the pairs of rankers for which the user was shown an earlier page, see `Event`.
         """
         row: tuple[str, bytes, bytes | None, int] = self._db.execute(
             "SELECT shown, sheet, seen, depth FROM pages JOIN waiting USING (page) WHERE page = ?", (page,)
@@ -85,7 +85,7 @@ class LiveStore(Transactions):
         self._db.execute("INSERT OR REPLACE INTO gathered VALUES (?, ?)", (page, clicks))
 
     def has_gathered(self, page: int) -> bool:
-        """Whether ``gathered`` has a row of the page; if the page is closed: whether it was closed early."""
+        """Whether ``gathered`` has a row of the page; for a closed page, the row means that it was closed early."""
         return self._db.execute("SELECT 1 FROM gathered WHERE page = ?", (page,)).fetchone() is not None
 
     def forget_gathered(self, page: int) -> None:

@@ -1,6 +1,6 @@
 """The switches of an experiment: pause, resume, serve a winner, set the share of users, drop a ranker, end.
 
-Each use of a switch is a row of the store that is never changed; the rows in order determine the state of the switches.
+Each use of a switch adds a row to the store. Rows never change; in order, they determine the state of the switches.
 A keyed hash assigns each user a number from 0 to 1, which is fixed for a store. Users with a number below the share are
 in the experiment; users with a number of at least 1 - holdback always get the incumbent's list. So users in the
 experiment stay in it when the share grows.
@@ -262,5 +262,5 @@ def read_switches(store: str | Path) -> tuple[Switches, list[Switched]]:
 
 
 def side_of(key: bytes, user: str) -> float:
-    """Return the number of a user, uniform from 0 to 1 and unpredictable without the key."""
+    """Return the number assigned to a user: uniform from 0 to 1, and unpredictable without the key."""
     return int.from_bytes(hashlib.blake2b(user.encode(), key=key, digest_size=7).digest()) / 2**56

@@ -35,7 +35,7 @@ _LONGEST_FILE, _LONGEST_TOKEN = 100_000, 300
 _KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _BODY = struct.Struct(">16sQQ")  # experiment and mark, page, deadline in milliseconds
 _MARKS = "marks"  # a key of ``about``
-_MOST_MARKS = 1000  # marks kept for pages that may still be open
+_MOST_MARKS = 1000  # maximum number of earlier marks, for pages that may still be open
 
 
 class Claim(NamedTuple):
@@ -146,7 +146,7 @@ def read_keys(path: str | Path | None = None) -> Keys:
     Raises
     ------
     InputError
-        If there is no key, or a line is not a key; the message names the line without the secret.
+        If there is no key, or a line is not a key; the message names the line but not the secret.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def _make_secret(path: Path) -> None:
 class Marks:
     """The marks of pages. Each mark is stored with the first page to which it applies.
 
-    ``own`` is the mark of the pages shown from now on, ``pages`` the number of the last page.
+    ``own`` is the mark of the pages shown from now on; ``pages`` is the number of the last page.
     """
 
     def __init__(self, store: LiveStore, keys: Keys, own: str, pages: int) -> None:

@@ -1,8 +1,8 @@
-"""The open file of a store, and its transactions: at the end, either all or none of the changes are on disk.
+"""The open file of a store, and its transactions: after each one, either all or none of its changes are on disk.
 
 Only the process that holds the lock ``<store>-lock`` adds pages and events; other processes may read, use switches and
-forget users. Links are resolved before locking. Rows of a second writer without the lock are detected before any row is
-added.
+forget users. Links are resolved before locking. If a second writer ignores the lock, its rows are detected before
+any row is added.
 
 SQLite caches a file and does not check whether the file was moved away, replaced, truncated or overwritten in place
 (as by `cp`). Later writes would be lost, or mixed with another program's writes. `Watch` checks the file.
@@ -28,7 +28,7 @@ _LAST = "SELECT (SELECT coalesce(max(page), 0) FROM pages), (SELECT coalesce(max
 
 
 class _Look(NamedTuple):
-    files: tuple[tuple[int, int], ...]  # device and inode of the file and its log; empty if a file is missing
+    files: tuple[tuple[int, int], ...]  # device and inode of the file and of its log; empty if either is missing
     size: int  # bytes of the file
     written: int  # modification time; only this process changes the file, at checkpoints
 
@@ -102,7 +102,7 @@ class Transactions:
                 self._db.execute(f"PRAGMA {pragma}")
             self._lead, self._log = self.about(LEAD) or 0, self.about(LOG) or 0
             self._version: int | None = None
-            self._last, self.changes = self.last(), 0  # changes: number of writes of others
+            self._last, self.changes = self.last(), 0  # changes: number of writes by others
             self._watch, self._experiment = Watch(path), self.about("experiment")
             self._began, self._ended = self._lead, self.about(ENDED)
             self._rows = _ROWS  # so the first transaction records in the file that a log exists
@@ -119,7 +119,7 @@ class Transactions:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all writes inside durable at the end, or discard all and raise `StoreError`."""
+        """Make all writes of the ``with`` block durable at its end, or discard all of them and raise `StoreError`."""
         try:
             as_left = self._watch.is_as_left()
             self._db.execute("BEGIN IMMEDIATE")

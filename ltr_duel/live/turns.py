@@ -44,12 +44,12 @@ def live_streams(settings: Settings) -> Streams:
 
 
 def live_order(settings: Settings) -> IntVector:
-    """Return the order in which the policy numbers the rankers in the first repetition of such a simulation."""
+    """Return the order in which the policy numbers the rankers in the first repetition of this simulation."""
     return run_order(_key(settings), len(settings.rankers))
 
 
 def live_policy(settings: Settings) -> LivePolicy:
-    """Make the policy that the settings name; without a seed, use seed 0.
+    """Make the policy that the settings name; if they contain no seed, use seed 0.
 
     Random numbers and ranker order are the same as in the first repetition of a simulation with the same seed, so the
     same outcomes lead to the same path.
@@ -97,7 +97,7 @@ class Turns:
         return self.left[self.policy.recommend()]
 
     def is_alone(self, key: Key) -> bool:
-        """Return whether a page has nothing to compare: it shows one arm, or a pair of the same arm.
+        """Return whether a page has nothing to compare: it shows one arm, or an arm paired with itself.
 
         A set that contains an arm twice is still a comparison.
         """

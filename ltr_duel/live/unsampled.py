@@ -21,11 +21,11 @@ from ltr_duel.live.tokens import NO_PAGE, Marks
 from ltr_duel.live.turns import Key
 
 AWAY = "away"
-LATER = "later"  # reason for a later part of an unknown page, because pages of the experiment start at the top
+LATER = "later"  # the search requests a later part of an unknown page; pages of the experiment start at the top
 
 
 class Outside:
-    """Serve searches outside of the experiment with one ranker's list, according to the switches, without the store.
+    """Serve searches outside of the experiment: the switches choose the ranker whose list is served. Needs no store.
 
     ``side_key`` hashes users, see `side_of`.
     """
@@ -71,8 +71,9 @@ class Outside:
     def _served(self, call: Decide, page: int | None) -> tuple[str, str] | None:
         """Return the ranker served outside of the experiment, and the reason; ``page`` is the page of the token.
 
-        Unless the experiment is paused, a later part belongs to the page of its token, even if the switches changed. A
-        search without a user but with a token is inside or outside of the experiment like the page of its token.
+        Unless the experiment is paused, a later part belongs to the page of its token, even if the switches changed.
+        While the experiment runs, a search without a user but with a token is in it if and only if the page of its
+        token is.
         """
         now, incumbent = self.switches, self._settings.incumbent
         if now.mode == PAUSED:
@@ -95,9 +96,10 @@ class Outside:
 class Drafts:
     """Pages that searches get again: after a reload, after going back, or for a later part.
 
-    A repeated search belongs to the page of its token, until the deadline of the page, or to the page that its user was
-    shown for the same query less than ``sticky`` seconds ago. Repeated searches sample and count nothing. So a page is
-    one observation, with the clicks on all its parts, and repeats change neither the policy nor the intervals.
+    A repeated search with a token belongs to the page of the token, until the deadline of that page. Without a token,
+    it belongs to the page that its user was shown for the same query less than ``sticky`` seconds ago. Repeated
+    searches sample and count nothing. So a page is one observation, with the clicks on all its parts, and repeats
+    change neither the policy nor the intervals.
     """
 
     def __init__(self, settings: Settings, store: LiveStore, marks: Marks, memory: Memory) -> None:
@@ -173,7 +175,7 @@ class Drafts:
         return 0 if self._is_over(page, at, now) else page
 
     def _is_over(self, page: int, at: float, now: float) -> bool:
-        """Whether a page was shown, at time ``at``, more than ``sticky`` seconds ago."""
+        """Whether a page, shown at time ``at``, is older than ``sticky`` seconds."""
         return self._memory.is_over(page, (at + self._settings.sticky) * 1000, now)
 
 

@@ -1,7 +1,7 @@
 """Valid means and intervals for logs whose rankers were chosen by a policy that reacts to earlier outcomes.
 
-An adaptive policy shows losing rankers less often. The number of a pair's outcomes therefore depends on the outcomes,
-and their mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018). Two methods remain valid:
+An adaptive policy shows losing rankers less often. How many outcomes a pair has therefore depends on these outcomes, so
+their mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018). Two methods remain valid:
 
 - The confidence sequence. The policy chooses pairs by past outcomes only. The expectation of a new user's outcome is
   therefore the pair's mean, so a bet that this mean is higher or lower has no expected gain (`ltr_duel.logs.bets`). The
@@ -9,8 +9,8 @@ and their mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018). Two methods rem
 - The mean with weights 1 / sqrt(e), if the log has the propensity e (the probability) of each choice. The weighted sum
   of deviations is a martingale whose steps have the same conditional variance. The distribution of the sum is therefore
   normal in the limit if e has a lower bound (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021). Weights are used for all
-  pairs of a log or for none: a choice for each pair would depend on the pair's number of impressions, and therefore on
-  its outcomes, and would bias its mean.
+  pairs of a log or for none. If this were chosen for each pair, the choice would depend on the pair's number of
+  impressions, and therefore on its outcomes, so it would bias the pair's mean.
 
 Both methods assume that each impression has a new user. The results hold only for the queries of the log.
 """
@@ -39,7 +39,7 @@ _ROWS = 1 << 16
 _FEWEST = 30  # minimum number of clusters with impressions for the normal limit
 _FLOOR = 100.0  # minimum expected impressions of a pair at the lowest propensity
 _WEIGH = "weigh impressions"
-_FARTHEST = 3.0  # maximum shortfall of the sum of 1 / e below the number of impressions, in standard errors
+_FARTHEST = 3.0  # how far the sum of 1 / e may fall below the number of impressions, in standard errors
 
 
 class Weighed(NamedTuple):
@@ -120,7 +120,7 @@ def policies_of(engine: Any, rows: Any) -> tuple[list[str | None], list[str]]:
 
 
 def adapted(found: LogComparison, choices: Choices) -> LogComparison:
-    """Return the comparison; for an adaptive log, means and intervals are replaced by valid ones, with a note."""
+    """Return the comparison; for an adaptive log, replace means and intervals by valid ones, and add a note."""
     if not choices.policies:
         return found
     means, low, high, p, _ = adaptive_means(found.sequences, choices.sums, found.confidence)
@@ -139,7 +139,7 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
 
 
 def note_at_any_time(found: LogComparison) -> str:
-    """Return the note on an adaptive log, above a table of confidence sequences, which have no weights."""
+    """Return the note on an adaptive log that stands above a table of confidence sequences (without weights)."""
     of = "users' first impressions" if first_impressions(found) else "impressions"
     how = f"the table has a confidence sequence of {of}, without weights"
     return _note(found.provenance["policies"], how, found.cluster)
@@ -166,7 +166,7 @@ class AdaptiveMeans(NamedTuple):
 
 
 def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float) -> AdaptiveMeans:
-    """Return means, intervals and p-values; they are weighted if ``sums`` are given and `Weighed.doubt` returns ""."""
+    """Return means, intervals and p-values, which are weighted if ``sums`` are given and `Weighed.doubt` returns ""."""
     mean, low, high, log_e = sequences.mean, *confidence_sequence(*sequences, confidence=confidence)
     p: FloatVector = np.minimum(np.exp(-log_e), 1.0)
     weighted = sums is not None and not sums.doubt()

@@ -43,7 +43,7 @@ class Numbered(NamedTuple):
     source: str  # SQL of all rows
     files: list[Rows]
     select: Callable[[str, dict[str, str]], str]  # returns the SQL of exposures, given rows and extra columns
-    then: tuple[str, ...] = ("impression", "origin")  # columns that order rows with equal times
+    then: tuple[str, ...] = ("impression", "origin")  # columns by which rows with equal times are sorted
 
 
 def numbered_files(engine: Engine, names: str, select: Callable[[str, dict[str, str]], str]) -> Numbered:
@@ -82,7 +82,7 @@ def numbered_table(engine: Engine, sql: str, then: tuple[str, ...] = ("impressio
 def align(
     engine: Engine, shown: Numbered, exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool
 ) -> tuple[Any, Any, int, bool]:
-    """Create the view ``log``; return `met`, `attributed`, the number of rows of `placed`, and a flag.
+    """Create the view ``log``; return the results of `met` and `attributed`, the number of rows of `placed`, a flag.
 
     The rows of `placed` are the events on an item of their exposure's list. The flag is True if the exposures were
     already sorted by time.
@@ -119,7 +119,7 @@ def align(
 
 
 def _shares(engine: Engine, shown: Numbered) -> list[tuple[str, str]]:
-    """Split exposures and ``log_events`` at the same rows for parallel joins: one positional join uses one thread."""
+    """Split exposures and ``log_events`` at the same rows for parallel joins, because a join uses one thread."""
     (rows, *more), threads = shown.files, engine.rows("SELECT current_setting('threads') AS n")[0]["n"]
     number = 1 if more else min(threads, (rows.last - rows.first) // _SHARE)
     if number <= 1:

@@ -59,7 +59,7 @@ def seconds_of(text: str) -> float:
 
 
 def completed(events: Any) -> Any:
-    """Return events with all columns of `EVENT`; without a column ``kind``, all events are clicks."""
+    """Return events with all columns of `EVENT`; if there is no column ``kind``, all events are clicks."""
     import ibis
 
     missing = {name: ibis.null(kind) for name, kind in EVENT.items() if name not in events.columns}
@@ -75,7 +75,7 @@ def counts(events: Any, outcome: Outcome) -> Any:
 
 
 def counted(events: Any, outcome: Outcome) -> Any:
-    """Return the events with the outcome; ``worth`` is the value in millionths, or one million for a kind of event."""
+    """Return the events with the outcome; ``worth``, in millionths, is the value, or 1 if a kind of event counts."""
     events = events.filter(counts(events, outcome))
     worth = (events.value * 1e6).round().cast("int64") if not outcome.kind else 1_000_000
     return events.mutate(worth=worth)

@@ -1,4 +1,4 @@
-"""Count the unusable lines of a log, grouped by reason, and raise an error above the allowed number."""
+"""Count the unusable lines of a log, grouped by reason, and raise an error if there are more than allowed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class BadLines:
         return [*listed, f"{self._other:,} lines are bad for other reasons"] if self._other else listed
 
     def add(self, *parts: Refused) -> None:
-        """Count bad lines, and build one message per reason; raise `InputError` above the allowed number of lines."""
+        """Count bad lines, and build one message per reason; raise `InputError` if there are more than allowed."""
         if not any(len(part.lines) for part in parts):
             return
         lines, before = np.sort(np.concatenate([part.lines for part in parts])), self.count

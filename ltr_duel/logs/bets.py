@@ -46,9 +46,10 @@ class Bets(NamedTuple):
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return a mixture for error ``alpha``; ``tuned_part`` of it is best if squared deviations sum to ``spread``.
+        """Return a mixture of bets for the error ``alpha``, tuned to the sum ``spread`` of squared deviations.
 
-        The rest of the weight is uniform over the logarithms of the shares.
+        The part ``tuned_part`` of the weight is optimal if the squared deviations have this sum. The rest of the weight
+        is uniform over the logarithms of the shares.
         """
         two = 2 * alpha
         shape = spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))) / 4
@@ -93,9 +94,9 @@ class Bets(NamedTuple):
     def _low_of_falling(self, seen: Sequences, log_level: float) -> FloatVector:
         """Return `low` for pairs whose capital decreases in m and reaches the level at m = -1.
 
-        The logarithm of the capital is nearly a parabola in m with its minimum at the mean. Newton's method on the
-        square root of the height above the minimum therefore converges in few steps from the normal approximation.
-        A step that leaves the interval known to contain the solution is replaced by bisection.
+        The logarithm of the capital is nearly a parabola in m with its minimum at the mean. Newton's method is
+        therefore applied to the square root of the height above the minimum. It starts at the normal approximation, and
+        converges in few steps. A step that leaves the interval known to contain the solution is replaced by bisection.
         """
         mean, n = np.asarray(seen.mean, np.float64), np.asarray(seen.n, np.float64)
         least = self.log_value(seen, mean)
@@ -144,8 +145,9 @@ class Bets(NamedTuple):
     def first_reached(self, each: Sequences, m: float, log_level: float) -> FloatVector:
         """Return the multiple of the sums ``each`` at which the capital reaches the level; infinity if it never does.
 
-        The logarithm of the capital is convex in the multiple, and below the level for the multiple 0. Newton's method
-        therefore converges from above; it starts at the smallest multiple at which a single share reaches the level.
+        The logarithm of the capital is convex in the multiple, and it is below the level if the multiple is 0. Newton's
+        method therefore converges from above; it starts at the smallest multiple at which a single share reaches the
+        level.
         """
         gain = self.log_gain(each, m)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -18,9 +18,9 @@ from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts, hash_users
 from ltr_duel.logs.table import ragged
 
 _GROUPS = 512  # maximum number of groups of users, formed by a hash; a group counts as one user
-_CELLS = 1_000_000  # maximum number of groups of users times number of sets of rankers
-_UNIT = 1 << 30  # integer weight of a page, because sums of integers do not depend on the order
-PERIODS = 240  # number of short periods of the log's time
+_CELLS = 1_000_000  # maximum of the product (number of groups of users) * (number of sets of rankers)
+_UNIT = 1 << 30  # weight of a page; an integer, because sums of integers do not depend on the order
+PERIODS = 240  # number of short periods into which the log's time is divided
 
 Sets = list[tuple[str, ...]]
 
@@ -36,7 +36,8 @@ class Users:
         self._hashes, self._numbers = hashes[order], numbers[order]
         self._engine, self.shape = engine, (int(np.clip(_CELLS // len(names), 32, _GROUPS)), len(names))
         user = rows.user if "user" in rows.columns else ibis.null("string")
-        self.rows = rows.mutate(user=user, own=user.isnull().ifelse(rows.line, -1))  # each page without one is a user
+        # A page without a user counts as a user of its own.
+        self.rows = rows.mutate(user=user, own=user.isnull().ifelse(rows.line, -1))
 
     def counted(self, rows: Any, keys: list[str], **sums: Any) -> Any:
         """Group rows by user, rankers and `keys`; yield arrays: user group, index of the set, keys, count, sums."""
@@ -57,7 +58,7 @@ def pages_of_users(users: Users, blocks: int) -> NDArray[np.int64]:
 
 
 class EmptyPages(NamedTuple):
-    """Counts and test of empty pages; a page counts if its rankers showed documents for the same query before."""
+    """Counts and test of empty pages; a page counts if its rankers have already shown documents for the same query."""
 
     pages: int  # number of pages that count
     empty: int  # number of empty pages among them

@@ -22,8 +22,8 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
     ----------
     log : ClickLog
     by : {"auto", "document", "grade"}
-        Whether a click model has parameters for each document of each query, or for each relevance grade; by default
-        for each grade if every row has grades.
+        Whether a click model has parameters for each document of each query, or for each relevance grade. "auto" means
+        for each grade if every row has grades, else for each document.
 
     Returns
     -------

@@ -5,9 +5,9 @@ users or queries with the same hash. Groups of independent clusters are independ
 degrees of freedom. The number of groups does not depend on the length of the log.
 
 The sizes of the clusters affect a test only through sums of their powers: the standard error depends on second powers,
-and the degrees of freedom also on third and fourth powers. A few sizes and shares with the same sums, called the kinds
-of users, are therefore sufficient. They are found by Gauss quadrature (Golub, Welsch, Mathematics of Computation 1969),
-with Lanczos iterations on a histogram of the sizes.
+and the degrees of freedom also on third and fourth powers. A few sizes and shares that give the same sums are therefore
+sufficient. They are called the kinds of users, and are found by Gauss quadrature (Golub, Welsch, Mathematics of
+Computation 1969), with Lanczos iterations on a histogram of the sizes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics, stream
 
 Kinds = tuple[tuple[float, float], ...]  # impressions per user, and share of all impressions, for each kind
 _MOST = 4  # maximum number of kinds; four kinds match the sums of eight powers
-_HEAVY = 0.05  # share of the users who are the heaviest in `kinds_by_share`
+_HEAVY = 0.05  # share of the users whom `kinds_by_share` counts as the heaviest
 
 
 class Means(NamedTuple):
@@ -66,10 +66,10 @@ def cautious_means(
 ) -> Means:
     """Return means and errors for intervals, with one won and one lost cluster added, so that no error is 0.
 
-    Without added clusters, two won impressions have a sample variance of 0 (Agresti, Min. Statistics in Medicine 2005).
-    The size of an added cluster is the geometric mean of the mean cluster size and the design effect. The design effect
-    is 1 if the outcomes of a cluster are independent, and the mean cluster size if these outcomes are equal. The
-    degrees of freedom are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums.
+    Without added clusters, two won impressions would have a sample variance of 0 (Agresti, Min. Statistics in Medicine
+    2005). The size of an added cluster is the geometric mean of the mean cluster size and the design effect. The design
+    effect is 1 if the outcomes within a cluster are independent; if they are all equal, it is the mean cluster size.
+    The degrees of freedom are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums.
     """
     all_n, all_y = count * times, total * times
     once, sum_y = all_n.sum(axis=1), all_y.sum(axis=1)
@@ -107,7 +107,7 @@ def _with_two_added(
     size: FloatVector,
     powers: Sequence[FloatVector],
 ) -> Means:
-    """Return means with two clusters added; ``powers``: sums of the second to fourth powers of clusters' sizes."""
+    """Return means with two clusters added; ``powers``: sums of clusters' sizes to the powers 2, 3 and 4."""
     squares, cubes, fourths = powers
     added = np.sqrt(design * size)
     n = once + 2 * added
@@ -140,7 +140,7 @@ def cautious_of_moments(
 def _design(
     n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the design effect for `cautious_means`, and the mean size of a cluster, weighted by size."""
+    """Return the design effect for `cautious_means`, and the mean cluster size, weighted by size."""
     mean, size = total / n, nn / n
     together = tt - 2 * mean * nt + mean**2 * nn
     single = np.maximum(square - n * mean**2, 0)
@@ -228,9 +228,9 @@ def kinds_of(size: FloatVector, number: FloatVector) -> Kinds:
 
 
 def kinds_by_share(visits: float, heavy: float, pairs: int) -> Kinds:
-    """Return the kinds of users of one pair, given the impressions per user and the share of the heaviest 5 %."""
+    """Return the kinds of users of one pair, given impressions per user and the heaviest 5 %'s share of them."""
     errors.require_between("the impressions of a user", visits, 1, 1e6)
     errors.require_between("the share of impressions of the heaviest 5 % of the users", heavy, _HEAVY, 1 - 1e-6)
-    heavy = min(heavy, 1 - (1 - _HEAVY) / visits)  # each other user has at least one impression
+    heavy = min(heavy, 1 - (1 - _HEAVY) / visits)  # every remaining user has at least one impression
     kinds = (visits * (1 - heavy) / (1 - _HEAVY), 1 - heavy), (visits * heavy / _HEAVY, heavy)
     return tuple((1 + (size - 1) / pairs, share) for size, share in kinds)

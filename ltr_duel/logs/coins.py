@@ -5,8 +5,8 @@ documents. The engine returns two tables: the number of lists with each pattern 
 and the number of lists with each set of clicks.
 
 An experiment may show a user the same set of rankers every time, so that the user's pages are not independent samples.
-If a test of the sets of rankers raises an alarm, the pages of each user are therefore counted in a third table. The
-alarm is kept only if a test that sums all pages of a user confirms it.
+If a test of the sets of rankers raises an alarm, a third table therefore has the number of pages of each user. The
+alarm is kept only if a second test, which sums all pages of a user, confirms it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class _Patterns(NamedTuple):
     """Patterns of owners; one entry for all lists with the same rankers, owners and tenth of the time."""
 
     owners: IntMatrix  # (patterns, 10) 1: the alphabetically first ranker; -1: the second ranker; 0: no owner
-    first: IntVector  # owner of the first owned position; 0 if no position is owned, or for more than two rankers
-    owned: IntVector  # 1 if a position is owned, 0 if no position is, -1 for lists without a document
-    rankers: IntVector  # number of the set of rankers
+    first: IntVector  # owner of the first owned position; 0 if none is owned, or if there are more than two rankers
+    owned: IntVector  # 1 if any position is owned, 0 if none is, -1 for lists without a document
+    rankers: IntVector  # index of the set of rankers in `_Coins.names`
     block: IntVector  # tenth of the time, from 0
     weighs: IntVector  # 1 for lists that are used for their clicks only, else 0
     n: IntVector  # number of lists

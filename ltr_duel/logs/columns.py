@@ -65,7 +65,7 @@ def first_names(have: Sequence[str]) -> str:
 
 
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
-    """Return the SQL of a query with columns converted to ``types``, and a column ``fault`` if conversions can fail."""
+    """Return SQL that converts the columns of a query to ``types``, and adds ``fault`` if a conversion can fail."""
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
     made = {name: _made(name, kind, kinds, types) for name, kind in kinds.items() if name != "fault"}
     other = {name: named(f"ltr {name}") for name, value in made.items() if value != named(name)}

@@ -58,7 +58,8 @@ def summed(
 ) -> Summed:
     """Credit a log and sum its outcomes. By default, clusters are users if any row has a user, else queries.
 
-    If a policy reacts to outcomes, clusters by query or both are replaced by users (impressions if no row has a user).
+    If a policy reacts to outcomes, the clusters "query" and "both" are replaced by users, or by impressions if no row
+    has a user.
     """
     outcomes, rows, creditor, whole = credited(log, rankers)
     about = log.facts(rows, rankers)
@@ -104,7 +105,7 @@ def users_of(engine: Engine, rows: Any, impressions: int) -> Users:
 
 
 def forgotten_note(engine: Engine, rows: Any) -> list[str]:
-    """Return a note if a live experiment has forgotten users: a forgotten user who returns has a second name."""
+    """Return a note if a live experiment has forgotten users, because a forgotten user who returns gets a new name."""
     if "policy" not in rows.columns or "user" not in rows.columns:
         return []
     forgotten = engine.value(rows.filter(rows.user.startswith(_FORGOTTEN)).user.nunique())
@@ -174,14 +175,15 @@ def compare_log(
     looks : bool
         Whether to record the development over time, which the plot requires; this takes longer.
     history : History, optional
-        Covariates of users for adjusted outcomes: the effects of the coin that decides the owner of position 1, and of
-        its products with the covariates, are subtracted. The expected means stay the same, and the intervals become
-        narrower. The log must have ``owners`` and users, and no policy may react to outcomes.
+        Covariates of users, by which outcomes are adjusted. A coin decides the owner of position 1; the effects of the
+        coin, and of its products with the covariates, are subtracted from the outcomes. The expected means stay the
+        same, and the intervals become narrower. The log must have ``owners`` and users, and no policy may react to
+        outcomes.
     per : {"impression", "user"}
-        The unit that counts once. With "user", the ranker with more credit, summed over all impressions of a user, wins
-        the user, and the mean is the share of users won minus the share lost. An impression without a user counts as a
-        separate user. Results per user are valid for a single look, without ``history``, and only if no policy reacts
-        to outcomes.
+        The unit that counts once. With "user", the ranker that has more credit in all impressions of a user together
+        wins this user, and the mean is the share of users won minus the share lost. An impression without a user counts
+        as a separate user. Results per user are valid for a single look, without ``history``, and only if no policy
+        reacts to outcomes.
 
     Returns
     -------
@@ -190,8 +192,8 @@ def compare_log(
     Raises
     ------
     InputError
-        If a number is out of range, the cluster is unknown, clusters are users but no impression has a user, more lines
-        are bad than may be skipped, or the log has no usable line.
+        If a number is out of range or the cluster is unknown; if clusters are users but no impression has a user; if
+        more lines are bad than may be skipped; or if the log has no usable line.
 
     Examples
     --------
@@ -271,7 +273,7 @@ def compare_log(
 
 
 def _these_queries(sums: PairSums, found: LogComparison) -> list[str]:
-    """Return a warning on the pairs that differ by impressions as clusters, but not by queries as clusters."""
+    """Return a warning on the pairs that differ if each impression is a cluster, but not if each query is."""
     error = 1 - found.confidence
     alone = statistics.holm(statistics.student_p(*replace(sums, cluster="impression").cautious()))
     pairs = zip(found.named_pairs, alone, found.p_corrected, strict=True)

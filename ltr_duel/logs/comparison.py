@@ -37,17 +37,18 @@ class LogComparison:
         Confidence interval of the mean outcome, from ``cautious``, widened to contain 0 unless ``p`` is below
         1 - confidence.
     p, p_corrected : ndarray of float64
-        p-value of the test that the mean is 0 (the larger p-value of Student's t and the exact sign test of clusters),
-        and the p-value corrected for the number of pairs (Holm).
+        p-value of the test that the mean is 0 (the larger of two p-values: Student's t test, and the exact sign test of
+        clusters), and the p-value corrected for the number of pairs (Holm).
     bootstrap : ndarray of float64, shape (2, pairs)
-        Interval of the mean, from resampled clusters; NaN unless the clusters are users or queries, if all draws are
-        equal, for an adaptive log, and for adjusted outcomes, whose slopes would have to be fitted again in each draw.
+        Interval of the mean, from resampled clusters. NaN if the clusters are neither users nor queries; if all draws
+        are equal; if the log is adaptive; or if outcomes are adjusted, because the slopes would have to be fitted again
+        in each draw.
     sequences : Sequences
         Sums for `stopping_decisions`.
     kinds : list of tuple
         For each pair, the kinds of its clusters: outcomes per cluster, and share of all outcomes.
     half : list of float
-        For each pair, a size: the clusters of at least this size have half of the outcomes.
+        For each pair, the cluster size such that clusters of at least this size have half of the outcomes.
     each : tuple of Means
         ``cautious`` by users alone and by queries alone if ``cluster`` is "both"; otherwise empty.
     looks : list of Look
@@ -124,7 +125,7 @@ class LogComparison:
 
     @property
     def preferences(self) -> PreferenceMatrix:
-        """The preference matrix: a tie is half a win; each pair's error is above 0, or infinite with one cluster."""
+        """The preference matrix; a tie is half a win. Errors are above 0, or infinite for a pair with one cluster."""
         size = len(self.names)
         p, error = np.full((size, size), 0.5), np.full((size, size), np.inf)
         comparisons = np.zeros((size, size), np.int64)

@@ -1,8 +1,8 @@
 """Credit the clicks of a log: compute the outcomes of each impression for its interleaved rankers.
 
-A row is credited by its page token (the page as JSON, from `Page.to_json`); without a token, by its rankings; without
-rankings, by its owners. All rows of a log are credited by one method and outcome rule, because outcomes of different
-methods or rules cannot be added up.
+A row is credited by its page token (the page as JSON, from `Page.to_json`). If it has no token, it is credited by its
+rankings, and if it has no rankings either, by its owners. All rows of a log are credited by one method and outcome
+rule, because outcomes of different methods or rules cannot be added up.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _WRONG = {
 
 
 class Ranked(NamedTuple):
-    """The rankings of some rows: row n has the lists ``ptr[n]:stop[n]``; list m is the ids ``begin[m]:end[m]``."""
+    """The rankings of some rows: row n has the lists ``ptr[n]:stop[n]``; list m has the ids ``begin[m]:end[m]``."""
 
     ptr: IntVector
     stop: IntVector
@@ -147,8 +147,8 @@ def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked
     """Return the outcomes of each pair a < b of the rankers, shape (rows, rankers (rankers - 1) / 2).
 
     Rows are credited together if they have the same list length and the same capacity for documents (`room_for`). The
-    kernel state is created for exactly this length and capacity, as for a single page. The outcome of a row is
-    therefore bitwise independent of the other rows.
+    kernel state is created for exactly this length and capacity, as for a single page. The other rows therefore do not
+    change any bit of a row's outcome.
     """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])

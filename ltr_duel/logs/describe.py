@@ -40,7 +40,7 @@ class LogFacts(NamedTuple):
     clicked: int  # number of impressions with a click
     forms: dict[str, int]  # basis of credit -> number of impressions; 'nothing' if there is no basis
     rankers: tuple[str, ...]  # credited rankers
-    method: str  # method and outcome rule of the credit; "" without credit
+    method: str  # method and outcome rule of the credit; "" if no row is credited
     columns: tuple[str, ...]  # columns with at least one value
     other_columns: tuple[str, ...]  # columns that are not read
     bad: int  # number of unusable lines

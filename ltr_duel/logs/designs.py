@@ -27,10 +27,11 @@ _COLUMNS = (
 
 
 class Repeats:
-    """Observed and expected number of lists that equal the previous list of their cell (query, length) and rankers.
+    """Observed and expected number of lists equal to the previous list of the same cell (query, length) and rankers.
 
     A list that is sampled independently equals the previous list with a known probability. No other check detects
-    cached lists: they are unbiased over queries, but a hundred impressions of one cached list are a single sample.
+    cached lists, because they are unbiased over queries. But a hundred impressions of one cached list are a single
+    sample.
     """
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ from ltr_duel.logs.crediting import Clicked
 from ltr_duel.logs.hashing import HashVector
 from ltr_duel.logs.mixtures import Mixtures, Reach
 
-_TIMES = 10  # click samples per list of the log; with 10, the variance is 10 % above its value with exact predictions
+_TIMES = 10  # click samples per list of the log; with 10, the variance is 10 % larger than with exact predictions
 _TIMES_DRAWN = 4  # click samples per list that was sampled for the target rankers
 _FOLD = np.uint64(40)  # bit of a user's hash that splits users into halves; lower bits determine the group
 Credit = Callable[[Clicked, IntVector], FloatVector]  # returns the outcomes of rows, given the cell of each
@@ -60,7 +60,7 @@ class Residuals(NamedTuple):
 
     value: FloatVector  # (rows,) their mean is the estimate for lists within reach, see `Reach`
     scatter: float  # weighted mean square of y - m
-    beyond: float  # part of the model's mean outcome from lists out of reach
+    beyond: float  # part of the model's mean outcome that comes from lists out of reach
 
 
 def residuals(rows: Rows, mixtures: Mixtures, within: Reach, model: str, credit: Credit, rng: Generator) -> Residuals:

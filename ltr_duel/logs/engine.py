@@ -143,7 +143,7 @@ class Engine:
         return bool((found[1:] != found[:-1]).all())
 
     def clustered(self, table: Any, keys: Collection[str], *, texts: bool) -> Iterator[Any]:
-        """Yield rows sorted by their first column, a number for the keys: a rank if ``texts``, else a hash."""
+        """Yield rows sorted by their first column, which replaces the keys: a rank if ``texts``, else a hash."""
         rows, names = _sql(table.op()), ", ".join(map(named, keys))
         number = f"dense_rank() OVER (ORDER BY {names})" if texts else f"hash({names})"
         others = ", ".join(named(name) for name in table.columns if name not in keys)

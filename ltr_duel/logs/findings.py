@@ -99,7 +99,7 @@ def unchanged(table: IntMatrix) -> float:
 def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = None) -> float:
     """Return the p-value of "in each column, the rows have the shares ``share``", by `flipped`.
 
-    tables: counts, shape (users, rows, columns). The default of ``share`` is the share of each row in all counts.
+    tables: counts, shape (users, rows, columns). By default, ``share`` is each row's share of all counts.
     """
     total = tables.sum(axis=0)
     rows: FloatVector = total.sum(axis=1) / max(total.sum(), 1) if share is None else share
@@ -110,7 +110,7 @@ def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = No
 def flipped(beyond: FloatMatrix, expected: FloatVector) -> float:
     """Return the p-value of "each user's deviations from the expected counts have a random sign", one sign per user.
 
-    NaN if so few users have deviations that the test could not fail for any signs.
+    NaN if so few users have deviations that the test could not fail, whatever the signs are.
     """
     beyond = beyond[:, expected > 0] / np.sqrt(expected[expected > 0])
     some = int(beyond.any(axis=1).sum())

@@ -2,12 +2,12 @@
 
 A fair coin c = 1 or -1 decides which ranker owns position 1 (contributes its document), independently of user, query
 and past. Therefore, c and c x have mean 0 for every covariate x known before the experiment, and y - b c - b' c x has
-the mean of y. The slopes b and b' are fitted by least squares with an intercept; without an intercept, noise covariates
-would absorb part of the mean.
+the same mean as y. The slopes b and b' are fitted by least squares with an intercept; without an intercept, noise
+covariates would absorb part of the mean.
 
 The exact sign test requires slopes that do not change when all outcomes and coins of a user are negated. It therefore
-uses slopes without an intercept. With an intercept, the test found a difference in 8 of 100 logs without one (30 users,
-three covariates).
+uses slopes without an intercept. With an intercept, the test found a difference in 8 of 100 logs whose rankers do not
+differ (30 users, three covariates).
 
 Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data.
 WSDM 2013. (In the paper, a coin assigns each user to a group, which balances x; here x is multiplied by the coin of
@@ -32,7 +32,7 @@ _GRID = 1 << 20  # slopes are rounded to multiples of 1 / _GRID, so that the ord
 
 
 class History:
-    """Covariates of users, measured before the experiment, one row per user; without a path, only coins are used."""
+    """Covariates of users, measured before the experiment, one row per user; if `path` is None, only coins are used."""
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = path

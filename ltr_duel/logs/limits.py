@@ -48,7 +48,7 @@ def places_in(primary: LogComparison, other: LogComparison) -> tuple[IntVector, 
 
 
 def ahead(mean: FloatVector) -> IntVector:
-    """Return 1 if the first ranker of a pair is ahead or equal, else -1, for each mean."""
+    """Return for each mean 1 if the first ranker of the pair is ahead or equal, else -1."""
     return np.where(mean >= 0, 1, -1)
 
 
@@ -64,7 +64,7 @@ class Guardrail(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the leading ranker is shown to be worse by less than the margin."""
+        """Whether the data show that the leading ranker, if it is worse at all, is worse by less than the margin."""
         return self.low > -self.margin
 
 

@@ -220,7 +220,7 @@ class ClickLog:
         return {"named": f"owner {short(found[0]['owner'])}{where}"}
 
     def _any(self, full: Any, wrong: Any) -> bool:
-        """Return whether any row is unusable; the same scan stores the result of `kinds`, and facts."""
+        """Return whether any row is unusable; the same scan stores the result of `kinds`, and the facts."""
         if "owners" not in full.columns:
             return bool(self.engine.value(full.filter(wrong).count()))
         kinds = self.engine.run(kinds_of(full, facts_of(full), wrong=wrong)).to_pylist()

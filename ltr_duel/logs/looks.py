@@ -48,7 +48,7 @@ def step_of(first: float, last: float) -> float:
 
 
 def days_to_a_whole_week(days: float) -> float:
-    """Return the days until the week is complete; 0 before two weeks, and within a day of the end of a week."""
+    """Return the days until the week is complete; 0 in the first two weeks, and within a day of the end of a week."""
     over = days % 7
     return 7 - over if days >= 14 and 1 < over < 6 else 0.0
 
@@ -128,7 +128,7 @@ def _clustered(t: Any, keys: tuple[str, ...], by: Grouping) -> dict[str, Any]:
 
 
 def _moments(t: Any, of: dict[str, Any]) -> Any:
-    """Return, for each block (time step), the increments of sums of outcomes and of products of clusters' sums."""
+    """Return for each block (time step) the amounts by which sums of outcomes, and products of clusters' sums, grow."""
     import ibis
 
     t = t.select("block", "line", "y", "square", **{"pair": t.pair} | of)
@@ -169,7 +169,7 @@ def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list
 
 
 def products_of(n: Any, total: Any, value: Any) -> dict[str, Any]:
-    """Return the increments of n*n, n*total and total*total by one outcome; `n` and `total` include the outcome."""
+    """Return how much one outcome adds to n*n, n*total and total*total; `n` and `total` include the outcome."""
     return {"nn": 2 * n - 1, "nt": total + (n - 1) * value, "tt": value * (2 * total - value)}
 
 

@@ -24,7 +24,7 @@ from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Found, files_of, format_of
 
 _FILE = "filename = 'ltr_file'"
-_CSV = ("BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR")  # types of CSV columns; DuckDB would read 03/01/2026 as 3 January
+_CSV = ("BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR")  # CSV types; no DATE, because DuckDB reads 03/01/2026 as 3 January
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
 _WHERE = ("file", "table", "where", "delimiter")
 _ADDED = ("ltr_line", "ltr_file")  # columns that the package adds to the columns of a file
@@ -136,7 +136,7 @@ class Part:
         raise InputError(f"{file}: cannot be read as {self.name}: {sentence}") from None
 
     def _without_column(self, sentence: str, make: Callable[[dict[str, str], str], Any]) -> str:
-        """Return the engine's message, or for an absent column a message that lists the existing columns."""
+        """Return the engine's message, or a message that lists the columns if it reports an absent column."""
         absent = _ABSENT.fullmatch(sentence)
         if not absent:
             return sentence

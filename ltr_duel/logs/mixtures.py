@@ -1,4 +1,4 @@
-"""Weights of lists: the probability of a list under the target rankers, relative to the rankers of the log.
+"""Weights of lists: a list's probability under the target rankers, divided by that under the rankers of the log.
 
 The rankers differ between rows of a log. If pair k was shown in a share a_k of a query's rows, all rows of the query
 are a sample of the mixture ``sum_k a_k P(list | k)``. The weight w of a list is ``P(list | target)`` divided by the
@@ -7,8 +7,9 @@ query.
 
 Observed weights do not show which lists a log lacks, because missing lists have no weight. However, all probabilities
 are known. Lists are therefore sampled for the target rankers, and their weights are computed. The mean of w over these
-samples estimates the mean of w^2 in the log. Lists with a weight above a cap are too rare in the log to be used: these
-lists are out of reach. The cap is chosen for the narrowest interval; it depends on neither clicks nor observed weights.
+samples estimates the mean of w^2 in the log. Lists with a weight above a cap are too rare in the log to be used; they
+are called out of reach. The cap is the one that gives the narrowest interval. It depends on neither clicks nor observed
+weights.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Reach(NamedTuple):
     """The part of the target rankers' lists that is within reach of a log, and the moments of the weights."""
 
     cap: float  # lists with a larger weight are omitted
-    covered: FloatVector  # (cells,) share of the lists that are within reach: with a weight up to the cap
+    covered: FloatVector  # (cells,) share of the target rankers' lists within reach, with a weight up to the cap
     square: FloatVector  # (cells,) mean squared weight
     missing: float  # share of the target rankers' lists out of reach, plus two standard errors
     drawn: IntMatrix  # (lists, longest length) the sampled lists

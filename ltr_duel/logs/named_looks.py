@@ -37,7 +37,7 @@ class NamedLook(NamedTuple):
     low: float  # interval that holds simultaneously at all looks
     high: float
     deviations: float  # mean in standard deviations, derived from the p-value, with the sign of the mean
-    boundary: float  # absolute value of ``deviations`` that decides the pair
+    boundary: float  # the pair is decided if ``deviations`` is at least this far from 0
     winner: str  # winner by this look alone; "" if none
 
 
@@ -144,7 +144,7 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
 def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, Any]:
     """Group the clusters with the same number and sum of outcomes up to a look.
 
-    Return the number, the sum and the size of each group.
+    Return for each group the number and the sum of outcomes per cluster, and the number of clusters.
     """
     different, of = np.unique([n, total], axis=1, return_inverse=True)
     return different[:1].astype(np.float64), different[1:] / UNIT, np.bincount(of.ravel(), number).astype(np.int64)

@@ -43,7 +43,7 @@ class WeightedOutcome(NamedTuple):
 
     first: str
     second: str
-    impressions: int  # impressions in the estimate: the log has rankings by both rankers for their queries
+    impressions: int  # impressions in the estimate; for their queries, the log has rankings by both rankers
     log_impressions: int
     queries: int  # queries of the impressions in the estimate
     log_queries: int
@@ -51,7 +51,7 @@ class WeightedOutcome(NamedTuple):
     weight: float  # mean weight of the lists within reach
     expected_weight: float  # expectation of ``weight``: the share of the target lists within reach
     weight_error: float  # standard error of the mean weight
-    mean: float  # mean outcome, from -1 to 1; for lists out of reach, the other lists' mean or the model's prediction
+    mean: float  # mean outcome, from -1 to 1; lists out of reach count with the others' mean or the model's prediction
     error: float  # standard error of the mean
     low: float  # interval of the mean outcome of all lists
     high: float
@@ -78,10 +78,11 @@ def weigh_outcomes(
     confidence : float
         Confidence of the interval.
     click_model : str
-        Click model of `fit_clicks` to fit to the log by document, for a doubly robust estimate; all rows are then
-        kept in memory. Empty for an estimate by weights alone.
+        For a doubly robust estimate, the click model (see `fit_clicks`) that is fitted to the log by document; all rows
+        are then kept in memory. Empty for an estimate by weights alone.
     seed : int
-        Seed of the lists that are sampled to measure the part of the two rankers' lists within reach.
+        Seed of the samples: lists, which show what part of the two rankers' lists is within reach; and clicks of the
+        click model.
 
     Returns
     -------

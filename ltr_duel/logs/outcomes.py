@@ -1,6 +1,6 @@
 """The outcomes of a log as a relation: one row for each impression and each pair of its rankers.
 
-Credit by owners is computed by the engine. Other credit requires compiled kernels: rows are credited in batches, and
+Credit by owners is computed by the engine. Other credit requires compiled kernels, so rows are credited in batches, and
 the outcomes are stored in a table of the engine. Outcomes are integers, so that sums are exact in any order.
 """
 

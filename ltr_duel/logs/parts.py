@@ -16,7 +16,7 @@ from ltr_duel.core import InputError
 from ltr_duel.logs.log import ClickLog
 
 DAY = 86_400
-_MOST = 20  # maximum number of parts by a column; the last part contains all rare values
+_MOST = 20  # maximum number of parts if a log is divided by a column; the last part contains all rare values
 Labels = list[str]
 _VISITS = ["first 24 hours", "later"]  # names of the parts of a user's impressions
 USUAL = ("day", "week", "new", "heavy")
@@ -86,7 +86,7 @@ def _by_column(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, L
 
 
 def _present(log: ClickLog, t: Any, labels: Labels) -> tuple[Any, Labels]:
-    """Return outcomes and labels, without labels if all outcomes are in one part."""
+    """Return outcomes and labels, or no labels if all outcomes are in one part."""
     return t, labels if log.engine.value(t.part.nunique()) > 1 else []
 
 

@@ -1,4 +1,4 @@
-"""Plots of mean outcomes, over time and by part of a log, with the intervals that decide; plots of plans."""
+"""Plots of mean outcomes, over time and by part of a log, with the intervals that decide pairs; plots of plans."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def plot_comparison(
         Confidence of the confidence sequence, which is valid at any time. None for the intervals of ``found``, each
         valid for one look; for an adaptive log, these intervals are confidence sequences too.
     margin : float
-        Margin to shade, if positive.
+        The margin, which is shaded if it is positive.
     ax : Axes, optional
         Axes to draw on; by default, new axes are created.
 
@@ -100,7 +100,10 @@ def plot_comparison(
 def _course(
     found: LogComparison, looks: list[Look], pair: int, confidence: float | None
 ) -> tuple[FloatVector, FloatVector, FloatVector]:
-    """Return means and intervals of a pair at each look, valid together as in `stopping_decisions`, or each alone."""
+    """Return a pair's means and intervals at each look.
+
+    If ``confidence`` is given, the intervals hold at all looks, as in `stopping_decisions`; else each is valid alone.
+    """
     means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
     mean = np.array([look.mean[pair] for look in looks])
     if confidence is None and not found.adaptive:
@@ -134,7 +137,7 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
     ax.set_xticks(range(len(names)), ticks, rotation=45, ha="right")
     usual = 3 * float(np.median(np.abs(beside.frame[["low", "high"]].to_numpy()).max(axis=1)))
     bottom, top = ax.get_ylim()
-    ax.set_ylim(max(bottom, -usual), min(top, usual))  # wide intervals of small parts do not flatten the others
+    ax.set_ylim(max(bottom, -usual), min(top, usual))  # so that wide intervals of small parts do not flatten the others
     ax.set_ylabel("mean outcome")
     legend_beside(ax)
     return ax

@@ -163,9 +163,10 @@ def smallest_effects(
 
 
 def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
-    """Return the smallest effect that further impressions of the same clusters can detect; 0 without a limit.
+    """Return the smallest effect that further impressions of the same clusters can detect; 0 if there is no limit.
 
-    With N clusters of correlation rho, the variance of a mean is at least rho / N times the variance of an outcome.
+    If the outcomes within each of N clusters have the correlation rho, the variance of a mean is at least rho / N times
+    the variance of an outcome.
     """
     if not spread.returning or spread.visits <= 1:
         return 0.0

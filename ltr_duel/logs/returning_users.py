@@ -3,8 +3,8 @@
 Users are of a few kinds, which differ in their number of impressions. For sequential tests, users arrive one after the
 other. For fixed tests, a log has a fixed number of impressions: users of all kinds but the first are sampled, and users
 of the first kind, who have the fewest impressions, fill the log. A user's mean outcome has a Beta distribution on
-[-1, 1]. For many users of a kind, only two numbers are sampled: the (normal) sum of the users' sums, and the sum of the
-squares of these sums. The two numbers determine the mean, its error and, approximately, the sign test.
+[-1, 1]. For many users of a kind, only two numbers are sampled: the sum of the users' sums, which is normal, and the
+sum of the squares of the users' sums. The two numbers determine the mean, its error and, approximately, the sign test.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Looking(NamedTuple):
     """The looks at simulated experiments, in impressions of the pair or of the log."""
 
     every: float  # number between two looks; 0: a look after each impression
-    most: float  # number after which an experiment counts as one that never stops
+    most: float  # an experiment that has not stopped after this number counts as one that never stops
     draws: int  # number of experiments
 
 
@@ -168,7 +168,7 @@ def clustered_times(
         if known < 2 or not len(far):
             continue
         hit = far[users.seen(sums.of(far)).ahead(1 - alpha, 1, tuned_at) != 0]
-        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # at the mean visits
+        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # at the mean impressions per user
         times[open_ones[hit]] = max(looks, 1.0) * every if every > 0 else users.size @ sums.number[:, hit]
         right[open_ones[hit]] = total[hit] > 0
         rest = np.delete(np.arange(len(open_ones)), hit)

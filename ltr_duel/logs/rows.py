@@ -49,7 +49,7 @@ def ready(rows: Any) -> Any:
 
 
 def refused_in(engine: Any, rows: Any, sentence: Callable[[Row], str], but: IntVector, *kinds: str) -> Refused:
-    """Return the lines of a relation of bad rows, except for `but`; rows with the same ``kinds`` share one reason."""
+    """Return the lines of bad rows, except the lines `but`; rows with the same ``kinds`` share one reason."""
     found = engine.run(rows.select("line", *kinds))
     found = found.filter(~np.isin(found["line"].to_numpy(), but))
     alike = found.group_by(list(kinds)).aggregate([("line", "min"), ("line", "count")]).to_pylist() if found else []

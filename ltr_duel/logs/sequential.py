@@ -1,6 +1,6 @@
 """Confidence sequences and e-values, for any number of looks at a running experiment.
 
-The means that the bets of `ltr_duel.logs.bets` do not reject form the confidence sequence of `Observed`.
+The confidence sequence of `Observed` consists of the means that the bets of `ltr_duel.logs.bets` do not reject.
 
 The sequence is valid if the expectation of an observation, given all earlier observations, is the mean. Returning users
 violate this condition: a user whose clicks favoured a ranker yesterday is likely to favour it today. In `Observed`,
@@ -35,7 +35,7 @@ from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.sums import Sequences
 
 TUNED_AT = 1000.0  # sum of squared deviations at which half of the mixture is narrowest
-_LONGEST = 1e6  # multiple of the log's length beyond which a pair counts as never decided
+_LONGEST = 1e6  # a pair that needs more than this multiple of the log's length counts as never decided
 _EVEN = 4.0 ** np.arange(11)  # values of rho that share half of the weight evenly
 _LOG_WEIGHT = np.log(np.append(np.full(len(_EVEN), 0.5 / len(_EVEN)), 0.5))
 _STEPS = 50
@@ -165,7 +165,7 @@ class Clustered(NamedTuple):
     n: FloatVector  # number of impressions
 
     def sequence(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> Sequence:
-        """Return e-values, and intervals of the mean over impressions that hold at all looks."""
+        """Return e-values, and intervals of the mean over impressions; the intervals hold at all looks."""
         alpha = (1 - confidence) / tests
         log_e, reach = self._log_e(np.ones(len(self.n)), alpha, tuned_at), self._reach(alpha, tuned_at)
         mean = np.where(np.isfinite(reach), self.means.mean, 0.0)

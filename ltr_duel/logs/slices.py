@@ -174,9 +174,10 @@ def interaction_p(
     """Return the p-value of "all these means are equal", for means with different errors that may be correlated.
 
     Two p-values follow from Wald's statistic with the full covariance, and the larger p-value is returned. Welch's
-    (Biometrika 1951) is valid if no cluster is in two parts; Hotelling's (Annals of Mathematical Statistics 1931) is
-    valid if each cluster is in all parts. Parts with fewer than five degrees of freedom are omitted; the result is NaN
-    if fewer than two parts remain, or more parts than ``whole``, the degrees of freedom in the whole log.
+    p-value (Biometrika 1951) is valid if no cluster is in two parts; Hotelling's p-value (Annals of Mathematical
+    Statistics 1931) is valid if each cluster is in all parts. Parts with fewer than five degrees of freedom are
+    omitted. The result is NaN if fewer than two parts remain, or if the number of remaining parts exceeds ``whole``,
+    the degrees of freedom in the whole log.
     """
     good = np.flatnonzero((freedom >= 5) & np.isfinite(error) & (error > 0))
     k = len(good)
@@ -196,7 +197,7 @@ def interaction_p(
 
 
 def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> FloatMatrix:
-    """Return the products n n, n y, y n, y y of a cluster's counts n and sums y in two parts, summed over clusters.
+    """Return n n, n y, y n and y y of each cluster's counts n and sums y in two parts, summed over clusters.
 
     The clusters are users if ``cluster`` is "both".
     """

@@ -1,7 +1,9 @@
 """Checks of the experiment behind a log, to be made before its result is used.
 
-Tests fail at p < 0.01, so that each raises an alarm for one sound log in a hundred; limits on rates are far above the
-rates of sound logs. Fabijan et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.
+Tests fail at p < 0.01, so that each raises an alarm for at most one sound log in a hundred. Limits on rates are far
+above the rates of sound logs.
+
+Fabijan et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from ltr_duel.logs.sums import sorted_columns
 
 _STEPS = 240  # number of time steps in which gaps are measured
 _OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
-_OVERTAKEN = 0.05  # usual maximum share of clicked lists with a click after the user's next list, as in another window
+_OVERTAKEN = 0.05  # usual maximum share of clicked lists with a click after the user's next list (in an old window)
 _PAGES, _ROBOT = 50, 0.95  # minimum number of pages of a robot; minimum share of its pages with a click
 _NO_OWNERS = "pairs shown, owners by position and over time, A/A (requires the column owners, for all shown documents)"
 _LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
@@ -35,7 +37,8 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     """Check whether the experiment behind a log is sound.
 
     Tests of the draft's coins assume that each list is sampled independently; a list that is cached for a user or query
-    repeats its coins. The set of rankers may be fixed for a user, because the tests of sets sum all pages of a user.
+    repeats its coins. A user may always be shown the same set of rankers, because a test of how often sets are shown
+    fails only if it also fails with all pages of a user summed up.
 
     Parameters
     ----------
@@ -115,7 +118,7 @@ def _same_moment(engine: Any, rows: Any, n: int, *, timed: bool) -> Finding:
 
 
 def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> list[Finding]:
-    if known and known[1] < _PAGES:  # counted before, and no user has enough pages for a robot
+    if known and known[1] < _PAGES:  # already counted, and no user has enough pages to qualify as a robot
         users, most, robots, pages = *known, 0, 0
     else:
         named = rows.filter(rows.user.notnull())
@@ -162,7 +165,8 @@ def _unlike_their_queries(
 ) -> tuple[int, int]:
     """Return the number of robots that click more than other users on the same queries, and the number of their pages.
 
-    If no other user has a query, a user's pages for it count as one page, so a user with a favourite query is no robot.
+    If only one user has a query, this user's pages for it count as one page, so a user with a favourite query is no
+    robot.
     """
     of_user = named.select("user", "query", clicked=(named.clicks.length() > 0).cast("int64"))
     of_query = of_user.group_by("query").agg(all_n=of_user.count(), all_clicked=of_user.clicked.sum().cast("int64"))

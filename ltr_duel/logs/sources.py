@@ -194,7 +194,7 @@ def _joined(
 def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
     """Return exposures, and events with all columns of `EVENT`.
 
-    Raises `InputError` if neither table contains owners of items, because no event could be credited.
+    Raises `InputError` if no column can give the owners of items, because then no event could be credited.
     """
     if not LISTS & set(exposures.columns) and "owner" not in events.columns:
         raise InputError(

@@ -1,14 +1,14 @@
 """Statistics of a pair's outcomes for planning, from a log or from comparisons on simulated users.
 
 The clearest effect is overestimated, because its pair was selected. Effects are therefore shrunk (empirical Bayes:
-Efron, Morris, JASA 1973). The true means of pairs are modelled as draws around 0 with a common variance, which is
-estimated by the excess of the variation of the observed means over their squared errors. The estimate of an effect is
-its expectation given the observed mean; these expectations need no correction for selection. For a single pair, the
-variance is estimated from this pair's mean.
+Efron, Morris, JASA 1973). The true means of pairs are modelled as draws around 0 with a common variance. For each pair,
+the squared error is subtracted from the squared observed mean; the average over the pairs, or 0 if it is negative, is
+the estimate of the variance. The estimate of an effect is its expectation given the observed mean; these expectations
+need no correction for selection. For a single pair, the variance is estimated from this pair's mean.
 
 The design effect is the factor by which clusters multiply the variance. With few clusters, its estimate is poor, and a
-plan based on the estimate would be too short for half of the logs. Therefore, an upper confidence bound of 80 % is used
-(Browne. On the use of a pilot sample for sample size determination. Statistics in Medicine 1995).
+plan based on the estimate would be too short for half of the logs. Therefore, an upper bound with confidence 80 % is
+used (Browne. On the use of a pilot sample for sample size determination. Statistics in Medicine 1995).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.preferences import PreferenceMatrix
 
-_SURE = 0.8  # confidence that the design effect is not larger
+_SURE = 0.8  # confidence of the upper bound of the design effect
 
 
 class Spread(NamedTuple):
@@ -44,7 +44,7 @@ class Spread(NamedTuple):
     design: float = 1.0  # variance of the mean relative to independent impressions, at least 1
     users: Kinds = ((1.0, 1.0),)  # kinds of users: impressions of the pair per user, and share of these impressions
     each: float = 1.0  # impressions of the whole log per impression of the pair
-    half: float = 0.0  # half of the impressions are by users with at least so many; 0: see `how_often`
+    half: float = 0.0  # users with at least this many impressions have half of all impressions; 0: see `how_often`
     between: bool = False  # whether some outcomes are fractional, such as credit by expectation
 
     @property
@@ -138,7 +138,7 @@ def spread_of(spreads: Sequence[Spread], pair: tuple[str, str]) -> Spread:
 def spreads_in_matrix(
     matrix: PreferenceMatrix, visits: float = 1.0, *, heavy: float = 0.5, correlation: float = 0.1
 ) -> list[Spread]:
-    """Return the spreads of estimated preferences without variance reduction, the largest effect first."""
+    """Return the spreads of preferences estimated without variance reduction, the largest effect first."""
     first, second = np.triu_indices(len(matrix), 1)
     n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
     mean = 2 * matrix.p[first, second] - 1

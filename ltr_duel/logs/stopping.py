@@ -39,7 +39,7 @@ class StoppingDecision(NamedTuple):
     high: float
     e_value: float  # e-value against the hypothesis of no difference
     more: float  # expected further impressions of the log until a decision, if the mean persists; inf: never
-    more_to_win: float = np.inf  # like `more`, until the ranker with the higher mean wins
+    more_to_win: float = np.inf  # like `more`, but until the ranker with the higher mean wins
     independent: float = np.inf  # observations in the mean, or effective number of clusters
     per_user: float = np.nan  # mean of users' first impressions; NaN unless all impressions count, clustered by user
     per_user_low: float = np.nan  # confidence sequence of this mean
@@ -132,9 +132,10 @@ def look_data(found: LogComparison | RunningComparison) -> tuple[Clustered | Obs
 
 
 def outcomes_go_together(found: LogComparison) -> bool:
-    """Return whether the clustered test of all impressions applies: some user (or query) has several outcomes.
+    """Return whether the clustered test applies: outcomes are adjusted, or some user (or query) has several.
 
-    False if a policy chose rankers by earlier outcomes: then only the sequence of users' first impressions is valid.
+    False if a policy chose rankers by earlier outcomes, because then only the sequence of users' first impressions is
+    valid.
     """
     if found.cluster == "impression" or "policies" in found.provenance:
         return False
@@ -152,7 +153,7 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
 
 
 def projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the result of `impressions_to_go` without the minimum number of observations."""
+    """Return the result of `impressions_to_go` without requiring a minimum number of observations."""
     met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # no projection for pairs without impressions
     ways = [(max((one.more for one in decisions), default=np.inf) if met_all else np.inf, "")]
     for name in names:

@@ -95,7 +95,7 @@ def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:
 
 
 def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
-    """Return a clause on the rivals for which a warning reports a drift of the winner's mean; "" without drift."""
+    """Return a clause on the rivals for which a warning reports a drift of the winner's mean; "" if none."""
     notes = found.warnings if isinstance(found, LogComparison) else []
     drifted = [note.partition(": ")[0] for note in notes if note.endswith(CHANGED)]
     rivals = [one for one in found.names if {f"{one} against {winner}", f"{winner} against {one}"} & set(drifted)]
@@ -135,7 +135,7 @@ def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: S
 
 
 def _over_users(one: StoppingDecision, winner: str) -> tuple[str, tuple[float, float, float]]:
-    """Return a rival, and the winner's mean over users against it, with its interval."""
+    """Return a rival, and the mean over users of the winner against this rival, with the mean's interval."""
     mean, low, high = one.per_user, one.per_user_low, one.per_user_high
     return (one.second, (mean, low, high)) if winner == one.first else (one.first, (-mean, -high, -low))
 

@@ -98,10 +98,10 @@ class PairSums:
     ties: IntVector
     sum: FloatVector  # sum of the outcomes
     square: FloatVector  # sum of the squared outcomes
-    sequences: Sequences  # users' first outcomes (clusters ``user`` and ``both``), otherwise all outcomes
-    kinds: tuple[Clusters, ...]  # for each value of ``cluster``: users; queries; users, queries and their pairs; none
+    sequences: Sequences  # of users' first outcomes (clusters ``user`` and ``both``), or of all outcomes
+    kinds: tuple[Clusters, ...]  # user: users; query: queries; both: users, queries, pairs of them; impression: none
     slopes: int = 0  # number of slopes by which the outcomes were adjusted
-    signs: tuple[Clusters, ...] = ()  # like ``kinds``, for the sign test, if its sums differ
+    signs: tuple[Clusters, ...] = ()  # like ``kinds``, but sums for the sign test, if these differ
 
     def counts(self) -> FloatVector:
         """Return the number of outcomes of each pair."""
@@ -150,7 +150,7 @@ class PairSums:
         return tuple(replace(self, cluster=name, kinds=(kind,)).cautious() for name, kind in each)
 
     def sign_p(self) -> FloatVector:
-        """Return p-values of the sign test of clusters; if by both, the larger p-value of users and queries."""
+        """Return p-values of the sign test of clusters; for both, the larger of users' and queries' p-values."""
         if self.cluster == "impression":
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
@@ -158,18 +158,19 @@ class PairSums:
         return np.asarray(np.max(kinds, axis=0), np.float64)
 
     def sizes(self) -> list[Kinds]:
-        """Return the kinds of each pair's clusters; if by both, of users or queries, whichever clusters are larger."""
+        """Return the kinds of each pair's clusters; for both, those of users or queries, whichever are larger."""
         kinds = [[kind.sizes(p) for kind in self.kinds[:2]] or [((1.0, 1.0),)] for p in range(len(self.wins))]
         return [max(some, key=lambda kind: sum(n * share for n, share in kind)) for some in kinds]
 
     def half(self) -> list[float]:
-        """Return `Clusters.half` of each pair; if clustered by both, the larger value of users and queries."""
+        """Return `Clusters.half` of each pair; for both, the larger of users' and queries' values."""
         return [max((kind.half(p) for kind in self.kinds[:2]), default=0.0) for p in range(len(self.wins))]
 
     def drawn(self, seed: int) -> tuple[FloatMatrix, FloatMatrix]:
         """Return numbers and sums of outcomes of clusters for the bootstrap, shape (pairs, 4096).
 
-        More than 4096 clusters are grouped at random; groups of independent clusters are independent.
+        If there are more than 4096 clusters, they are grouped at random; groups of independent clusters are independent
+        too.
         """
         rng = stream(seed, "logs", "groups")
         count, total = np.zeros((2, len(self.wins), _GROUPS))

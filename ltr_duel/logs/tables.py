@@ -21,7 +21,7 @@ ROWS = 40  # maximum number of pairs on a page
 
 
 def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
-    """Return the pairs as formatted strings, with verdicts: the clearest pair first, the leading ranker first."""
+    """Return the pairs with verdicts, as formatted strings; the clearest pair and the leading rankers come first."""
     found, decisions, verdicts = evidence.found, evidence.decisions, decision_of(evidence).pairs
     of = _of(found, one_look=decisions is None)
     order = _clearest(evidence)[:rows]

@@ -2,8 +2,8 @@
 
 The documents of each query are numbered once. Rows with rankings list all documents. A page token lists only the shown
 documents, but contains the ranks of all documents by each of its rankers; two tokens of a query are therefore linked by
-a common ranker. A row can be used if each of its rankers orders the documents as in the first row of this ranker and
-query.
+a common ranker. A row can be used if each of its rankers orders the documents as in the first row that has this ranker
+and query.
 """
 
 from __future__ import annotations
@@ -236,7 +236,10 @@ class PageTargets(Orders):
 
 
 def _join(known: dict[str, SmallIntVector], rankers: tuple[str, ...], order: Any, rank: Any) -> None:
-    """Add a token's rankers to the query's known rankers, if rankers are in both, all with the same ranks in both."""
+    """Add a token's rankers to the known rankers of the token's query.
+
+    This requires that no ranker is known yet, or that some of the token's rankers are known, all with the same ranks.
+    """
     here = {name: a for a, name in enumerate(rankers)}
     common = [name for name in rankers if name in known]
     if not known:

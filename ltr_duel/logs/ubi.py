@@ -1,9 +1,9 @@
 """User Behavior Insights 1.3: queries and events as JSON, one per line, or as a bulk request to a search engine.
 
-A query is an exposure. Records with the same ``query_id`` are merged; each field has its first value. The shown list is
-``query_response_hit_ids``. Without this field, the list contains the objects of the query's events with the action
-``impression``, ordered by position, which an application may count from 0 or 1. The field ``query_attributes`` contains
-the interleaved rankers (``page``, a page token, or ``rankers`` and ``owners``) and the other columns of a log.
+A query is an exposure. Records with the same ``query_id`` are merged; each field takes its first value. The shown list
+is ``query_response_hit_ids``. If this field is missing, the list contains the objects of the query's events with the
+action ``impression``, ordered by position, which an application may count from 0 or 1. The field ``query_attributes``
+contains the interleaved rankers (``page``, a page token, or ``rankers`` and ``owners``) and the other columns of a log.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings
     said = [line for line in finding_lines(_failed(log, settings)) if line]
     if lost := log.bad.count - log.bad.repeated:
         said.append(f"{several(lost, 'line')} cannot be used; the first: {log.bad.sentences[0]}")
-    wrong: dict[str, list[int]] = {}  # line numbers by complaint; a query finds the row of the first
+    wrong: dict[str, list[int]] = {}  # complaint -> line numbers; `log.find` then finds the row of the first
     shown: dict[int, Counter[tuple[str, ...]]] = {}
     for batch in log.batches(_COLUMNS):
         table = batch.table.to_pydict()

@@ -52,7 +52,7 @@ class Planner:
         """Learn the outcomes of the latest plan, and sample the next plan.
 
         Pages of a single ranker have no row in the log, but count as steps of the policy. The number of these steps is
-        estimated from the number of rows. If all pages of the plan show a single ranker, it is the size of the batch.
+        estimated from the number of rows. If all pages of the plan show a single ranker, the number is the batch size.
         """
         alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
         of, draws = sum(alone.values()), self.planned.batch
@@ -111,8 +111,8 @@ def next_plan(
     log : ClickLog, optional
         The exposures of all earlier plans with their clicks; None for the first plan.
     at : float
-        Start time of the plan, in seconds since 1970. Exposures are omitted if the deadline in the settings has not
-        passed for them at this time, because their clicks may still arrive.
+        Start time of the plan, in seconds since 1970. Exposures whose deadline (see the settings) has not passed at
+        this time are omitted, because their clicks may still arrive.
     version : int, optional
         Version of the plan; by default one more than the larger of ``after`` and the last version in the log.
     after : int

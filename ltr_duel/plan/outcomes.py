@@ -61,7 +61,7 @@ def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
 
 
 class _Set:
-    """Rankers that were shown together, in the order of the log's row, and the log's numbers of their pairs."""
+    """Rankers that were shown together, in the order of the log's row, and the indices of their pairs in the log."""
 
     def __init__(self, creditor: Any, settings: Settings, names: tuple[str, ...]) -> None:
         numbers = [creditor.names.index(name) for name in names]

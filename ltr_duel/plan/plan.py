@@ -1,8 +1,8 @@
 """A plan: the probabilities with which sets of rankers are shown, for decisions without a service.
 
 A plan is a file. A hash of the plan's salt, the user and the query determines the page of a search. Every machine that
-has the plan therefore shows the same page each time, and stores nothing. The rules are simple to
-implement in any language (docs/plans.md); `clients/js/plan.js` implements them in JavaScript.
+has the plan therefore shows the same page each time, and no machine stores anything. The rules are simple to implement
+in any language (docs/plans.md); `clients/js/plan.js` implements them in JavaScript.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class LivePlan:
             Document ids (strings or whole numbers), best first, of each ranker that `rankers` returns; after the end
             of the plan, of the incumbent.
         offset, limit : int, optional
-            How many documents to skip at the top of the page, and how many to return; by default none and all others.
+            Number of documents to skip at the top, and number to return; by default, skip none and return all others.
         now : float, optional
             Time in seconds since 1970; by default the current time.
 

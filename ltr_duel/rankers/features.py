@@ -45,13 +45,13 @@ def feature_rankers(
     seed : int
         Seed of the tie rule.
     drop_constant : bool
-        Leave out features that are constant within every query, unless `features` names them. The tie rule alone
-        determines the order of a ranker by such a feature.
+        Leave out features that are constant within every query, unless `features` names them. A ranker of such a
+        feature orders documents by the tie rule alone.
     jobs : int
         Number of threads, -1 for all cores.
     cache : bool, optional
         Store orders and ranks on disk and map them into memory, so that they are computed only once. The default is
-        True for corpora converted by ``ltr-duel data convert``, whose features are also mapped from disk.
+        True if the features are also mapped from disk, as in corpora converted by ``ltr-duel data convert``.
 
     Returns
     -------

@@ -7,7 +7,7 @@ all retrieved documents, in the order of the tie rule.
 
 - NDCG@k: Jarvelin, Kekalainen, TOIS 2002, with the gain 2^grade - 1 of Burges et al. (ICML 2005):
   DCG@k is the sum of (2^grade - 1) / log2(1 + rank) over the first k documents. NDCG@k is this DCG@k divided by the
-  DCG@k of the ideal order of all documents of the query.
+  DCG@k of the ideal order, which sorts all documents of the query by grade.
 - ERR@k: Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009: a user reads from the top and stops at a document with
   probability (2^grade - 1) / 2^highest; ERR is the expected value of 1 / rank of the document at which the user stops.
   As in TREC's gdeval, ``highest`` is 4, or the corpus's highest grade if it is above 4.
@@ -29,7 +29,7 @@ from ltr_duel.rankers.rankings import Rankings
 Grades = NDArray[np.int16]
 _GDEVAL_HIGHEST = 4
 _ALL = 1 << 40  # a cut-off that includes all documents
-_QUERIES = 200  # memory is released once per this number of queries
+_QUERIES = 200  # number of queries after which memory is released
 
 
 class _Query(NamedTuple):
@@ -176,7 +176,7 @@ def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
 
 
 def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[FloatMatrix]:
-    """Return one matrix for each measure, like the result of `measure_by_query`, in one pass over the orders."""
+    """Return for each measure the matrix that `measure_by_query` returns, computed in one pass over the orders."""
     highest = max(_GDEVAL_HIGHEST, rankings.grades - 1)
     tables = [np.empty((len(rankings), rankings.n_queries)) for _ in measures]
     deepest = max(measure.k for measure in measures)
@@ -212,10 +212,10 @@ def evaluate_rankers(
         ranker, mean (over queries), low and high (Student's confidence interval of the mean; NaN for a single query),
         difference (from the mean of the best ranker), p (NaN for the best ranker) and queries (number of queries).
 
-        If all values of a ranker are equal, its interval allows for a share of unseen queries with other values. p is
-        the two-sided p-value of the paired differences from the best ranker: the larger of the p-values of Student's
-        test and of an exact test of random signs. It is corrected by Holm's method for all K (K - 1) / 2 pairs of K
-        rankers, because the best ranker is determined by the same queries.
+        If all values of a ranker are equal, its interval allows for other values on unseen queries, up to the largest
+        share of queries that the confidence admits. p is the two-sided p-value of the paired differences from the best
+        ranker: the larger of the p-values of Student's test and of an exact test of random signs. It is corrected by
+        Holm's method for all K (K - 1) / 2 pairs of K rankers, because the same queries determine the best ranker.
 
     Raises
     ------

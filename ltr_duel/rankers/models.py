@@ -112,7 +112,7 @@ def model_ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> l
 
 
 def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.float64]:
-    """Return a model's predictions, computed in blocks to limit the memory for the library's copies of its input."""
+    """Return a model's predictions, computed in blocks to limit the memory that the library needs to copy features."""
     scores = np.empty(dataset.n_docs)
     for start in range(0, dataset.n_docs, _BLOCK):
         rows = slice(start, min(start + _BLOCK, dataset.n_docs))

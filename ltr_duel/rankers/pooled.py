@@ -1,9 +1,9 @@
 """A corpus without features, made of relevance judgements (qrels) and pooled runs.
 
-The documents of a query are its judged documents and, from each run, the best documents; their maximum number is called
-the depth. A run can also be a column of a table of scores. Documents without a judgement or with a negative grade
-(spam) get grade 0; `Pool` counts them. Queries without a judgement, and queries for which no run retrieves a document,
-are left out.
+The documents of a query are its judged documents and the best documents of each run; the depth is the maximum number of
+documents taken from a run. A run can also be a column of a table of scores. Documents without a judgement or with a
+negative grade (spam) get grade 0; `Pool` counts them. Queries without a judgement, and queries for which no run
+retrieves a document, are left out.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Pool(NamedTuple):
     unjudged: int  # number of documents without a judgement; their grade is 0
     left_out: int  # number of queries without a judgement, or for which no run retrieves a document
     negative: int  # number of documents with a negative grade, which becomes 0
-    depth: int  # maximum number of pooled documents for each pair of a run and a query
+    depth: int  # maximum number of documents taken from a run for a query
 
 
 def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: str = "") -> Pool:
@@ -48,7 +48,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
         The run of each ranker: a TREC run file, plain or gzipped; a frame with the columns qid, docno and score, or
         query_id, doc_id and score; or records with these attributes.
     depth : int
-        Maximum number of pooled documents for each pair of a run and a query.
+        Maximum number of documents taken from each run for each query.
     name : str
         Name of the corpus in plots and reports.
 

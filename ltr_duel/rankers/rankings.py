@@ -47,8 +47,8 @@ class Rankings:
     provenance : dict
         Corpus, its digest, tie rule and seed, as JSON.
     tied : ndarray of uint8, shape (K, n_docs), or empty
-        1 where the document at this position of the order ties with the document above it. Stored for tie rules that
-        order ties again in each comparison.
+        1 where the document at this position of the order ties with the document above it. Stored only for tie rules
+        that order ties again in each comparison.
     tied_documents : ndarray of int64, shape (K,), or empty
         Number of documents that the tie rule orders, because another document of their query has the same score; empty
         if the scores are not known.

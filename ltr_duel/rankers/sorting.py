@@ -3,8 +3,9 @@
 Each score is converted to a whole number that increases as the score decreases. Three parts are packed into one 64-bit
 number: the upper 35 bits of the converted score (which represent a float32 exactly), 14 bits of the hash by which the
 tie rule orders documents, and the document's position in the query. Sorting these numbers sorts the documents, except
-that documents whose scores agree in 35 bits form a run, which is then sorted by complete scores and hashes. Queries of
-similar length are sorted together, because numpy sorts the rows of a matrix with vector instructions.
+where several scores agree in 35 bits. The documents with these scores form a run, which is then sorted by complete
+scores and hashes. Queries of similar length are sorted together, because numpy sorts the rows of a matrix with vector
+instructions.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Ranked(NamedTuple):
 
 
 def blocks_of(query_ptr: IntVector) -> Iterator[IntVector]:
-    """Yield the queries of each block, which is sorted in one call; their lengths differ by at most an eighth."""
+    """Yield the queries of each block that is sorted in one call; their lengths differ by at most an eighth."""
     sizes = np.diff(query_ptr)
     queries = np.argsort(sizes, kind="stable")
     rising, first = sizes[queries], 0

@@ -18,7 +18,7 @@ _DEEPEST = 5000  # maximum depth of a tree, because libraries descend by recursi
 
 
 def whole_numbers(given: Any, low: int, high: int, size: int = -1) -> IntVector:
-    """Return a list of ``size`` whole numbers from ``low`` to ``high``; a negative size allows any length.
+    """Return a list of ``size`` whole numbers from ``low`` to ``high`` as an array; a size of -1 allows any length.
 
     Raises `ValueError`, `TypeError` or `OverflowError` if ``given`` is not such a list.
     """

@@ -1,4 +1,4 @@
-"""Simulated users of a live experiment, who use its service over HTTP like a search page, or who follow its plans."""
+"""Simulated users of a live experiment, who call its service over HTTP, as a search page does, or follow its plans."""
 
 import lazy_loader
 

@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 
 
 def address_of(url: str, *, allow_remote: bool = False) -> Address:
-    """Read a URL. Raises `InputError` if the form is invalid, or for another machine without ``allow_remote``."""
+    """Read a URL. Raises `InputError` for an invalid form, and for another machine unless ``allow_remote`` is True."""
     try:
         parts = urlsplit(url)
         name, port = parts.hostname, parts.port

@@ -39,7 +39,7 @@ class Loop(NamedTuple):
     rankings: Rankings
     clicks: str | ClickModel
     folder: Path  # for plan.json, earlier plans and the log
-    users: int  # number of users of each process, who return; 0: each search has a new user
+    users: int  # number of returning users in each process; 0: each search has a new user
     searches: int  # number of searches of each process under each plan
     seed: int
 

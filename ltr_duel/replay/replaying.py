@@ -1,4 +1,4 @@
-"""Simulated users of a running service, which send searches and clicks over HTTP."""
+"""Simulated users of a running service, who send searches and clicks over HTTP."""
 
 from __future__ import annotations
 

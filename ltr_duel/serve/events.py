@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 _ROOM = 1000  # maximum number of queued lines
-_REFUSALS = 50  # lines per second about refused requests, which any client can cause
+_REFUSALS = 50  # maximum number of lines per second about refused requests, which any client can cause
 _LAST = 1.0  # maximum number of seconds for writing the last lines at shutdown
 
 
@@ -38,7 +38,7 @@ class EventLog:
             self._thread.start()
 
     def about(self, **facts: Any) -> EventLog:
-        """Return a log with the same output that adds these facts to each line."""
+        """Return a log that writes to the same output, and adds these facts to each line."""
         other = copy.copy(self)
         other._facts = {**self._facts, **facts}
         return other

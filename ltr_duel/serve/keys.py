@@ -25,7 +25,8 @@ _SHORTEST, _LONGEST_FILE = 16, 100_000
 class ApiKeys:
     """The accepted keys, each with an optional role and name; if there are none, requests require no key.
 
-    A request contains the key as ``Authorization: Bearer KEY``, or (browsers) as the password of basic authentication.
+    A request contains the key as ``Authorization: Bearer KEY`` or, from a browser, as the password of basic
+    authentication.
     """
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
@@ -65,7 +66,7 @@ class ApiKeys:
             return None
         digest = hashlib.sha256(given).digest()
         found = None
-        for place, one in enumerate(self._digests):  # compare all keys: the time must not reveal the match
+        for place, one in enumerate(self._digests):  # all, because the time must not reveal the match
             found = place if hmac.compare_digest(one, digest) else found
         return found
 

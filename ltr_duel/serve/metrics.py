@@ -16,7 +16,7 @@ _Row = tuple[Mapping[str, str], float]  # labels and value
 
 
 class Histogram:
-    """Counts of the values up to each of several bounds, and the sum of the values."""
+    """For each of several bounds, the number of values up to the bound; and the sum of all values."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds, self._counts, self._sum = bounds, [0] * (len(bounds) + 1), 0.0

@@ -19,7 +19,7 @@ from ltr_duel.serve.settings import ServiceSettings
 _TEMPLATES = Path(__file__).parent / "templates"
 _OF_READING = ("401", "403", "405", "431", "500", "503")  # statuses of refusals for requests without a body
 _MOST = 12  # maximum number of rankers in the matrix; /state contains all
-_LATEST = 10  # uses of switches shown
+_LATEST = 10  # maximum number of uses of switches on the page
 _ONE_LOOK = (
     "This probability holds for a single look. The intervals below hold at all times and for all pairs together, so"
     " they require more pages for the same conclusion; use the intervals to decide when to stop."

@@ -25,7 +25,7 @@ from ltr_duel.serve.settings import ServiceSettings, service_settings
 
 _GRACE = 10  # maximum number of seconds to wait for open requests at shutdown
 _LOOK = 0.05  # seconds between two attempts to open the store
-_TRIALS = 3  # pages shown to compile the code
+_TRIALS = 3  # number of pages that are shown, so that the code is compiled
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
@@ -40,9 +40,9 @@ def run_service(
 ) -> None:
     """Serve the experiments of settings files until SIGTERM or SIGINT, which is raised again after a clean shutdown.
 
-    With several experiments, the URL paths of each begin with its name, and the first file sets host, port and the
-    limits of connections. ``wait`` is the time in seconds to wait for another process to release the store. ``ready``
-    receives the URL when the service listens.
+    With several experiments, each URL path begins with its experiment's name, and the first file sets host, port and
+    the limits of connections. ``wait`` is the time in seconds to wait for another process to release the store.
+    ``ready`` receives the URL when the service listens.
     """
     log = EventLog(waits=False)
     paths = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]

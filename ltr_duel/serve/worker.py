@@ -14,7 +14,7 @@ from ltr_duel.serve.metrics import Metrics
 
 _MOST = 256  # maximum number of requests in a batch, so that the next requests do not wait for long
 _STATE_LASTS = 1.0  # minimum lifetime of a state in seconds
-_STALL = 3.0  # seconds of a transaction after which the store counts as stalled
+_STALL = 3.0  # if a transaction takes more seconds than this, the store counts as stalled
 _PAUSE = 4  # lifetime of a state as a multiple of its computing time, so that states use at most a fifth of a core
 
 _Call = Decide | Record | Drop | Switch
@@ -170,7 +170,7 @@ class Worker:
         self._runs = None
 
     def _next_batch(self) -> list[tuple[_Call, asyncio.Future[Any]]]:
-        """Take the next requests from the queue, without requests that have timed out."""
+        """Take the next requests from the queue, except for requests that have timed out."""
         some = [self._waiting.popleft() for _ in range(min(_MOST, len(self._waiting)))]
         self._metrics.waiting = len(self._waiting)
         return [one for one in some if not one[1].done()]

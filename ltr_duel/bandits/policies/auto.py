@@ -1,12 +1,12 @@
 """Auto: the policy for problems with unknown properties. It compares pairs; `auto_sets` compares sets.
 
-Arm i is judged by three posterior probabilities: that it wins more than half of all its duels (``pooled``), of its
-duels with the champion, and of its duels with its worst rival (both in ``prefer``). A small probability is evidence
+Arm i is judged by three posterior probabilities of winning more than half of some duels: all its duels (``pooled``),
+its duels with the champion, and its duels with its worst rival (both in ``prefer``). A small probability is evidence
 against the arm as the Condorcet winner. The third probability is multiplied by 8, because the smallest of many
-probabilities is low by chance. The champion is the arm with the least evidence against it. Each other arm is a
-challenger with a probability equal to the smallest of its three probabilities: this is Thompson sampling that counts
+probabilities is low by chance. The champion is the arm with the least evidence against it. Every other arm is a
+challenger with a probability equal to the smallest of its three probabilities; this is Thompson sampling that counts
 the same evidence only once. The challenger with the best win rate plays, or sometimes the challenger with the fewest
-duels. Without a challenger the champion plays itself.
+duels. If there is no challenger, the champion plays itself.
 
 A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret. If
 preferences are cyclic, for example, j may clearly lose to a rival and be nearly equal to the champion. To find rivals
@@ -55,7 +55,7 @@ NO_WINNER = 0.001  # if no arm is likelier than this to be the Condorcet winner,
 RAREST = 0.1  # probability of choosing the challenger with the fewest duels, not with the best win rate
 ELSEWHERE, TRIES = 0.15, 20  # probability that a challenger meets a third arm, up to TRIES duels with third arms
 CLEAR, LEAST_GAP = 1.5, 0.03  # evidence subtracted from the evidence against a challenger; lower limit of a gap
-CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # check rates (see `unchecked_rival`); a checked rival's least `prefer`
+CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # rates of checks, and lower limit of `prefer`; see `unchecked_rival`
 FEW, OWN, MORE_OWN = 10, 0.02, 4.0  # see `judged_by_own_duels`
 SURE = 0.7  # a loss is certain if the posterior probability of a win is below SURE / t
 RENEWED = 1.1  # values that depend on t are updated when t has grown by this factor
@@ -229,7 +229,7 @@ def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
 
 @kernel
 def judged_by_own_duels(state: State, i: int, j: int, rng: Generator) -> bool:
-    """Return whether a pair is judged by its own duels, not by pooled win rates; random for fewer than FEW duels."""
+    """Return whether a pair is judged by its own duels, not by pooled win rates; below FEW duels, chance decides."""
     if state.wins[i, j] + state.wins[j, i] >= FEW:
         return True
     return uniform(rng) < OWN + MORE_OWN * state.now[0].misfit

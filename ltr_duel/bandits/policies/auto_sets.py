@@ -1,9 +1,10 @@
 """Auto for sets: the policy for problems with unknown properties in which sets of arms can be compared.
 
-The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, ties are ignored: all
-copies of an arm in a set have the same score in the comparison, so if two copies differ in their outcomes against a
-rival, the scores were tied and coins decided. Second, a set has up to six pairs of copies of two arms. At most three of
-them count, because all six are a single observation; if all six count, runs too often end with a wrong arm.
+The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, ties are ignored. All copies
+of an arm in a set have the same score in the comparison. If two copies differ in their outcomes against a rival, the
+scores were therefore tied, and coins decided. Second, two arms with several copies in a set form up to six pairs of
+copies. At most three of these pairs count, because all six are a single observation; if all six count, runs too often
+end with a wrong arm.
 
 The policy is part of this package, like `auto`. No bound is proven.
 """
@@ -19,7 +20,7 @@ from ltr_duel.bandits.policies.self_sparring import recommend
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, NoParams, SignMatrix, kernel
 
-SIZE, COPIES = 5, 3  # arms of a set; maximum number of pairs of copies of the same two arms that count
+SIZE, COPIES = 5, 3  # number of arms in a set; maximum number of pairs that count for the same two arms
 
 
 class State(NamedTuple):
@@ -55,7 +56,7 @@ def update(
 
 @kernel
 def is_counted(slate: IntVector, size: int, won: SignMatrix, first: int, second: int) -> bool:
-    """Return whether all pairs of copies of two arms have one outcome, and fewer than `COPIES` precede this pair."""
+    """Return whether all pairs of these two arms agree on the winner, and fewer than `COPIES` precede this pair."""
     before = 0
     for a in range(size):
         for b in range(a + 1, size):

@@ -1,8 +1,8 @@
 """Balanced Doubler: Doubler that keeps rewards of earlier epochs, by averaging over epochs in which every arm played.
 
-The opponent has the same distribution in all steps of an epoch. Therefore averages of epoch means are comparable
-between arms if each arm plays in each epoch. A "hot start" ensures that each arm plays: it consists of m = K / Delta
-plays of each arm, with the gap Delta defined below.
+The opponent has the same distribution in all steps of an epoch. Therefore an arm's mean rewards in the epochs can be
+averaged, and the averages of all arms can be compared, if each arm plays in each epoch. A "hot start" ensures that each
+arm plays: it consists of m = K / Delta plays of each arm, with the gap Delta defined below.
 
 Wolfenfeld, Dueling Bandits, Algorithm 11. Assumes utilities behind the preferences with a linear link, and that the gap
 Delta between the two best utilities is known, which is rarely the case. Needs no horizon. The paper claims regret
@@ -60,10 +60,10 @@ class Now:
 class State(NamedTuple):
     """The state of Balanced Doubler with K arms."""
 
-    mean: FloatVector  # (K,) average over the balanced epochs of the arm's mean reward in an epoch
-    width: FloatVector  # (K,) sqrt(sum over epochs of 1 / plays) / epochs
-    past_mean: FloatVector  # (K,) sum over finished balanced epochs of the arm's mean reward in an epoch
-    past_width: FloatVector  # (K,) sum over finished balanced epochs of 1 / plays
+    mean: FloatVector  # (K,) the arm's mean reward in an epoch, averaged over the balanced epochs
+    width: FloatVector  # (K,) sqrt(1 / plays, summed over the balanced epochs) / epochs
+    past_mean: FloatVector  # (K,) the arm's mean reward in an epoch, summed over finished balanced epochs
+    past_width: FloatVector  # (K,) 1 / plays in an epoch, summed over finished balanced epochs
     won: IntVector  # (K,) duels won on the right in this epoch
     plays: IntVector  # (K,) plays on the right in this epoch
     opponent: Opponent  # does not count the right arms of hot starts
@@ -81,7 +81,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return a left arm drawn from the opponent, and the arm of the hot start or the arm with the largest index."""
+    """Draw the left arm from the opponent; the right arm is due in the hot start, or has the largest index."""
     now, n_arms = state.now[0], state.mean.shape[0]
     if starts_epoch(t):
         replace_members(state.opponent, rng)

@@ -5,13 +5,14 @@ total order with relaxed stochastic transitivity (factor gamma >= 1) and the tri
 
 `beat_the_mean` (Algorithm 2) requires the horizon T. It explores until one arm remains, and then plays this arm:
 regret O(gamma^7 K log T / gap).
-`beat_the_mean_pac` (Algorithm 3) needs no horizon: after O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels it
+`beat_the_mean_pac` (Algorithm 3) needs no horizon. After O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels it
 selects an arm that is within epsilon of the best with probability 1 - delta, and plays this arm from then on.
 
-An arm meets the mean of all remaining arms, itself included (equation 3). The outcome of a duel of an arm with itself
-is a coin flip, which is counted. When an arm is removed, all duels recorded against it are subtracted, which requires
-the counts of each pair. A step costs O(1) amortised, because the arms with the fewest duels are stored in a list, and
-the test of line 16 reads all arms only if bounds on the largest and the smallest mean allow the test to succeed.
+An arm meets the mean of all remaining arms, itself included (equation 3). A coin flip decides a duel of an arm with
+itself, and the result is counted. When an arm is removed, all duels recorded against it are subtracted; therefore the
+counts are stored for each pair. A step costs O(1) amortised, because the arms with the fewest duels are stored in a
+list, and the test of line 16 reads all arms only if bounds on the largest and the smallest mean allow the test to
+succeed.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Now:
 class State(NamedTuple):
     """The state of Beat the Mean with K arms."""
 
-    duels: IntMatrix  # (K, 2 K) duels[b, 2 x]: recorded by b against x; duels[b, 2 x + 1]: won by b against x
+    duels: IntMatrix  # (K, 2 K) duels[b, 2 x]: duels that b recorded against x; duels[b, 2 x + 1]: those that b won
     n: IntVector  # (K,) duels recorded by each arm
     wins: IntVector  # (K,) recorded duels that the arm won
     mean: FloatVector  # (K,) wins / n, 1/2 before the first duel

@@ -4,7 +4,7 @@ Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithm 1; comments give its l
 Outcomes must be independent coins of a known matrix. Random numbers are drawn only when they matter:
 
 - **Opponents.** The algorithm uses the numbers of duels and wins of an arm, but not its opponents. Each opponent is
-  uniform on the remaining arms, so a duel is won with the mean probability over these arms. Given its outcome, a duel
+  uniform on the remaining arms, so an arm wins with its mean probability against these arms. Given its outcome, a duel
   of arm b with a remaining arm had opponent x with probability proportional to ``p[b, x]`` (if won) or ``1 - p[b, x]``
   (if lost), independently of all other duels. Therefore the number of duels against an arm is drawn when this arm is
   removed; all other opponents are drawn at a checkpoint.
@@ -109,7 +109,7 @@ def sweep(state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, me
 
 @kernel
 def hop(state: SweepState, room: int) -> int:
-    """Add duels up to a common minimum for all arms if no arm can be removed meanwhile; return the number of steps."""
+    """Raise all arms to a common minimum of duels if none can be removed meanwhile; return the number of steps."""
     now = state.now[0]
     fewest = fewest_duels(state)
     more = min(2 * now.hop, now.enough - fewest)
@@ -226,7 +226,7 @@ def remove_worst(state: SweepState, world: World, rng: Generator) -> None:
 
 @kernel
 def name_opponents(state: SweepState, b: int, world: World, rng: Generator) -> None:
-    """Draw all opponents of an arm that are not drawn yet from the remaining arms."""
+    """Draw, from the remaining arms, all opponents of an arm that are not drawn yet."""
     remaining = state.active[: state.now[0].n_active]
     for side in range(2):
         while state.unnamed[b, side] > 0:  # at most two iterations: rounding may leave a few duels
@@ -240,9 +240,9 @@ def name_opponents(state: SweepState, b: int, world: World, rng: Generator) -> N
 
 @kernel
 def name_against(state: SweepState, b: int, x: int, side: int, every: float, world: World, rng: Generator) -> int:
-    """Draw how many duels of b with the outcome ``side`` and an opponent not drawn yet were against x.
+    """Among b's duels with outcome ``side`` whose opponents are not drawn yet, draw the number against x.
 
-    every: the sum of the weights of all possible opponents. Return the number of b's duels of this outcome against x.
+    every: the sum of the weights of all possible opponents. Return the number of b's duels with this outcome against x.
     """
     chance = world.p[b, x] if side == WON else 1.0 - world.p[b, x]
     new = draws.binomial_draw(state.unnamed[b, side], chance / every, rng)

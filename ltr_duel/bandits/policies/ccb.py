@@ -12,7 +12,7 @@ then meets itself; the program of D-TS's authors (HuasenWu/DuelingBandits) choos
 never occurred in 200,000 steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, both
 programs choose from all arms.
 
-The sets change only when some u_ij crosses 1/2; lines 7 to 10 run only then, in O(K^2). Other steps cost O(K).
+The sets change only when some u_ij crosses 1/2, so lines 7 to 10 run only then, in O(K^2). Other steps cost O(K).
 """
 
 from __future__ import annotations
@@ -198,7 +198,10 @@ def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
 
 @kernel
 def best_rival(state: State, c: int, within: bool, scale: float, rng: Generator) -> int:
-    """Line 14: the arm of largest u_jc with l_jc <= 1/2, in B^c if ``within`` and B^c has arms; c loses all ties."""
+    """Line 14: return the arm j with the largest u_jc among the arms with l_jc <= 1/2; c loses all ties.
+
+    With ``within``, only the arms of B^c are considered, unless B^c is empty.
+    """
     rate, width = state.rate[c], state.width[c]
     below, betters = state.crossings.below[c], state.hypotheses.betters[c]
     anywhere = 0 if within and betters.sum() > 0 else 1

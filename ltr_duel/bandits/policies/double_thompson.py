@@ -1,12 +1,13 @@
 """D-TS: Double Thompson Sampling, for Copeland winners.
 
-The candidates for the first arm are the arms with the largest optimistic Copeland score, the number of arms that they
-may beat. The first arm is the candidate that beats the most arms in a posterior sample. The second arm has the largest
-value against the first arm in a second posterior sample, among the arms that are not yet known to beat the first.
+An arm's optimistic Copeland score is the number of arms that it may beat; the arms with the largest score are the
+candidates. The first arm is the candidate that beats the most arms in a posterior sample. The second arm is chosen
+among the arms that are not yet known to beat the first arm: it has the largest value against the first arm in a second
+posterior sample.
 
 Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1; comments give its
-phases. Needs no Condorcet winner and no horizon. Regret O(K^2 log T), with a Condorcet winner O(K log T + K^2 log log
-T).
+phases. Needs no Condorcet winner and no horizon. The regret is O(K^2 log T) or, with a Condorcet winner,
+O(K log T + K^2 log log T).
 
 `double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) breaks them by the estimated
 regret of the tied arms. The first phase of D-TS depends only on which samples are above 1/2, so coins replace Beta
@@ -250,7 +251,7 @@ def cheapest_candidate(
 
 @kernel
 def draw_row(wins: IntMatrix, sample: Sample, i: int, rng: Generator) -> None:
-    """Draw the values of a tied candidate's samples, except for pairs with an earlier candidate."""
+    """Draw the values of a tied candidate's samples; pairs with an earlier tied candidate are already drawn."""
     for j in range(sample.cost.shape[0]):
         if j != i and (j > i or sample.cost[j] > 0.0):
             if is_ahead(sample.ahead, i, j):

@@ -7,13 +7,13 @@ Efficient Algorithm. ICML 2016 (arXiv 1605.01677). Needs no Condorcet winner and
 O(log T), with the constant of the relaxed lower bound. The algorithm without the relaxation (CW-RMED) solves a linear
 program with exponentially many constraints in each step and is not implemented.
 
-With i* an estimated Copeland winner, L_i the number of arms that beat arm i, n_ij the number of duels of a pair,
-phat_ij the share that i won and d_ij = d(phat_ij, 1/2), d the Kullback-Leibler divergence of two coins, the relaxed
-constraints on q_ij = n_ij / ln t are: q_i*j d_i*j >= 1 for every j that i* beats; and for every other arm i, the sum of
-q_ij d_ij over any L_i - L_i* + 1 arms j other than i* that beat i is at least 1. If fewer than L_i - L_i* + 1 arms
-other than i* beat arm i, arm i has no constraint; this is the case for every arm i if i* is a Condorcet winner. The
-cheapest q_ij are stored and updated (see `ecw_plans`). A step costs O(K^2), because all pairs are compared with the
-plan.
+Let i* be an estimated Copeland winner, L_i the number of arms that beat arm i, n_ij the number of duels of a pair,
+phat_ij the share of these duels that i won, and d_ij = d(phat_ij, 1/2), where d is the Kullback-Leibler divergence of
+two coins. There are two kinds of relaxed constraints on q_ij = n_ij / ln t. First, q_i*j d_i*j >= 1 for every arm j
+that i* beats. Second, for every other arm i: take any L_i - L_i* + 1 arms j that beat i and are not i*; then the sum of
+q_ij d_ij over these arms j is at least 1. If there are fewer such arms j, arm i has no constraint; this is the case for
+every arm i if i* is a Condorcet winner. The cheapest q_ij are stored and updated (see `ecw_plans`). A step costs
+O(K^2), because all pairs are compared with the plan.
 
 The paper's lists are: L_C, the pairs of this pass; L_R, the pairs of L_C that are still to play; L_N, the pairs of the
 next pass.
@@ -176,7 +176,7 @@ def confident_winner(state: State, log_t: float) -> int:
 
 @kernel
 def confidence(state: State, winner: int, enough: float) -> float:
-    """Return the largest ln t for which the duels so far fulfil the constraints (sums of n_ij d_ij of at least ln t).
+    """Return the largest ln t for which the duels so far fulfil the constraints: each sum of n_ij d_ij is >= ln t.
 
     If this value is less than ``enough``, any number from this value to ``enough`` may be returned.
     """
@@ -215,7 +215,7 @@ def sort_evidence(state: State, i: int, winner: int) -> None:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step before another pair is due, if a winner with enough evidence meets itself, or else t."""
+    """If a winner with enough evidence meets itself, return the last step before another pair is due; else return t."""
     return last_step_alone(state, params.alpha, t)
 
 
@@ -223,7 +223,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 def last_step_alone(state: State, alpha: float, t: int) -> int:
     """Return the last step in which the winner is certain to be alone in L_C; t if this is not certain now.
 
-    As t grows, a pair can become due only because it met too rarely; the margin around 1/2 only shrinks.
+    The margin around 1/2 shrinks as t grows, so a pair can become due only because it met too rarely.
     """
     wins, n_arms, log_t = state.estimates.wins, state.free.shape[0], max(1.0, log(t))
     if state.now[0].n_current != 1 or confident_winner(state, log_t) * (n_arms + 1) != state.current[0]:

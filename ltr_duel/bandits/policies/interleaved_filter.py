@@ -30,7 +30,7 @@ from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, draws, kernel, rand
 class Params(NamedTuple):
     """Parameters of Interleaved Filter."""
 
-    prune: bool = True  # whether rivals that a replaced candidate beat on average are removed
+    prune: bool = True  # whether a replaced candidate's rivals are removed if it beat them on average
     radius_scale: float = 1.0  # 1 in the journal version, 2 in the conference version
 
 
@@ -59,7 +59,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the candidate against the next rival, or alone if no rival is left."""
+    """Return the candidate and the next rival, or the candidate twice if no rival is left."""
     if t == 1:
         choose_first(state, rng)
     now = state.now[0]
@@ -140,7 +140,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Execute the steps t..until: at once all sweeps that are certain to remove no arm, and other sweeps one by one."""
+    """Execute the steps t..until. Sweeps that are certain to remove no arm run all at once, other sweeps one by one."""
     now, decisions = state.now[0], 0
     while t <= until:
         if t == 1:

@@ -67,13 +67,13 @@ class State(NamedTuple):
     tournament: Tournament
     row: WordVector  # (padded K,) scratch: odds of the arms of a batch
     place: IntVector  # (K,) the seat of each arm in its batch, see `seat`
-    last: IntVector  # (K,) for each batch: position within the batch of the winner of its last tournament
+    last: IntVector  # (K,) for each batch: the winner of its last tournament, as a position within the batch
     doubtful: IntVector  # (K,) 1 if the batch changed or may contain a beaten arm; only these batches are searched
     turn: Registers[Turn]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state in which each arm has one win against each other arm."""
+    """Return the state in which each arm has one win against every other arm."""
     tournament = new_tournament(n_arms, largest_batch(n_arms, params.batch))
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
     levels, batches = new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)

@@ -1,12 +1,12 @@
 """MergeRUCB: RUCB within small batches of arms; beaten arms are removed and batches merged.
 
 Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. Assumes a
-Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T), with large constants: u_ij, the
-upper confidence bound of the probability that arm i beats arm j, uses ln(t + C) with
+Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T), with large constants, because u_ij, the
+upper confidence bound of the probability that arm i beats arm j, contains ln(t + C) with
 C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)). For a hundred arms this logarithm starts near 15.
 
-As in the authors' program (Lerot), each arm starts with one win against each other arm, batches of one arm are skipped,
-and a stage ends at K / 2^stage + 1 remaining arms. A step costs O(batch^2).
+As in the authors' program (Lerot), each arm starts with one win against every other arm, batches of one arm are
+skipped, and a stage ends when at most K / 2^stage + 1 arms remain. A step costs O(batch^2).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state in which each arm has one win against each other arm."""
+    """Return the state in which each arm has one win against every other arm."""
     odds = (4 * params.alpha - 1) * n_arms**2 / ((2 * params.alpha - 1) * params.delta)
     head_start = odds ** (1 / (2 * params.alpha - 1))
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))

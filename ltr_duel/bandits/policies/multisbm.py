@@ -5,10 +5,10 @@ behind the preferences and a linear link; needs no horizon. Regret O(K log T) as
 constant of the bandits (*boxes*, see `cardinal`) is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
 
 ``alpha`` is not the paper's constant. After N plays of a box, of which n are plays of an arm, the arm's confidence
-width is sqrt(alpha ln N / n) here and sqrt((alpha + 2) ln t / (2 n)) in the paper, so the paper's 3 is 2.5 here. The
-default, 3, is the paper's 4 and explores more than the bound requires. Both public programs (HuasenWu/DuelingBandits,
-jkomiyama/duelingbanditlib) use 2.5 ln t / n, so they are equivalent to ``multisbm:alpha=2.5``, except that the first
-arm wins ties.
+width is sqrt(alpha ln N / n) here and sqrt((alpha + 2) ln t / (2 n)) in the paper, so the paper's constant 3
+corresponds to ``alpha = 2.5`` here. The default, 3, corresponds to the paper's constant 4, and explores more than the
+bound requires. Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) use 2.5 ln t / n, so they are
+equivalent to ``multisbm:alpha=2.5``, except that they break ties by the lowest number.
 """
 
 from __future__ import annotations

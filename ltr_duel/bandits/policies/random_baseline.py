@@ -26,7 +26,7 @@ class State(NamedTuple):
 class SlateState(NamedTuple):
     """The outcomes of random slates."""
 
-    lead: IntMatrix  # (K, K) for i < j: comparisons that arm i won against arm j, minus lost ones; else 0
+    lead: IntMatrix  # (K, K) for i < j: comparisons that i won against j, minus those that it lost; 0 for i >= j
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:

@@ -5,10 +5,10 @@ Algorithm 4 of Wolfenfeld's survey; comments give its lines. One line differs: t
 an arm never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper. Assumes a Condorcet winner; needs
 no horizon; no bound is proven.
 
-Only whether each sample theta_ij is above 1/2 matters, so coins replace Beta draws (see `posterior`). Only the coins
-that decide whether an arm beats all others are flipped: a candidate meets the arms in order until it loses; the winner
-of this duel becomes the candidate and continues. The last candidate then meets the arms that it has not met. This takes
-at most 2 K coin flips; a step costs O(K).
+It matters only whether each sample theta_ij is above 1/2, so coins replace Beta draws (see `posterior`). The only coins
+that are flipped are those that decide whether an arm beats all others. A candidate meets the arms in order until it
+loses; the winner of this duel becomes the candidate and continues. The last candidate then meets the arms that it has
+not met. This takes at most 2 K coin flips; a step costs O(K).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class State(NamedTuple):
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2)
     log_mass: FloatMatrix  # (K, K) see `posterior`
     chosen: IntVector  # (K,) number of steps in which each arm was champion
-    last: IntVector  # (1,) the last champion, the first candidate of the next tournament
+    last: IntVector  # (1,) the last champion, which is the first candidate of the next tournament
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:

@@ -4,17 +4,18 @@ In each pass, RMED1 plays each arm whose losses do not yet rule out that it is t
 this arm is the likeliest winner i*, with one exception. If the arm is i*, or won more than half of its duels with i*,
 its opponent is the arm against which it won the smallest share of its duels, provided that this share is at most 1/2.
 
-The evidence against an arm, I_i = sum over j with phat_ij <= 1/2 of n_ij d(phat_ij, 1/2), measures how unlikely its
-losses are if the arm is the winner; n_ij is the number of duels of i and j, phat_ij the share that i won, and d the
-Kullback-Leibler divergence between two coins. An arm is ruled out if I_i exceeds that of i* by more than
-ln t + f(K), with f(K) = 0.3 K^1.01 as in the paper's experiments.
+The evidence against arm i is I_i, the sum of n_ij d(phat_ij, 1/2) over all arms j with phat_ij <= 1/2. It measures how
+unlikely the losses of arm i are if arm i is the winner. Here n_ij is the number of duels of i and j, phat_ij the share
+of these duels that i won, and d the Kullback-Leibler divergence between two coins. An arm is ruled out if the evidence
+against it exceeds the evidence against i* by more than ln t + f(K), with f(K) = 0.3 K^1.01 as in the paper's
+experiments.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
 Algorithms 1 and 2. Assumes a Condorcet winner; needs no horizon. Regret O(K log T) + O(K^(2 + c)); its rate equals the
 lower bound if the winner is the strongest rival of every arm. `rmed2` contains RMED2 and RMED2FH.
 
-A step costs O(K): a duel changes one term in the evidence of each of its two arms, and one scan finds the arms that
-join the next pass.
+A step costs O(K), because a duel changes one term in the evidence against each of its two arms, and one scan finds the
+arms that join the next pass.
 """
 
 from __future__ import annotations
@@ -57,9 +58,9 @@ class Now:
 
 
 class Lists(NamedTuple):
-    """The arms of this pass (L_C), of these the arms still to play (L_R), and the arms of the next pass (L_N)."""
+    """The arms of this pass (L_C), those of them that are still to play (L_R), and the arms of the next pass (L_N)."""
 
-    pending: FloatVector  # (K,) I_i of the arms in neither L_R nor L_N; else infinity
+    pending: FloatVector  # (K,) I_i of each arm that is in neither L_R nor L_N; infinity for the other arms
     current: IntVector  # (K,) the first n_current entries: L_C
     following: IntVector  # (K,) the first n_following entries: L_N
 
@@ -207,7 +208,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step up to which i*, as the only arm in L_C, plays itself because no other arm joins L_N."""
+    """Return the last step up to which i* plays itself, because it is alone in L_C and no other arm joins L_N."""
     return last_step_alone(state, t)
 
 

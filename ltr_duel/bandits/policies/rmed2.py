@@ -1,18 +1,18 @@
 """RMED2 and RMED2FH: RMED with the cheapest opponent for ruling out an arm; regret at the rate of the lower bound.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-Algorithms 1 and 2. Assume a Condorcet winner. The asymptotic regret is optimal: with gaps D_i to the winner, it is
+Algorithms 1 and 2. Both assume a Condorcet winner. The asymptotic regret is optimal: with gaps D_i to the winner, it is
 ln T times the sum over i of the minimum over j of (D_i + D_j) / (2 d(p_ij, 1/2)).
 
 `rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. The program
-searches for pairs to play only when alpha ln ln t exceeds the next integer, because only then a pair can become due.
+searches for such pairs only when alpha ln ln t has passed another integer, because no pair becomes due before that.
 `rmed2fh` requires the horizon: it first plays every pair alpha ln ln T times, and then fixes the opponents permanently.
 A step costs O(K).
 
 As in the public programs (jkomiyama/duelingbanditlib by the paper's authors, HuasenWu/DuelingBandits), ties between
 equally cheap rivals are broken by the lowest number, not at random. Two estimated costs are equal only by chance, or if
-both gaps are 0. The authors' program also replaces a sum of two gaps below 0.01 by 0.01; here, as in the paper, the sum
-is unchanged, even if it is negative.
+both gaps are 0. If the sum of two gaps is below 0.01, the authors' program also replaces the sum by 0.01; here, as in
+the paper, the sum is unchanged, even if it is negative.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def fix_rivals(state: State, rng: Generator) -> None:
 
 @kernel
 def level_at(alpha: float, t: int) -> int:
-    """Return the required number of duels of each pair in step t, the smallest integer n >= alpha ln ln t, or 0."""
+    """Return the number of duels that each pair needs in step t: 0 for t < 3, else alpha ln ln t, rounded up."""
     if t < 3:
         return 0
     return int(ceil(alpha * log(log(t))))
@@ -140,7 +140,7 @@ def find_neglected(state: State, alpha: float, t: int) -> bool:
 
 @kernel
 def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm: int, winner: int) -> int:
-    """Return b_l, the cheapest arm that beats arm l, or -1; j costs (D_l + D_j) / d(phat_lj, 1/2), with gaps D."""
+    """Return b_l, the cheapest arm that beats arm l, or -1; arm j costs (D_l + D_j) / d(phat_lj, 1/2), with gaps D."""
     best, rival = inf, -1
     own = share[winner, arm] - 0.5 if winner != arm else 0.0
     for j in range(share.shape[0]):
@@ -162,7 +162,7 @@ def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, riva
 
 
 def idle_until(state: Rmed2State, params: Params, t: int) -> int:
-    """Return the last step as in RMED1, or the last step before more duels of each pair are required, if earlier."""
+    """Return the last idle step as in RMED1 or, if earlier, the last step before each pair needs more duels."""
     alone = last_step_alone(state, t)
     if alone <= t:
         return t
@@ -171,7 +171,7 @@ def idle_until(state: Rmed2State, params: Params, t: int) -> int:
 
 @kernel
 def last_step_at_level(alpha: float, level: int) -> int:
-    """Return the last step, minus a margin for rounding, up to which alpha ln ln t is at most ``level``."""
+    """Return the last step t with alpha ln ln t <= ``level``, minus a margin for rounding."""
     return last_step_before(exp(min(level / alpha, 3.75)))  # ln ln of the largest 64-bit number is 3.77
 
 

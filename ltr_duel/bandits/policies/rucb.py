@@ -5,13 +5,13 @@ against the champion.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
 Algorithm 1 (in the arXiv version's form, without the hypothesised best arm); comments give its lines. Assumes a
-Condorcet winner; needs no horizon. Regret O(K^2 log T). There are two deviations from the paper. First, the recommended
-arm is the arm with the largest number of beaten rivals; a rival that the arm has not met does not count as beaten, but
-counts as beaten in the paper, because x/0 := 1. Second, U_xx, an arm's bound against itself, is always 1/2, also in
-reproductions of Wolfenfeld's survey. In the survey's box 3, U_xx is 0, but then regret is linear.
+Condorcet winner; needs no horizon. Regret O(K^2 log T). There is one deviation from the paper. The policy recommends
+the arm that beats the most rivals; a rival that the arm has not met does not count as beaten here, but does in the
+paper, because x/0 := 1. An arm's bound against itself, U_xx, is always 1/2, as in the paper, even if Wolfenfeld's
+survey is reproduced. In the survey's box 3, U_xx is 0, but then regret is linear.
 
-A step costs O(K): one threshold for each arm determines the candidates (`doubt`, see `statistics`), and the bounds of
-all arms against the champion follow from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
+A step costs O(K), because one threshold for each arm determines the candidates (`doubt`, see `statistics`), and the
+bounds of all arms against the champion follow from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Params(NamedTuple):
     """Parameters of RUCB."""
 
     alpha: float = 0.51  # exploration; the regret bound needs alpha > 1/2, smaller values are for sensitivity studies
-    prior_wins: int = 0  # initial wins of each arm against each other arm (1 in Lerot)
+    prior_wins: int = 0  # initial wins of each arm against every other arm (1 in Lerot)
 
 
 class State(NamedTuple):

@@ -1,8 +1,8 @@
 """RUCB with a hypothesised best arm: the form printed in the ICML proceedings.
 
-The hypothesised best arm B is the last arm that was the only candidate. While B is one of several candidates, the
-champion is B with probability 1/2, and another candidate with probability 1/2. This removes K^2 from the logarithmic
-term of the regret of `rucb`: the regret is O(K log T) + O(K^2).
+The hypothesised best arm B is the last arm that was the only candidate; B is dropped when it is no longer a candidate.
+While B is one of several candidates, the champion is B with probability 1/2, and another candidate with probability
+1/2. As a result, the regret is O(K log T) + O(K^2): its logarithmic term grows with K, not with K^2 as in `rucb`.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014.
 Assumes a Condorcet winner; needs no horizon. A step costs O(K).

@@ -1,8 +1,9 @@
 """Condorcet SAVAGE: all pairs meet equally often; an arm is removed once one rival confidently beats it.
 
 Urvoy, Clerot, Feraud, Naamane. Generic Exploration and K-armed Voting Bandits. ICML 2013, with the Condorcet test.
-Assumes a Condorcet winner and a known horizon T; regret O(K^2 log T). The confidence radius is sqrt(ln(K (K - 1) T^2)
-/ (2 n)), that is, delta = 1 / T and eta = K (K - 1) T. (The listing in Wolfenfeld's survey is garbled and not used.)
+Assumes a Condorcet winner and a known horizon T; regret O(K^2 log T). The confidence radius after n duels of a pair is
+sqrt(ln(eta / delta) / (2 n)) with eta = K (K - 1) T and delta = 1 / T. (The listing in Wolfenfeld's survey is garbled
+and not used.)
 
 The paper's rule (play the pair with the fewest duels, break ties at random) results in sweeps over the remaining pairs
 in random order. All remaining pairs have met equally often when a sweep ends, and the radius is constant in a sweep. A
@@ -37,7 +38,7 @@ class State(NamedTuple):
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     victories: IntVector  # (K,) duels that each arm won; -1 for removed arms
-    pairs: IntVector  # (K (K - 1) / 2,) the first n_pairs entries: i K + j of remaining pairs i < j, unmet pairs first
+    pairs: IntVector  # (K (K - 1) / 2,) the first n_pairs entries: remaining pairs i < j as i K + j, unmet pairs first
     now: Registers[Now]
 
 

@@ -14,8 +14,8 @@ settled, the scores are known, and the winner is chosen. A step costs O(1) amort
 program of D-TS's authors (HuasenWu/DuelingBandits) begins with a round of 1,000 steps, and its levels count steps
 instead of n and omit delta.
 
-The paper defines no recommendation. Here the recommendation is the arm found in the current round or, before an arm is
-found, the arm that beats the most arms in this round, because the winner of the previous round is discarded. Accuracy
+The paper defines no recommendation. Here the recommendation is the winner found in the current round or, before a
+winner is found, the arm that beats the most arms in this round. The winner of the previous round is discarded. Accuracy
 therefore falls when a round begins, and does not measure the accuracy of the previous round.
 
 SCB assumes that no pair ties: a tied pair is never settled, and a round may spend all its steps on the pair. Results of
@@ -204,7 +204,7 @@ def update(state: State, params: NoParams, t: int, first: int, second: int, outc
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """Return the winner found in this round, or before that the arm that beats the most arms in this round."""
+    """Return the winner of this round or, if none is found yet, the arm that beats the most arms in this round."""
     now = state.now[0]
     if now.best >= 0:
         return now.best

@@ -9,10 +9,10 @@ The distribution is p_i = 4 / (eta_t (Lhat_i - x))^2 with eta_t = 4 / sqrt(t), e
 such that the p_i sum to 1. The left and the right player share one Lhat. Each player adds half of its reduced-variance
 estimate, b_i + [i played] (loss - b_i) / p_i for every arm i, with b_i = 1/2 if p_i >= eta_t^2 and 0 otherwise.
 
-Differences from the paper: Algorithm 3 has two learners, one for each side, with separate losses; Remark 2 allows a
-single learner for both sides. The single learner is implemented here; each duel updates it twice. A public
-implementation (stephen-huan/dueling-bandit) offers both variants and adds b_i only to the played arm; here b_i is added
-to all arms, as in Zimmert and Seldin's estimator.
+Algorithm 3 of the paper has two learners, one for each side, with separate losses. Here both sides share a single
+learner, as Remark 2 of the paper allows; each duel updates it twice. A public implementation
+(stephen-huan/dueling-bandit) offers both variants, but adds b_i only to the played arm; here b_i is added to all arms,
+as in Zimmert and Seldin's estimator.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class State(NamedTuple):
 
     loss: FloatVector  # (K,) Lhat, estimated cumulative losses
     share: FloatVector  # (K,) p_t
-    normaliser: FloatVector  # (1,) x, the start of the next search
+    normaliser: FloatVector  # (1,) x of the last step, from which the next search starts
     plays: IntVector  # (K,)
 
 

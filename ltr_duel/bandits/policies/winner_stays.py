@@ -1,7 +1,7 @@
 """Winner Stays: the arms with the two largest leads (duels won minus lost) meet; the winner stays.
 
-Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S). Assume a Condorcet
-winner; need no horizon. `winner_stays` has weak regret O(K^2), or O(K log K) with a total order, for every T.
+Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S). Both assume a Condorcet
+winner and need no horizon. `winner_stays` has weak regret O(K^2), or O(K log K) with a total order, for every T.
 `winner_stays_strong` plays the winner of round l = 1, 2, ... against itself for beta^l steps: strong regret O(K^2 + K
 log T).
 

@@ -42,7 +42,7 @@ def fit_click_models(
 
 
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
-    """Return the model with the best log-likelihood on held-out sessions or, without them, on the fitted sessions.
+    """Return the model with the best log-likelihood on held-out sessions or, if there are none, on the fitted sessions.
 
     table: whether to consider only models that can be converted to a table for simulations.
 

@@ -57,7 +57,7 @@ def divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVec
 
 
 def _scale(model: Model, sessions: Sessions) -> int:
-    """Scale attention to 1 for the parameter with most clicks; only attention times attraction is identified."""
+    """Scale the attention with most clicks to 1, because only the product of attention and attraction is identified."""
     theta, layout = model.theta, model.layout
     clicks = np.zeros(layout.size)
     count_cells(model, lists_of(sessions), clicks)

@@ -46,8 +46,9 @@ class Scores(NamedTuple):
 def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "user") -> Errors:
     """Return the standard error of each parameter; nan if the sessions do not determine it.
 
-    The error is nan for parameters without trials, or at the border of 0..1. All errors are nan if there are more than
-    `MOST_PARAMETERS` parameters (if items are documents), or if all sessions belong to one cluster.
+    The error is nan for parameters that have no trials or are at the border of 0..1, and for the attention that defines
+    the scale. All errors are nan if there are more than `MOST_PARAMETERS` parameters (usual if items are documents), or
+    if all sessions belong to one cluster.
 
     cluster: {"user", "query", "both"}: errors for other users with the same queries, for other queries with the same
         users, or for other users and queries.

@@ -1,4 +1,4 @@
-"""Scores of a fitted model's predictions of held-out sessions."""
+"""How well a fitted model predicts sessions, usually held-out sessions: log-likelihood and perplexity."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Score(NamedTuple):
         probability is not conditional on the clicks above.
     """
 
-    log_likelihood: float  # mean over sessions of the mean over positions of log Pr(click or not | clicks above)
+    log_likelihood: float  # log Pr(click or not | clicks above), averaged over positions, then over sessions
     perplexity: float  # mean of `by_place`; 1 for an oracle, 2 for a coin
     by_place: FloatVector
     sessions: int

@@ -123,10 +123,10 @@ def _probabilities(path: Path, key: str, values: Any) -> tuple[float, ...]:
 
 
 def _errors_in(about: dict[str, Any], tables: dict[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
-    """Return the standard errors of the tables; a table without any error is absent.
+    """Return the standard errors of the tables; tables for which no error is known are omitted.
 
-    The error of p_stop = 1 - (going on) (1 - satisfaction) is computed as if the two factors were independent. The
-    probabilities of ``ccm`` to stop and to leave have no errors.
+    The error of p_stop = 1 - (going on) (1 - satisfaction) is computed as if the two factors were independent. The stop
+    and leave probabilities of ``ccm`` have no errors.
     """
     stated = about.get("errors")
     known = {

@@ -22,7 +22,7 @@ class Sessions(NamedTuple):
     ----------
     ptr : ndarray of int64, shape (sessions + 1,)
     item : ndarray of int64, shape (positions of all sessions,)
-        The item at the position: the number of a query's document, or a relevance grade; below ``items``.
+        The item at each position: the number of a query's document, or a relevance grade. All are below ``items``.
     click : ndarray of bool, shape (positions of all sessions,)
     query : ndarray of int64, shape (sessions,)
         Number of the query.
@@ -66,7 +66,7 @@ class Sessions(NamedTuple):
         return Sessions(ptr, self.item[inside], self.click[inside], self.query[chosen], self.items, self.graded, user)
 
     def grouped(self) -> tuple[Sessions, FloatVector]:
-        """Return one session for each distinct list of items and clicks, without users, and its frequency."""
+        """Return each distinct list of items and clicks as one session without a user, and the frequency of each."""
         sizes = np.diff(self.ptr)
         keys = sizes.astype(np.uint64)
         code = (2 * self.item + self.click).astype(np.uint64)

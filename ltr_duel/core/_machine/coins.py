@@ -26,7 +26,7 @@ _PAIR = types.UniTuple(types.int64, 2)
 def compare_words(words: NDArray[np.uint16], levels: NDArray[np.uint16]) -> tuple[int, int]:
     """Compare the first 32 words with the first 32 levels.
 
-    Bit k of the first result is 1 if word k is below level k, bit k of the second if word k equals level k.
+    Bit k of the first result is 1 if word k is below level k, bit k of the second is 1 if word k equals level k.
     """
     both = list(enumerate(zip(words[:COINS].tolist(), levels[:COINS].tolist(), strict=True)))
     return sum((a < b) << k for k, (a, b) in both), sum((a == b) << k for k, (a, b) in both)
@@ -53,7 +53,7 @@ def _tally_bits(write: Writer, counts: Any, at: Any, mask: Any) -> Any:
 
 
 def write_words(lane: NDArray[np.uint64], seed: int | np.uint64, start: int) -> None:
-    """Write eight numbers of the random sequence of a 64-bit seed, from index ``start`` on, to ``lane``.
+    """Write eight numbers to ``lane``: those from index ``start`` on in the random sequence of a 64-bit seed.
 
     The generator is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
     """

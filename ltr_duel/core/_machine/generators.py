@@ -1,4 +1,4 @@
-"""Random numbers in compiled code: a numpy Generator as addresses, and its next uniform number.
+"""Random numbers in compiled code: pass a numpy Generator as addresses, and draw its next uniform number.
 
 Kernels are compiled without reference counts and cannot hold a Python object. When Python calls a kernel, each
 Generator is therefore replaced by addresses, which numpy documents (``bit_generator.ctypes``); the caller keeps the

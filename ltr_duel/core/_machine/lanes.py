@@ -4,13 +4,13 @@ Each operation is a plain Python function, which runs when kernels are interpret
 instruction replaces the function. Both forms return the same value for every input; tests compare them.
 
 `larger`
-    The compiler may not reorder comparisons of floats; if comparisons select a maximum, it is found step by step. The
+    The compiler may not reorder comparisons of floats, so comparisons find a maximum one number after the other. The
     compiler may reorder this instruction, which makes the maximum of a row six times faster.
 `lanes_up_to`, `lanes_at`, `count_bits`, `trailing_zeros`
     The results of many comparisons are stored as the bits of a word, and the n-th number that fulfils a condition is
-    found in these bits. A loop needs a branch for each number, and a processor cannot predict the last branch.
+    found in these bits. A loop would need a branch for each number, and a processor cannot predict the last branch.
 `count_reaching`, `count_below`
-    The rank of a number among a few others, without branches.
+    They compute the rank of a number among a few others, without branches.
 `load_word`, `space_mask`, `trailing_zeros`
     Feature files are read eight digits at a time, and 32 bytes are compared to find the next token. Without these
     instructions, scanning takes 1.8 times as long for dense text and 2.3 times as long for sparse text.

@@ -19,7 +19,7 @@ _DOCUMENTED: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath"
 
 # The value of each option, and a test of its effect on the compiler's flags.
 _UNDOCUMENTED: dict[str, tuple[bool, Callable[[Any], bool]]] = {
-    "_nrt": (False, lambda flags: not flags.nrt),  # no reference counts: small steps are several times faster
+    "_nrt": (False, lambda flags: not flags.nrt),  # without reference counts, small steps are several times faster
     "no_cfunc_wrapper": (True, lambda flags: bool(flags.no_cfunc_wrapper)),  # kernels are not called from C
     "no_cpython_wrapper": (True, lambda flags: bool(flags.no_cpython_wrapper)),
     "forceinline": (True, lambda flags: bool(flags.forceinline)),

@@ -23,7 +23,7 @@ def spent_error(fraction: ArrayLike, alpha: float, *, shape: str = "obrien_flemi
     """Return the two-sided error that may be spent up to each look (Lan, DeMets, Biometrika 1983).
 
     fraction: shape (looks,); the completed part of the experiment at each look, measured by information or by planned
-        time: above 0, increasing, at most 1. The looks must not be chosen by the outcomes.
+        time: above 0, increasing, at most 1. The choice of the looks must not depend on the outcomes.
     alpha: the error of the whole experiment, above 0 and below 1.
     shape: {"obrien_fleming", "pocock"}; the first spends hardly any error at early looks, so that the last look is
         nearly a single test; the second spends about the same at each look.
@@ -42,7 +42,7 @@ def spent_error(fraction: ArrayLike, alpha: float, *, shape: str = "obrien_flemi
 
 
 def look_boundaries(covariance: ArrayLike, spent: ArrayLike) -> FloatVector:
-    """Return the boundary at each look: a number of standard deviations of the estimate from 0.
+    """Return the boundary at each look, as a distance from 0 in standard deviations of the estimate.
 
     A normal estimate with mean 0 is beyond its boundary at look k or earlier with the probability ``spent[k]``. The
     function integrates over the paths that have crossed no boundary, one normal variable after the other (Genz, Journal

@@ -27,7 +27,7 @@ def student_quantile(probability: ArrayLike, freedom: ArrayLike) -> FloatVector:
 
 
 def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> FloatVector:
-    """Return half the width of Student's interval of a mean; infinite without degrees of freedom.
+    """Return half the width of Student's interval of a mean; infinite if there are no degrees of freedom.
 
     The estimand is the expected value of the estimate. The interval is exact if the observations are independent and
     normal. It is an approximation for 20 or more observations of bounded values; for fewer, and for values that are
@@ -74,7 +74,8 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[F
     The estimand is the probability of a hit. The n trials are independent with the same probability; n is fixed in
     advance.
 
-    hits, n: number of hits, and number of trials; n is at least 1. Effective numbers need not be whole.
+    hits, n: number of hits, and number of trials; n is at least 1. Both may be effective numbers, which
+        need not be whole.
     confidence: above 0 and below 1.
 
     Examples
@@ -104,12 +105,13 @@ def normal_reach(error: FloatVector | float) -> FloatVector | float:
 def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
     """Return the expanded 95 % percentile interval of bootstrap samples.
 
-    Few units make percentile intervals too narrow, so their ends are moved outwards, by the factor by which Student's t
-    is wider than the normal distribution (Hesterberg, What Teachers Should Know About the Bootstrap, The American
-    Statistician 2015, section 5.3). The units must be independent. Events that occur in no unit are not covered.
+    Few units make percentile intervals too narrow. The ends are therefore moved outwards, by the factor by which
+    Student's t is wider than the normal distribution, times sqrt(units / (units - 1)) (Hesterberg, What Teachers Should
+    Know About the Bootstrap, The American Statistician 2015, section 5.3). The units must be independent. The interval
+    cannot account for events that occurred in none of the units.
 
     samples: shape (n,); the statistic of each sample; NaN is ignored.
-    units: independent observations, at least 2.
+    units: number of independent observations, at least 2.
 
     Examples
     --------

@@ -1,12 +1,12 @@
-"""Tests of "the mean is 0" that are exact for few observations: they use the sum's distribution over all signs.
+"""Tests of "the mean is 0" that are exact for few observations, because they consider every choice of signs.
 
 The hypothesis is that each observation is as likely as its negative, independently of the other observations. It holds
 if two rankers are identical, because the contributor of each clicked document is then random. Under the hypothesis,
 given the sizes |x|, the signs are fair coins, and the p-value is the probability that the sum is at least as far from 0
-as the observed sum (Fisher, The Design of Experiments 1935, section 21). Observations may be sums of clusters of any
-sizes; zeros carry no information. If the mean is 0 but the distribution is not symmetric, the test is valid for large
-samples, because the sum is divided by the square root of the sum of squares (Janssen, Studentized permutation tests for
-non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
+as the observed sum (Fisher, The Design of Experiments 1935, section 21). An observation may be the sum of a cluster of
+any size; zeros carry no information. If the mean is 0 but the distribution is not symmetric, the test is valid for
+large samples, because the sum is divided by the square root of the sum of squares (Janssen, Studentized permutation
+tests for non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from ltr_duel.core.statistics.intervals import student_p
 
 _WHOLE = 4000  # maximum number of steps of the lattice on which sums of whole numbers are counted
 _FEWEST, _MOST, _EACH = 1000, 3000, 10  # for other numbers: fewest and most steps, and steps per observation
-_NORMAL, _NORMAL_WHOLE = 300.0, 1000.0  # effective observations from which the sum is treated as normal
+_NORMAL, _NORMAL_WHOLE = 300.0, 1000.0  # effective observations above which the sum is treated as normal
 _TINY = float(np.finfo(np.float64).tiny)
 
 
 def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
     """Return the two-sided p-value of "each observation is as likely as its negative".
 
-    The test is exact for whole numbers whose sizes sum to at most 4,000. Other numbers are rounded to 1,000 steps or
-    more, and the test of the rounded numbers is exact. If the number of effective observations, (sum x^2)^2 / sum x^4,
-    is above 1,000 (above 300 for numbers that are not whole), the sum is treated as normal.
+    The test is exact for whole numbers whose absolute values sum to at most 4,000. Other numbers are rounded to
+    multiples of a step, so that their absolute values sum to 1,000 steps or more; the test of the rounded numbers is
+    exact. If the number of effective observations, (sum x^2)^2 / sum x^4, is above 1,000 (above 300 for numbers that
+    are not whole), the sum is treated as normal.
 
     x: shape (n,); independent observations, or sums of independent clusters.
     times: number of occurrences of each observation.
@@ -80,12 +81,12 @@ def _fair_coins(n: int) -> FloatVector:
 def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLike) -> FloatVector:
     """Return the p-value of `sign_flip_p` for single observations in [-1, 1], computed from their sums.
 
-    The p-value is exact if each observation is a win (1), a loss (-1) or a tie: the sign test (Dixon, Mood, JASA 1946).
-    For other observations it is the bound of Hoeffding (JASA 1963), which is never below the exact value, or a normal
-    approximation if their sum of squares is above 1,000.
+    If each observation is a win (1), a loss (-1) or a tie (0), this is the exact p-value of the sign test (Dixon, Mood,
+    JASA 1946). For other observations it is the bound of Hoeffding (JASA 1963), which is never below the exact value,
+    or a normal approximation if their sum of squares is above 1,000.
 
     wins, losses: numbers of observations above and below 0.
-    total, square: sum of the observations, and of their squares.
+    total, square: sum of the observations, and sum of their squares.
 
     Examples
     --------
@@ -106,7 +107,7 @@ def signed_rank_p(x: ArrayLike) -> float:
 
     The hypothesis is the same as for `sign_flip_p`. Zeros receive ranks, but the sum omits them (Pratt, JASA 1959).
 
-    x: shape (n,); independent observations: paired differences.
+    x: shape (n,); independent observations, such as paired differences.
 
     Examples
     --------
@@ -117,12 +118,12 @@ def signed_rank_p(x: ArrayLike) -> float:
 
 
 def mean_test(x: ArrayLike) -> float:
-    """Return the two-sided p-value of "the expected value is 0" of independent observations.
+    """Return the two-sided p-value of "the expected value is 0" for independent observations.
 
     The result is the larger of the p-values of Student's t-test and of `sign_flip_p`, because the t-test alone can give
     far too small p-values for few, skewed or constant observations.
 
-    x: shape (n,); at least two independent, identically distributed observations: paired differences.
+    x: shape (n,); at least two independent, identically distributed observations, such as paired differences.
 
     Examples
     --------

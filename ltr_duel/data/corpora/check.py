@@ -119,9 +119,9 @@ def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
 def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> list[str]:
     """Compare the numbers of queries and documents in all files of a corpus with its published numbers.
 
-    Without ``corpus``, the numbers are compared only if there are three reports (the parts of a fold) or five (the test
-    parts of the folds), and all files are published files of the same corpus. Returns a sentence for each number that
-    differs.
+    If ``corpus`` is None, the numbers are compared only if all files are published files of the same corpus, and there
+    are three reports (the parts of a fold) or five (the test parts of the folds). Returns a sentence for each number
+    that differs.
     """
     names = {place.split(" ")[0] for report in reports for place in report.known_as}
     whole = len(reports) in (3, 5) and all(report.known_as for report in reports) and len(names) == 1
@@ -167,7 +167,7 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
 class _Digests:
     """The digests under which a file may be published: SHA-256 and git digests of its bytes and its uncompressed text.
 
-    Another digest is the git digest of the text with LF line ends.
+    The git digest of the text with LF line ends is another such digest.
     """
 
     def __init__(self, file: Path, limit: int | None) -> None:
@@ -194,7 +194,7 @@ class _Digests:
         return tuple(sorted({place for digest in digests for place in published().get(digest, [])}))
 
     def _git_blobs(self) -> set[str]:
-        """Read the file again for git digests, whose input begins with the size of the text; return the digests."""
+        """Return the git digests. The file is read again, because the input of a git digest begins with the size."""
         raw, text = _git_blob(self._file.stat().st_size), _git_blob(self._size)
         unix = _git_blob(self._size - self._returns)  # size with LF instead of CR LF
         if self.raw.hexdigest() != self._text.hexdigest():  # gzipped, for example

@@ -146,8 +146,9 @@ def check_corpus(corpus: Corpus | str) -> None:
     Raises
     ------
     InputError
-        If the corpus is not registered, a text is empty, a number is invalid, the number of folds is not 1 or 5, a
-        name, an address, a digest or a path is malformed, the cited source is unknown, or a reading option is invalid.
+        If the corpus is not registered; if a text is empty; if a number or a reading option is invalid; if the number
+        of folds is not 1 or 5; if a name, an address, a digest or a path is malformed; or if the cited source is
+        unknown.
 
     Examples
     --------

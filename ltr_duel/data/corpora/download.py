@@ -98,7 +98,7 @@ class _Downloader:
             if answer.status_code not in (200, 206):
                 raise _UselessAddressError(f"the server answers {answer.status_code} {answer.reason}")
             if answer.status_code == 200:
-                have = 0  # the server ignores ranges: receive from the start
+                have = 0  # the server ignores ranges and sends the whole file
             elif not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
                 self._part.unlink(missing_ok=True)
                 return False

@@ -96,7 +96,7 @@ def _unpacked_before(folder: Path) -> list[Path]:
 def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Callable[[str], object]) -> Path:
     """Return the folder with the unpacked archive; its name contains the archive's digest.
 
-    If the user gives no archive, and earlier calls left exactly one folder of an unpacked archive, it is returned.
+    If the user gives no archive, and earlier calls left exactly one such folder, that folder is returned.
     """
     before = _unpacked_before(folder)
     if options.archive is None and len(before) == 1:

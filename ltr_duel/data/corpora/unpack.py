@@ -41,9 +41,9 @@ _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, EOFError, zl
 
 
 def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
-    """Unpack zip, tar (plain, gz, bz2, xz) or rar; copy a file of feature text that is not an archive.
+    """Unpack zip, tar (plain, gz, bz2, xz) or rar; copy the file if it is feature text and not an archive.
 
-    The archive is recognised by its content. The folder must not exist; it is created when everything is unpacked.
+    The archive is recognised by its content. The folder must not exist; it appears only when everything is unpacked.
     ``shutil.unpack_archive`` is not sufficient: it recognises archives by name, changes paths that leave the folder
     instead of rejecting the archive, and does not limit the unpacked size.
 

@@ -29,7 +29,7 @@ def cached_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Return arrays: the first call computes and stores them, and later calls open the stored arrays as memory maps.
 
-    key: all facts that determine the values: digest of the corpus, columns, tie rule, seed, format version.
+    key: all facts that determine the values (digest of the corpus, columns, tie rule, seed, format version).
     kinds: numeric types and shapes of the arrays, keyed by names such as ``"orders"``, which are also names of files.
     compute: function that receives new arrays, keyed as ``kinds``, and fills them.
 

@@ -1,6 +1,6 @@
 """Convert feature files to a corpus on disk, in bounded memory.
 
-pass 1  read the text: digest of the bytes, number of documents; if a conversion of these bytes exists, return it
+pass 1  read the text, digest its bytes, count the documents; if a conversion of these bytes exists, return it
 pass 2  read the text again, parse it on all cores, write each column's piece to its position in the file
 then    replace NULL values column by column, write the small tables, rename the folder
 """

@@ -231,7 +231,7 @@ def _is_ascii(words: NDArray[np.str_] | None) -> bool:
 
 
 def _rows(features: NDArray[np.float32], ranges: list[tuple[int, int]]) -> NDArray[np.float32]:
-    """Return rows, column-major, as a view or a copy. Copy column by column: the memory map may exceed memory."""
+    """Return rows, column-major, as a view or a copy; the copy is made by columns, as the map may exceed memory."""
     if all(end == start for (_, end), (start, _) in pairwise(ranges)):
         return features[ranges[0][0] : ranges[-1][1]]
     columns = mapped.new_array((features.shape[1], sum(end - start for start, end in ranges)), np.float32)

@@ -1,7 +1,7 @@
 """Entries of the cache: folders with checksums of their files; each folder is either complete or absent.
 
     <kind>/<name>-<key>/                the files of an entry
-    <kind>/<name>-<key>/checksums.json  size and checksums of each file; its time stamp is the last use of the entry
+    <kind>/<name>-<key>/checksums.json  size and checksums of each file; touched at each use of the entry
     <kind>/<name>-<key>/kept            marks a conversion by the user: the entry is never evicted
 
 An entry is written under a temporary name, synced and renamed. Disks can lose data that they reported as written, so
@@ -139,7 +139,7 @@ def make_room(size: int) -> bool:
 
 
 def limit() -> int:
-    """Return the limit in bytes for all entries that may be evicted: ``LTR_DUEL_CACHE_GB``, by default 30 GB."""
+    """Return the limit on the total bytes of evictable entries: ``LTR_DUEL_CACHE_GB``, by default 30 GB."""
     text = os.environ.get(LIMIT) or str(_DEFAULT_LIMIT)
     with suppress(ValueError, OverflowError):
         if (size := int(float(text) * 1e9)) >= 0:
@@ -148,7 +148,7 @@ def limit() -> int:
 
 
 def usage() -> dict[str, tuple[int, int]]:
-    """Return number and bytes of the entries in each folder of the cache, including folders of unknown kinds."""
+    """Return number and total bytes of the entries in each folder of the cache, including folders of unknown kinds."""
     home = cache_home()
     kinds = {*KINDS, *(f.name for f in home.iterdir() if f.is_dir())} if home.is_dir() else set(KINDS)
     found = {kind: [f for f in _listed(home / kind) if f.name[0] != "."] for kind in sorted(kinds)}

@@ -64,7 +64,7 @@ def is_pipe(path: Path) -> bool:
 
 
 def default_name(path: Path, split: str | None = None, fold: int | None = None) -> str:
-    """Return a readable name: the name of the file, without suffixes, or of the folder; then the fold and the split."""
+    """Return a readable name: the name of the folder, or of the file without suffixes, then the fold and the split."""
     path = path.resolve()
     stem = path.name if path.is_dir() else path.name.split(".txt")[0].removesuffix(".gz")
     if stem.lower().startswith(("fold", "train", "vali", "test")) and path.parent.name:

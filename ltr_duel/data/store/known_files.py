@@ -63,7 +63,7 @@ def known_digest(files: Sequence[Path]) -> str | None:
 
 
 def remember_digest(identity: Identity, digest: str) -> None:
-    """Store the digest of files that were just read. A failure is ignored: the next use then reads the files again."""
+    """Store the digest of files that were just read. A failure is ignored, because the next use can read them again."""
     known = {**_known_files()}
     known.pop(identity.content, None)  # so that it becomes the newest entry
     known[identity.content] = [digest, identity.status]

@@ -32,7 +32,7 @@ _MOST_WAITING = 4  # number of pieces that may wait for the digest
 
 
 class Chunk(NamedTuple):
-    """Whole lines. ``finished`` is False if the line end of the file's last line was missing and has been added."""
+    """Whole lines. ``finished`` is False if the file's last line had no line end, so that one was added."""
 
     text: NDArray[np.uint8]
     finished: bool
@@ -63,7 +63,7 @@ def read_chunks(
 
 
 def estimate_text_bytes(files: Iterable[Path]) -> int:
-    """Estimate the bytes of text in files: the size of each file, or six times the size of a gzipped file."""
+    """Estimate the bytes of text in files: the sum of their sizes, in which each gzipped file counts six times."""
     return sum((6 if file.suffix == ".gz" else 1) * file.stat().st_size for file in files)
 
 
@@ -99,7 +99,7 @@ def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
 
 
 class _Limited(io.BufferedIOBase):
-    """The text of a gzipped file, up to a limit, because a small file can unpack to more than fits on a disk."""
+    """The text of a gzipped file; its size is limited, because a small file can unpack to more than a disk holds."""
 
     def __init__(self, path: Path, unpacked: gzip.GzipFile, limit: int | None) -> None:
         self._path = path
@@ -117,7 +117,7 @@ class _Limited(io.BufferedIOBase):
         return self._counted(self._unpacked.readinto(buffer))
 
     def _counted(self, data: Any) -> Any:
-        """Add to the total: the length of ``data``, or ``data`` itself if it is a number of bytes; return ``data``."""
+        """Add the length of ``data``, or ``data`` itself if it is a number of bytes, to the total; return ``data``."""
         self._read += data if isinstance(data, int) else len(data)
         if self._read > self._limit:
             raise InputError(
@@ -198,5 +198,5 @@ class FileDigest:
 
 
 def joined_digest(digests: Sequence[str]) -> str:
-    """Combine the digests of files into one digest, so that parts of a corpus need not be read again."""
+    """Combine the digests of files into one digest; thus, digests of parts of a corpus need no second reading."""
     return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()

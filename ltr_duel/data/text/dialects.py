@@ -54,7 +54,7 @@ def recognise_dialect(file: Path) -> Dialect:
         for line in chunk.text.tobytes().splitlines():
             if line.strip() and not line.lstrip().startswith(b"#"):
                 return _of_line(line, file)
-    return DIALECTS["svmlight"]  # only comments, or a line that is too long (reported by the reader)
+    return DIALECTS["svmlight"]  # only comments, or a line that is too long; the reader reports it
 
 
 def _of_line(line: bytes, file: Path) -> Dialect:

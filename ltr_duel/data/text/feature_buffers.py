@@ -42,7 +42,7 @@ class FeatureBuffer(Protocol):
         """
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
-        """Return all rows, shape (rows, columns), column-major; columns missing from all blocks are 0."""
+        """Return all rows, shape (rows, columns), column-major; a column that is in no block is 0."""
 
 
 class MemoryBuffer:
@@ -59,7 +59,7 @@ class MemoryBuffer:
     """
 
     _LOOK_AT = 2**20  # bytes of text to read before the estimate
-    _MOST_WAITING = 2**28  # bytes: the limit for blocks without a position, and for copied rows between two releases
+    _MOST_WAITING = 2**28  # bytes: limit for blocks without a position, and for the rows copied between two releases
     _MOST_IN_MEMORY = 3 * 2**30  # bytes: the limit for a matrix in memory, unless a quarter of `total_memory` is less
     _SLACK = 1.06
 
@@ -86,7 +86,7 @@ class MemoryBuffer:
         if self._seen < self._LOOK_AT and 4 * self._rows * block.shape[1] < self._MOST_WAITING:
             return nothing_to_copy
         expected = self._expected / self._seen * self._rows
-        refuse_excess(int(expected / 2), block.shape[1], self._most)  # half: the estimate is rough for gzipped text
+        refuse_excess(int(expected / 2), block.shape[1], self._most)  # half, as the estimate is rough for gzipped text
         return self._place(int(self._SLACK * expected))
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
@@ -115,7 +115,7 @@ class MemoryBuffer:
             for block, first in blocks:
                 transpose(block, columns, first)
                 self._unreleased += block.nbytes
-            if self._unreleased > self._MOST_WAITING:  # approximate: concurrent threads may omit blocks in the sum
+            if self._unreleased > self._MOST_WAITING:  # approximate, because concurrent additions can be lost
                 self._unreleased = 0
                 mapped.release_pages(columns)
 

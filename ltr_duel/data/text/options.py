@@ -28,7 +28,8 @@ class ReadOptions:
         from the first line.
     features : int, optional
         Number of columns, 1 to 1,000,000; a higher id is an error. None: the dialect's number of columns; if the
-        dialect has none, the columns up to the highest id. An id above 10,000 then suggests damage and is an error.
+        dialect has none, the columns up to the highest id, and an id above 10,000 is an error, because it suggests
+        damage.
     fill : float or {"min", "last", "nan"}, optional
         Replacement of ``NULL``. ``"min"``: the column's smallest value in the same query, as in the official LETOR
         "min" files (0 for BM25 and log BM25 of OHSUMED). ``"last"``, for rank lists: one more than the largest rank in

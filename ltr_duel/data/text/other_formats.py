@@ -50,7 +50,7 @@ def refuse_web_page(path: Path, head: bytes) -> None:
 
 
 def refuse_other_formats(path: Path, head: bytes) -> None:
-    """Raise `InputError` if a file does not begin like feature text; the message names a command that reads it."""
+    """Raise `InputError` if a file does not begin like feature text; the message says what to do with the file."""
     if not head:
         raise InputError(f"{path}: the file is empty; a feature file has lines such as '0 qid:1 1:0.5 2:3'")
     if head.startswith(b"PAR1"):

@@ -34,10 +34,10 @@ class Room(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The documents of one chunk, and the scanner's state, with the position of an error if there is one."""
+    """The documents of one chunk, and the scanner's state, which contains the position of the error, if any."""
 
     text: NDArray[np.uint8]
-    finished: bool  # False: the last line of the file has no line end
+    finished: bool  # False if the file's last line is in this chunk and has no line end
     features: NDArray[np.float32]  # (rows, columns), row-major
     labels: NDArray[np.float32]  # (rows,)
     lines: scan.Records  # (rows,) of `scan.LINE`
@@ -48,7 +48,7 @@ class Parsed(NamedTuple):
     state: np.record  # one of `scan.STATE`
 
     def queries(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield row, line number and text of the query, for row 0 and each row with a new query."""
+        """Yield the row, the line number and the text of the query, for row 0 and for each row with a new query."""
         rows = np.flatnonzero(self.new)
         lines = self.lines[rows]
         ranges = zip(rows.tolist(), lines.number.tolist(), lines.query.tolist(), lines.query_end.tolist(), strict=True)
@@ -59,7 +59,7 @@ class Parsed(NamedTuple):
 def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
     """Parse whole lines. An error in the text is not raised: ``state`` contains its position and code.
 
-    ``room`` is an estimate; a bad estimate changes only the time of parsing.
+    ``room`` is an estimate; a bad estimate makes parsing slower, but does not change the result.
     """
     text = chunk.text
     first_id = rules.grammar.first_id
@@ -139,7 +139,7 @@ def _settle(text: NDArray[np.uint8], block: scan.Block) -> None:
 def _comments(
     text: NDArray[np.uint8], lines: scan.Records
 ) -> tuple[NDArray[np.bytes_] | None, NDArray[np.bytes_] | None]:
-    """Return the comments and the document ids in them."""
+    """Return the comments, and the document ids that they contain."""
     if not np.any(lines.comment_end > lines.comment):
         return None, None
     raw = text.tobytes()

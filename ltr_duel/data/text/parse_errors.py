@@ -14,7 +14,7 @@ from ltr_duel.data.text import scan
 _NUMBER = "such as 3, 0.25 or 1e-6"
 _LARGE = "'{token}' is too large for a float32; the largest is 3.4028234e38"
 
-# Further codes, which replace a code of the scanner depending on the text at the error.
+# More specific codes, which replace the scanner's code if they describe the text at the error.
 _MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE, _STRANGE_BLANK = -1, -2, -3, -4
 
 _SENTENCES = {

@@ -21,7 +21,7 @@ from ltr_duel.data.text.chunks import CHUNK_BYTES, Chunk, ChunkSize, FileDigest,
 from ltr_duel.data.text.feature_buffers import Copy
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
 
-_FIRST_BYTES = 2**16  # the first chunk shows the width of lines
+_FIRST_BYTES = 2**16  # largest size of the first chunk, which shows how wide the lines are
 
 
 def parse_file(
@@ -134,5 +134,5 @@ def _better(room: Room, parsed: Parsed) -> Room:
 
 
 def _fitting(room: Room, most: int) -> int:
-    """Return the bytes of text to read so that text and matrix have at most about ``most`` bytes each."""
+    """Return the number of bytes of text to read, so that the text and its matrix each have about ``most`` at most."""
     return max(256, min(most, int(most * room.bytes_per_row / (4 * max(room.columns, 1)))))

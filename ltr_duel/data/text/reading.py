@@ -23,7 +23,7 @@ from ltr_duel.data.text.parse_errors import parse_error, readable, strange_blank
 from ltr_duel.data.text.pipeline import parse_file
 from ltr_duel.data.text.values import as_grades, check_labels, fill_missing, usual_grades
 
-NUMBERS = 1  # version; raise it if a change of the code changes the numbers for the same text and options
+NUMBERS = 1  # version; increase it when the code begins to read different numbers from the same text and options
 
 
 class Naming(NamedTuple):
@@ -94,7 +94,7 @@ class _Assembly:
         self._documents: list[NDArray[np.bytes_]] = []
 
     def start_file(self, file: Path, sizes: list[int] | None = None) -> None:
-        """Begin a file; ``sizes`` are the sizes of its queries, if its lines do not contain the query."""
+        """Begin a file; ``sizes`` are the sizes of its queries, given if the lines do not name their query."""
         self._file = file
         self._sizes = sizes
         self._lines = 0

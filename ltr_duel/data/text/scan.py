@@ -2,9 +2,9 @@
 
     <label> [qid:<query>] <id>:<value> <id>:<value> ... [# comment]
 
-The text is read in one pass. The kernel for a part of a line receives the position where the part begins, and returns
-the position where the next part begins. On an error the kernel records position and code and returns STOPPED;
-`parse_errors` makes the message. The text ends with a line feed, so loops need not check for the end of the text.
+The text is read in one pass. There is one kernel for each part of a line: it receives the position where the part
+begins, and returns the position where the next part begins. On an error, the kernel records the position and a code and
+returns STOPPED; `parse_errors` makes the message. The text ends with a line feed, so loops do not check for its end.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ DONE, BAD_LABEL, LARGE_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWIC
 NUL_BYTE, STRAY_RETURN, NULL_VALUE, NEED_ROOM, NO_COMMENT = range(10, 15)
 
 STOPPED = 0  # returned instead of a position; no part of a line ends at 0
-LABEL, REPLACED = -1, -2  # special columns in DOUBT: the label; a value that a later value on the line replaces
+LABEL, REPLACED = -1, -2  # special values of DOUBT's column: the label; a value that a later value on the line replaces
 LONG_ID = 10**9  # represents all ids of more than nine digits
 
 # Position of the query of a line.
@@ -46,12 +46,12 @@ IN_TOKEN, IN_COMMENT, IN_SIDECAR = range(3)
 
 _Q, _I, _D = b"qid"
 
-# A line with a document: positions in the text, the number of columns up to its last feature, and its number from 1.
+# A line with a document: positions in the text, number of columns up to the last feature, and line number from 1.
 _FIELDS = ("start", "query", "query_end", "comment", "comment_end", "width", "number")
 LINE = np.dtype([(name, np.int32) for name in _FIELDS])
-# A doubt, a number whose float32 is uncertain and which Python parses: row, column (or LABEL or REPLACED), position.
+# A number whose float32 is uncertain, so that Python must parse it: row, column (or LABEL or REPLACED), position.
 DOUBT = np.dtype([("row", np.int32), ("column", np.int32), ("at", np.int32)])
-# The scanner's state: reason, position and feature of a stop, and the numbers of doubts and lines so far.
+# The scanner's state: reason, position and feature of a stop, number of doubts, and number of lines (0 until DONE).
 STATE = np.dtype([(name, np.int64) for name in ("code", "at", "feature", "doubts", "lines")])
 
 
@@ -72,7 +72,7 @@ class Block(NamedTuple):
 
     features: NDArray[np.float32]  # (rows, columns), 0 for features that are not on the line
     labels: NDArray[np.float32]  # (rows,)
-    last_row: NDArray[np.int32]  # (columns,) temporary: 1 plus the last row with a value in the column, or 0
+    last_row: NDArray[np.int32]  # (columns,) temporary: 1 plus the last row with a value in the column; 0 if no row has
     lines: Records  # (rows,) of LINE
     doubts: Records  # (n,) of DOUBT
     state: Records  # (1,) of STATE

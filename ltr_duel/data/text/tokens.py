@@ -1,10 +1,10 @@
 """Parse the tokens of a line: decimal numbers, and complete ``<id>:<value>`` pairs.
 
-A number becomes exactly ``float32(float(text))``. Most numbers in feature files have few digits: they are an integer
-below 2**53 divided by a power of ten up to 10**22. Integer and power are exact as doubles, so one division rounds
-correctly. For any other number, an approximate double with a relative error below 2**-49 gives an interval that
-contains the number. Rounding to float32 is monotone, so if both ends of the interval round to the same float32, this
-float32 is the result. Otherwise (about one number in 2**24) the caller parses the number with Python.
+A number becomes exactly ``float32(float(text))``. Most numbers in feature files have so few digits that they equal an
+integer below 2**53 divided by a power of ten up to 10**22. The integer and the power are exact as doubles, so one
+division rounds correctly. For any other number, an approximate double with a relative error below 2**-49 gives an
+interval that contains the number. Rounding to float32 is monotone, so if both ends of the interval round to the same
+float32, this float32 is the result. Otherwise (about one number in 2**24) the caller parses the number with Python.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INTEGER_POWERS = np.array([10**e for e in range(9)])
 ZERO_POWER = -_LOWEST
 _DIGITS = 18  # an integer of 18 digits fits in int64
 _MARGIN = 2.0**-49
-LARGEST = 3.4028235677973366e38  # midpoint of the largest float32 and 2**128; from here on, float32 is infinite
+LARGEST = 3.4028235677973366e38  # midpoint of the largest float32 and 2**128; from here on, numbers round to infinity
 
 _REACH = 64  # bytes that `usual_token` may read
 _BYTE = np.uint64(255)
@@ -46,11 +46,12 @@ _TEN, _EIGHT, _SIXTEEN, _HALF = np.uint64(10), np.uint64(8), np.uint64(16), np.u
 def usual_token(text, at):
     """Parse ``<id>:<value>`` of the usual form in one step; return id, value and the position after the space.
 
-    The usual form is: up to seven digits, a colon, perhaps a sign, up to seven digits, perhaps a point and up to seven
-    more digits, a space, all within 32 bytes. For any other token the id is -1. ``text[at]`` must be a digit.
+    A token of the usual form has at most 32 bytes: up to seven digits, a colon, perhaps a sign, up to seven digits,
+    perhaps a point and up to seven more digits, and a space. For any other token, the returned id is -1. ``text[at]``
+    must be a digit.
 
-    No branch depends on the number of digits. The start of the next token is found by one comparison of 32 bytes with a
-    space, without parsing the number, so the processor can begin the next token while it still computes this number.
+    No branch depends on the number of digits. One comparison of 32 bytes with a space finds the start of the next
+    token, so the processor can begin the next token while it still computes the number of this token.
     """
     if at + _REACH > len(text):
         return -1, 0.0, at
@@ -188,7 +189,7 @@ def is_exponent(byte):
 
 @inlined
 def leading_digits(text, at):
-    """Return the number formed by the digits from ``text[at]`` on, at most eight, and the number of these digits."""
+    """Read at most eight digits from ``text[at]`` on; return the number that they form, and the count of digits."""
     if at + 8 <= len(text):
         return digits_of(load_word(text, at))
     number = np.int64(0)
@@ -200,7 +201,7 @@ def leading_digits(text, at):
 
 
 def digits_of(word: int) -> tuple[int, int]:
-    """Return the number formed by the leading digits of eight bytes, and the number of these digits."""
+    """Return the number that the leading digits of eight bytes form, and the count of these digits."""
     number = count = 0
     while count < 8 and ZERO <= (word >> 8 * count) & 255 <= NINE:
         number = 10 * number + ((word >> 8 * count) & 255) - ZERO
@@ -210,12 +211,12 @@ def digits_of(word: int) -> tuple[int, int]:
 
 @compiled_as(digits_of)
 def _digits_of(word: Any) -> Any:
-    """Find the first non-digit without a branch; combine the digits in pairs, in fours, then all eight."""
+    """Find the first non-digit without a branch; then combine the digits into pairs, and the pairs into one number."""
     word = word ^ _ZEROS
     others = ((word + _TEN_OR_MORE) | word) & _HIGH_BITS
     bits = trailing_zeros(others) & ~np.uint64(7)  # eight bits for each digit; 64 if all bytes are digits
     unused = (np.uint64(64) - bits) >> np.uint64(1)
-    word = (word << unused) << unused  # in two steps: a shift by 64 is undefined
+    word = (word << unused) << unused  # in two steps, because a shift by 64 is undefined
     word = word * _TEN + (word >> _EIGHT)
     word = ((word & _EVERY_FOURTH) * _FIRST_TWO + ((word >> _SIXTEEN) & _EVERY_FOURTH) * _SECOND_TWO) >> _HALF
     return np.int64(word), np.int64(bits >> np.uint64(3))

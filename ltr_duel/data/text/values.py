@@ -60,7 +60,8 @@ def fill_missing(
     """Replace NaN as `ReadOptions` specifies, in place, column by column; the matrix may be memory-mapped.
 
     ``"min"`` gives 0 in ``zero_columns``. If a query has no value in a column, ``"min"`` gives 0 and ``"last"`` gives
-    1. If values are ranks, ``"min"`` raises `InputError`, because documents not retrieved would get the best rank.
+    1. If values are ranks, ``"min"`` raises `InputError`, because it would give the best rank to documents that were
+    not retrieved.
     """
     if fill is None or fill == "nan":
         return

@@ -30,8 +30,8 @@ from ltr_duel.experiment.worker import Outcome, execute
 BACKENDS = ("threads", "loky", "dask")
 _TICK = 0.25  # seconds without an outcome after which `run_tasks` yields None
 _LONGEST_END = 5.0  # seconds to wait for the thread that starts tasks
-_MISSED = 10.0  # seconds without an outcome after which a killed process ends the work, if loky has not noticed it
-_LOOK = 2.0  # seconds between two looks of a process of loky at its parent
+_MISSED = 10.0  # seconds without an outcome after which the work ends if a process died, even if loky did not notice
+_LOOK = 2.0  # seconds between two checks by a process of loky that its parent is alive
 _DEAD = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")  # exceptions of loky and dask
 
 
@@ -47,7 +47,8 @@ class Backend(NamedTuple):
     scheduler : str, optional
         Address of a dask scheduler, ``tcp://host:port``; by default a cluster is started on this machine.
     time_limit : float, optional
-        Seconds after which a run is killed and counts as failed; runs are then executed in separate processes.
+        Seconds after which a run is killed and counts as failed; if a limit is given, runs are executed in separate
+        processes.
 
     Examples
     --------
@@ -64,8 +65,8 @@ class Backend(NamedTuple):
 def check_backend(backend: Backend) -> None:
     """Check a backend before anything runs.
 
-    Raises `InputError` if the backend does not exist, a scheduler is given for another backend than dask, or numbers
-    are out of range.
+    Raises `InputError` if the backend does not exist, a scheduler is given for a backend other than dask, or a number
+    is out of range.
     """
     errors.require_one_of("backend", backend.name, BACKENDS)
     if backend.scheduler and backend.name != "dask":
@@ -162,7 +163,7 @@ class _End(NamedTuple):
 
 
 def _run_all(run: Callable[[Task], Outcome], tasks: Sequence[Task], driver: int) -> list[Outcome]:
-    """Execute tasks, in this process or in a process of loky, which ends with its driver; 0: not with a driver."""
+    """Execute tasks. In a process of loky, first make it end with the process ``driver``; 0: there is no driver."""
     if driver and os.getpid() != driver:
         _end_with(driver)
     return [run(task) for task in tasks]
@@ -170,7 +171,7 @@ def _run_all(run: Callable[[Task], Outcome], tasks: Sequence[Task], driver: int)
 
 @functools.cache
 def _end_with(driver: int) -> None:
-    """End this process of loky soon after its parent, which may be killed; loky itself would wait for another task."""
+    """End this process of loky soon after its parent has ended or been killed; loky would wait for another task."""
 
     def watch() -> None:
         while os.getppid() == driver:

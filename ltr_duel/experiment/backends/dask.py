@@ -26,7 +26,7 @@ class SchedulerGoneError(InputError):
 
 @contextmanager
 def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
-    """Yield a client of the scheduler at an address; without an address, ``jobs`` workers are started on this machine.
+    """Yield a client of the scheduler at an address; if none is given, start ``jobs`` workers on this machine.
 
     Raises `InputError` if dask is not installed, the scheduler does not answer, or no worker joins.
     """

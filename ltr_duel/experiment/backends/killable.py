@@ -119,7 +119,7 @@ def _receive(pipe: IO[bytes], take: Callable[[Any], object], ended: Callable[[],
 
 
 def main() -> None:
-    """For each task, write None when the task is compiled and then its outcome, or write only an error message."""
+    """For each task, write None when it is compiled, and later its outcome; after an `InputError`, only the message."""
     answers, pipe, tasks = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb"), queue.SimpleQueue[Task]()
     os.dup2(2, 1)  # keeps the output of policies out of the answers
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # keeps policies from reading the tasks

@@ -3,7 +3,7 @@
 Each sampled list shows, at each position, the best remaining document of a random ranker. Ranker j credits document d
 with 1 / rank_j(d). The probabilities of the lists give all rankers the same expected credit at every depth. Among all
 such probabilities, a linear program selects the probabilities with the smallest expected variance between the rankers'
-scores of a list. A ranker's score is the sum, over the documents of the list, of its credit divided by the position.
+scores for a list. A ranker's score for a list is the sum of 1 / (rank_j(d) k) over the documents d at positions k.
 With few lists and many rankers, equal credit is often infeasible; ``optimized_multileave`` then falls back to
 ``roughly_optimized``. That second method minimises the variance plus, for each depth, the largest difference between
 the expected credits of two rankers.

@@ -6,8 +6,8 @@ the documents that are not yet shown. Let P_kj be the probability with which ran
 Clicks depend only on the list. So, given the list, the contributors are independent of each other and of the clicks,
 and ranker j contributed position k with probability q_kj = P_kj / sum_i P_ki. A ranker owns the clicks on the documents
 that it contributed. The number of clicks that a ranker owns is a sum of independent Bernoulli variables, and a dynamic
-programme over the clicked positions computes its distribution. For two of many rankers, the programme computes the
-distribution of the difference between their numbers of clicks, to which each click adds +1, -1 or 0.
+programme over the clicked positions computes its distribution. For a pair among many rankers, the programme computes
+the distribution of the difference between the pair's numbers of clicks, to which each click adds +1, -1 or 0.
 
 Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011; for many
 rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (here, the contributor of
@@ -17,7 +17,7 @@ Outcome rules for pairs, where P1 (P2) is the posterior probability that the fir
 than the other ranker:
 
 - ``marginal_sign``: the first ranker wins if P1 > P2; equal probabilities tie. Published baselines used this rule. It
-  is biased: it favours some rankers under random clicks. It also turns the smallest lead into a win.
+  is biased: it favours some rankers under random clicks. It also turns even the smallest lead into a win.
 - ``sampled``: the ranker that owns more clicks under the actually drawn contributors wins.
 - ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2, so the mean outcome is the
   same as for ``sampled``. This rule is the default for simulated users and for estimated matrices.
@@ -74,7 +74,7 @@ class State(NamedTuple):
     free: IntVector  # (rankers,) scratch: for each ranker of the slate, a rank before which all documents are shown
     ranks: IntVector  # (top,) scratch: ranks that one ranker gives to the shown documents
     source: FloatMatrix  # (top, rankers) scratch: Pr(the ranker contributed click c)
-    owned: FloatVector  # (2 top + 3,) scratch: distribution of one number of owned clicks, or of the difference of two
+    owned: FloatVector  # (2 top + 3,) scratch: distribution of one ranker's owned clicks, or of two rankers' difference
     least: FloatVector  # (rankers,) scratch: Pr(the ranker owns at least one click)
     most: FloatVector  # (rankers,) scratch: expected number of clicks that the ranker owns
     pair: IntVector  # (2,) scratch: the two rankers of a pair, as a slate
@@ -116,10 +116,10 @@ def first_free(state: State, lists: Lists, ranker: int, start: int, place: int) 
 def draw_document(
     state: State, lists: Lists, ranker: int, place: int, start: int, documents: int, u: float, rng: Generator
 ) -> int:
-    """Draw a document that is not yet shown from a ranker's softmax; ``u`` in [0, 1) determines the first draw.
+    """Draw, from a ranker's softmax, a document that is not yet shown; ``u`` in [0, 1) determines the first draw.
 
-    The function draws from the first free rank and all later ranks, until the document is not yet shown. The document
-    at the first free rank is not yet shown, so a draw succeeds with a probability of at least
+    The function draws from the first free rank and all later ranks, and repeats the draw if the document is already
+    shown. The document at the first free rank is not yet shown, so a draw succeeds with a probability of at least
     ``weight[free] / tail[free]``, about ``2 / free`` if tau = 3.
     """
     free = first_free(state, lists, ranker, start, place)
@@ -183,9 +183,9 @@ def trace_clicks(
     """Write Pr(ranker a contributed click c | list) into ``state.source[c, a]``.
 
     The function starts at the last clicked position. There, a ranker's remaining weight is the weight of all ranks from
-    its first free rank on, minus the weights of earlier shown documents at later ranks. The function then goes up the
-    list to the first click, and adds the weight of the document at each position. Adding, unlike subtracting on the
-    way down, avoids cancellation, even for steep weights.
+    its first free rank on, minus the weights of later ranks whose documents are shown higher on the list. The function
+    then goes up the list to the first click, and adds the weight of the document at each position. Adding, unlike
+    subtracting on the way down, avoids cancellation, even for steep weights.
     """
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]

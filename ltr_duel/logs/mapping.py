@@ -22,13 +22,17 @@ from ltr_duel.logs.attribution import EVENT, EXPOSURE
 from ltr_duel.logs.columns import EVENTS, NEEDED, first_names, require_columns, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Found, files_of, format_of
+from ltr_duel.logs.unreadable import refuse_unreadable
 
 _FILE = "filename = 'ltr_file'"
 _CSV = ("BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR")  # CSV types; no DATE, because DuckDB reads 03/01/2026 as 3 January
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
+_DIFFER = '"the rows of its items differ in \'{}\'"'  # a fault as JSON
 _WHERE = ("file", "table", "where", "delimiter")
 _ADDED = ("ltr_line", "ltr_file")  # columns that the package adds to the columns of a file
-_ABSENT = re.compile(r'Binder Error: Referenced column "(.*)" not found in FROM clause!?')  # DuckDB's message
+_ABSENT = re.compile(  # DuckDB's messages; the second, if the name differs from a mapped key in case only
+    r'Binder Error: (?:Referenced column|Column) "(.*?)" (?:not found in FROM clause!?|referenced that exists in the .*)'
+)
 _OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner of an item
 
 
@@ -181,10 +185,11 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
         require_columns(part.file, [] if empty else have, part.name)
         part.columns = {column: named(column) for column in found if column in part.legal}
     numbers: Numbered | None = None
+    by_item = part.name == "exposures" and bool({"item", "owner"} & set(part.columns))
     raw = select(part.columns | {"origin": "ltr_line"}, part.where, f"({rows})")
     if part.name == "events":
         engine.execute(f"CREATE VIEW events AS {typed(engine, raw, EVENTS)}")
-    elif {"item", "owner"} & set(part.columns):
+    elif by_item:
         numbers = numbered_table(engine, typed(engine, _listed(part.columns, raw)))
     elif read == "read_parquet":
 
@@ -198,29 +203,12 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
     def find(line: int) -> Found:
         first = f"SELECT ltr_file, min(ltr_line) AS first FROM ({rows}) GROUP BY ltr_file"
         (found,) = engine.rows(f"SELECT * FROM ({first}) WHERE first <= ? ORDER BY first DESC LIMIT 1", line)
-        return Found(found["ltr_file"], line - found["first"] + (2 if csv else 1))
+        row = line - found["first"] + (2 if csv else 1)
+        return Found(found["ltr_file"], f"impression that begins in line {row}" if by_item else row)
 
-    if part.name == "events" and "position" in part.columns:
-        _require_places(engine, raw, part.given.get("position", "position"), find)
+    if part.name == "events":
+        refuse_unreadable(engine, raw, part.given, find)
     return find, numbers
-
-
-def _require_places(engine: Engine, raw: str, given: str, find: Callable[[int], Found]) -> None:
-    """Raise `InputError` for a position that is not an integer, because its event could not be counted."""
-    kind = engine.rows(f"DESCRIBE SELECT position FROM ({raw})")[0]["column_type"]
-    if "INT" in kind and "[" not in kind:
-        return
-    number = "try_cast(position::VARCHAR AS DOUBLE)"
-    wrong = f"position::VARCHAR <> '' AND coalesce({number} <> floor({number}), true)"
-    found = engine.rows(f"SELECT origin, position::VARCHAR AS value FROM ({raw}) WHERE {wrong} ORDER BY origin LIMIT 1")
-    if found:
-        place, value = find(found[0]["origin"]), found[0]["value"]
-        way = f'; for a column of lists map position = "unnest({given})"' if "[" in value else ""
-        raise InputError(
-            errors.in_one_line(
-                f"{place}: 'position' of an event must be a whole number, 1 for the top, not {value!r}{way}"
-            )
-        )
 
 
 def _csv_options(engine: Engine, names: str, delimiter: str) -> str:
@@ -250,7 +238,7 @@ def _reader_of(given: str) -> tuple[str, str]:
 
 
 def _listed(columns: dict[str, Any], raw: str) -> str:
-    """Return the SQL that groups exposures with one row per item into one row per exposure."""
+    """Return the SQL that groups exposures with one row per item into one row per exposure; the first time counts."""
     order = [named(name) for name in ("position", "origin") if name in (*columns, "origin")]
     item = "item" if "item" in columns else "position"
     once = f"SELECT *, row_number() OVER (PARTITION BY impression, {item} ORDER BY origin) AS turn FROM ({raw})"
@@ -261,6 +249,13 @@ def _listed(columns: dict[str, Any], raw: str) -> str:
     ]
     rest = [name for name in columns if name not in ("impression", "item", "owner", "position")]
     chosen += [f"arg_min({named(name)}, origin) AS {named(name)}" for name in rest]
+    differ = [
+        f"WHEN min(hash({named(name)})) <> max(hash({named(name)})) THEN {quoted(_DIFFER.format(name))}"
+        for name in rest
+        if name != "time"  # items may be logged one by one
+    ]
+    if differ:
+        chosen.append(f"CASE {' '.join(differ)} END AS fault")
     return f"SELECT impression, {', '.join(chosen)}, min(origin) AS origin FROM ({once}) GROUP BY impression"
 
 

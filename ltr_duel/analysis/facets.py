@@ -43,7 +43,7 @@ def plot_facets(
         Table with the columns problem, policy, horizon, repetition, t and the regrets (for example, the result of
         `StudyResults.to_frame`); an optional column ``lower_bound`` is plotted as the bound.
     columns : sequence of str
-        Columns of regrets. With several columns, each problem has a row of panels; a panel without data has a note.
+        Columns of regrets. If there are several, each problem has a row of panels; a panel without data has a note.
     spread, start, log, colors, labels, order
         See `plot_regret`.
 
@@ -56,7 +56,7 @@ def plot_facets(
     Raises
     ------
     InputError
-        For a spread or a column that does not exist.
+        If the spread or a column does not exist.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def plot_facets(
             ax.annotate(f"no {label}", (0.5, 0.5), xycoords="axes fraction", ha="center")
         handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels(), strict=True) if _seen(line, ax)}
         ax.set_xlabel(STEPS if place + across >= len(panels) else "")
-    for row in grid:  # only the leftmost of adjacent panels with the same ordinate has a label
+    for row in grid:  # of adjacent panels with the same ordinate, only the leftmost has a label
         names = [ax.get_ylabel() for ax in row]
         for ax, name, before in zip(row[1:], names[1:], names, strict=False):
             ax.set_ylabel("" if name == before else name)

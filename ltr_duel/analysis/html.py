@@ -1,4 +1,4 @@
-"""Render self-contained pages from templates; pages load no other files, and all inserted strings are escaped."""
+"""Render self-contained pages, which load no other files, from templates; all inserted strings are escaped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def render_page(template: str | Path, **values: Any) -> str:
 
 
 def _unbroken(text: str) -> Markup:
-    """Return a sentence in which browsers do not break numbers and options across lines, after hyphens."""
+    """Return a sentence in which browsers do not break numbers and options at their hyphens."""
     return Markup(_WHOLE.sub(lambda found: f'<span class="number">{found[0]}</span>', str(escape(text))))
 
 

@@ -1,4 +1,4 @@
-"""Lines of figures: the mean over runs of each policy with a spread; callers may choose colours, labels and order."""
+"""Lines of figures: each policy's mean over runs, with a spread; callers may choose colours, labels and order."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:
-    """Return a phrase on the number of runs in the means, and on the spread that is drawn around the means."""
+    """Return a phrase on the number of runs in each mean, and on the spread that is drawn around the means."""
     runs = sorted(set(counts))
     if not runs or runs[-1] == 1:
         return "a single run" if runs else ""
@@ -186,7 +186,7 @@ def draw_lines(
 
 
 def visible_spread(table: pd.DataFrame, spread: str) -> str:
-    """Return the spread, or "none" if the table has more policies than `_MOST_BANDS` and the spread is a band."""
+    """Return the spread; but "none" for a band if there are more than `_MOST_BANDS` policies in the table."""
     crowded = _DRAWN_AS[spread] == "band" and table[columns.POLICY].nunique() > _MOST_BANDS
     return "none" if crowded else spread
 

@@ -26,8 +26,8 @@ def plot_distortion(
     """Plot the mean share of rankers that beat the Condorcet winner in multileavings.
 
     Bars of two standard errors are clipped at zero. There is one row for each click model and size of the set, and one
-    mark for each method. A hollow mark shows the share of rankers that beat the winner clearly, by more than two
-    standard errors of a fair coin, because smaller differences may be noise.
+    mark for each method. A hollow mark shows the share of rankers that beat the winner clearly, that is, by more than
+    two standard errors of a fair coin, because smaller differences may be noise.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from ltr_duel.preferences import (
     transitive_null,
 )
 
-_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # numbers of simulated transitive matrices; few for more than `_MANY` rankers
+_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # simulated transitive matrices: up to, and above, `_MANY` rankers
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
 UNDECIDED = "undecided"
@@ -36,7 +36,7 @@ UNDECIDED = "undecided"
 def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
     """Return the Condorcet winner, the likeliest winner with its probability, P(none) and the cycles, as table cells.
 
-    The winner is `UNDECIDED` if the conclusion of the matrix, a winner or none, has a probability below `SURE`.
+    The winner is `UNDECIDED` if the conclusion of the matrix (a winner, or none) has a probability below `SURE`.
     """
     sure, noise = condorcet_confidence(matrix), null_words(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))

@@ -13,7 +13,7 @@ from ltr_duel.core import arguments, several
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
 from ltr_duel.rankers import REDRAWING
 
-SURE = 0.95  # an estimate is undecided if its conclusion has a smaller probability
+SURE = 0.95  # an estimate is undecided if its conclusion is less probable than this
 _FEW_TIES = 0.005  # smaller shares of tied documents are not reported
 
 
@@ -86,7 +86,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def _undecided(matrix: PreferenceMatrix) -> str:
-    """Return "Undecided"; for the matrix of a log, a phrase that includes the two-sided p-value."""
+    """Return "Undecided" or, for the matrix of a log, a phrase that includes the two-sided p-value."""
     about = matrix.provenance
     if about.get("rankers") != len(matrix):  # some rankers of the log are missing, so the log's p-value does not apply
         return "Undecided"
@@ -168,7 +168,7 @@ def _with_error(p: float, error: float) -> str:
 
 
 def _digits(error: float, least: int) -> int:
-    """Return the number of decimals: ``least``, or enough for two digits of an error that would be rounded to 0."""
+    """Return the number of decimals: ``least``, or more, to show two digits of an error that would be rounded to 0."""
     return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error)) + 1
 
 

@@ -32,7 +32,7 @@ from ltr_duel.simulation import Results, averaged, final_rows
 BOUND = "lower bound (asymptotic, pairs)"
 _NAME = "_name of a line"
 _SAMPLE = 34  # length of a sample of a line, in points; shorter samples would not show the dashes
-_MOVED = 0.01  # a name farther than this share of the axes' height from the end of its line gets a leader line
+_MOVED = 0.01  # a name gets a leader line if farther than this share of the axes' height from the end of its line
 _MOST_ENDS = 6  # maximum number of names at the ends of lines; for more lines there is a legend
 
 
@@ -87,8 +87,8 @@ def plot_regret(
     legend : bool
         Whether to name the lines beside the axes, to describe the spread, and to extend the axes to the whole bound.
     among : sequence of str
-        All policies of the study, in the order in which they get colours, so that several figures use the same colours;
-        by default the plotted policies.
+        All policies of the study, in the order in which they get colours; pass the same list to several figures for the
+        same colours. By default the plotted policies.
     colors, labels : mapping of str to str, optional
         Colours (of lines, bands and names) and labels of some policies, keyed by their names in the results.
     order : sequence of str
@@ -101,7 +101,7 @@ def plot_regret(
     Raises
     ------
     InputError
-        For an unknown abscissa, spread or column, or for results without numbers of outcomes.
+        If the abscissa, spread or column is unknown, or if the results do not contain the numbers of outcomes.
 
     Examples
     --------
@@ -226,7 +226,7 @@ def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None
 
 
 def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
-    """Name the lines at their ends, or in a legend if there are many lines, equal colours, or a chosen order."""
+    """Name the lines at their ends; if there are many lines, equal colours or a chosen order, name them in a legend."""
     for earlier in [one for one in ax.get_children() if one.get_label() == _NAME]:  # names from earlier plots
         earlier.remove()
     named = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]

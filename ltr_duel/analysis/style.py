@@ -29,8 +29,9 @@ Dash = str | tuple[int, tuple[int, ...]]
 DASHES: tuple[Dash, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 PATTERNS: tuple[Dash, ...] = (*DASHES, (0, (10, 2)), (0, (1, 4)), (0, (7, 1, 3, 1)))  # dashes of one figure
 # The positions of known policies, seven per row, are arranged so that policies of the same figure in a paper differ in
-# colour, and related policies share a column. Dashes also change at every position, so that two colours of a row that
-# look the same in greyscale differ in their dashes. Any other policy gets a free position by the hash of its name.
+# colour, and related policies share a column. Dashes also change at every position, so that policies of one row whose
+# colours look the same in greyscale differ in their dashes. Any other policy gets a free position by the hash of its
+# name.
 _POLICIES = (
     "mdb", "rucb", "rmed1", "merge_rucb", "savage", "beat_the_mean", "interleaved_filter",
     "sparring", "double_thompson", "thompson_sparring", "rcs", "improved_doubler", "thompson_doubler", "doubler",
@@ -61,7 +62,7 @@ class Look(NamedTuple):
     color : str
     linestyle : str or tuple
     marker : str
-        Marker; used for policies with parameters, to distinguish variants, and if colours and dashes are exhausted.
+        Marker; used to distinguish variants of a policy with parameters, and if colours and dashes are exhausted.
     markevery : float, optional
         Distance of the markers, as a share of the axes.
 
@@ -110,13 +111,13 @@ def looks_of(labels: Iterable[str]) -> dict[str, Look]:
         if label in late:
             marker = MARKERS[late.index(label) // len(PATTERNS) % len(MARKERS)]
             looks[label] = looks[label]._replace(marker=marker, markevery=0.1)
-        elif label == name:  # later policies with the same dashes have a marker
+        elif label == name:  # only `late` policies, whose dashes repeat, have a marker
             looks[label] = looks[label]._replace(marker="", markevery=None)
     return looks
 
 
 def _shared_out(own: dict[str, _T], known: Sequence[_T]) -> dict[str, _T]:
-    """Assign each name its value in ``own`` or, if an earlier name has this value, the next free value, if any."""
+    """Assign each name its value in ``own``; a name whose value is taken gets the next free value, if there is one."""
     chosen: dict[str, _T] = {}
     for name, one in own.items():
         if one not in chosen.values() and len(chosen) < len(known):
@@ -150,7 +151,7 @@ def _looks() -> list[Look]:
 
 
 def _place(name: str, known: tuple[str, ...], registered: Callable[[], Collection[str]], slots: int) -> int:
-    """Return a number unique to the name: its index in ``known``, or a free number found by hashing and probing."""
+    """Return a number unique to the name: its index in ``known``, else a free number found by hashing and probing."""
     if name in known:
         return known.index(name)
     return _free_places(known, frozenset([*registered(), name]), slots)[name]

@@ -27,7 +27,7 @@ IDENTIFIED = "median identification time"
 def policies_table(results: Results) -> pd.DataFrame:
     """Return a table of strings with one row per policy: regret at the horizon, and identification of the winner.
 
-    Without a Condorcet winner, regret is Copeland regret, and there are no columns on the winner.
+    If there is no Condorcet winner, regret is Copeland regret, and the columns on the winner are omitted.
     """
     arguments.require_type("results", results, Results)
     frame = results.final()
@@ -59,7 +59,7 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The columns are problem, horizon and regret if the summary has them, policy, mean ± sd, error of the
+        The columns are problem, horizon and regret (if the summary has them), policy, mean ± sd, error of the
         reference matrix (for estimated matrices; see `REFERENCE_ERROR`), median, p (Wilcoxon's test against the policy
         with the lowest mean) and effect.
 

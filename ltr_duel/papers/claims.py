@@ -20,7 +20,7 @@ _MOST_NAMED = 6  # largest number of panels named for one answer
 _COLUMNS = [
     *("claim", "paper", "where", "says", "figure", "measure", *Reading._fields, "criterion", "verdict", "panels"),
     *("reason", "source", "scale", "note", "reliability"),
-]  # columns of the ledger, also if there are no claims
+]  # columns of the ledger, even if there are no claims
 
 
 class Gathered(NamedTuple):
@@ -48,8 +48,8 @@ def check_claims(
 ) -> pd.DataFrame:
     """Measure every claim on the tables of the reproduced figures, and return the ledger, with one row for each claim.
 
-    abouts: ``about.json`` of each figure: ``scale`` is copied into the ledger, and notes are taken from ``sources``.
-    tried: the reliability of the criteria (`try_criteria`); a row is used for the same claim, criterion and scale.
+    abouts: content of the ``about.json`` of each figure; its ``scale`` and the notes of ``sources`` enter the ledger.
+    tried: reliability of the criteria (`try_criteria`); a row applies to a claim with the same id, criterion and scale.
 
     Columns: claim (id), paper, where, says, figure, measure (in words), measured, low, high (number and interval of the
     panel that is furthest from the claim; NaN if nothing was measured), criterion, verdict, panels (every panel with
@@ -113,7 +113,7 @@ def gather(claim: Claim, frames: Mapping[str, pd.DataFrame]) -> Gathered:
 
 
 def _values(table: pd.DataFrame, column: str, wanted: list[Any]) -> list[Any]:
-    """Return the values of a column, each of which forms a panel: the required values, then all others in the table."""
+    """Return the values of a column that each form a panel: first the required values, then all others in the table."""
     if column not in table:
         raise Missing(f"there is no column '{column}'")
     others = table[column].dropna()

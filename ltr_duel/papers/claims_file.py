@@ -22,8 +22,8 @@ class Claim:
     """One claim of one paper.
 
     rows: the selection of rows for the claim (`ltr_duel.papers.claim_measures.rows`).
-    panels: columns and the required values of each column; every combination is measured separately. Further values in
-        the table form panels, too. If no columns are given, all rows are one panel.
+    panels: columns and the required values of each column; every combination of values is a panel, which is measured
+        separately. Further values in the table form panels, too. If no columns are given, all rows are one panel.
     truth: the measured number in a simulated world in which the claim holds; used to estimate the reliability of the
         criterion (`ltr_duel.papers.reliability`).
     """
@@ -41,7 +41,7 @@ class Claim:
     settings: dict[str, Any] = field(default_factory=dict)  # settings of the measure
     needs: tuple[str, ...] = ()  # requirements for deciding the claim, see `NEEDS`
     truth: float | None = None
-    note: str = ""  # remark for readers of the verdict, for example that the criterion was changed, and why
+    note: str = ""  # remark for readers of the verdict, for example why the criterion was changed
     data_note: str = ""  # remark on the data of the claim; omitted if the verdict is `needs data`
 
 
@@ -76,7 +76,7 @@ def _entries(given: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _tables(given: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Yield the name, the nested tables, and the keys that apply to all nested claims, for each entry of a table."""
+    """For each entry of a table, yield its name, its nested tables, and its keys, which apply to all nested claims."""
     keys = {one.name for one in fields(Claim)}
     for name, table in given.items():
         if not isinstance(table, dict):

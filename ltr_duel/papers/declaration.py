@@ -61,7 +61,7 @@ class _Settings:
 
 @dataclass(frozen=True)
 class Source(_Settings):
-    """A source for the data of a problem; its settings are keys of the problem that are used only with this source.
+    """A source for the data of a problem. Its settings are keys that the problem has only if this source is used.
 
     paths: possible paths of a corpus below the user's folder of data, the best first: feature files, folders, or
         catalogue names of converted corpora. At least one of them must exist.
@@ -92,7 +92,7 @@ def another(*paths: str, note: str, **settings: Any) -> Source:
 
 
 def published(file: str = "", note: str = "") -> Source:
-    """Declare the file of a published matrix, or without ``file`` a matrix that this package contains."""
+    """Declare the file of a published matrix or, if ``file`` is empty, a matrix that this package contains."""
     return Source("published matrix", file=file, note=note)
 
 
@@ -115,7 +115,7 @@ class Problem(_Settings):
 
 
 def corpus(name: str, *sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare the rankers of a corpus. If the source that is found is a published matrix, no matrix is estimated."""
+    """Declare the rankers of a corpus. No matrix is estimated if the first source that exists is a published matrix."""
     return Problem("corpora", sources, optional, settings={"name": name, **settings}, quick=quick)
 
 
@@ -195,7 +195,7 @@ def figure(
     store: str = "",
     **options: Any,
 ) -> Callable[[Callable[[], Parts]], Figure]:
-    """Make a figure with a function's name. The function returns studies or measurements; its docstring is the text.
+    """Make a figure from a function, which gives its name, its text (the docstring), and its studies or measurements.
 
     The docstring has these paragraphs: the title; a description of the figure; ``Setting: ...``, the setting as the
     paper prints it; and any number of ``Note: ...``, differences from the paper and the reasons for them.
@@ -207,7 +207,8 @@ def figure(
     notes: notes that several figures share, which are shown first.
     store: name of the folder of runs, if several figures share the folder.
 
-    Raises `InputError` for an unknown paper, a missing text, or unless there are only studies or only measurements.
+    Raises `InputError` if the paper is unknown, if a text is missing, or if the function does not return only
+    studies or only measurements.
     """
     errors.require_one_of("paper", paper, PAPERS)
 

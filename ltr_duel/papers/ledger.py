@@ -21,9 +21,9 @@ _VERDICT = max(map(len, VERDICTS)) + 1  # width of the column of verdicts
 
 
 def ledger_text(ledger: pd.DataFrame, width: int = 100) -> str:
-    """Format the ledger for a terminal: for each claim the verdict and the statement, then the numbers and the reason.
+    """Format the ledger for a terminal: for each claim, the verdict and the statement, then the numbers and the reason.
 
-    For claims about figures that were not reproduced, only their number is given.
+    Claims about figures that were not reproduced are only counted.
     """
     lines = []
     for paper, rows in ledger[ledger["verdict"] != NOT_MADE].groupby("paper", sort=False):
@@ -74,7 +74,7 @@ def save_ledger(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]], f
 
 
 def ledger_markdown(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Format the ledger as Markdown: the number of claims with each verdict, `circumstances`, a table for each paper.
+    """Format the ledger as Markdown: how many claims have each verdict, `circumstances`, and a table for each paper.
 
     abouts: ``about.json`` of each figure, from which machine, date, scale and seconds are copied.
     """

@@ -24,7 +24,7 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
     "seed-2": {"tie_seed": 2},
     "resample": {"ties": "resample"},
 }
-_ALIKE = 1e-12  # tolerance for equal NDCG: rankers with the same lists have the same NDCG except for rounding errors
+_ALIKE = 1e-12  # rankers with the same lists have the same NDCG, except for rounding errors up to this size
 _SURE = 0.95
 _FEW_TIES = 0.01  # if the share of tied documents is smaller, their order is not mentioned
 
@@ -82,7 +82,7 @@ def _known(matrix: PreferenceMatrix, source: str) -> str:
 
 
 def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs: int) -> dict[str, str]:
-    """Describe, for each problem whose users see tied documents, the winners that result from several orders of ties.
+    """For each problem whose users see tied documents, describe which winner each of several orders of ties has.
 
     table: the content of the study's TOML file.
     folder: folder to which studies with other orders are written.
@@ -106,7 +106,7 @@ def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs
 
 
 def _winner(matrix: PreferenceMatrix) -> str:
-    """Return the order of ties, and the likeliest Condorcet winner with its probability, or that there is none."""
+    """Return a phrase: the order of ties, and the likeliest Condorcet winner or "none", with its probability."""
     sure = condorcet_confidence(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
     if none >= _SURE:

@@ -1,17 +1,17 @@
-"""Estimate the reliability of the claims' criteria in simulated worlds in which the claim is false, or true.
+"""Estimate how reliable the criteria of claims are, in simulated worlds in which the claim is false or true.
 
 A world has the panels of the claim's tables, with the same number of runs and the same noise: the mean and the
 standard deviation of each policy's runs, and the correlation between policies. The runs are sampled again
 (log-normal), and so are the problems if they are random draws. Cells of tables are sampled with their standard errors;
 exact cells are unchanged. The interval of a cell that depends on an estimated matrix may be extended to limits
-(`ltr_duel.papers.claim_measures.tables`), which are the same in all worlds. If the criterion does not contain these
-limits, the claim is called true in no world. Whole matrices are sampled in tests/papers/test_transitive_worlds.py. The
+(`ltr_duel.papers.claim_measures.tables`), which are the same in all worlds. If these limits are outside the criterion,
+the claim is called true in no world. Whole matrices are sampled in tests/papers/test_transitive_worlds.py. The
 sampled numbers are then moved until the claim is false or true:
 
-- false: one panel, each in turn from world to world, is just outside an end of the criterion (for the rank of a policy,
-  its mean equals the mean of the best other policy); the other panels are as in a true world;
-- true: every panel is in the middle of the criterion, or beyond its only end by a factor of 1.5; for the rank of a
-  policy, the regret of all other policies is higher (or lower) by a factor of at least 1.25.
+- false: one panel is just outside an end of the criterion (for the rank of a policy, the policy's mean equals the mean
+  of the best other policy), and the other panels are as in a true world; the panels take turns from world to world;
+- true: every panel is in the middle of the criterion or, if the criterion has only one end, beyond this end by a factor
+  of 1.5; for the rank of a policy, the regret of all other policies is higher (or lower) by a factor of at least 1.25.
 
 The result is the number of worlds in which the verdict is `holds`.
 """
@@ -34,8 +34,8 @@ WORLDS = 200
 MOST_CALLED, LEAST_FOUND = 0.05, 0.8  # limits of a reliable criterion, as shares of worlds
 _COLUMNS = ("claim", "says", "criterion", "scale", "panels", "runs", "worlds", "called", "found", "reliable")
 _POPULATION = 40_000  # number of runs in a sample that approximates the distribution
-_OUTSIDE = 1e-3  # distance of a false panel's number from an end, relative to the end
-_FLAT = 0.25  # distance of a true panel's number from an end that is 0 or negative
+_OUTSIDE = 1e-3  # distance of a false panel's number from an end of the criterion, relative to this end
+_FLAT = 0.25  # distance of a true panel's number from the criterion's only end, if this end is 0 or negative
 
 
 def try_criteria(
@@ -43,9 +43,9 @@ def try_criteria(
 ) -> pd.DataFrame:
     """Test claims in `WORLDS` false and `WORLDS` true worlds. Claims with missing tables or panels are omitted.
 
-    Columns: claim (id), says, criterion, scale, panels, runs (lowest number of independent runs of a panel; 0 for
-    cells), worlds, called (number of false worlds in which the verdict is `holds`), found (number of true worlds with
-    this verdict), reliable (whether ``called`` is at most 5% and ``found`` at least 80% of the worlds).
+    Columns: claim (id), says, criterion, scale, panels, runs (number of independent runs of the panel with the
+    fewest; 0 for cells), worlds, called (number of false worlds in which the verdict is `holds`), found (number of true
+    worlds with this verdict), reliable (whether ``called`` is at most 5% and ``found`` at least 80% of the worlds).
     """
     rows = []
     for claim in claims:

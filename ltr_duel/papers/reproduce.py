@@ -164,7 +164,7 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
 
 
 def _without_winner(figure: Figure, references: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return a note on problems for which average regret is undefined, if the figure shows average regret."""
+    """If the figure shows average regret, return a note on the problems for which average regret is undefined."""
     undecided = [name for name, one in references.items() if one["winner"] is None]
     if not undecided or figure.about.get("options", {}).get("column", columns.REGRET) != columns.REGRET:
         return []
@@ -177,8 +177,8 @@ def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[
     """Join the tables of the studies. The column ``study`` contains the number of the study, from 1.
 
     ``lower_bound`` is the constant c of the bound c ln t. ``reference_error`` is the standard error that the errors of
-    the matrix cause in a policy's mean average regret at the horizon. ``winner_probability`` and ``best_by_ndcg`` are
-    copied or computed from ``references``.
+    the matrix cause in a policy's mean average regret at the horizon. ``winner_probability`` is copied from
+    ``references``, and ``best_by_ndcg`` is computed from them.
     """
     parts = []
     for number, plan in enumerate(plans, 1):

@@ -84,8 +84,8 @@ def verdict(answers: Collection[str]) -> str:
 def hardest(readings: Mapping[str, Reading], criterion: Criterion, partly: Criterion | None = None) -> Reading:
     """Return the reading that is furthest from the claim; the ledger shows this number.
 
-    Readings are compared first by the answer, so that the panel has the worst answer of all panels, then by the value,
-    and then by the interval.
+    Readings are compared by the answer first, so that this reading has the worst answer of all panels, then by the
+    value, and then by the interval.
     """
 
     def place(reading: Reading) -> tuple[int, float, float]:

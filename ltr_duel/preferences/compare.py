@@ -26,8 +26,8 @@ class Agreement:
     pairs: one row for each pair: first, second, p_a, p_b, difference, z (NaN if neither matrix has an error), sorted
     by ``|z|`` and then by ``|difference|``, largest first.
     root_mean_square: the root mean square of the differences.
-    chance: the p-value of a chi-squared test that both matrices estimate the same preferences; None without standard
-        errors.
+    chance: the p-value of a chi-squared test that both matrices estimate the same preferences; None if neither matrix
+        has standard errors.
     settings: both values of each setting in which the two estimates differ.
     """
 

@@ -130,8 +130,8 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
     path : str or Path
         A file or a pipe.
     most_rankers : int
-        Limit on the number of rankers. A larger matrix is rejected before memory is allocated for it; reading requires
-        about a hundred bytes for each pair.
+        Limit on the number of rankers. A larger matrix is rejected before memory is allocated for it. Reading a matrix
+        needs about a hundred bytes for each pair.
 
     Returns
     -------
@@ -174,7 +174,8 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
 
 
 def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix:
-    # Arrow's threads are not used: a thread that drops the last reference to a Python file at shutdown aborts Python.
+    # Arrow's threads are not used, because a thread that drops the last reference to a Python file at shutdown aborts
+    # Python.
     readable = file if file.seekable() else pa.BufferReader(_whole(path, file, most_rankers))
     source = pq.ParquetFile(readable, pre_buffer=False)
     names, provenance = _metadata(path, source.schema_arrow.metadata or {})

@@ -1,4 +1,4 @@
-"""The preference matrix: the probability that each ranker beats each other ranker, with standard errors."""
+"""The preference matrix: for each pair of rankers, the probability that one beats the other, with a standard error."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ class PreferenceMatrix:
     Raises
     ------
     InputError
-        If the matrix is not square, has an entry outside 0..1, ``p + p.T`` differs from 1, names, errors or counts do
-        not fit, or there is not enough memory. The arrays are read-only, so a checked matrix stays valid.
+        If the matrix is not square or has an entry outside 0..1; if ``p + p.T`` is not 1; if the names, errors or
+        counts do not fit it; or if there is not enough memory. The arrays are read-only, so a checked matrix stays
+        valid.
 
     Examples
     --------
@@ -169,7 +170,7 @@ class PreferenceMatrix:
 
     @property
     def copeland_scores(self) -> FloatMatrix:
-        """The number of rankers that each ranker beats, with an exact 1/2 counted as half; shape (K,)."""
+        """The number of rankers that each ranker beats, shape (K,); a pair at exactly 1/2 counts as half."""
         scores: FloatMatrix = (self.p > 0.5).sum(axis=1) + 0.5 * ((self.p == 0.5).sum(axis=1) - 1)
         return scores
 
@@ -181,7 +182,7 @@ class PreferenceMatrix:
 
     @property
     def borda_scores(self) -> FloatMatrix:
-        """The mean probability of beating another ranker; shape (K,). With one ranker, 1/2."""
+        """The mean probability of beating another ranker, shape (K,); 1/2 if there is only one ranker."""
         if len(self) == 1:
             return np.full(1, 0.5)
         scores: FloatMatrix = (self.p.sum(axis=1) - 0.5) / (len(self) - 1)

@@ -30,8 +30,9 @@ _LINKS: dict[str, Callable[[FloatMatrix], FloatMatrix]] = {
 def from_utilities(utilities: ArrayLike, link: Link = "logistic") -> PreferenceMatrix:
     """Return the matrix whose entries depend on the differences of ``utilities``, shape (K,).
 
-    link: linear, ``(1 + u - v) / 2``; logistic, ``1 / (1 + exp(v - u))`` (Bradley and Terry); or normal, the
-    probability that a sample of N(u, 1) exceeds a sample of N(v, 1) (Thurstone, case V).
+    link: the probability that utility u beats utility v. It is ``(1 + u - v) / 2`` (linear), ``1 / (1 + exp(v - u))``
+        (logistic; Bradley and Terry), or the probability that a sample of N(u, 1) exceeds a sample of N(v, 1) (normal;
+        Thurstone, case V).
     """
     errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
@@ -81,7 +82,7 @@ def geometric(size: int = 8, first: float = 0.4, ratio: float = 0.5) -> Preferen
 
 
 def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceMatrix:
-    """Return a matrix of a winner and a circle of the other arms (Komiyama et al., COLT 2015).
+    """Return a matrix in which arm 0 beats all other arms, which form a circle (Komiyama et al., COLT 2015).
 
     Each arm on the circle beats the next half of the circle; if the circle has an even number of arms, opposite arms
     tie. The paper uses four arms, the default.
@@ -217,9 +218,10 @@ UTILITY_FAMILIES: dict[str, Callable[[int], FloatVector]] = {
 def members(
     family: str, *, size: Sequence[int], gamma: Sequence[float] = (), gap: Sequence[float] = (), draws: int = 1
 ) -> Iterator[tuple[list[str], dict[str, Any], PreferenceMatrix]]:
-    """Yield the matrices of a family: each size with each gamma, gap and draw; draw n has seed n - 1.
+    """Yield a matrix of a family for each combination of size, gamma, gap and draw; draw n has seed n - 1.
 
-    Each item is (words, facts, matrix): the size, gamma, gap and draw as words of a name and as a dict, and the matrix.
+    Each item is (words, facts, matrix). Size, gamma, gap and draw are given by ``words``, the parts of a name, and by
+    ``facts``, a dict.
     """
     make, takes = FAMILIES[family]
     given = {"gamma": bool(gamma), "gap": bool(gap), "seed": draws > 1}

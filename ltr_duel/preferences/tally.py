@@ -57,7 +57,7 @@ class Tally(NamedTuple):
         return tally
 
     def add(self, first: IntMatrix, second: IntMatrix, counts: IntMatrix) -> None:
-        """Add one row (lists, total, square, within) for each pair ``first[n] < second[n]``."""
+        """Add row n of ``counts`` (lists, total, square, within) to the pair ``first[n] < second[n]``, for each n."""
         for matrix, column in zip(self, counts.T, strict=True):
             np.add.at(matrix, (first, second), column)
 
@@ -89,10 +89,11 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
 
     Notes
     -----
-    With drawn queries, this is the standard error of a mean. With stratified queries, u units over Q queries make
-    ``u // Q`` complete passes, in which the choice of queries adds no variance, and one partial pass over r queries, a
-    sample without replacement (Cochran, Sampling Techniques, 3rd ed., section 10.4). The variance of the sum of the
-    unit means is ``u w / 2 + r (1 - r / Q) b``, with w the variance within queries and b the variance between queries.
+    If queries are drawn, this is the standard error of a mean. If queries are stratified, u units over Q queries make
+    ``u // Q`` complete passes and one partial pass over r queries. In the complete passes, the choice of queries adds
+    no variance; the partial pass is a sample without replacement (Cochran, Sampling Techniques, 3rd ed., section 10.4).
+    The variance of the sum of the unit means is ``u w / 2 + r (1 - r / Q) b``, where w is the variance within queries
+    and b the variance between queries.
     """
     upper = np.triu_indices(len(tally.lists), 1)
     units = tally.lists[upper] / lists_of_a_unit
@@ -115,8 +116,8 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
 def wins_and_ties(tally: Tally, evaluations_of_a_unit: int) -> tuple[IntMatrix, IntMatrix] | None:
     """Return the wins of i over j and the symmetric numbers of ties, or None if some outcome was fractional.
 
-    The number of decided comparisons of a unit with outcomes y1 and y2 and mean m is y1^2 + y2^2, which is equal to
-    2 m^2 + (y1 - y2)^2 / 2.
+    If a unit has the outcomes y1 and y2 with mean m, y1^2 + y2^2 of its comparisons were decided; this number is equal
+    to 2 m^2 + (y1 - y2)^2 / 2.
     """
     whole = int(SCALE)
     decided = evaluations_of_a_unit * tally.square + tally.within

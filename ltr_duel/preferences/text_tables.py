@@ -1,7 +1,7 @@
 """Preference matrices in plain files: text with or without names, and ``.npy``.
 
-The limit on the number of rankers also limits the memory of the readers: text is read line by line, and the shape in an
-``.npy`` header is compared with the limit before memory is allocated.
+The limit on the number of rankers also limits the memory of the readers, because text is read line by line, and the
+shape in an ``.npy`` header is compared with the limit before memory is allocated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def read_npy(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix
         raise InputError(f"{path}: an .npy file of version {version}; only versions 1.0 and 2.0 can be read")
     try:
         shape, columns_first, kind = _HEADERS[version](file)
-    except Exception as error:  # numpy evaluates the header, which raises errors of many classes
+    except Exception as error:  # numpy evaluates the header, so the error can be of any class
         raise InputError(f"{path}: the header of an .npy file is damaged ({type(error).__name__})") from None
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 1:
         raise InputError(f"{path}: a preference matrix must be square, not of shape {shape}")
@@ -73,7 +73,7 @@ def require_few(path: Path, rankers: int, most: int) -> None:
 
 
 class _Rows:
-    """Collects rows of numbers; a single number in the first row is the number of the rows that follow."""
+    """Collects rows of numbers; if the first row is a single number, it says how many rows follow."""
 
     def __init__(self, path: Path, most: int) -> None:
         self._path, self._most = path, most
@@ -129,7 +129,7 @@ def _from_csv(path: Path, head: str, lines: Iterator[tuple[int, str]], most: int
 
 
 def _lines(path: Path, file: BufferedReader, most_rankers: int) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines; raise if a line is longer, or the file has more lines, than ``most_rankers`` allows."""
+    """Yield numbered lines; raise if a line is too long or there are too many lines for ``most_rankers`` rankers."""
     longest = (most_rankers + 1) * _CHARACTERS
     source: Any = gzip.GzipFile(fileobj=file) if files.is_gzipped(file) else file
     for number in range(1, 2 * most_rankers + 11):

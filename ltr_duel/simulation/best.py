@@ -2,15 +2,16 @@
 
 Each policy is a candidate for the best policy; all others are its rivals. Let D be the log mean regret of a rival minus
 the candidate's, and s the standard error of D for paired runs, by the delta method. The runs are resampled many times;
-D* and s* are the values of D and s in a resample. For each rival, the resamples are ranked by |D* - D| / s*. Each
-resample thus has a highest rank among the rivals. The 95 % quantile of these highest ranks gives an interval around D
-for each rival, and all intervals hold at once (Beran, Balanced Simultaneous Confidence Sets, JASA 1988; studentised,
-because regrets have heavy tails). A candidate may be the best if no rival's interval lies entirely below 0. The
-outermost ends of a policy's intervals, over all candidates that may be the best, bound its true ratio to the true best
-policy; in 95 % of studies, the bounds of all policies are correct (Edwards and Hsu, Multiple Comparisons with the Best
+D* and s* are the values of D and s in a resample. For each rival, the resamples are ranked by |D* - D| / s*. So each
+resample has one rank per rival, of which only the highest is kept; let r be the 95 % quantile of these highest ranks.
+The interval of a rival is D plus and minus s times the value of |D* - D| / s* that has rank r for this rival. All
+intervals hold at once (Beran, Balanced Simultaneous Confidence Sets, JASA 1988; studentised, because regrets have heavy
+tails). A candidate may be the best if no rival's interval lies entirely below 0. To bound the true ratio of a policy to
+the true best policy, take the intervals of the policy for all candidates that may be the best, and then their outermost
+ends; in 95 % of studies, the bounds of all policies are correct (Edwards and Hsu, Multiple Comparisons with the Best
 Treatment, JASA 1983).
 
-An event with a probability below 1 / n may be absent from all n runs; the intervals do not cover such events.
+An event with a probability below 1 / n may be absent from all n runs; the intervals cannot account for such events.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _OUTSIDE = 0.05
 
 
 def compare_with_best(paid: FloatMatrix, rng: Generator) -> tuple[FloatVector, FloatVector]:
-    """Bound the ratio of each policy's mean regret to the best policy's; with 95 % confidence, all bounds are correct.
+    """Bound the ratio of each policy's mean regret to the best policy's, with 95 % confidence for all bounds together.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def compare_with_best(paid: FloatMatrix, rng: Generator) -> tuple[FloatVector, F
 
 
 def _differences(paid: FloatMatrix, shares: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return log mean i - log mean j for weighted runs, and its standard error, both of shape (samples, P, P)."""
+    """Return log(mean i) - log(mean j) for weighted runs, and its standard error, both of shape (samples, P, P)."""
     runs, policies = paid.shape
     mean = shares @ paid
     with np.errstate(divide="ignore"):

@@ -3,8 +3,8 @@
 If many rankers share a multileaved list, which is short, some rankers contribute no document. A ranker may therefore
 beat a rival in a large set, although it loses to this rival in pairwise comparisons. As in the multi-dueling paper, the
 sets of rankers are random sets that have a Condorcet winner by pairwise comparisons. Each set is multileaved many
-times. The distortion is the share of the other rankers of a set that beat this winner in the multileavings. Without
-distortion, and with enough multileavings, the share is zero; rankers of nearly the same quality add noise.
+times. The distortion is the share of the other rankers of a set that beat this winner in the multileavings. If there is
+no distortion, the share is zero after enough multileavings; rankers of nearly the same quality add noise.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
 (arXiv 1608.06253), Section 4.2.6 and Table 3.
@@ -88,14 +88,14 @@ def measure_distortion(
     DataFrame
         One row for each method, click model, size and repetition: ``method``, ``clicks``, ``rankers``, ``repetition``,
         ``winner``; ``percent``, the share of the other rankers that won more multileavings against the winner than
-        they lost, where a coin decides each tie; and ``percent_clear``, the share for which wins minus losses exceed
-        two standard errors of fair coins. By noise alone, one ranker in 44 exceeds them. If no set of that size has a
-        Condorcet winner, ``winner`` is empty and the shares are NaN.
+        they lost, where a coin decides each tie; and ``percent_clear``, the share of those whose wins exceed their
+        losses by more than two standard errors of fair coins, as one ranker in 44 does by noise alone. If no set of
+        that size has a Condorcet winner, ``winner`` is empty and the shares are NaN.
 
     Raises
     ------
     InputError
-        If a name is unknown, a method compares pairs only, or a size is outside 2..K.
+        If a name is unknown, if a method compares pairs only, or if a size is outside 2..K.
 
     Examples
     --------
@@ -160,8 +160,9 @@ def measure_distortion(
 def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Average a table of `measure_distortion` over repetitions: a row for each method, click model and size.
 
-    Further columns: the means of ``percent`` and ``percent_clear``; ``standard_error``, of the mean of ``percent`` (NaN
-    for a single repetition); and ``repetitions``, the number of repetitions that have a winner.
+    Further columns: the means of ``percent`` and ``percent_clear``; ``standard_error``, the standard error of
+    the mean of ``percent`` (NaN for a single repetition); and ``repetitions``, the number of repetitions that have a
+    winner.
     """
     arguments.require_type("the table", frame, pd.DataFrame)
     cells = frame.groupby(KEYS, sort=False)

@@ -71,10 +71,10 @@ class FromMatrix(OracleSource):
         Whether policies execute many steps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that are too long
         for single steps. Results have the same distribution, but different random numbers and different run digests.
     sets : {"", "independent_coins"}
-        How sets of arms are compared. If one list compares a set, a matrix does not determine the joint distribution of
-        the outcomes of its pairs. Policies that compare sets are therefore refused unless ``"independent_coins"`` is
-        passed: m (m - 1) / 2 coins a step for m arms. For policies that compare pairs, both values give the same runs,
-        with the same digests.
+        How sets of arms are compared. If one list compares a whole set, the outcomes of its pairs have a joint
+        distribution, which a matrix does not determine. Policies that compare sets are therefore refused unless
+        ``"independent_coins"`` is passed, which means m (m - 1) / 2 coins a step for m arms. For policies that
+        compare pairs, both values give the same runs, with the same digests.
 
     Raises
     ------
@@ -106,5 +106,5 @@ class FromMatrix(OracleSource):
 
 
 def tosses_coins(provenance: dict[str, Any]) -> bool:
-    """Return whether an oracle with this provenance samples the outcome of each pair independently from a matrix."""
+    """Return whether, in each step, an oracle with this provenance tosses a coin of the matrix for each pair."""
     return bool(provenance.get("oracle") == _MATRIX)

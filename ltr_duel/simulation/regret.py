@@ -44,7 +44,7 @@ def loss_per_arm(
 
     ``average``: the gap to the Condorcet winner, p[winner, j] - 1/2. A pair costs the mean of its two gaps, a slate the
     mean of all its gaps (Yue and Joachims, ICML 2011, eq. 1; Brost et al., CIKM 2016, eq. 1). ``copeland``, ``borda``:
-    the highest share of beaten rivals (or Borda score) of an arm, minus the share (or score) of arm j. ``utility``,
+    the highest share of beaten rivals (or Borda score) of any arm, minus that of arm j. ``utility``,
     ``ndcg``: the highest of ``values``, minus the value of arm j (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq.
     4). Raises `InputError` for other names.
     """
@@ -65,8 +65,8 @@ def loss_per_arm(
 def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
     """Return the rank of each arm, from 0 for the best, shape (K,). Ranks define the best and worst arm of a slate.
 
-    Arms are sorted by the gap to the Condorcet winner or, without a winner, by the Copeland score. Equal arms keep the
-    order of the matrix, which does not affect regret.
+    Arms are sorted by the gap to the Condorcet winner or, if there is none, by the Copeland score. Equal arms keep the
+    order of the matrix; their order does not affect regret.
     """
     loss = loss_per_arm(matrix, "copeland" if matrix.condorcet_winner is None else "average")
     place = np.empty(len(matrix), np.int64)
@@ -88,13 +88,13 @@ def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) 
 
 
 def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard error of average regret that is due to the error of the matrix, for each row of impressions.
+    """Return, for each row of impressions, the standard error that the error of the matrix causes in average regret.
 
     For given impressions, average regret is the sum over the arms of gap times impressions. It is linear in the gaps,
     so the variances of independently estimated gaps add up. If pairs share queries (variance reduction
     ``stratified`` or ``common``), their errors are correlated, and the matrix does not contain the correlation. In this
     case the standard errors are added up, which is an upper bound. The winner is assumed to be correct. The result is
-    zero for an exact matrix and NaN without a Condorcet winner.
+    zero for an exact matrix, and NaN if there is no Condorcet winner.
     """
     winner = matrix.condorcet_winner
     if winner is None:

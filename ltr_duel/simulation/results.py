@@ -39,12 +39,12 @@ class Results:
     matrix : PreferenceMatrix
         Arms in the order of the runs' columns.
     values : mapping of str to ndarray, shape (K,), optional
-        ``utility`` and ``ndcg`` of each arm; if given, the regrets of these names can be computed too.
+        The ``utility`` and the ``ndcg`` of each arm, if known; the regrets of the same names require them.
 
     Raises
     ------
     InputError
-        If runs and matrix differ in the number of arms, or an arm has no value.
+        If the runs and the matrix differ in the number of arms, or if an arm has no value.
 
     Examples
     --------
@@ -183,9 +183,9 @@ class Results:
     def final(self) -> pd.DataFrame:
         """Return, for each policy, the mean regret at the horizon and the share of runs that name the winner.
 
-        Columns: policy, regret_average, regret_copeland (means over repetitions), accuracy (NaN without a Condorcet
-        winner), steps_to_winner (median identification time: the first checkpoint from which the winner is always
-        recommended; infinite if the winner is not recommended at the horizon).
+        Columns: policy, regret_average, regret_copeland (means over repetitions), accuracy (NaN if there is no
+        Condorcet winner), steps_to_winner (median identification time, which is the first checkpoint of a run from
+        which the winner is always recommended; infinite if the winner is not recommended at the horizon).
         """
         winner = self.matrix.condorcet_winner
         ends = identified(with_correct(self.to_frame(("average", "copeland")), winner), winner)
@@ -219,11 +219,11 @@ class Results:
         return summarise(self.to_frame(), column or self._default_column)
 
     def reference_errors(self) -> FloatVector:
-        """Return the standard error of each policy's mean average regret that is due to the error of the matrix.
+        """Return, for each policy, the standard error that the error of the matrix causes in its mean average regret.
 
         It is an upper bound if pairs share queries (variance reduction ``stratified`` or ``common``). The winner is
         assumed to be correct; `ltr_duel.analysis.winner_sentence` reports its certainty. The result is zero for an
-        exact matrix, and NaN without a Condorcet winner.
+        exact matrix, and NaN if there is no Condorcet winner.
 
         Returns
         -------

@@ -47,7 +47,7 @@ def simulate(
     policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
-        Number of steps, up to 10^15. The loop skips steps in which the policy has declared that nothing can change.
+        Number of steps, up to 10^15. The loop skips steps if the policy has declared that nothing can change in them.
     repetitions : int
         Up to 10^6; use `ltr_duel.experiment` for more.
     seed : int
@@ -72,8 +72,8 @@ def simulate(
     Raises
     ------
     InputError
-        If a policy or parameter is unknown, a number is out of range, a policy cannot run with the oracle, the
-        preference matrix has other rankers, or the memory is too small. The error is raised before anything runs.
+        If a policy or a parameter is unknown, if a number is out of range, if a policy cannot run with the oracle, if
+        the preference matrix has other rankers, or if memory is insufficient. The error is raised before anything runs.
     PolicyError
         If a policy cannot be compiled.
 
@@ -128,7 +128,7 @@ def simulate(
         for one in wanted
         for repetition in range(repetitions)
     ]
-    for task in tasks[::repetitions]:  # compile each policy's loop, because two threads must not compile the same loop
+    for task in tasks[::repetitions]:  # compile loops first, because two threads must not compile the same loop
         run_once(task.configured, task.key, oracle, checkpoints(1), place, compiled=compiled)
     runs = parallel.run_tasks(
         lambda task: run_once(task.configured, task.key, oracle, times, place, compiled=compiled),
@@ -145,7 +145,7 @@ def simulate(
 def _problem(
     source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
 ) -> tuple[OracleSource, PreferenceMatrix, str]:
-    """Return the oracle, the matrix that defines regret, and its digest, or "" if it is the oracle's matrix."""
+    """Return the oracle, the matrix that defines regret, and its digest ("" if the oracle has the same matrix)."""
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"the source of outcomes must be a PreferenceMatrix or an oracle, not {errors.shown(source)};"
@@ -238,7 +238,7 @@ def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
     """Compile policies for runs on a matrix, in single steps and, if supported, in sweeps; return the policies' names.
 
     Compiled code is stored in `ltr_duel.core.cache_home` until the package changes. If no names are given, all policies
-    are compiled. There are up to ``jobs`` processes, which need about 400 MB each. Raises `InputError`, before anything
+    are compiled. Up to ``jobs`` processes run at once; each needs about 400 MB. Raises `InputError`, before anything
     is compiled, for an unknown policy or an invalid number of jobs.
     """
     names = list(dict.fromkeys(POLICIES.configure(one).component.name for one in policies)) or list(POLICIES.names())

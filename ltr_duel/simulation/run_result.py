@@ -14,7 +14,7 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
-AS_GIVEN = "as given"  # arms have the order of the matrix, as in all runs of old versions
+AS_GIVEN = "as given"  # the arms have the order of the matrix, as they had in all runs of old versions
 _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
 
 
@@ -24,8 +24,8 @@ class RunKey:
 
     oracle: everything that determines the distribution of the outcomes; the values can be JSON.
     measured_by: digest of the preference matrix that defines regret, if it is not the oracle's matrix.
-    source: SHA-256 of the plug-in file that defines the policy, if it is not in this package, and versions above 1 of
-        code that determines random results (`ltr_duel.core.numbering`); see `source_of`.
+    source: SHA-256 of the plug-in file that defines the policy, if it is not in this package; and all versions above 1
+        of code that determines random results (`ltr_duel.core.numbering`). See `source_of`.
     labels: "random" if all policies of a repetition number the arms in the same random order, else "as given".
     batch: number of comparisons that are chosen before any of their outcomes is known.
     delay: number of steps between the end of a batch and the arrival of its outcomes.
@@ -56,7 +56,7 @@ class RunKey:
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key, without newer fields that have the value of all old runs; old digests stay valid."""
+    """Return the fields of a key except newer fields with the value of all old runs, so that old digests stay valid."""
     return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 
@@ -98,7 +98,7 @@ class RunResult:
     decisions : int
         Number of steps in which the policy made a choice; the loop skipped the other steps.
     best, worst : ndarray of int64, shape (C, K), optional
-        Number of steps in which the arm was the best (worst) of the compared arms; weak (strong) regret requires it.
+        Number of steps in which the arm was the best (worst) of the compared arms; weak (strong) regret requires this.
     outcomes : ndarray of int64, shape (C,), optional
         Number of outcomes received, one for each compared pair of different arms. None in runs of old versions.
 

@@ -70,7 +70,7 @@ def measure_sensitivity(
     methods : sequence of str
         Names of methods, with or without parameters; by default all methods.
     pairs : int
-        Number of pairs of rankers, drawn without replacement; the same pairs for all methods.
+        Number of pairs of rankers, drawn without replacement; all methods compare the same pairs.
     least_gap : float
         Only pairs whose NDCG@10 differs by more than this are drawn.
     impressions : int
@@ -91,7 +91,7 @@ def measure_sensitivity(
     Raises
     ------
     InputError
-        If a name is unknown, a number is out of range, or no pair of rankers differs enough.
+        If a name is unknown, if a number is out of range, or if no two rankers differ enough.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def measure_sensitivity(
 
 
 def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) -> list[tuple[int, int]]:
-    """Draw ``count`` pairs (better, worse) of rankers that differ by more than ``least_gap``, or all if fewer exist."""
+    """Draw ``count`` pairs (better, worse) of rankers that differ by more than ``least_gap``; if fewer exist, all."""
     better, worse = np.nonzero(quality[:, None] - quality[None, :] > least_gap)
     if not better.size:
         raise InputError(f"no two of the {len(quality)} rankers differ by more than {least_gap:g} in NDCG@10")
@@ -152,10 +152,10 @@ def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) ->
 def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
     """Compute from a table of `measure_sensitivity` how many impressions each method needs.
 
-    A pair is sure from the first checkpoint from which on its accuracy is at least ``accuracy``. Columns: ``method``;
-    ``impressions``, the median of these first checkpoints over pairs (NaN unless more than half of the pairs become
-    sure); ``pairs_sure``, the share of pairs that become sure; ``accuracy``, the mean accuracy of the pairs at the last
-    checkpoint, with its ``standard_error``.
+    A pair becomes sure at the first checkpoint from which its accuracy stays at or above ``accuracy``. Columns:
+    ``method``; ``impressions``, the median of these checkpoints over pairs (NaN unless more than half of the pairs
+    become sure); ``pairs_sure``, the share of pairs that become sure; ``accuracy``, the mean accuracy of the pairs at
+    the last checkpoint, with its ``standard_error``.
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):
@@ -176,7 +176,7 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
 
 
 def _needed(curve: pd.Series[float], accuracy: float) -> float:
-    """Return the first checkpoint from which on a curve is never below ``accuracy``; infinity if there is none."""
+    """Return the first checkpoint from which the curve stays at or above ``accuracy``; infinity if there is none."""
     missed = np.flatnonzero(curve < accuracy)
     first = missed[-1] + 1 if missed.size else 0
     return float(curve.index[first]) if first < len(curve) else np.inf

@@ -85,8 +85,8 @@ class Live(OracleSource):
     pairs : str or Method
         Method that compares two rankers, optionally with parameters.
     outcome : str
-        Outcome rule of the method ``pairs``; it must return a winner or a tie, and a fair coin breaks ties. The default
-        is ``marginal_bernoulli`` for probabilistic interleave, else the method's first rule.
+        Outcome rule of the method ``pairs``, which must return a winner or a tie; a fair coin breaks ties. The default
+        is ``marginal_bernoulli`` for probabilistic interleave; for other methods, it is the first rule of the method.
     slates : str or Method
         Method that compares sets of rankers.
     ties : {"coin", "half"}

@@ -11,7 +11,7 @@ from ltr_duel.core import FloatMatrix, IntVector, Streams, components, handed_ov
 from ltr_duel.simulation.oracle import OracleSource
 from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult
 
-_kept = threading.local()  # scratch memory of each thread for a relabelled matrix, reused by the runs of the thread
+_kept = threading.local()  # each thread's scratch memory for a relabelled matrix, which its runs reuse
 _MOST_KEPT = 1000  # largest number of arms for which this memory is kept
 
 
@@ -24,7 +24,10 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run a policy once. If the oracle compares sets, a policy with a replacement for sets is replaced (see `suited`).
+    """Run a policy once.
+
+    If the oracle compares sets and has more than two arms, a policy is replaced by its version for sets, if it has one
+    (see `suited`).
 
     place: result of `places`; by default, arms are ranked in the order of the oracle's names.
 

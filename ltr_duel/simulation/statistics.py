@@ -2,8 +2,8 @@
 
 Repetition r of every policy has the same random streams for coins, users and queries, so the tests are paired. Paired
 tests are valid for any dependence between the runs of a repetition. Pairing hardly adds power, because two policies
-compare different arms at the same step: over 300 repetitions on matrices of 6 and 8 arms the correlation of the final
-regrets of two policies was between -.12 and .19, with median .03.
+compare different arms at the same step. Over 300 repetitions on matrices of 6 and 8 arms, the correlation between the
+final regrets of two policies was from -.12 to .19, with median .03.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame
     A policy that uses its horizon is a different algorithm for each horizon: its regret before the end predicts nothing
     about a shorter horizon. If a policy has several horizons (within a combination of ``by``), means at one step would
     mix runs of different lengths. For policies of these two kinds, only the last row of each run is kept, and
-    ``separate`` is true. Without the column horizon, all runs of a policy are assumed to end at the policy's last step.
+    ``separate`` is true. If there is no column horizon, a policy's runs are assumed to end at the policy's last step.
     """
     lines = frame.groupby([*by, columns.POLICY], sort=False)
     knowing = {
@@ -73,15 +73,15 @@ def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame
 
 
 def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
-    """Add the column ``correct``: 1 if the Condorcet winner is recommended, else 0; NaN without a Condorcet winner."""
+    """Add the column ``correct``: 1 if the Condorcet winner is recommended, else 0; NaN if there is no such winner."""
     return frame.assign(**{columns.CORRECT: (frame[columns.RECOMMENDED] == winner).astype(float) if winner else np.nan})
 
 
 def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
     """Return the last row of each run of one problem, with the identification time in column ``identified_at``.
 
-    This time is the first checkpoint from which the run recommends the winner until its end; infinite if the last row
-    recommends another arm, NaN without a winner.
+    This time is the first checkpoint from which the run recommends the winner until its end. It is infinite if the last
+    row recommends another arm, and NaN if there is no winner.
     """
     run = frame.groupby([columns.POLICY, columns.REPETITION], sort=False).ngroup()
     wrong = (

@@ -74,7 +74,7 @@ def first_wins(u: float, v: float, link: int, rng: np.random.Generator) -> int:
 
 @kernel
 def _draw_utility(oracle: UtilityOracle, arm: int, column: int, rng: np.random.Generator) -> float:
-    """Draw the utility of an arm, from ``column`` if all arms of a step use the same column."""
+    """Draw the utility of an arm; ``column`` is used only if all arms of a step use the same column."""
     if oracle.settings[0] == HIGHER:
         return oracle.mean[arm] + draws.normal_draw(rng)
     if oracle.samples.shape[1] == 0:
@@ -120,8 +120,8 @@ class FromUtilities(OracleSource):
     means : sequence of float, shape (K,), optional
         Means of Bernoulli utilities, between 0 and 1.
     samples : array, shape (K, N), optional
-        Samples of each arm's utility, instead of means; they are drawn uniformly. They must be between 0 and 1 for the
-        linear link, and at least 0 for the natural link.
+        Samples of each arm's utility, given instead of means; one of them is drawn uniformly. Samples must be between 0
+        and 1 for the linear link, and at least 0 for the natural link.
     link : {"linear", "logistic", "natural"}
     common : bool
         Whether all arms of a step use the same column of ``samples``, as if all rankers were shown one document.

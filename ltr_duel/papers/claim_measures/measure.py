@@ -2,7 +2,8 @@
 
 A measure selects numbers from a table (`gather`: a sample of runs, or cells of a table), and computes from them one
 number with its interval (`find`). To estimate how reliable a verdict is, `ltr_duel.papers.reliability` simulates
-hundreds of worlds: samples in which `aim` has made the claim true or false. `find` accepts them stacked on a last axis.
+hundreds of worlds, which are samples in which `aim` has made the claim true or false. `find` accepts many worlds at
+once, stacked along the last axis.
 
 Errors of runs are 95 % bootstrap intervals from 2,000 resamples. Repetitions are resampled with replacement within each
 problem. If a panel pools several problems that are random draws (matrices from a family, or subsets of a corpus's
@@ -140,7 +141,7 @@ def deviations(sample: Sample) -> FloatMatrix:
     for weights, group in zip(_weights(sample), sample.groups, strict=True):
         centred, runs = group.values - group.values.mean(axis=0), len(group.values)
         variance = _weighted(weights, centred**2) - _weighted(weights, centred) ** 2
-        variance[variance < 1e-12 * (centred**2).mean(axis=0)] = 0  # a resample that consists of copies of one run
+        variance[variance < 1e-12 * (centred**2).mean(axis=0)] = 0  # the resample consists of copies of one run
         parts.append(np.sqrt(variance * runs / (runs - 1)))
     return np.concatenate(parts, axis=1)
 

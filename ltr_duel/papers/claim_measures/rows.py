@@ -99,7 +99,7 @@ def final_values(frame: pd.DataFrame, column: str) -> pd.Series[float]:
 
 
 def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> tuple[Group, ...]:
-    """Return final values: if runs are paired, in one group with a column for each side, else in one group per side.
+    """Return final values: in one group with a column for each side if runs are paired, otherwise in a group per side.
 
     A side consists of the rows of one policy. Runs with the same problem and repetition are paired. If the sides are
     different problems (for example, click models), runs with the same repetition are paired, because they share their
@@ -118,7 +118,7 @@ def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> tuple[Group, ...
 
 
 def grouped(rows: pd.DataFrame, columns: list[pd.Series[float]]) -> Group:
-    """Return a group; each of its columns contains a value of the same runs.
+    """Return runs as a group, with one column for each series in ``columns``.
 
     Problems are random draws if the table has several values in its column ``draw`` (matrices sampled from a family) or
     ``subset`` (sampled rankers).

@@ -162,7 +162,7 @@ def _with_slope(worlds: Sample, population: Sample, target: float, **_: Any) -> 
 def growth(
     panel: pd.DataFrame, *, policy: Selection, along: str, to: Selection | None = None, column: str = col.REGRET
 ) -> Sample:
-    """Fit by least squares the exponent of regret, or of its ratio to the regret of ``to``: 1 is linear, 0 is flat."""
+    """Fit the exponent of regret, or of its ratio to the regret of ``to``, by least squares: 1 is linear, 0 is flat."""
     curve = _curve(panel, policy, along, column)
     return curve if to is None else curve._replace(groups=curve.groups + _curve(panel, to, along, column).groups)
 
@@ -244,7 +244,7 @@ def time_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, levels: lis
 
 
 def _accuracy(rows: pd.DataFrame) -> tuple[FloatVector, Group]:
-    """Return the steps, and 1 for each run and step at which the winner was named, else 0."""
+    """Return the steps, and for each run and step 1 if the winner was named, else 0."""
     if col.CORRECT not in rows or rows[col.CORRECT].isna().any():
         raise Missing("there is no winner to name")
     if rows[col.HORIZON].nunique() > 1:
@@ -256,7 +256,7 @@ def _accuracy(rows: pd.DataFrame) -> tuple[FloatVector, Group]:
 
 
 def _first_at(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVector:
-    """Return the step from which on each curve stays at or above a level; infinite if it ends below the level."""
+    """Return, for each curve, the step from which it stays at or above a level; infinite if it ends below."""
     below = curves < level
     last = below.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)  # the last checkpoint below the level
     before = np.minimum(last, below.shape[1] - 2)

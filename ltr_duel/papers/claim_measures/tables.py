@@ -68,7 +68,7 @@ def against_printed(panel: pd.DataFrame, *, column: str = "value", printed: str 
 
 
 def _quotient(sample: Sample, **_: Any) -> Reading:
-    """Divide two cells; the interval is computed from a first-order approximation of the logarithm's error."""
+    """Divide two cells; for the interval, the error of the quotient's logarithm is approximated to first order."""
     found = sample.cells[0] / sample.cells[1]
     mine, its = ((sample.errors[k] / sample.cells[k]) ** 2 for k in (0, 1))
     wide = np.exp(statistics.normal_reach(np.sqrt(mine + its)))
@@ -110,7 +110,7 @@ def _falls_then_rises(curve: FloatVector) -> float:
 
 
 def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    """Reorder the values of the curve: into a fall and a rise if the claim should hold, otherwise only into a fall."""
+    """Reorder the values of the curve, so that it falls and then rises if the claim should hold, else only falls."""
     falling = np.sort(population.cells)[::-1]
     shape = np.append(falling[::2], falling[1::2][::-1]) if target >= 0.9 else falling
     return worlds._replace(cells=(worlds.cells.T - population.cells + shape).T)
@@ -144,7 +144,7 @@ def _with_reached(worlds: Sample, population: Sample, target: float, *, level: f
 
 @measured_by("{along} from which on {column} is below {level}", find=_reached, aim=_with_reached)
 def reached(panel: pd.DataFrame, *, along: str, level: float, column: str = "value") -> Sample:
-    """Find the first point of the axis from which on the curve stays below a level; infinite if there is none."""
+    """Find the first point of the axis at which the curve falls below a level for good; infinite if there is none."""
     return _along(panel, along, column)
 
 

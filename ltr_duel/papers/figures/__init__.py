@@ -30,7 +30,7 @@ DRAWINGS: dict[str, Callable[..., Figure]] = {
 
 
 def draw_figure(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure:
-    """Draw a figure by the function ``drawing`` with the ``options``, both from ``about["figure"]``."""
+    """Draw a figure: ``about["figure"]`` names the drawing function (``drawing``) and its ``options``."""
     described = about["figure"]
     errors.require_one_of("drawing", described["drawing"], DRAWINGS)
     return DRAWINGS[described["drawing"]](frame, about, **described.get("options", {}))

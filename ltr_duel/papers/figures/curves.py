@@ -38,8 +38,8 @@ def curves(frame: pd.DataFrame, about: Mapping[str, Any], *, line: str = "item")
 def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, column: str = col.REGRET) -> Figure:
     """Draw each policy's regret as a multiple of the lowest regret, with a row per problem and a column per policy.
 
-    The columns of policies that compare pairs are first, then the columns of policies that compare sets; in each part
-    the best policy is first.
+    Policies that compare pairs have the first columns, policies that compare sets the others; in each part, the best
+    policy is first.
     """
     table = standings(frame, column)
     told = table[table["low"] == 1].groupby([col.PROBLEM, "compares"])[col.POLICY].agg(list)

@@ -124,7 +124,7 @@ def size(
 def gamma(frame: pd.DataFrame, about: Mapping[str, Any], **options: Any) -> Figure:
     """Call `size` with gamma as the abscissa and linear axes (Yue and Joachims 2011, Figure 2, bottom).
 
-    A policy with gamma as a parameter has a different label at each point; all its points are drawn as one line.
+    The label of a policy that has gamma as a parameter differs from point to point; its points still form one line.
     """
     labels = frame[col.POLICY].str.replace(r"gamma=[^,]+", "gamma=γ", regex=True)
     options = {"x": col.GAMMA, "label": "γ (relaxed stochastic transitivity)", "log": "", **options}

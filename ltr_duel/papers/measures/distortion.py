@@ -30,7 +30,7 @@ def measure(
     without: int | None = None,
     **sampled: Any,
 ) -> pd.DataFrame:
-    """Return the percentage of rankers that beat the Condorcet winner, for each size of sets that has enough rankers.
+    """Return the percentage of rankers that beat the Condorcet winner, for each set size up to the number of rankers.
 
     corpus: name of the corpus in the table.
     printed: the printed percentages for each click model, in the order of the sizes; NaN if not printed.

@@ -1,4 +1,4 @@
-"""The inputs of measures: a real or synthetic corpus, or a matrix, published or estimated on a corpus."""
+"""The inputs of measures: a real or synthetic corpus, or a matrix that is published or estimated on a corpus."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def load_matrix(found: Found, *, clicks: str, comparisons: int, seed: int, jobs:
 
 
 def around(matrix: PreferenceMatrix, *, comparisons: int, seed: int, draws: int = 400) -> Iterator[PreferenceMatrix]:
-    """Yield noisy copies of a matrix. Without standard errors, assume ``comparisons`` comparisons of each pair."""
+    """Yield noisy copies of a matrix. If it has no standard errors, assume ``comparisons`` comparisons of each pair."""
     rng, upper = stream(seed, "around an estimate"), np.triu_indices(len(matrix), 1)
     noise = matrix.standard_error if matrix.standard_error.any() else np.sqrt(matrix.p * (1 - matrix.p) / comparisons)
     for _ in range(draws):

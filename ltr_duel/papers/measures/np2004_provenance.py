@@ -2,7 +2,8 @@
 
 The published matrix does not name its rankers, so matrices are compared by profiles that do not depend on names: the
 sorted row means, and the quantiles of ``|p - 1/2|``. The available corpus may contain only some of the paper's queries.
-A matrix is therefore estimated query by query; a number's error is its spread over resampled queries (bootstrap).
+A matrix is therefore estimated query by query, and the error of a number is its spread over resampled queries
+(bootstrap).
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 6: probabilistic interleave, 4,000 comparisons of each pair
 of the 64 feature rankers of NP2004. The paper names neither the click model nor the treatment of ties.

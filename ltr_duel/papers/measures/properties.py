@@ -62,10 +62,10 @@ def measure(
 ) -> pd.DataFrame:
     """Return the items (names in `ITEMS`) of each matrix; for utility sets, also the best, second and last utility.
 
-    matrices: "arxiv" and names in `SYNTHETIC`. By default, the matrix that was found, called ``problem``, or an
-        estimate on the corpus that was found, with ``clicks`` and ``comparisons``.
+    matrices: "arxiv" and names in `SYNTHETIC`. By default, there is one matrix, whose name is ``problem``: the matrix
+        that was found, or an estimate (with ``clicks`` and ``comparisons``) on the corpus that was found.
     printed: the printed values, as {label: number} for all matrices or {matrix: {label: number}}.
-    subset_sizes: for each size, ``rankers`` (the size) and ``printed`` (the printed gamma of one subset of this size).
+    subset_sizes: mappings with ``rankers`` (a size) and ``printed`` (the printed gamma of one subset of this size).
     subsets: number of random subsets of each size.
     compared: items to test against simulated transitive matrices with the same noise: "strong_violations", or
         "gamma_btm quantile 0.05" of the subsets. For a matrix without standard errors, the noise of ``comparisons``
@@ -161,7 +161,7 @@ def _quantiles(name: str, drawn: FloatVector, printed: float = np.nan) -> Iterat
 
 
 def _number(label: str, measured: Callable[[PreferenceMatrix], float | None]) -> Item:
-    """Make an item with one number, whose standard error is 0; it is NaN if it is undefined for a matrix."""
+    """Make an item with one number, whose standard error is 0; an undefined number is NaN."""
 
     def item(matrix: PreferenceMatrix) -> list[Answer]:
         value = measured(matrix)
@@ -179,7 +179,7 @@ def _pairs(matrix: PreferenceMatrix) -> list[Answer]:
 
 
 def _triangle(matrix: PreferenceMatrix) -> list[Answer]:
-    """Return how many pairs of rivals of the winner violate the triangle inequality, and by how much each pair does."""
+    """Return how many pairs of the winner's rivals violate the triangle inequality, and by how much each pair does."""
     table = triangle_violations(matrix)
     if table is None:
         return [("triangle_violations", np.nan, 0.0)]

@@ -1,10 +1,11 @@
 """The share of random sets of rankers with a Condorcet winner, and the share with a total order (RUCB, Figure 5).
 
 The matrix is an estimate, and the estimate of a total order is hardly ever a total order. The table therefore also
-contains the largest possible true shares. A set cannot have a total order if wins beyond noise form a cycle in it. It
-cannot have a Condorcet winner if each of its rankers loses beyond noise to another ranker of the set. All other sets
-count as possible. These bounds hold with 95 % confidence for all sets together, for any true matrix. The least share
-of sets with a Condorcet winner is the 2.5 % quantile over copies of the estimate with added noise.
+contains the largest possible true shares. A set cannot have a total order if wins beyond noise form a cycle in it. A
+set cannot have a Condorcet winner if each of its rankers loses beyond noise to another ranker of the set. In all other
+cases, the order or the winner counts as possible. These bounds hold with 95 % confidence for all sets together, for any
+true matrix. The least share of sets with a Condorcet winner is the 2.5 % quantile over copies of the estimate with
+added noise.
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1.
 """
@@ -36,7 +37,7 @@ def measure(
 ) -> pd.DataFrame:
     """Return the shares of sets with a Condorcet winner and with a total order, and their bounds, for every size.
 
-    subsets: number of sampled sets of each size. If no more sets exist, all are counted, and the error is 0.
+    subsets: number of sampled sets of each size. If at most this number exists, all are used, and the error is 0.
     clicks, comparisons: settings of the estimate. For a published matrix without standard errors, the noise of
         ``comparisons`` comparisons of each pair is assumed.
     """
@@ -63,7 +64,7 @@ def measure(
 
 
 def _possible(wins: FloatMatrix, size: int, seed: int) -> tuple[float, float]:
-    """Return the share of sets that may have a Condorcet winner, and that may have a total order, given sure wins."""
+    """Return the shares of sets that, given the sure wins, may have a Condorcet winner and may have a total order."""
     components = scipy.sparse.csgraph.connected_components
     if components(wins, directed=True, connection="strong")[0] == len(wins):
         return 1.0, 1.0

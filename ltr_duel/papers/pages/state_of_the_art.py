@@ -62,7 +62,7 @@ _NDCG = " Names the NDCG-best: share of the runs that name the ranker with the h
 
 
 class StateOfTheArt(NamedTuple):
-    """The comparison in sentences; for each problem a heading, how regret is measured, and a table; and a caption."""
+    """The comparison in sentences, a table for each problem (with heading and a note on the regret), and a caption."""
 
     lines: list[str]
     tables: list[tuple[str, str, pd.DataFrame]]
@@ -148,7 +148,7 @@ def _span(numbers: Collection[int] | pd.Series) -> str:
 
 
 def _over_all(ranked: pd.DataFrame) -> list[str]:
-    """Return a sentence each for pairs and for sets: the policies with the lowest geometric mean of ``to_best``."""
+    """Return one sentence for pairs and one for sets, on the policies with the lowest geometric mean of ``to_best``."""
     lines = []
     for compares, rows in ranked.groupby("compares", sort=False):
         problems = rows[col.PROBLEM].nunique()
@@ -168,7 +168,7 @@ def _over_all(ranked: pd.DataFrame) -> list[str]:
 
 
 def _unranked(frame: pd.DataFrame, ranked: pd.DataFrame) -> list[str]:
-    """Return a sentence on the problems that are not ranked: without a Condorcet winner, the regret is undefined."""
+    """Return a sentence on the problems that are not ranked, because their regret needs a Condorcet winner."""
     missing = [str(one) for one in frame[col.PROBLEM].unique() if one not in set(ranked[col.PROBLEM])]
     words = "no ranker beats all others in the estimate by which regret is measured, perhaps because of noise"
     return [f"Not ranked ({words}): {', '.join(missing)}."] if missing else []

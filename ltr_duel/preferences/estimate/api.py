@@ -55,10 +55,10 @@ def estimate_preferences(
     method, outcome : str
         The method that compares two rankers, and the rule that determines the winner (see `ltr_duel.interleaving`). For
         probabilistic interleave, the default rule is ``marginal_bernoulli``; the papers used ``marginal_sign``, which
-        is biased. For other methods, it is the method's first rule, which may be biased under random clicks.
+        is biased. For any other method, the default is its first rule, which may be biased under random clicks.
     comparisons : int, optional
         Number of comparisons of each pair, at least 2; by default 1,000, or 4,000 without variance reduction. If a
-        variance reduction compares in groups of 2 or 4 lists, the number is rounded up to whole groups, at least two.
+        variance reduction compares in groups of 2 or 4 lists, the number is rounded up to whole groups (at least two).
         With ``target_error`` or ``until_winner``, this is the initial number.
     top : int
         Number of documents shown.
@@ -70,19 +70,19 @@ def estimate_preferences(
     target_error : float, optional
         Continue until the standard error of each pair is at most this number.
     until_winner : float, optional
-        A confidence, for example .99: continue with undecided pairs until the Condorcet winner is known, or it is known
-        that none exists.
+        A confidence, for example .99. Undecided pairs are compared until it is known with this confidence which ranker
+        is the Condorcet winner, or that none exists.
     at_most : int
         Largest number of comparisons of a pair for ``target_error`` and ``until_winner``.
     variance_reduction : {"auto", "none"} or sequence of {"common", "stratified", "integrated", "antithetic", "control"}
         Methods that reach the same error with fewer lists; see `ltr_duel.preferences.estimate.settings`. By default,
         the method and the tie rule determine the reductions, and the provenance names them.
     store : path, optional
-        Folder for partial results: after a kill, the same call resumes from them. The folder may be deleted once the
-        matrix is saved.
+        Folder for partial results, from which the same call resumes if the process was killed. The folder may be
+        deleted once the matrix is saved.
     share : (int, int), optional
         ``(2, 5)``: count only the second of five shares of the comparisons, and put the counts into the store. The
-        returned matrix contains only this share; a final call without ``share`` combines all shares.
+        returned matrix contains only this share. To combine all shares, repeat the call without ``share`` at the end.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def extend_preferences(
     at_most: int = MOST_IN_A_SEARCH,
     store: str | Path | None = None,
 ) -> PreferenceMatrix:
-    """Add comparisons to an estimated matrix, which may come from a file; the settings are those of its estimate.
+    """Add comparisons, with the same settings, to an estimated matrix, which may come from a file.
 
     Extending 4,000 comparisons to 8,000 gives the same bytes as estimating 8,000 comparisons at once.
 

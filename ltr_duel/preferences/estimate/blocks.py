@@ -1,8 +1,8 @@
 """Comparisons in blocks: block b of a pair contains comparisons 4,000 b to 4,000 (b + 1) - 1.
 
 Each block of each pair has a separate random stream, whose key contains the names of the two rankers and the number of
-the block. So the first n comparisons of a pair are the same whether they are made at once, in pieces, after a kill, or
-on other machines, and they do not depend on the other rankers in the set.
+the block. So the first n comparisons of a pair do not depend on the other rankers in the set. They are the same whether
+they are made at once, in pieces, on other machines, or in a process that resumes after a kill.
 
 A block consists of units. A unit is the group of lists shown for one choice of a query (`Settings.lists_of_a_unit`).
 """
@@ -136,7 +136,7 @@ class BlockPlan(NamedTuple):
 def count_block(
     block: BlockPlan, first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector
 ) -> None:
-    """Simulate the first ``end`` comparisons of a block; add to ``row`` all of them except the first ``begin``."""
+    """Simulate the first ``end`` comparisons of a block; add all except the first ``begin`` of them to ``row``."""
     evaluator, queries, taken = block.evaluator, block.queries, block.taken
     lists = block.lists_of_an_evaluation * block.evaluations_of_a_unit
     for unit in range(end // lists):

@@ -7,10 +7,11 @@ all its pairs, when no candidate is left (then there is no Condorcet winner), or
 maximum number of comparisons.
 
 In round r, an interval lies above the true value with probability at most ``(1 - confidence) / (K r (r + 1))``, and
-below it with at most the same probability. The answer can be wrong only if one of at most K particular intervals lies
-on the wrong side: the intervals of the true winner against the others, or, if there is no winner, one interval for each
-ranker, against a rival that it does not beat. Summed over all rounds, these probabilities are at most 1 - confidence,
-up to the normal approximation in Wilson's interval.
+below it with at most the same probability. The answer can be wrong only if at least one of at most K particular
+intervals misses its true value on one particular side. If there is a true winner, these are its K - 1 intervals against
+the others. If there is none, they are one interval for each ranker, against a rival that it does not beat. Summed over
+these intervals and over all rounds, the probabilities are at most 1 - confidence, except for the error of the normal
+approximation in Wilson's interval.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ def matrix_of(settings: Settings, tally: Tally, reached: dict[str, Any]) -> Pref
     """Return the matrix of a tally; ``reached`` contains the provenance entries about the number of comparisons."""
     queries = settings.rankings.n_queries if settings.queries == "stratified" else 0
     error = errors_of(tally, settings.lists_of_a_unit, queries)
-    versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # for information: upgrades do not change results
+    # Recorded for information only: results do not depend on these versions.
+    versions = machine.versions_of(("ltr-duel", "numba", "numpy"))
     share = settings.rankings.tied_share
     tied = {} if share is None else {"tied_share": round(share, 4)}  # determined by the corpus and the rankers
     provenance = {**settings.provenance, **tied, "versions": versions, **reached}
@@ -88,7 +90,7 @@ def _pairs(names: tuple[str, ...], against: str | None) -> tuple[IntVector, IntV
 def _reach_error(
     sampler: PairSampler, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
 ) -> None:
-    """Add blocks to pairs whose error is above the target; the current error determines the number of blocks."""
+    """Add blocks to pairs whose error is above the target; how many depends on the pair's current error."""
     while True:
         error = matrix_of(sampler.settings, tally, {}).standard_error[pairs]
         lists = tally.lists[pairs]
@@ -122,7 +124,7 @@ def _search_winner(sampler: PairSampler, tally: Tally, confidence: float, at_mos
 
 
 def beaten_for_certain(matrix: PreferenceMatrix, miss: float) -> NDArray[np.bool_]:
-    """Return a matrix of booleans: whether i surely beats j; each entry is wrong with probability ``miss`` at most."""
+    """Return a matrix that is true where i surely beats j; each entry is wrong with probability ``miss`` at most."""
     low, _ = matrix.intervals(1 - 2 * miss)
     return np.asarray(low > 0.5)
 
@@ -130,9 +132,9 @@ def beaten_for_certain(matrix: PreferenceMatrix, miss: float) -> NDArray[np.bool
 def _next_pairs(
     tally: Tally, beats: NDArray[np.bool_], candidates: IntVector, at_most: int
 ) -> tuple[IntVector, IntVector] | None:
-    """Return the undecided pairs, with fewer than ``at_most`` comparisons, of the most promising candidate.
+    """Return the most promising candidate's undecided pairs that have fewer than ``at_most`` comparisons.
 
-    A candidate without such pairs is skipped; None if no candidate has such pairs.
+    A candidate that has no such pairs is skipped; if this applies to all candidates, return None.
     """
     lists = tally.lists + tally.lists.T
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -3,9 +3,9 @@
 The mean over all users has less variance than the outcome of one user, and the same expectation, so integration adds no
 bias. For any method, the users are enumerated as a tree (`estimate.tree`). Two special cases are faster
 (`ltr_duel.interleaving.hooks`). If the contributors of documents do not depend on clicks, `find_contributors` finds the
-contributors once for a list. If, in addition, the outcome depends only on the balance (the number of clicks that the
-first ranker owns minus the number that the second owns), a dynamic programme over the balance integrates over clicks
-and contributors exactly.
+contributors once for a list. The outcome may, in addition, depend only on the balance, which is the number of clicks
+that the first ranker owns minus the number that the second owns. In this case, a dynamic programme over the balance
+integrates over clicks and contributors exactly.
 
 A method with `draw_mirrored` can draw lists in mirrored pairs (`Antithetic`); both lists of a pair are drawn from the
 same uniform numbers. If one ranker has a chance advantage in one list, the other ranker has the same advantage in the
@@ -129,7 +129,7 @@ class Antithetic(NamedTuple):
     comparison: Comparison
     n_queries: int
     tree: Tree
-    uniforms: FloatVector  # (top,) scratch: the uniform numbers that determine contributors and documents
+    uniforms: FloatVector  # (top,) scratch for the uniform numbers that determine contributors and documents
 
 
 def _evaluate_both(evaluator: Antithetic, query: int, first: int, second: int, rng: np.random.Generator) -> float:

@@ -21,7 +21,7 @@ from ltr_duel.preferences.estimate.integrated import open_evaluator
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import Tally
 
-_COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second: progress is frequent, Ctrl-C is fast, a kill loses little
+_COMPARISONS_IN_A_PIECE = 400_000  # counted in < 1 s, so progress is frequent, Ctrl-C is fast, and a kill loses little
 
 
 class PieceStore:
@@ -50,7 +50,7 @@ class PieceStore:
             with files.replacing(self._path(piece)) as temporary:
                 np.save(temporary, rows, allow_pickle=False)
         except BaseException:
-            with suppress(OSError):  # a folder with other pieces stays
+            with suppress(OSError):  # a folder that contains other pieces is kept
                 self._folder.rmdir()
                 if self._is_new:
                     self._root.rmdir()
@@ -92,7 +92,7 @@ class PairSampler:
             store.check()
 
     def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
-        """Make comparisons of pairs ``first[n] < second[n]`` until ``tally`` has ``upto[n]`` of pair n."""
+        """Compare each pair ``first[n] < second[n]`` until ``tally`` contains ``upto[n]`` comparisons of it."""
         if self._store:
             self._store.prepare()
         if "control" in self.settings.reductions and self._taken is NOTHING:
@@ -125,7 +125,7 @@ class PairSampler:
 
 
 def _pieces(first: IntVector, second: IntVector, begin: IntVector, end: IntVector) -> Iterator[Piece]:
-    """Cut the comparisons into pieces of about equal size; a pair is cut only if it does not fit into one piece."""
+    """Cut the comparisons into pieces of about equal size; those of one pair are cut only if they exceed one piece."""
     sizes = end - begin
     before = np.concatenate([[0], np.cumsum(sizes)])
     start = 0

@@ -114,7 +114,7 @@ class Settings:
         return digest.hexdigest()
 
     def checked_count(self, comparisons: int | None) -> int:
-        """Return the number of comparisons (the default for None), rounded up to at least two whole units."""
+        """Return the number of comparisons (the default for None), rounded up to whole units; at least two units."""
         if comparisons is None:
             comparisons = FEW if self.reductions else MANY
         comparisons = errors.require_whole("the number of comparisons", comparisons)
@@ -158,8 +158,8 @@ def make_settings(
 def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
     """Return the default variance reductions for a comparer; docs/preferences.md contains the measurements behind them.
 
-    There are no default reductions if ties are reordered before clicks are credited, because then the clicks on a list
-    do not determine its outcome.
+    If ties are reordered before clicks are credited, the clicks on a list do not determine its outcome, so there are no
+    default reductions.
     """
     if comparer.rankings.provenance.get("ties") == REDRAWN_RULE:
         return ()

@@ -1,6 +1,6 @@
 """The users of a shown list as a tree, which branches at each rank: some users click, some stop, the others go on.
 
-`walk_users` traverses the tree. A branch that fewer than one user in 16 takes is not split further. The users on such
+`walk_users` traverses the tree. A branch taken by fewer than one user in 16 is not split further. The users on such
 branches are sampled systematically (Cochran, Sampling Techniques, 3rd ed., chapter 8): one user per sixteenth of all
 users is simulated to the end and represents this sixteenth. The mean is unbiased, and the time is bounded.
 """
@@ -48,7 +48,8 @@ class ByBalance(NamedTuple):
 class Tree(NamedTuple):
     """Probabilities of actions at each rank, and scratch arrays for `walk_users` and `mean_balance`.
 
-    The scratch arrays of `walk_users` are indexed by the number of clicks on a branch so far.
+    The scratch arrays of `walk_users` are indexed by the number of clicks on a branch so far. The balance of a user is
+    the number of clicks that the first ranker owns, minus the number that the second ranker owns.
     """
 
     credit: ByCredit | ByPosterior | ByBalance
@@ -62,7 +63,7 @@ class Tree(NamedTuple):
     outcome: FloatVector  # (top + 1,) outcome of the clicks so far
     q: FloatVector  # (top,) Pr(the first ranker contributed rank k), given the list
     owned: FloatMatrix  # (top + 1, top + 1) owned[n, m] = Pr(the first ranker owns m of the first n clicks)
-    balance: FloatVector  # (2 top + 3,) share of users for whom first owns index - length - 1 more clicks than second
+    balance: FloatVector  # (2 top + 3,) share of users whose balance is index - length - 1
     moved: FloatVector  # (2 top + 3,) the balance after the next rank
 
 

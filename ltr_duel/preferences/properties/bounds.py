@@ -14,7 +14,7 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 
 
 def gaps(matrix: PreferenceMatrix) -> NDArray[np.float64] | None:
-    """Return p[winner, j] - 1/2 for each ranker j, zero for the winner; None without a Condorcet winner.
+    """Return p[winner, j] - 1/2 for each ranker j, which is zero for the winner; None if there is no Condorcet winner.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ def gaps(matrix: PreferenceMatrix) -> NDArray[np.float64] | None:
 
 
 def lower_bound(matrix: PreferenceMatrix) -> float | None:
-    """Return the constant c of the asymptotic lower bound ``c ln T`` on the average regret; None without a winner.
+    """Return the constant c of the asymptotic lower bound ``c ln T`` on average regret; None if there is no winner.
 
     Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
     Theorem 1, with regret (gap_i + gap_j) / 2. The constant is the cost of comparing each suboptimal arm i with its
-    cheapest rival j until i certainly loses:
+    cheapest rival j until it is certain that i loses:
     ``sum_{i != winner} min_{j: p_ij < 1/2} (gap_i + gap_j) / (2 d(p_ij, 1/2))``, where d is the relative entropy of two
     Bernoulli distributions. The bound holds for every strongly consistent policy that compares two arms per step.
 
@@ -70,7 +70,7 @@ class MultiduelBound(NamedTuple):
     """The constant c of ``c ln T`` for policies that compare sets."""
 
     constant: float
-    exact: bool  # False: the minimum over some sets only, so the true constant may be smaller
+    exact: bool  # False if the minimum is over some sets only, so the true constant may be smaller
 
 
 def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelBound | None:
@@ -79,8 +79,8 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     A set S of arms costs the mean of their gaps and compares all its pairs at once. If each of these comparisons
     contains as much information as a duel, the least regret is the minimum of a linear program, in which set S is
     played N_S ln T times. For each suboptimal arm i, comparisons with arms that beat i must give enough information:
-    ``sum_S N_S sum_{j in S: p_ij < 1/2} d(p_ij, 1/2) >= 1``. Even if all sets were pairs, the value would be at most
-    `lower_bound`, because the program also chooses the rivals. The constant is for orientation only, because the
+    ``sum_S N_S sum_{j in S: p_ij < 1/2} d(p_ij, 1/2) >= 1``. If only pairs were allowed, the minimum would be
+    `lower_bound`, so with all sets it is at most `lower_bound`. The constant is for orientation only, because the
     outcomes within a set are not independent and no theorem excludes better policies.
 
     With more than ``most_arms`` arms, only some sets are used: the best pair of each arm, and the sets of the 2, 3,
@@ -122,7 +122,7 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     information = inside * (inside @ entropy.T)
     others = gap > 0
     cost = (inside @ gap) / inside.sum(axis=1)
-    per_regret = (information / cost[:, None]).T[others]  # information about an arm per unit of regret of a set
+    per_regret = (information / cost[:, None]).T[others]  # information on each arm per unit of a set's regret
     most = per_regret.max(axis=1)
     unit = 1 / most.min()  # rescale, because near ties are expensive and the solver's tolerances are absolute
     solved = scipy.optimize.linprog(

@@ -23,7 +23,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.intervals import effective_counts
 
-_CERTAIN = 8.0  # pairs that are more than this number of standard errors away from 1/2 are not sampled
+_CERTAIN = 8.0  # pairs farther from 1/2 than this number of standard errors are not sampled
 _MOST_NUMBERS = 20_000_000  # maximum number of random numbers for all draws
 
 
@@ -64,8 +64,9 @@ def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
 def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
     """Return the probability of being a Copeland winner for each ranker that wins in at least one sampled matrix.
 
-    The probability is the sum of two parts: the probability of being the Condorcet winner, which is a product, and the
-    share of sampled matrices without a Condorcet winner in which the ranker is a Copeland winner.
+    The probability is the sum of two parts. The first is the probability of being the Condorcet winner, which is a
+    product. The second is the share of sampled matrices that have no Condorcet winner, but have this ranker as a
+    Copeland winner.
     """
     size = len(matrix)
     sure = pair_confidence(matrix)

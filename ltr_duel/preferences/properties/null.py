@@ -5,21 +5,22 @@ transitive worlds. A transitive world is the strongly transitive matrix closest 
 (`strongly_transitive_fit`), plus random noise with the standard errors of the estimate.
 
 The fit follows part of the noise of the estimate, so the worlds can be more transitive than the truth. A second
-bootstrap measures this bias by fitting worlds again (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
-section 10.2). If a property falls by s from the first worlds to the refitted worlds, its true value may be higher by s.
-The second fit starts from a smoother matrix, so the correction is 2 s; it is never negative.
+bootstrap measures this bias: worlds are themselves fitted, and new worlds are drawn around the fits (Efron and
+Tibshirani, An Introduction to the Bootstrap, 1993, section 10.2). If a property falls by s from the first worlds to
+these new worlds, its true value may be higher by s. But the second fit starts from a smoother matrix, so s may be too
+small, and the correction is 2 s; it is never negative.
 
 The null hypothesis is strong transitivity. Transitive preferences without strong transitivity, for example an order
 with many nearly even pairs, can show any number of cycles, so no number of cycles disproves an order. A circle of wins
-that are all beyond noise (`wins_beyond_noise`) disproves an order without assumptions about the preferences.
+that are all beyond noise (`wins_beyond_noise`) does disprove one, whatever the preferences are.
 
-The fit: preferences are strongly transitive if and only if, with the rankers in their order, p[i, j] >= 1/2 for i
+The fit: preferences are strongly transitive if and only if the rankers can be sorted so that p[i, j] >= 1/2 for i
 before j, and p[i, j] does not decrease if j is replaced by a later ranker or i by an earlier ranker. The fit uses the
 order of the Borda scores, which is the right order for strongly transitive preferences. A Borda score is a mean over
 rivals, so its error is much smaller than the error of a single pair.
 Given the order, the closest such matrix by weighted least squares is an isotonic regression in two directions (Dykstra
 and Robertson, An Algorithm for Isotonic Regression for Two or More Independent Variables, Annals of Statistics 1982).
-Bradley-Terry and Thurstone models are special cases; the fit assumes no form of the preferences.
+Bradley-Terry and Thurstone models are special cases of strong transitivity; the fit assumes none of these models.
 """
 
 from __future__ import annotations
@@ -48,15 +49,15 @@ from ltr_duel.preferences.properties.transitivity import (
 _REFITS, _REFITTED = 12, 600  # minimum number of refits, and of refits times rankers
 _OUTSIDE = 0.05  # intervals cover 95%
 _SWEEPS = 60  # maximum number of sweeps of a fit
-_CLOSE = 1e-4  # sweeps end when no probability changes by more
+_CLOSE = 1e-4  # sweeps end when no probability changes by more than this
 _LEAST_ERROR = 1e-6  # minimum standard error, for pairs whose outcomes were all equal
 
 
 class Statistic(NamedTuple):
     """A property of a matrix, and whether larger or smaller values are less transitive."""
 
-    measured: Callable[[PreferenceMatrix], float | None]  # None, without a Condorcet winner, counts as least transitive
-    worse: int  # +1 if a larger number is less transitive, -1 if a smaller number is, otherwise 0
+    measured: Callable[[PreferenceMatrix], float | None]  # None (no Condorcet winner) counts as least transitive
+    worse: int  # +1 if larger numbers are less transitive, -1 if smaller numbers are less transitive, otherwise 0
 
 
 def strong_share(matrix: PreferenceMatrix) -> float:
@@ -100,13 +101,13 @@ def transitive_null(
     worlds : int
         The number of transitive worlds, at least 19.
     comparisons : int
-        Assumed number of comparisons of each pair, without ties, if the matrix has no standard errors, for example a
-        published matrix.
+        The number of comparisons, none of them a tie, that is assumed for each pair if the matrix has no standard
+        errors (for example, a published matrix).
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
-        The properties. The callable returns a number for a matrix, or None without a Condorcet winner; None counts as
-        less transitive than any number. The sign is +1 if a larger number is less transitive, -1 if a smaller number is
-        less transitive, and otherwise 0. The default properties are cycles of three, total order, top cycle, share of
-        triples that break strong transitivity, both gammas, violations of the triangle inequality, the smallest P_K,
+        The properties. The callable returns a number for a matrix, or None if there is no Condorcet winner; None counts
+        as less transitive than any number. The sign is +1 if a larger number is less transitive, -1 if a smaller number
+        is less transitive, and otherwise 0. The default properties are cycles of three, total order, top cycle, share
+        of triples that break strong transitivity, both gammas, violations of the triangle inequality, the smallest P_K,
         and the constant of the lower bound.
 
     Returns
@@ -119,7 +120,7 @@ def transitive_null(
     Raises
     ------
     InputError
-        If the matrix has no standard errors and ``comparisons`` is 0, or some pairs were never compared.
+        If the matrix has no standard errors and ``comparisons`` is 0, or if some pairs were never compared.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def transitive_null(
 
 
 def noise_of(matrix: PreferenceMatrix, comparisons: int = 0) -> FloatMatrix:
-    """Return a matrix's standard errors, or if it has none, the errors of ``comparisons`` comparisons of each pair."""
+    """Return a matrix's standard errors; if it has none, those that ``comparisons`` comparisons per pair would give."""
     error = matrix.standard_error
     if not error.any():
         if not comparisons:
@@ -172,7 +173,7 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where a ranker beats another beyond noise, else 0; ``confidence`` holds for all pairs (Bonferroni)."""
+    """Return 1 where i beats j beyond noise, else 0; ``confidence`` holds for all pairs together (Bonferroni)."""
     error, size = noise_of(matrix, comparisons), len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     wins: FloatMatrix = (matrix.p - 0.5 > reach * error).astype(np.float64)

@@ -90,13 +90,13 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
 
 
 def _ordered(beats: BoolMatrix, picks: IntMatrix) -> int:
-    """Count the rows of ``picks`` that are totally ordered: their scores are 0, 1, ..., size - 1."""
+    """Count the rows of ``picks`` that are totally ordered, which means that their scores are 0, 1, ..., size - 1."""
     scores = np.sort(beats[picks[:, :, None], picks[:, None, :]].sum(axis=2), axis=1)
     return int((scores == np.arange(picks.shape[1])).all(axis=1).sum())
 
 
 def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) -> PreferenceMatrix:
-    """Return the matrix of a random subset, uniform among the subsets of this size with a Condorcet winner."""
+    """Return the matrix of a subset drawn uniformly from those of this size that have a Condorcet winner."""
     require_matrix(matrix)
     size = errors.require_whole("the size of the subset", size, 1, len(matrix))
     picks = draw_winner_set(matrix, size, stream(seed, "subset", size))

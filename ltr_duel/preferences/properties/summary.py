@@ -30,10 +30,10 @@ _NOTHING = 1e-9  # smaller weights are rounding errors
 
 @dataclass(frozen=True)
 class Properties:
-    """Winners, order and hardness of a matrix. Properties that require a Condorcet winner are None without a winner.
+    """Winners, order and hardness of a matrix. Properties that require a Condorcet winner are None if there is none.
 
     copeland_winners, borda_winner, borda_winners: see `PreferenceMatrix`.
-    copeland_confidence, borda_confidence: the probability that each ranker wins, where it is above 0.001.
+    copeland_confidence, borda_confidence: the probability that each ranker wins; only probabilities above 0.001.
     strong_violations: number of triples that break strong stochastic transitivity.
     strong_triples: number of all triples in which i beats j and j beats k.
     gamma_btm, gamma_rucb: two definitions of relaxed transitivity.
@@ -42,7 +42,7 @@ class Properties:
     """
 
     condorcet_winner: str | None
-    condorcet_confidence: dict[str, float]  # Pr(a ranker is the true Condorcet winner), where it is above 0.001
+    condorcet_confidence: dict[str, float]  # Pr(a ranker is the true Condorcet winner), if above 0.001
     copeland_winners: tuple[str, ...]
     copeland_confidence: dict[str, float]
     borda_winner: str
@@ -122,7 +122,7 @@ def matrix_properties(matrix: PreferenceMatrix) -> Properties:
 
 
 def gaps_table(matrix: PreferenceMatrix) -> pd.DataFrame | None:
-    """Return the Condorcet winner's gaps, smallest first (ranker, gap, standard_error); None without a winner."""
+    """Return the Condorcet winner's gaps (ranker, gap, standard_error), smallest first; None if there is no winner."""
     gap = gaps(matrix)
     if gap is None:
         return None

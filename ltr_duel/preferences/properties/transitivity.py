@@ -44,7 +44,7 @@ def total_order(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
 
 
 def gamma_btm(matrix: PreferenceMatrix) -> float | None:
-    """Return the smallest gamma >= 1 of relaxed transitivity, over pairs in which j beats k; None without a winner.
+    """Return the smallest gamma >= 1 with relaxed transitivity wherever j beats k; None if there is no winner.
 
     Yue, Joachims. Beat the Mean Bandit. ICML 2011, section 3.1.
 
@@ -95,7 +95,7 @@ def _gamma(matrix: PreferenceMatrix, *, every_pair: bool) -> float | None:
 def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
     """Return the violations of the stochastic triangle inequality, largest excess first; columns j, k, excess.
 
-    Returns None without a Condorcet winner. ``excess`` is e[1, k] - e[1, j] - e[j, k].
+    Returns None if there is no Condorcet winner. ``excess`` is e[1, k] - e[1, j] - e[j, k].
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
 
 
 def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
-    """Return the number of triples that break strong transitivity, and of all triples (i beats j, j beats k).
+    """Return two numbers of triples in which i beats j and j beats k: those that break strong transitivity, and all.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def cyclic_triples(matrix: PreferenceMatrix) -> int:
 
 
 def find_cycle(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
-    """Return three rankers such that each beats the next and the last beats the first; None without such a cycle."""
+    """Return three rankers of which each beats the next and the last beats the first; None if there are none."""
     beats = matrix.p > 0.5
     paths = (beats.astype(np.float64) @ beats) * beats.T  # [i, k]: number of cycles i, j, k
     if not paths.any():
@@ -181,7 +181,7 @@ def top_cycle(matrix: PreferenceMatrix) -> tuple[str, ...]:
 
 
 def _without_winner(matrix: PreferenceMatrix) -> tuple[FloatVector, FloatMatrix] | None:
-    """Return the winner's gaps to the others, and the gaps among the others; None without a Condorcet winner."""
+    """Return the winner's gaps to the others, and the gaps among the others; None if there is no Condorcet winner."""
     if matrix.condorcet_winner is None:
         return None
     winner = matrix.index(matrix.condorcet_winner)

@@ -28,7 +28,9 @@ _DONE = "retained"  # a key of ``about``: all pages up to this number are forgot
 _KNOWN = f"(query <> '' OR user NOT LIKE '{NAMELESS}%')"
 _OTHER = "query = '', context = NULL, user = CASE WHEN user IS NULL THEN NULL ELSE other_name(user) END"
 _NAMES = f"name = other_name(name) WHERE name <> '' AND name NOT LIKE '{NAMELESS}%' AND page IN"
-_RECORD_BEFORE = "INSERT INTO about VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2 WHERE value < ?2"
+_RECORD_BEFORE = (
+    "INSERT INTO about VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value WHERE value < excluded.value"
+)
 _BELIEVED = "believed"  # a key of ``about``: the latest clock time that `retain` accepted
 _DOUBTED = "doubted"  # another key: the first clock time that `retain` rejected
 _LEAP = 2 * _DAY  # a longer time between two calls may be an error of the clock

@@ -21,6 +21,8 @@ from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored
 
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _PLACES = 10  # number of positions whose owners are tested
+_EACH = 20  # minimum number of pages per ranker of a set for the test of position 1
+_LEADERS = "owners of position 1, three or more rankers"
 _LISTS = 8_000_000  # of the log's first 8 million lists, one in eight is used for its clicks only
 
 
@@ -29,6 +31,7 @@ class _Patterns(NamedTuple):
 
     owners: IntMatrix  # (patterns, 10) 1: the alphabetically first ranker; -1: the second ranker; 0: no owner
     first: IntVector  # owner of the first owned position; 0 if none is owned, or if there are more than two rankers
+    leader: IntVector  # for more than two rankers: index in the set of the owner of position 1, -1 if it is not owned
     owned: IntVector  # 1 if any position is owned, 0 if none is, -1 for lists without a document
     rankers: IntVector  # index of the set of rankers in `_Coins.names`
     block: IntVector  # tenth of the time, from 0
@@ -58,8 +61,10 @@ def owner_findings(
     if len(names) > 1:
         period = ((rows.time - ends[0]) / _span(ends) * PERIODS).floor().cast("int64")
         found.append(_empty(of._replace(rows=of.rows.mutate(period=period))))
+    if any(len(name) > 2 for name in names):
+        found.append(_leaders(names, seen))
     if not seen.first.any():
-        said = "coins cannot be tested, because no page of two rankers has an owned position"
+        said = "these tests are for pages of two rankers, and no such page has an owned position"
         return [*found, Finding("owners of positions and over time, A/A", "not checked", np.nan, said)]
     side = np.where(seen.first > 0, 0, 1)
     some = seen._replace(n=seen.n * (seen.first != 0))
@@ -151,6 +156,27 @@ def _empty(of: _Coins) -> Finding:
     return tested("empty pages", found.p, f"{some}; {said}")
 
 
+def _leaders(names: Sets, seen: _Patterns) -> Finding:
+    """Test whether the rankers of a set own position 1 equally often, for sets of three or more rankers.
+
+    A log may omit the owners of documents that some rankers share, which favours the other rankers. Therefore only sets
+    whose pages all have an owner at position 1 are tested.
+    """
+    found: list[tuple[float, str]] = []
+    for k, name in enumerate(names):
+        here = (seen.rankers == k) & (seen.owned > 0)
+        owners, n = seen.leader[here], seen.n[here]
+        if len(name) > 2 and n.sum() >= _EACH * len(name) and (owners >= 0).all():
+            shares = np.bincount(owners, n, len(name))
+            most = int(shares.argmax())
+            said = f"{name[most]} owns position 1 of {shares[most] / n.sum():.2%} of the pages of {len(name)} rankers"
+            found.append((even(shares), said))
+    if not found:
+        said = "some pages have no owner at position 1, or there are too few pages"
+        return Finding(_LEADERS, "not checked", np.nan, said)
+    return tested(_LEADERS, least_p([p for p, _ in found]), min(found)[1])
+
+
 def _patterns(engine: Any, rows: Any, ends: tuple[float, float], orders: Sets) -> tuple[Sets, _Patterns]:
     """Return the sets of rankers, and the patterns of owners."""
     columns = _columns(rows, ends, orders) | {"weighs": _weighs(rows).ifelse(1, 0).cast("int64")}
@@ -163,19 +189,26 @@ def _patterns(engine: Any, rows: Any, ends: tuple[float, float], orders: Sets) -
     digits = np.maximum(code, 0)[:, None] // 3 ** np.arange(_PLACES) % 3
     owners = np.array([0, 1, -1])[digits] * (turned * two)[:, None]
     place = (owners != 0).argmax(axis=1)
+    kinds = zip(sets, found["rankers"], (code - 2).tolist(), strict=True)
+    leader = [one.index(given[k]) if len(one) > 2 and k >= 0 else -1 for one, given, k in kinds]
     numbers = {name: k for k, name in enumerate(names)}
     rankers = np.array([numbers[one] for one in sets], np.int64)
     of = owners[np.arange(len(n)), place]
-    return names, _Patterns(owners, of, np.sign(code), rankers, np.minimum(block, _BLOCKS - 1), weighs, n)
+    return names, _Patterns(
+        owners, of, np.array(leader), np.sign(code), rankers, np.minimum(block, _BLOCKS - 1), weighs, n
+    )
 
 
 def _columns(rows: Any, ends: tuple[float, float], orders: Sets) -> dict[str, Any]:
-    """Return two columns: owners of the first positions as an integer (-1: no document), and tenth of the time."""
+    """Return two columns: owners of the first positions as an integer (-1: no document), and tenth of the time.
+
+    For other numbers of rankers than two, the integer is 0 if no position is owned, else 2 + the owner of position 1.
+    """
     import ibis
 
     code = sum((rows.owners[k] + 1).coalesce(0) * 3**k for k in range(_PLACES))
     if {len(one) for one in orders} != {2}:
-        code = ibis.ifelse(rows.rankers.length() == 2, code, code.sign())
+        code = ibis.ifelse(rows.rankers.length() == 2, code, code.sign() * (rows.owners[0].coalesce(-1) + 2))
     code = ibis.ifelse(rows.owners.length() == 0, -1, code)
     return {"code": code, "block": ((rows.time - ends[0]) / _span(ends) * _BLOCKS).floor().cast("int64")}
 

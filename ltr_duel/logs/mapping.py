@@ -27,11 +27,11 @@ from ltr_duel.logs.unreadable import refuse_unreadable
 _FILE = "filename = 'ltr_file'"
 _CSV = ("BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR")  # CSV types; no DATE, because DuckDB reads 03/01/2026 as 3 January
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
-_DIFFER = '"the rows of its items differ in \'{}\'"'  # a fault as JSON
+_DIFFER = "\"the rows of its items differ in '{}'\""  # a fault as JSON
 _WHERE = ("file", "table", "where", "delimiter")
 _ADDED = ("ltr_line", "ltr_file")  # columns that the package adds to the columns of a file
-_ABSENT = re.compile(  # DuckDB's messages; the second, if the name differs from a mapped key in case only
-    r'Binder Error: (?:Referenced column|Column) "(.*?)" (?:not found in FROM clause!?|referenced that exists in the .*)'
+_ABSENT = re.compile(  # DuckDB's messages; the second is for a name that equals a mapped key except for case
+    r'Binder Error: (?:Referenced column|Column) "(.*?)" (?:not found in FROM clause!?|referenced that exists .*)'
 )
 _OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner of an item
 

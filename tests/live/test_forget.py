@@ -1,12 +1,14 @@
 """Deleted data are no longer in the files, and counts are unchanged."""
 
+import re
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import ExpiredError, export_log, forget
+from ltr_duel.live import ExpiredError, export_log, forget, schema
 from ltr_duel.live.schema import NAMELESS
 from ltr_duel.logs import ClickLog, compare_log
 from ltr_duel.logs.compare import _FORGOTTEN
@@ -324,3 +326,10 @@ def test_a_store_that_has_forgotten_nothing_says_nothing_of_it(tmp_path):
         assert sum(experiment.retain()) == forget(tmp_path / "shop.db", older_than=9, now=clock.now) == 0
         experiment.expire()
         assert experiment.state().note == ""
+
+
+def test_no_statement_has_numbered_placeholders():
+    """Python 3.12.0 to 3.12.3 warn about them if the values are a sequence."""
+    files = sorted(Path(schema.__file__).parent.glob("*.py"))
+    assert len(files) > 10
+    assert not [file.name for file in files if re.search(r"\?\d", file.read_text())]

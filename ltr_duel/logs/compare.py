@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,8 +226,8 @@ def compare_log(
     if per == "user":
         sums = sums.per_user()
         found.notes.append(
-            "each user counts once, for the ranker with more credit in all of the user's impressions: the mean is the"
-            " share of users who prefer the first ranker minus the share of users who prefer the second"
+            "each user counts once, for the ranker with the larger sum of outcomes of the user's impressions: the mean"
+            " is the share of users who prefer the first ranker minus the share of users who prefer the second"
         )
     limits = np.full((2, len(creditor.pairs)), np.nan)
     if bootstrap and sums.cluster in ("user", "query") and history is None:
@@ -236,7 +237,8 @@ def compare_log(
     provenance = {
         "source": "click log",
         "log": log.path.name,
-        "sha256": digest.sha256_file(log.path) if log.path.is_file() else "",
+        "sha256": _digest(log.path),
+        **({"events_sha256": _digest(events)} if (events := log.loaded.events_file) else {}),
         "events": log.outcome.name,
         "method": creditor.method,
         "outcome": creditor.outcome,
@@ -285,3 +287,8 @@ def _these_queries(sums: PairSums, found: LogComparison) -> list[str]:
         f"{which}: no difference is shown for queries in general, because queries are few or differ from each other;"
         " --cluster impression shows a difference, which holds only for the queries of this log"
     ]
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file, or "" for a folder, several files or a table."""
+    return digest.sha256_file(path) if path.is_file() else ""

@@ -44,7 +44,8 @@ def sections_of(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: not a mapping: {error}") from None
     legal = {"exposures": (*EXPOSURE, *_ITEM, *_WHERE), "events": (*EVENT, *_WHERE)}
     for part, section in given.items():
-        errors.require_one_of(f"section of {path}", part, tuple(legal))
+        if part not in legal:
+            raise InputError(f"{path}: {errors.unknown_name('section', part, tuple(legal))}")
         if not isinstance(section, dict):
             raise InputError(f"{path}: '{part}' must be a section, [{part}]")
         for key, value in section.items():

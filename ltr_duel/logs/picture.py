@@ -86,6 +86,9 @@ def plot_comparison(
     if np.isfinite(tight) and tight < 1:
         ax.set_ylim(-tight, tight)
     ax.set_ylabel("mean outcome")
+    once = confidence is None and not found.adaptive
+    held = "each valid for one look" if once else "valid at all looks together"
+    ax.set_title(f"intervals of {confidence or found.confidence:.0%} confidence, {held}", loc="left", fontsize=9)
     ax.set_xlabel("" if dated else "impressions")
     if dated:
         ticks = AutoDateLocator(minticks=3, maxticks=8)  # type: ignore[no-untyped-call]

@@ -124,10 +124,11 @@ def _multiduel(oracle: LoggedOracle, slate: IntVector, size: int, won: SignMatri
     c, record = oracle.slates, oracle.record
     row = next_visit(oracle, streams.queries)
     record.size[row] = size
+    again = False
     for a in range(size):
         record.rankers[row, a] = slate[a]
         for b in range(a + 1, size):
-            won[a, b] = 0
+            won[a, b], again = 0, again or slate[a] == slate[b]
     query = record.query[row]
     length = draw_slate(c.method, c.lists, query, slate, size, c.page, streams.lists)
     n_clicks = show(oracle, c, row, length, streams.clicks)
@@ -137,6 +138,7 @@ def _multiduel(oracle: LoggedOracle, slate: IntVector, size: int, won: SignMatri
         for b in range(a + 1, size):
             if won[a, b] == 0:
                 won[a, b] = coin(streams.feedback)
+    record.used[0] -= again  # a set that contains a ranker twice is not an impression
 
 
 implement(duel, LoggedOracle, _duel)
@@ -172,7 +174,8 @@ def simulate_log(
     policy : str or Policy
         Policy that chooses the rankers of each impression; ``"random"`` samples all pairs uniformly.
     horizon : int
-        Number of steps. A step that compares a ranker with itself is not an impression.
+        Number of steps. A step is not an impression if it compares a ranker with itself, or if its set of rankers
+        contains a ranker twice.
     users : int
         If positive, the number of returning users, each with three queries; if 0, users do not return.
     seed : int
@@ -187,8 +190,8 @@ def simulate_log(
     Raises
     ------
     InputError
-        For arguments that `Live` rejects, numbers out of range, rankings with random order of ties, or a rule whose
-        credit needs page tokens.
+        For arguments that `Live` rejects, numbers out of range, rankings with random order of ties, a rule whose credit
+        needs page tokens, or a log without impressions.
 
     Examples
     --------
@@ -237,6 +240,8 @@ def simulate_log(
             if logged.record.used[0]:
                 log.write(_columns(logged.record, log.rows, rankings, names, about, bool(users)))
             logged.record.used[0] = 0
+        if not log.rows:
+            raise InputError(f"{path}: no step of '{label}' compares different rankers, so the log would be empty")
     return log.rows
 
 
@@ -258,11 +263,11 @@ def _columns(
     places = _flat(record.clicks[:n], clicked) + 1
     shown = _flat(record.shown[:n], length)
     columns = {
-        "impression": _texts(np.arange(before, before + n)),
+        "impression": pa.array(np.arange(before, before + n)).cast(pa.string()),
         "time": pa.array(BEGINS + SECONDS * np.arange(before, before + n)),
-        "query": _texts(query),
-        "user": _texts(record.user[:n]) if returning else pa.nulls(n, pa.string()),
-        "shown": _lists(_texts(shown), length),
+        "query": pa.array(query).cast(pa.string()),
+        "user": pa.array(record.user[:n]).cast(pa.string()) if returning else pa.nulls(n, pa.string()),
+        "shown": _lists(pa.array(shown).cast(pa.string()), length),
         "clicks": _lists(pa.array(places.astype(np.int32)), clicked),
         "rankers": _lists(pa.array(names[_flat(arms, size)].tolist(), pa.string()), size),
         "method": pa.array([about["label"]] * n),
@@ -279,7 +284,7 @@ def _columns(
         orders = [
             rankings.order[arms[r, a], starts[r] : starts[r] + documents[r]] for r in range(n) for a in range(size[r])
         ]
-        inner = _lists(_texts(np.concatenate(orders)), np.repeat(documents, size))
+        inner = _lists(pa.array(np.concatenate(orders)).cast(pa.string()), np.repeat(documents, size))
         columns["rankings"] = _lists(inner, size)
     return columns
 
@@ -288,10 +293,6 @@ def _flat(table: IntMatrix, lengths: IntVector) -> IntVector:
     """Return the first entries of each row, concatenated."""
     flat: IntVector = table[np.arange(table.shape[1]) < lengths[:, None]]
     return flat
-
-
-def _texts(numbers: Any) -> Any:
-    return pa.array(numbers).cast(pa.string())
 
 
 def _lists(values: Any, lengths: IntVector) -> Any:

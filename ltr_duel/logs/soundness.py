@@ -78,7 +78,8 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     first, last, n = (log.facts(rows, rankers)[name] for name in ("first", "last", "n"))
     found = [_repeated_ids(log, n)]
     if not log.facts(rows, rankers)["clicked"]:
-        said = f"no impression has a counted event ({log.outcome.name}): are events in another column or file?"
+        said = f"no impression has a counted event ({log.outcome.name}): are events in another column or file"
+        said += ", or are the ids of impressions in another form?" if log.loaded.events is not None else "?"
         found.append(Finding("clicks", "fails", 0.0, said))
     if "user" in rows.columns:
         found.append(_same_moment(engine, rows, n, timed=log.loaded.ordered and not log.bad.count))
@@ -235,11 +236,15 @@ def _events(log: ClickLog) -> list[Finding]:
     shown = max(engine.value(table.count()), 1)
     usual = max(RATE, -np.log(ERROR) / max(number, 1))  # rarely exceeded if events are spread over time like exposures
     to_come = f"{after:,} of {shown:,} exposures are later than the last event"
+    unknown = "have no exposure in the log"
+    if lost:
+        strange = events.filter(events.impression.notnull()).anti_join(log.loaded.exposures, "impression")
+        unknown += f", for example the event of impression '{engine.value(strange.impression.min())}'"
     found = [
         limited("events to come", after / shown, usual, to_come)
         if number
         else Finding("events to come", "not checked", np.nan, "no event has a time"),
-        _seldom("events without exposure", lost, total, "have no exposure in the log", "event names an impression"),
+        _seldom("events without exposure", lost, total, unknown, "event names an impression"),
         _seldom(
             "events before exposure", early, early + later, "are before their exposure", "event has a time and exposure"
         ),

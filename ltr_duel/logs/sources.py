@@ -62,6 +62,7 @@ class Loaded(NamedTuple):
     placed: Callable[[], int] = int  # returns the number of events in ``counting`` with a position in their list
     number: Number | None = None  # numbers of events
     ordered: bool = True  # whether rows are in the order of their lines
+    events_file: Path | None = None  # the file of the events, if the exposures are in another file
     find_event: Callable[[Any], Found] | None = None  # returns the file and row of an event, given its ``origin``
 
 
@@ -134,7 +135,8 @@ def tables(
         engine = Engine(damaged(Path(path)), sum(map(_rows_of, (shown, seen))))
         (find, numbers), (find_event, _) = (create_relation(engine, part) for part in (shown, seen))
         loaded = _aligned(engine, numbers, outcome, late, find)
-        return loaded._replace(find_event=find_event, strange=shown.strange)
+        other = Path(seen.file) if seen.file != shown.file else None
+        return loaded._replace(find_event=find_event, strange=shown.strange, events_file=other)
 
     return load
 

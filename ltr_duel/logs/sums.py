@@ -124,7 +124,7 @@ class PairSums:
         return self._clustered(lambda p, n, total, times: cautious_means(n, total, self.square[p : p + 1], times))
 
     def per_user(self) -> PairSums:
-        """Return sums in which each user is one outcome: a win of the ranker with more credit in total, or a tie."""
+        """Return sums in which each user is one outcome: a win of the ranker with the larger sum, or a tie."""
         users = self.kinds[0]
         sign = np.sign(users.total)
         each = Clusters(users.pair, np.ones_like(users.n), sign * UNIT, users.number)

@@ -42,12 +42,11 @@ class LogWriter:
             self._text.write(_row(self._schema.names))
 
     def write(self, columns: dict[str, Any]) -> None:
-        """Write rows, given as columns: lists or Arrow arrays."""
-        arrays = [
-            value if isinstance(value, pa.Array) else pa.array(value, field.type)
-            for field in self._schema
-            for value in [columns[field.name]]
-        ]
+        """Write rows, given as columns: lists or Arrow arrays of the types of `LOG_COLUMNS`.
+
+        Times are in seconds, and owners are positions in ``rankers``, from 0. Raises `InputError` for other types.
+        """
+        arrays = [_array(field, columns[field.name]) for field in self._schema]
         batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         self.rows += batch.num_rows
         if self._parquet:
@@ -70,6 +69,13 @@ class LogWriter:
         for file in (self._parquet, self._text):
             if file is not None:
                 file.close()
+
+
+def _array(field: pa.Field, value: Any) -> pa.Array:
+    try:
+        return value if isinstance(value, pa.Array) else pa.array(value, field.type)
+    except (pa.ArrowException, OverflowError) as error:
+        raise InputError(f"column '{field.name}' of a written log has the type {field.type}: {error}") from None
 
 
 def _row(cells: Sequence[Any]) -> str:

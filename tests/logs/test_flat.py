@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, compare_log, sliced
 from tests.logs.test_places import impression, write
 
@@ -51,6 +52,21 @@ def test_several_clicks_on_an_item_are_one_item(tmp_path):
     (tmp_path / "m.toml").write_text(FLAT)
     found = compare_log(ClickLog(write(tmp_path / "clicks.parquet", rows), source=tmp_path / "m.toml"), bootstrap=0)
     assert (found.wins[0], found.losses[0], found.impressions) == (1, 1, 2)
+
+
+@pytest.mark.parametrize(("column", "value"), [("who", "v"), ("words", "r"), ("who", None), ("moment", 6.0)])
+def test_rows_of_one_search_must_agree_except_in_the_time(tmp_path, column, value):
+    rows = flat("s1", "abc", ["old", "new", "new"], "a") + flat("s2", "ab", ["old", "new"], "a")
+    rows[1][column] = value
+    (tmp_path / "m.toml").write_text(FLAT)
+    log = ClickLog(write(tmp_path / "items.jsonl", rows), source=tmp_path / "m.toml")
+    if column == "moment":
+        assert compare_log(log, bootstrap=0).impressions == 2
+        return
+    named = {"who": "user", "words": "query"}[column]
+    message = rf"items.jsonl, impression that begins in line 1: the rows of its items differ in '{named}'"
+    with pytest.raises(InputError, match=message):
+        compare_log(log, bootstrap=0)
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])

@@ -299,13 +299,40 @@ def test_the_heaviest_user_is_stated_among_how_many(tmp_path, users, sentence):
     assert [one.sentence for one in findings if one.name == "heaviest user"] == [sentence]
 
 
-def test_coins_of_sets_of_three_are_not_called_sound(tmp_path):
-    """Regression: their checks counted as passed although none was executed."""
-    rows = [row | {"rankers": ["a", "b", "c"]} for row in sound(300)]
+OF_SETS = "owners of position 1, three or more rankers"
+
+
+def drafts_of_three(favour, shared, number=1500):
+    """Return team drafts of three rankers; ``favour``: probability that "c" gets position 1 whatever its coins say.
+
+    shared: probability that the document at position 1 is shared by "a" and "b", if either owns it, and has no owner.
+    """
+    rng = np.random.default_rng(3)
+    rows = [row | {"rankers": ["b", "c", "a"]} for row in sound(number)]
+    for row in rows:
+        owners = [int(k) for _ in range(2) for k in rng.permutation(3)]
+        if rng.random() < favour:
+            owners[:3] = [1, 0, 2]
+        if owners[0] != 1 and rng.random() < shared:
+            owners[0] = -1
+        row["owners"] = owners
+    return rows
+
+
+@pytest.mark.parametrize(("favour", "shared", "verdict", "sentence"), [
+    (0, 0, "sound", "owns position 1 of 3"),
+    (0.1, 0, "fails", "c owns position 1 of 3"),
+    (0, 0.3, "not checked", "some pages have no owner at position 1"),
+])  # fmt: skip
+def test_three_rankers_own_position_1_equally_often(tmp_path, favour, shared, verdict, sentence):
+    rows = drafts_of_three(favour, shared)
     with write_log(tmp_path / "clicks.parquet", COLUMNS) as log:
         log.write({name: [row[name] for row in rows] for name in COLUMNS})
-    found = check_log(ClickLog(tmp_path / "clicks.parquet", skip_bad=None))
-    assert [one.verdict for one in found if "owners" in one.name or "A/A" in one.name] == ["not checked"]
+    found = {one.name: one for one in check_log(ClickLog(tmp_path / "clicks.parquet", skip_bad=None))}
+    assert found[OF_SETS].verdict == verdict and sentence in found[OF_SETS].sentence
+    of_pairs = found["owners of positions and over time, A/A"]
+    assert of_pairs.verdict == "not checked", "as long as no test of pairs is executed, none is passed"
+    assert {one.name for one in found.values() if one.verdict == "fails"} == ({OF_SETS} if favour else set())
 
 
 def test_owners_that_are_fair_place_by_place_may_still_favour_a_ranker(tmp_path):

@@ -110,7 +110,9 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     if about.lower_bound is not None:
         like = noise["lower_bound"].replace("noise alone:", "in transitive worlds like this one:")
         multi = (
-            f"; for sets, without a theorem: about {about.multiduel_bound:.3g} ln T" if about.multiduel_bound else ""
+            f"; for policies that compare sets, about {about.multiduel_bound:.3g} ln T (not proven)"
+            if about.multiduel_bound
+            else ""
         )
         pairs = f"{about.lower_bound:.3g} ln T{like}{multi}"
         lines.append(
@@ -120,9 +122,9 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
     if any(noise.values()):
         lines.append(
-            "(noise alone, and worlds like this one: the middle 95% of the values in simulated matrices, which are as"
-            " close to this one as strong transitivity allows and have its noise; a range is not an error of the number"
-            " before it)"
+            "(noise alone, and worlds like this one: values in simulated matrices, which are as close to this one as"
+            " strong transitivity allows and have the same noise; the range is the middle 95% of these values, not an"
+            " error of the number before it)"
         )
     return lines
 

@@ -102,8 +102,8 @@ def spread_sentence(table: pd.DataFrame) -> str:
     unknown = table[REFERENCE_ERROR] == _UNKNOWN if REFERENCE_ERROR in table else pd.Series()
     if not unknown.all():
         words += (
-            f" {REFERENCE_ERROR}: one standard error of the mean that is due to the estimation of the matrix, which"
-            " defines the regret; an upper limit if pairs share queries."
+            f" {REFERENCE_ERROR}: regret is computed from an estimated matrix; this is the part of the standard error"
+            " of the mean that comes from that estimate, or an upper limit on it if pairs share queries."
         )
     if unknown.any():
         words += f" {REFERENCE_ERROR} not known: another estimate of the matrix may give a very different regret."

@@ -80,7 +80,8 @@ class Learner:
         for k, arms in enumerate(chosen):
             if not arms or min(arms) < 0 or max(arms) >= self._n_arms:
                 raise PolicyError(
-                    f"policy '{self._policy.name}' chooses no valid arms among {self._n_arms} in step {self.t + k}"
+                    f"policy '{self._policy.name}' does not choose valid arms (0..{self._n_arms - 1}) in step"
+                    f" {self.t + k}"
                 )
         return [tuple(self._order[list(arms)].tolist()) for arms in chosen]
 

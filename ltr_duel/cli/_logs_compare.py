@@ -47,7 +47,10 @@ from ltr_duel.core import InputError, errors
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
 )
 @click.option("--primary", default="", help="The outcome that decides.  [default: the first; others are secondary]")
-@click.option("--adjust", is_flag=True, help="Subtract the effect of the coin for position 1; this narrows intervals.")
+@click.option(
+    "--adjust", is_flag=True,
+    help="Subtract the effect of the coin that decides which ranker gets position 1; this narrows intervals.",
+)  # fmt: skip
 @click.option(
     "--history", type=PATH,
     help="CSV or Parquet with a column 'user' and numeric columns from before the experiment; implies --adjust.",

@@ -69,7 +69,8 @@ def command(
         click.echo(
             f"lost on the way: {measure} of the best ranker minus {measure} of the lists that users see, per"
             " impression; regret: the same with the compared rankers in place of the lists; lost after: the same with"
-            " the ranker named at the end; largest loss: lost on the way plus lost after, for the worst click model\n"
+            " the ranker named at the end; largest loss: the sum of lost on the way and lost after, under the click"
+            " model for which this sum is highest\n"
         )
     echo_lines(lines[advice.ANSWER :])
     if saved:

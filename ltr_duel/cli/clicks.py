@@ -49,7 +49,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 @click.option("--model", "models", multiple=True, help="Model to fit; repeatable.  [default: all]")
 @click.option(
     "--by", default="auto",
-    help="Unit with a separate attractiveness: document or grade.  [default: grade if all grades are known]",
+    help="Unit that has its own attractiveness: document or grade.  [default: grade if all grades are known]",
 )  # fmt: skip
 @click.option(
     "--train", type=float, default=0.75, show_default=True, help="Share of sessions to fit, from the start of the log."
@@ -63,8 +63,9 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
     help="EM stops when a step increases the log-likelihood per session by less than this number.",
 )
 @click.option(
-    "--smoothing", type=float, default=1.0, show_default=True, help="Number of both successes and failures to add."
-)
+    "--smoothing", type=float, default=1.0, show_default=True,
+    help="Number of successes to add, and of failures to add.",
+)  # fmt: skip
 @click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user, query or both.")
 @click.option("--out", type=PATH, help="File for the best model's table (.json), for use with --clicks.")
 @options.wide

@@ -101,7 +101,7 @@ def pause(store: Path) -> None:
 
 @_of_store
 def resume(store: Path) -> None:
-    """Undo 'pause' in STORE, so that the experiment or winner is served again; if it is not paused, undo 'winner'."""
+    """Undo 'pause' in STORE so that the experiment or winner is served again; if STORE is not paused, undo 'winner'."""
     _switched(store, "resume")
 
 

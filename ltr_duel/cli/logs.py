@@ -164,7 +164,7 @@ def power(
         one = who.removesuffix("s") if who == "users" else "query"
         click.echo(
             f"By these factors alone, one look would need {plan.by_factors:,.0f} impressions. With so few {who}, most"
-            f" of the plan is due to one won and one lost {one} that the test adds as a caution.\n"
+            f" of the plan comes from the one won and one lost {one} that the test adds as a caution.\n"
         )
     winners = []
     if tests > 1:  # with this power for each of the winner's pairs, all are found with ``power`` (union bound)

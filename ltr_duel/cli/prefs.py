@@ -141,8 +141,8 @@ def winners(path: Path, clicks: str, method: str, tie_orders: int, corpus: Corpu
 
     if path.suffix in (".parquet", ".npy", ".csv"):
         raise InputError(
-            f"{path}: a preference matrix; prefs winners requires a corpus, to estimate by each outcome rule;"
-            f" 'ltr-duel prefs show {path}' prints a matrix"
+            f"{path}: this is a preference matrix, but prefs winners requires a corpus, because it estimates a matrix"
+            f" by each outcome rule; 'ltr-duel prefs show {path}' prints a matrix"
         )
     chosen = interleaving.METHODS.configure(method).component
     dataset = corpus.load(path)

@@ -20,7 +20,8 @@ STEPS, RUNS = (1_000, 10_000, 100_000), 10
 @click.command(cls=Command)
 @click.option(
     "--policy", "policies", multiple=True, shell_complete=policy_names,
-    help="A further policy, with optional parameters; policy/method for simulated users only. May be repeated.",
+    help="A further policy, with optional parameters; the form policy/method is only for problems with simulated users."
+    " May be repeated.",
 )  # fmt: skip
 @click.option("--problems", multiple=True, help="Problems to use: a name, a family (with *), matrices, or live.")
 @click.option("--half", type=click.Choice(("tune", "judge")), show_default="both", help="Only this half of the suite.")

@@ -41,8 +41,8 @@ def command(
     """Measure how soon each method finds the better of two rankers, by default features, of the corpus at PATH.
 
     The better ranker has the higher NDCG@10. The table contains, for each method, the number of impressions after which
-    it is right in the share --accuracy of the repetitions (median over pairs), the share of pairs that reach this
-    accuracy, and the accuracy at the last impression, with its standard error over pairs.
+    the method is right in a share of --accuracy of the repetitions (median over pairs), the share of pairs that reach
+    this accuracy, and the accuracy at the last impression, with its standard error over pairs.
     """
     errors.require_between("the accuracy", accuracy, 0.5, 1)
     only_writer(out)

@@ -88,7 +88,8 @@ def command(
         raise InputError("--outcome requires --live; a matrix was estimated by its own rule")
     if outcome == "marginal_bernoulli" and log is not None:
         raise InputError(
-            f"--outcome {outcome} samples outcomes from the list, which a log lacks; 'sampled' has the same mean"
+            f"--outcome {outcome} samples outcomes from the whole list, which a log does not contain; use 'sampled',"
+            " which has the same mean"
         )
     out = out or (None if log is not None else Path("simulation"))
     only_writer(out)

@@ -37,7 +37,7 @@ def check_click_model(model: str | ClickFamily) -> None:
     _, family, _ = CLICK_MODELS.configure(model)
     said = f"click model '{family.name}'"
     if not family.tables:
-        raise InputError(f"{said}: has no table")
+        raise InputError(f"{said} has no table")
     for grades, (p_click, p_stop) in family.tables.items():
         try:
             plain = ClickModel(family.name, tuple(p_click), tuple(p_stop))

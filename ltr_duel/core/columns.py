@@ -33,7 +33,9 @@ REPETITION: Final = _column("repetition", "int64", "number of the run, from 0; e
 T: Final = _column("t", "int64", "steps (impressions) so far")
 RECOMMENDED: Final = _column("recommended", "str", "the ranker that the policy would choose at t")
 OUTCOMES: Final = _column(
-    "outcomes", "float64", "outcomes received so far, one for each compared pair of different rankers; NaN: not counted"
+    "outcomes",
+    "float64",
+    "outcomes received so far, one for each compared pair of different rankers; NaN if outcomes were not counted",
 )
 
 # Columns of tables that join several problems or horizons.
@@ -44,7 +46,7 @@ CORRECT: Final = _column("correct", "float64", "1 if the Condorcet winner is rec
 IDENTIFIED_AT: Final = _column(
     "identified_at",
     "float64",
-    "identification time: first checkpoint from which the winner is always recommended; inf: never",
+    "identification time: first checkpoint from which the winner is recommended to the end; inf if there is none",
 )
 LOWER_BOUND: Final = _column("lower_bound", "float64", "constant c of the asymptotic lower bound c ln t on the regret")
 WINNER_PROBABILITY: Final = _column(

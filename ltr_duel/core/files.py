@@ -83,7 +83,7 @@ def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except IsADirectoryError:
-        raise InputError(f"{path}: this is a directory, {needed} is needed") from None
+        raise InputError(f"{path}: this is a directory, but {needed} is needed") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 

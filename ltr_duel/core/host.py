@@ -138,7 +138,7 @@ def require_memory(what: str, size: float) -> None:
     if size <= _SMALL:
         return
     if size > (free := free_memory()):
-        raise InputError(f"{what} needs {size / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB is free")
+        raise InputError(f"{what} needs {size / 1e9:,.1f} GB of memory, but only {free / 1e9:,.1f} GB is free")
 
 
 def is_loopback(host: str) -> bool:

@@ -37,7 +37,7 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None
     if size < (LARGE if large is None else large):
         return np.zeros(shape, dtype)
     folder, free = _folder(), free_disk()
-    full = InputError(f"{folder}: {size / 1e9:,.1f} GB is needed temporarily, and {free / 1e9:,.1f} GB is free")
+    full = InputError(f"{folder}: {size / 1e9:,.1f} GB is needed temporarily, but only {free / 1e9:,.1f} GB is free")
     if size > free:
         raise full
     with tempfile.TemporaryFile(dir=folder) as file:

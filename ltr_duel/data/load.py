@@ -166,9 +166,10 @@ def _refuse_other_reading(folder: Path, options: ReadOptions) -> None:
     made = read_meta(folder)["options"]
     for key, wanted in options.chosen.items():
         if key != "limit" and made.get(key) != wanted:
-            how = f"read with {key} {made.get(key)}" if made.get(key) is not None else f"read without {key}"
+            how = f"without {key}" if made.get(key) is None else f"with {key} {made.get(key)}"
             raise InputError(
-                f"{folder}: this is a converted corpus, {how}, not {wanted}; to read it again give the path of its text"
+                f"{folder}: this corpus was converted {how}, but {wanted} is asked for; to read it differently, give"
+                " the path of its text"
             )
 
 

@@ -45,8 +45,7 @@ def refuse_conflicts(folder: str | Path, plans: Sequence[StoredPlan], runs: pd.D
         two, label = [plans[number] for number in same["plan"].iloc[:2]], str(same["label"].iat[0])
         differ = _differences(two[0].about, two[1].about, label)
         raise InputError(
-            f"{folder}: '{label}' has two results of each repetition, with different {differ}, in the plans"
-            f" {_listed(two)}; {_HOW}"
+            f"{folder}: the plans {_listed(two)} both contain results of '{label}', but with different {differ}; {_HOW}"
         )
 
 

@@ -84,7 +84,10 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     for store in stores:
         store.require()
         if store.folder.resolve() in into.folder.resolve().parents:
-            raise InputError(f"{target}: inside {store.folder}, which stays unchanged; give another folder")
+            raise InputError(
+                f"{target}: this is inside the source {store.folder}, and sources must stay unchanged; give another"
+                " folder"
+            )
         problems = (problem for plan in read_plans(store) for problem in plan.about["problems"])
         matrices |= {problem["digest"]: problem["matrix_sha256"] for problem in problems}
     chosen: dict[str, StoredRuns] = {}

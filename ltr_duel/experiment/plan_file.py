@@ -89,7 +89,7 @@ def read_plan(path: Path) -> StoredPlan:
         # read_table would import pandas, which takes longer than the whole command `ltr-duel status`
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             if file.metadata.num_rows > MOST_RUNS:
-                raise InputError(f"it has {file.metadata.num_rows:,} runs, and a plan has at most {MOST_RUNS:,}")
+                raise InputError(f"it has {file.metadata.num_rows:,} runs, but a plan has at most {MOST_RUNS:,}")
             table = file.read(use_threads=False)
         metadata = table.schema.metadata or {}
         about = parsed_record(text := metadata.get(_KEY, b"{}"), {})

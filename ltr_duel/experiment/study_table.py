@@ -75,7 +75,7 @@ class StudyTable:
             try:
                 arms = arms_of(shape)
                 if arms != len(self._matrix):
-                    raise InputError(f"it has {arms:,} arms, but its matrix {len(self._matrix):,}")
+                    raise InputError(f"it has {arms:,} arms, but its matrix has {len(self._matrix):,}")
             except InputError as error:
                 self._refuse(some.rows["run"][0].as_py(), str(error))
             waiting = self._waiting.setdefault(shape, [])

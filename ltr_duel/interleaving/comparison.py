@@ -116,8 +116,8 @@ class Comparer:
             )
         if not method.compiled and self.rankings.provenance.get("ties") in REDRAWING:
             raise InputError(
-                f"method '{method.name}' solves one program for each query, so it cannot be used with a new order of"
-                f" ties in each comparison ('{self.rankings.provenance['ties']}')"
+                f"method '{method.name}' solves one program for each query, so it cannot be used with the tie rule"
+                f" '{self.rankings.provenance['ties']}', which orders ties again in each comparison"
             )
         if not self.rankings.relevance.any():
             raise InputError(f"{corpus}: no document has a grade above 0, so clicks are not informative")

@@ -123,7 +123,10 @@ class Method(components.Component):
     def caution(self, outcome: str) -> str:
         """Return a warning about results of an outcome rule; empty if random clicks favour neither ranker."""
         rule = outcome if len(self.outcomes) > 1 else self.name
-        warning = f"{rule}: random clicks do not give mean 0; the result does not show that users prefer a ranker."
+        warning = (
+            f"{rule}: under random clicks, the mean outcome is not 0, so the result does not show that users prefer a"
+            " ranker."
+        )
         return warning if outcome in self.biased else ""
 
     def facts(self) -> dict[str, str]:

@@ -98,7 +98,10 @@ def _wrong_orders(stored: Stored) -> str:
         return "'orders' must be a list with one order for each ranker"
     size = len(stored.orders[0]) if isinstance(stored.orders[0], list) else 0
     if not 1 <= size <= MOST_DOCUMENTS or size * len(stored.orders) > MOST_PLACES:
-        return f"an order must contain from 1 to {MOST_DOCUMENTS:,} documents, and all orders together {MOST_PLACES:,}"
+        return (
+            f"an order must contain from 1 to {MOST_DOCUMENTS:,} documents, and all orders together must contain at"
+            f" most {MOST_PLACES:,}"
+        )
     for order in stored.orders:
         if not _are_whole(order, 0, size - 1) or len(order) != size or len(set(order)) != size:
             return f"each order must contain each number from 0 to {size - 1} once"

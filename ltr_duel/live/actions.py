@@ -168,11 +168,14 @@ class Actions:
     def _closed(self, claim: Claim, now: float) -> InputError | None:
         """Return the reason why clicks of a page are no longer counted; None if the page is open."""
         if self.memory.is_over(claim.page, claim.expires, now):
-            return ExpiredError("the deadline has passed: the page was closed with the clicks reported before, if any")
+            return ExpiredError(
+                "the deadline has passed, so the page was closed with the clicks reported until then, if any"
+            )
         if claim.page not in self.memory.waiting:
             if self._store.has_gathered(claim.page):
                 return ExpiredError(
-                    "the page was closed early (too many open pages), with the clicks reported before, if any"
+                    "the page was closed early, because too many pages were open, with the clicks reported until then,"
+                    " if any"
                 )
             return UsedError("the clicks of the page were counted already")
         if claim.expires != self.memory.waiting[claim.page][0]:

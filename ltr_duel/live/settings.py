@@ -169,7 +169,8 @@ class Settings:
             kind = "sets of rankers" if slates else "two rankers"
             able = ", ".join(able_methods(sets=slates))
             raise InputError(
-                f"method: '{self.method}' does not compare {kind}, as '{self.policy}' requires; use {able}"
+                f"method: '{self.policy}' requires a method that compares {kind}, which '{self.method}' does not; use"
+                f" {able}"
             )
         rule = self.outcome or default_outcome(self)
         if rule not in method.outcomes:

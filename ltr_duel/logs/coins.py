@@ -144,7 +144,10 @@ def _empty(of: _Coins) -> Finding:
     engine, rows, orders, names, seen = of
     without = _sums((seen.owned == 1).astype(np.int64), seen.rankers, seen.n, (2, len(names)))
     share = without[0] / np.maximum(without.sum(axis=0), 1)
-    said = f"{share.min():.1%} to {share.max():.1%} of the pages of a set have no owned position, e.g. if rankers agree"
+    said = (
+        f"depending on the set of rankers, {share.min():.1%} to {share.max():.1%} of the pages have no owned position,"
+        " e.g. because the rankers agree"
+    )
     none = int(seen.n[seen.owned < 0].sum())
     if not none:
         return Finding("empty pages", "sound", 1.0, f"{said}; all usable pages have documents")
@@ -246,7 +249,10 @@ def _identical_rankers(of: _Coins) -> Finding:
             values = _mean_outcomes(seen.owners[here], clicked[name])
             p.append(mirrored(values, seen.n[here]))
             farthest = max(farthest, float(values @ seen.n[here] / seen.n[here].sum()), key=abs)
-    sentence = f"if owners were exchanged between lists, identical rankers would differ by {farthest:+z.4f}"
+    sentence = (
+        "with owners exchanged between lists, which makes the rankers identical, the mean outcome is"
+        f" {farthest:+z.4f}; it should be near 0"
+    )
     return tested("A/A by exchanged owners", least_p(p), sentence)
 
 

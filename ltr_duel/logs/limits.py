@@ -99,7 +99,8 @@ def guardrails(
 def guardrail_lines(found: list[Guardrail]) -> list[str]:
     """Return the guardrails as lines of text."""
     return [
-        f"guardrail {one.outcome} {'holds' if one.holds else 'is not shown to hold'}: {one.ahead} against {one.behind}"
-        f" {one.mean:+z.4f}, at least {one.low:+z.4f} (margin {one.margin:g})"
+        f"guardrail {one.outcome}{' holds:' if one.holds else ': the log does not show that it holds;'} the mean of"
+        f" {one.ahead} against {one.behind} is {one.mean:+z.4f}, and at least {one.low:+z.4f} with confidence"
+        f" (margin {one.margin:g})"
         for one in found
     ]

@@ -241,8 +241,8 @@ def _refusal(effective: float, n: float, within: Reach, away: float, error: floa
         )
     if within.missing > MISSING:
         return (
-            f"{within.missing:.0%} of the two rankers' lists are out of reach of the log, more than {MISSING:.0%};"
-            " the rest of the log gives no information on them"
+            f"{within.missing:.0%} of the two rankers' lists are missing from the log or too rare in it"
+            f" (limit: {MISSING:.0%}), and the rest of the log gives no information on them"
         )
     if effective < FEWEST:
         return f"by their weights, {n:,.0f} impressions are worth {effective:.1f}; at least {FEWEST:.0f} are needed"

@@ -149,12 +149,12 @@ def method_lines(evidence: Evidence) -> list[str]:
             " A user is new for 24 hours from the first impression in the log."
         )
     if evidence.findings is not None:
-        lines.append("Checks: each test fails for one sound log in a hundred.")
+        lines.append("Checks: each test fails for at most one sound log in a hundred.")
     if evidence.found.adjusted:
         lines.append(
-            "Adjusted: the effect of the coin of position 1, alone and times the users' history, is subtracted"
-            " from the primary outcome. The coin is fair, so the mean stays the same and its error becomes smaller."
-            " Parts are not adjusted."
+            "Adjusted: the effects of the coin that decides position 1, alone and multiplied by the users' history,"
+            " are subtracted from the primary outcome. The coin is fair, so the mean stays the same and its error"
+            " becomes smaller. Parts are not adjusted."
         )
     return [*lines, _assumptions(evidence.found)]
 

@@ -96,7 +96,7 @@ def sliced(
         return Beside(by, frame, [], of=of)
     p = interaction_tests(log.engine, cells, split, parts, found.cautious.freedom)
     once = (
-        [f"intervals and p of {_WHAT[by]} hold for one look only, also with --stop-at"]
+        [f"intervals and p of {_WHAT[by]} hold for one look only, even with --stop-at"]
         if any_time and not looks
         else []
     )

@@ -29,7 +29,10 @@ _STEPS = 240  # number of time steps in which gaps are measured
 _OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
 _OVERTAKEN = 0.05  # usual maximum share of clicked lists with a click after the user's next list (in an old window)
 _PAGES, _ROBOT = 50, 0.95  # minimum number of pages of a robot; minimum share of its pages with a click
-_NO_OWNERS = "pairs shown, owners by position and over time, A/A (requires the column owners, for all shown documents)"
+_NO_OWNERS = (
+    "pairs shown; owners by position and over time; A/A"
+    " (these checks require the column 'owners' for all shown documents)"
+)
 _LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
 
 

@@ -55,7 +55,7 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
             queries = _queries_limit(found, lambda one: one.freedom)
             who, more = ("queries", "; more different queries are needed") if queries else ("users", "")
             return (
-                f"go on: too few {who} so far, or too large a share of the log from a few of them,"
+                f"go on: there are too few {who} so far, or a few of them have too large a share of the log,"
                 f" to project how many more impressions are needed{more}."
             )
         return f"go on: too few {what} so far to project how many more are needed."

@@ -65,13 +65,14 @@ def column_notes(evidence: Evidence) -> list[str]:
     if decisions is not None and found.tests > 1:
         alone = 1 / (1 - evidence.confidence)
         notes.append(
-            f"e-value: a pair is decided from {found.tests * alone:.4g} on; {alone:.4g} would be enough for one"
-            f" pair alone, but {found.tests} pairs share the error."
+            f"e-value: a pair is decided once its e-value reaches {found.tests * alone:.4g}; {alone:.4g} would be"
+            f" enough for a single pair, but {found.tests} pairs share the error."
         )
     if decisions is not None and (both := two_tests(found)):
         one, two = 1 - evidence.confidence, 2 - 2 * evidence.confidence
         look = "looked" if outcomes_go_together(found) else "look"
-        notes.append(f"{both}. If you {look} both before and after, the error is {two:.2g}, not {one:.2g}.")
+        twice = f"If you {look} both before and after this change of test"
+        notes.append(f"{both}. {twice}, the error is {two:.2g}, not {one:.2g}.")
     if any(not math.isnan(one.per_user) for one in decisions or ()):
         notes.append(
             "per impression: each impression so far counts once; the decision is by this mean."

@@ -47,8 +47,8 @@ def decision_of(evidence: Evidence) -> Decision:
     failed = failed_checks(evidence.findings or ())
     against = [failed] if failed else []
     if broken:
-        are = "is" if len(broken) == 1 else "are"
-        said = f"{several(len(broken), 'guardrail')} {are} not shown to hold ({', '.join(broken)})"
+        hold = "holds" if len(broken) == 1 else "hold"
+        said = f"the log does not show that {several(len(broken), 'guardrail')} {hold} ({', '.join(broken)})"
         against.append(f"{winner} is ahead, but {said}")
     lines = [one for one in (evidence.found.provenance.get("caution"),) if one]
     if guards and not broken:

@@ -80,7 +80,7 @@ def _reliability(row: Mapping[Hashable, Any]) -> str:
     """Describe in how many simulated worlds a false claim was called true, and in how many a true claim was found."""
     words = "Called true in {called:.0f} of {worlds:.0f} false worlds, found in {found:.0f} of {worlds:.0f} true worlds"
     words = words.format_map(row)
-    return words if row["reliable"] else f"{words}: these data cannot tell"
+    return words if row["reliable"] else f"{words}: these data cannot decide the claim"
 
 
 def _how(claim: Claim) -> str:

@@ -110,7 +110,7 @@ def reliability_markdown(tried: pd.DataFrame) -> str:
             "runs": row["runs"] or "cells",
             "false, called true": f"{row['called']} of {row['worlds']}",
             "true, found": f"{row['found']} of {row['worlds']}",
-            "": "" if row["reliable"] else "these data cannot tell",
+            "": "" if row["reliable"] else "these data cannot decide the claim",
             "scale": row["scale"],
         }
         for row in tried.to_dict("records")
@@ -124,7 +124,7 @@ def _brief(row: Mapping[Hashable, Any]) -> str:
     if len(panels) <= _MOST_PANELS:
         return row["panels"] or "not measured"
     hardest = f"{row['measured']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
-    return f"{hardest}, furthest from the claim of {len(panels)} panels"
+    return f"{hardest} in the panel that is furthest from the claim, of {len(panels)} panels"
 
 
 def circumstances(abouts: Mapping[str, Mapping[str, Any]]) -> str:

@@ -32,9 +32,10 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
     place (from 1); to_best (the mean as a multiple of the lowest mean); low and high (bounds on this ratio that hold
     for all policies together with 95 % confidence, see `compare_with_best`; NaN for too few runs); policy; runs; regret
     (mean) and median; to_bound (average regret divided by c ln T, which may be below 1, because the bound is
-    asymptotic; NaN for sets, or if the winner has a probability below .95); reference_error (how far one standard error
-    of the matrix moves mean average regret); accuracy (share of runs that name the winner; NaN if the winner has a
-    probability below .95); ndcg_accuracy (share of runs that name a ranker with the highest NDCG).
+    asymptotic; NaN for sets, or if the winner has a probability below .95); reference_error (an upper limit on how far
+    mean average regret moves if the estimated matrix is wrong by one standard error); accuracy (share of runs that name
+    the winner; NaN if the winner has a probability below .95); ndcg_accuracy (share of runs that name a ranker with the
+    highest NDCG).
     """
     errors.require_one_of("column", column, [str(name) for name in frame.columns])
     ends = final_rows(frame, [col.PROBLEM])

@@ -134,8 +134,8 @@ def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", read
             runs |= pooled(Path(folder) / named[3])
     if not runs:
         raise InputError(
-            f"{path}: a corpus of judgements requires runs: --rankers run:FILE, in a spec rankers = ['run:FILE'], or a"
-            " table, scores:FILE"
+            f"{path}: requires runs; give --rankers run:FILE (in a spec: rankers = ['run:FILE']), or a table of scores"
+            " with --rankers scores:FILE"
         )
     return pool_runs(Path(folder) / file, runs)
 

@@ -58,8 +58,8 @@ class RunFile:
     --------
     >>> run = RunFile(Path("bm25.run"), "ab12", np.array([2.5, np.nan]), 3, 1, 1, 0, 2)
     >>> print(run.report)
-    bm25.run: 3 lines retrieve 1 of 2 documents, for 1 queries; not in the corpus: 0 queries, and 2 documents
-    of queries that are in the corpus
+    bm25.run: 3 lines retrieve 1 of 2 documents, for 1 queries. 0 queries of the run are not in the corpus; for the
+    other queries, 2 documents are not in the corpus
     """
 
     path: Path
@@ -91,8 +91,8 @@ class RunFile:
         """Numbers of matched and unmatched documents, in one sentence."""
         return (
             f"{self.path}: {self.lines:,} lines retrieve {self.retrieved:,} of {len(self.scores):,} documents, for"
-            f" {self.queries:,} queries; not in the corpus: {self.unknown_queries:,} queries, and"
-            f" {self.unknown_documents:,} documents of queries that are in the corpus"
+            f" {self.queries:,} queries. {self.unknown_queries:,} queries of the run are not in the corpus; for the"
+            f" other queries, {self.unknown_documents:,} documents are not in the corpus"
         )
 
 

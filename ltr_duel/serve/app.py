@@ -187,7 +187,11 @@ class _Service:
         for what, value, message in (
             ("damaged pages", counts.damaged, "pages that could not be read were closed without an outcome"),
             ("early pages", counts.early, "pages were closed before their deadline at the limit 'max_open'"),
-            ("clock", delay, "seconds of clock steps and of time without a service; deadlines moved by as much"),
+            (
+                "clock",
+                delay,
+                "seconds by which the clock stepped or no service ran; all deadlines moved by the same amount",
+            ),
         ):
             if value != self._warned.get(what, 0):
                 self._warned[what] = value

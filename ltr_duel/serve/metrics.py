@@ -88,7 +88,12 @@ class Metrics:
             *_family("mode", "gauge", "1 for the current mode.", modes),
             *_family("share", "gauge", "Share of users in the experiment or held back.", shares),
             *_family("dropped", "gauge", "1 for a dropped ranker.", dropped),
-            *_family("served_total", "counter", "Pages by status: experiment, or reason outside of it.", served),
+            *_family(
+                "served_total",
+                "counter",
+                "Pages by status: experiment, or the reason why the page is outside of it.",
+                served,
+            ),
         ]
         for name, kind, meaning, value in (
             ("pages_total", "counter", "Pages decided.", counts.pages),

@@ -105,11 +105,11 @@ def _facts(state: LiveState) -> dict[str, str]:
     to_go, bound = state.impressions_to_go, state.regret_bound
     more = "unknown" if to_go else "none"
     if 0 < to_go <= 1000 * state.compared:  # above this limit, `sentence` contains no number either
-        more = f"about {to_go:,.0f} of several rankers"
+        more = f"about {to_go:,.0f} pages of several rankers"
         if (first := _first_pages(state)) < 1:
-            more += f", {first * to_go:,.0f} of these for new users"
+            more += f", {first * to_go:,.0f} of them for new users"
         if state.pages > state.compared:
-            more += f"; at the present rate {to_go * state.pages / max(1, state.compared):,.0f} in all"
+            more += f"; at the present rate, {to_go * state.pages / max(1, state.compared):,.0f} pages in all"
     return {
         "pages shown": f"{state.pages:,}",
         "with clicks": _share(state.clicked, state.pages),

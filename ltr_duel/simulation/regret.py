@@ -27,11 +27,18 @@ REGRETS: Mapping[str, Definition] = {
     "average": Definition("average", "exposure", "mean gap of the compared arms to the Condorcet winner"),
     "strong": Definition("average", "worst", "gap of the worst of the compared arms to the Condorcet winner"),
     "weak": Definition("average", "best", "gap of the best of the compared arms to the Condorcet winner"),
-    # "The mean" below is the mean of the compared arms.
-    "copeland": Definition("copeland", "exposure", "share of rivals that the best arm beats, minus the mean"),
-    "borda": Definition("borda", "exposure", "Borda score of the best arm, minus the mean"),
-    "utility": Definition("utility", "exposure", "utility of the best arm, minus the mean; needs utilities"),
-    "ndcg": Definition("ndcg", "exposure", "NDCG of the best ranker, minus the mean; needs the NDCG of each ranker"),
+    "copeland": Definition(
+        "copeland", "exposure", "share of rivals that the best arm beats, minus the mean of the compared arms"
+    ),
+    "borda": Definition("borda", "exposure", "Borda score of the best arm, minus the mean of the compared arms"),
+    "utility": Definition(
+        "utility", "exposure", "utility of the best arm, minus the mean of the compared arms; needs utilities"
+    ),
+    "ndcg": Definition(
+        "ndcg",
+        "exposure",
+        "NDCG of the best ranker, minus the mean of the compared arms; needs the NDCG of each ranker",
+    ),
 }
 DEFAULT_REGRETS = ("average", "strong", "weak", "copeland", "borda")
 MEASURED = ("utility", "ndcg")  # these regrets require values that are not in the matrix, one for each arm

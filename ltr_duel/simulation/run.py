@@ -183,8 +183,8 @@ def check_fits(configured: components.Configured[Policy], oracle: OracleSource, 
     policy, label = configured.component, configured.label
     if oracle.refuses_sets and policy.feedback == "slate":
         raise InputError(
-            f"policy '{label}' compares sets of arms; on a matrix each pair of a set is an independent coin, which"
-            ' is more information than one list contains: use simulated users (Live; answers = "live"; --live), or'
+            f"policy '{label}' compares sets of arms. On a matrix, each pair of a set would be an independent coin,"
+            ' which gives more information than one list. Use simulated users (Live; answers = "live"; --live), or'
             f' accept the coins (FromMatrix(matrix, sets="{INDEPENDENT_COINS}"); answers = "{INDEPENDENT_COINS}";'
             f" --sets {INDEPENDENT_COINS.replace('_', '-')})"
         )

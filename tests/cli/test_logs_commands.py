@@ -96,7 +96,7 @@ def test_exposures_and_events_with_a_guardrail_and_a_failing_check(ltr_duel, tmp
     row = next(line for line in answer.out.splitlines() if line.startswith("old > new"))
     assert row.split()[3:9] == ["no", "decision", "50", "40", "10", "0"]
     assert "fails: owners of position 1: new owns 100.00%" in answer.out
-    assert "guardrail click holds: old against new +1.0000" in answer.out
+    assert "guardrail click holds: the mean of old against new is +1.0000" in answer.out
     answer = ltr_duel("logs", "check", *words)
     assert answer.code == 1 and "fails: owners of position 1" in answer.out
     answer = ltr_duel("logs", "check")
@@ -289,7 +289,8 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
     path, page = tmp_path / "clicks.parquet", tmp_path / "page.html"
     simulate = ["simulate", "--live", corpus, "--rankers", "features:1,2", "--clicks", "random", "--comparisons", 50]
     simulate += ["--policy", "random", "--horizon", 400, "--repetitions", 1, "--log", path, "--users", 100]
-    warning = "marginal_sign: random clicks do not give mean 0; the result does not show that users prefer a ranker."
+    warning = "marginal_sign: under random clicks, the mean outcome is not 0, so the result does not show that"
+    warning += " users prefer a ranker."
     answer = ltr_duel(*simulate)
     assert answer.code == 0 and f"note: {warning} Use --outcome sampled instead.\n" in answer.out
     assert warning in ltr_duel("logs", "check", path).out.splitlines()
@@ -307,7 +308,7 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
     answer = ltr_duel(*simulate, "--outcome", "sampled", "--overwrite")
     assert answer.code == 0 and "random clicks" not in answer.out + ltr_duel("logs", "compare", path).out
     answer = ltr_duel(*simulate, "--outcome", "marginal_bernoulli")
-    assert answer.code == 2 and "'sampled' has the same mean" in answer.err
+    assert answer.code == 2 and "use 'sampled', which has the same mean" in answer.err
     answer = ltr_duel("simulate", "arxiv.npy", "--policy", "rucb", "--outcome", "sampled")
     assert answer.code == 2 and "--outcome requires --live" in answer.err
 
@@ -386,7 +387,7 @@ def test_a_plan_from_few_users_says_what_its_factors_do_not_explain(ltr_duel, tm
     fixed = float(re.search(r"plan for ([\d,]+) impressions and", answer.out)[1].replace(",", ""))
     said = re.search(r"By these factors alone, one look would need ([\d,]+) impressions", answer.out)
     assert said and fixed > 1.5 * float(said[1].replace(",", "")), answer.out
-    assert "is due to one won and one lost user that the test adds" in answer.out
+    assert "comes from the one won and one lost user that the test adds" in answer.out
     many = [exposure(k, f"u{k % 1000}", time=float(k)) for k in range(3000)]
     events = [event(f"i{k}", "ab"[int(rng.random() < 0.4)]) for k in range(3000)]
     words = [parquet(tmp_path, "shown", many), "--events", parquet(tmp_path, "seen", events)]

@@ -75,7 +75,7 @@ def test_show_says_what_kind_of_preferences_these_are(ltr_duel, tmp_path):
     shown = ltr_duel("prefs", "show", path, "--rows", "2").out
     assert "Condorcet winner: a, P = " in shown and "a total order" in shown and "gamma_btm 1 (noise alone: " in shown
     assert "Asymptotic lower bound on the average regret of pairwise policies" in shown and "\nc " not in shown
-    assert "ln T (in transitive worlds like this one: " in shown and "; for sets, without a theorem: about " in shown
+    assert "ln T (in transitive worlds like this one: " in shown and "; for policies that compare sets, about " in shown
     assert "not an error of the number before it" in shown
     content = json.loads(ltr_duel("prefs", "show", path, "--json").out)
     assert content["properties"]["copeland_winners"] == ["a"] and content["properties"]["total_order"]

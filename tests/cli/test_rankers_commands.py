@@ -110,7 +110,7 @@ def test_the_demo_runs_on_judgements_and_runs(ltr_duel, tmp_path):
     assert "2 queries, 5 documents, no features" in answer.out and "Condorcet winner: run:good" in answer.out
     assert (tmp_path / "out" / "report.html").is_file()
     refused = ltr_duel("demo", *data)
-    assert refused.code == 2 and "a corpus of judgements requires runs: --rankers run:FILE" in refused.err
+    assert refused.code == 2 and "requires runs; give --rankers run:FILE (in a spec:" in refused.err
 
 
 def test_a_spec_takes_the_same_words_relative_to_its_folder(corpus, model, tmp_path, monkeypatch):
@@ -133,6 +133,9 @@ def test_a_spec_takes_judgements_and_runs(tmp_path, monkeypatch):
     runs = "rankers = ['run:good.trec', 'bad=run:bad.trec']\n"
     (problem,) = build_problems(read_spec(tmp_path / "study.toml", text + runs), jobs=1)
     assert problem.matrix.names == ("run:good", "bad") and problem.matrix.p[0, 1] > 0.5
-    for more, says in (("", "judgements requires runs"), (runs + "split = 'test'\n", "are not feature files")):
+    for more, says in (
+        ("", "requires runs; give --rankers run:FILE"),
+        (runs + "split = 'test'\n", "are not feature files"),
+    ):
         with pytest.raises(InputError, match=says):
             build_problems(read_spec(tmp_path / "study.toml", text + more), jobs=1)

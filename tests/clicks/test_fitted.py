@@ -223,7 +223,7 @@ def test_errors_by_both_are_those_of_each_kind_less_those_of_their_cells():
     again = Sessions(np.arange(0, 18 * n + 1, 6), *parts, np.tile(np.arange(n), 3), 3, True, np.arange(3 * n))
     user, query, both = (fit_clicks(again, "cascade", smoothing=0.0, cluster=one).errors for one in CLUSTERS)
     assert query == pytest.approx(user * 3**0.5, rel=0.01) and both == pytest.approx(query, rel=1e-9)
-    with pytest.raises(InputError, match="errors by 'both' apply to other queries, but a document's parameters"):
+    with pytest.raises(InputError, match="errors by 'both' are for other queries, so they need relevance grades"):
         fit_clicks(again._replace(graded=False), "cascade", cluster="both")
 
 

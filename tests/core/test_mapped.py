@@ -101,7 +101,7 @@ def test_the_disk_gets_its_space_back(own_home):
 
 def test_a_disk_with_too_little_space_is_named(own_home, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
-    with pytest.raises(InputError, match=r"0.0 GB is needed temporarily, and 0.0 GB is free"):
+    with pytest.raises(InputError, match=r"0.0 GB is needed temporarily, but only 0.0 GB is free"):
         new_array((4,), np.int16, 0)
 
 

@@ -88,7 +88,9 @@ def test_sweeps_have_a_state_of_their_own():
 def test_a_policy_that_needs_more_than_there_is_is_refused(monkeypatch):
     free(monkeypatch, 200 * 10**6)
     p = np.full((LARGE, LARGE), 0.5)
-    with pytest.raises(InputError, match=r"^policy 'rucb' with 3,000 arms needs 0.3 GB of memory, and 0.2 GB is free$"):
+    with pytest.raises(
+        InputError, match=r"^policy 'rucb' with 3,000 arms needs 0.3 GB of memory, but only 0.2 GB is free$"
+    ):
         Run.on_matrix(POLICIES["rucb"], p)
     with pytest.raises(InputError, match=r"'rucb' with 100,000 arms needs 320.0 GB"):
         LivePolicy("rucb", n_arms=100_000)
@@ -133,7 +135,9 @@ def test_the_unused_outcomes_of_each_pair_are_counted(monkeypatch):
 def test_the_copy_of_a_matrix_that_a_run_takes_is_refused_where_it_does_not_fit(monkeypatch):
     matrix = PreferenceMatrix(np.full((LARGE, LARGE), 0.5))
     free(monkeypatch, 7 * 10**7)
-    with pytest.raises(InputError, match=r"^a copy of the matrix of 3,000 arms needs 0.1 GB of memory, and 0.1 GB is"):
+    with pytest.raises(
+        InputError, match=r"^a copy of the matrix of 3,000 arms needs 0.1 GB of memory, but only 0.1 GB is"
+    ):
         simulate(matrix, "sparring", horizon=10, repetitions=1)
 
 

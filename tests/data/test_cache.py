@@ -371,6 +371,6 @@ def test_converting_goes_on_where_no_note_of_it_can_be_kept(tmp_path: Path, corp
 def test_what_cannot_be_deleted_is_said(tmp_path: Path, corpora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_dataset(text_file(tmp_path))
     monkeypatch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
-    with pytest.raises(InputError, match=r"a-[0-9a-f]{20}: cannot be deleted; a file is in use"):
+    with pytest.raises(InputError, match=r"a-[0-9a-f]{20} cannot be deleted, because a file is in use"):
         entries.clear()
     assert len(kept(corpora)) == 1

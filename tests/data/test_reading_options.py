@@ -166,9 +166,9 @@ def test_a_converted_corpus_is_not_read_in_another_way(tmp_path: Path) -> None:
     file = written(tmp_path, "1 qid:1 1:NULL 2:3\n0 qid:1 1:0 2:1\n")
     folder = convert(file, ReadOptions(fill="min"))
     assert load_dataset(folder, fill="min", limit=1).features[0, 0] == 0
-    with pytest.raises(InputError, match=r"this is a converted corpus, read with fill min, not 7; .* its text"):
+    with pytest.raises(InputError, match=r"this corpus was converted with fill min, but 7 is asked for; .* its text"):
         load_dataset(folder, fill=7)
-    with pytest.raises(InputError, match="this is a converted corpus, read with labels grades, not round"):
+    with pytest.raises(InputError, match="this corpus was converted with labels grades, but round is asked for"):
         load_dataset(folder, labels="round")
 
 

@@ -17,8 +17,8 @@ ONE = Backend(jobs=1)
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("horizon = 5", "horizon = 5\nseed = 8", "'rucb' has two results of each repetition, with different seed, in"),
-        ("horizon = 5", "horizon = 5\nbatch = 2", "with different batch, in the plans"),
+        ("horizon = 5", "horizon = 5\nseed = 8", "both contain results of 'rucb', but with different seed"),
+        ("horizon = 5", "horizon = 5\nbatch = 2", "both contain results of .rucb., but with different batch"),
         ("0.7], [0.4", "0.8], [0.4", "the problem 'm' is not the same in the plans"),
     ],
 )

@@ -475,7 +475,7 @@ def test_runs_that_a_cut_at_the_end_of_a_batch_removed_are_unfinished(store, pla
 
 
 def test_a_merge_into_a_folder_of_a_source_is_refused(store):
-    with pytest.raises(InputError, match=r"inside .*, which stays unchanged"):
+    with pytest.raises(InputError, match=r"this is inside the source .*, and sources must stay unchanged"):
         merge_stores(store.runs / "all", [store.folder])
     assert not (store.runs / "all").exists()
 

@@ -163,7 +163,7 @@ RANKERS = [
     typed("rankers evaluate small.txt --rankers features:,,", "names no feature"),
     typed("rankers evaluate small.txt --rankers features:1,1", "two rankers have the same name"),
     typed("rankers evaluate small.txt --rankers ''", "an empty word does not name a ranker"),
-    typed("rankers evaluate qrels:small.txt", "a corpus of judgements requires runs: --rankers run:FILE"),
+    typed("rankers evaluate qrels:small.txt", "requires runs; give --rankers run:FILE (in a spec:"),
     typed("rankers evaluate qrels:absent --rankers run:absent", "absent: there is no such file"),
     typed("rankers evaluate small.txt --out m.csv", "m.csv"),
     typed("rankers evaluate small.txt --tie-seed 1.5", "'1.5' is not a whole number"),

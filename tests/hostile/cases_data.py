@@ -200,7 +200,7 @@ COMMANDS = [
     typed("data info d", "is in two|appears again, .*--split train", {"d/train.txt": GOOD, "d/test.txt": GOOD}),
     typed("data info d --fold 2", "there are no folds", {"d/train.txt": GOOD}),
     typed("data info d --split vali", "no 'vali' part in this folder", {"d/train.txt": GOOD}),
-    typed("data info c --fill 3", "this is a converted corpus, read without fill, not 3", {"c": converted()}),
+    typed("data info c --fill 3", "this corpus was converted without fill, but 3.0 is asked for", {"c": converted()}),
     typed("data info c7", "made by another version .format 1.", {"c7": converted(format=1)}),
     typed("data info c1", "corpus.json is damaged: 'name' is missing or wrong", {"c1": converted(name=["x"])}),
     typed("data info c5", "a file is missing or damaged", {"c5": converted(), "c5/features.npy": HUGE}),

@@ -291,7 +291,7 @@ RUNS = {
     "has no arms": (forged(steps=lambda steps: steps[: len(steps) // 4]), "it is not a run of this program"),
     "has two arms": (
         forged(steps=lambda steps: steps[: 9 * (len(steps) // 12)], exposure=None),
-        "it has 2 arms, but its matrix 3",
+        "it has 2 arms, but its matrix has 3",
     ),
     "has exposures of other arms": (forged(exposure=[0.5]), "it is not a run of this program"),
     "is another repetition": (forged(repetition=9), "it belongs to another run"),

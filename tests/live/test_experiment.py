@@ -108,7 +108,9 @@ def test_a_page_that_was_closed_to_make_room_is_not_said_to_be_counted(tmp_path)
         pages += [experiment.decide("q", RANKINGS) for _ in range(2)]
     with opened(tmp_path, settings(max_open=2), clock=clock) as experiment:
         for page in pages[:2]:
-            with pytest.raises(ExpiredError, match=r"closed early \(too many open pages\), .* before, if any$"):
+            with pytest.raises(
+                ExpiredError, match=r"closed early, because too many pages were open, .* until then, if any$"
+            ):
                 experiment.record(page.token, page.shown[:1])
         assert (experiment.state().clicked, experiment.open_pages) == (1, 2)
         experiment.record(pages[2].token, [])
@@ -122,7 +124,7 @@ def test_after_its_deadline_no_page_is_said_to_be_without_clicks(tmp_path):
         page = experiment.decide("q", RANKINGS)
         experiment.record(page.token, page.shown[:1], final=False)
         clock.now += 61
-        with pytest.raises(ExpiredError, match=r"the page was closed with the clicks reported before, if any$"):
+        with pytest.raises(ExpiredError, match=r"so the page was closed with the clicks reported until then, if any$"):
             experiment.record(page.token, page.shown[:1])
 
 

@@ -55,7 +55,10 @@ def test_the_file_says_only_what_is_not_by_default(tmp_path):
         (GOOD.replace("rucb", "rubc"), "experiment.policy: no policy 'rubc'; did you mean 'rucb'"),
         (GOOD + "topp = 3\n", "experiment: no key 'topp'; did you mean 'top'"),
         (GOOD + "top = 0\n", "experiment.top: the value must be between 1 and 1000, not 0"),
-        (GOOD + 'method = "sosm"\n', "method: 'sosm' does not compare two rankers"),
+        (
+            GOOD + 'method = "sosm"\n',
+            "method: 'rucb.*' requires a method that compares two rankers, which 'sosm' does not",
+        ),
         (GOOD + 'method = "probabilistic"\noutcome = "expectation"\n', "is a number"),
         (GOOD + 'outcome = "sampled"\n', "no outcome rule of team_draft called 'sampled'"),
         (GOOD + "confidence = 1.0\n", "experiment.confidence: the value must be between"),
@@ -65,7 +68,10 @@ def test_the_file_says_only_what_is_not_by_default(tmp_path):
         (GOOD.replace('"a", "b", "c"', '"a", "a"'), "is given twice"),
         (GOOD.replace("rucb:alpha=0.51", "savage"), "horizon: policy 'savage' requires the number .* horizon = 100000"),
         (GOOD.replace("rucb:alpha=0.51", "mdb"), "ok"),
-        (GOOD.replace("rucb:alpha=0.51", "mdb") + 'method = "balanced"\n', "does not compare sets of rankers"),
+        (
+            GOOD.replace("rucb:alpha=0.51", "mdb") + 'method = "balanced"\n',
+            "requires a method that compares sets of rankers, which 'balanced' does not",
+        ),
         ("[experimen]\n", "no table 'experimen'; did you mean 'experiment'"),
         ('name = "x"\n', r"no table 'name'; .*the keys of an experiment follow a line \[experiment\]"),
         ("", r'the table \[experiment\] is missing; for example: \[experiment\] with name = "shoes"'),

@@ -537,8 +537,8 @@ def test_how_long_to_go_on_is_not_said_where_few_users_made_the_log(tmp_path):
     for heavy, said in (
         (
             9,
-            "go on: too few users so far, or too large a share of the log from a few of them, to project how many more"
-            " impressions are needed.",
+            "go on: there are too few users so far, or a few of them have too large a share of the log, to project how"
+            " many more impressions are needed.",
         ),
         (0, None),
     ):
@@ -638,7 +638,7 @@ def test_too_few_are_those_of_which_there_are_too_few(tmp_path):
         turn = {"query": "user", "user": "query"} if turned else {}
         both = [{turn.get(name, name): value for name, value in row.items()} for row in rows]
         found = compare_log(ClickLog(write(tmp_path, both)), bootstrap=0, cluster="both")
-        assert f"go on: too few {said} so far" in stopping_sentence(found, stopping_decisions(found))
+        assert f"go on: there are too few {said} so far" in stopping_sentence(found, stopping_decisions(found))
 
 
 def test_where_few_queries_hide_what_their_impressions_show_the_way_to_see_it_is_named(tmp_path):

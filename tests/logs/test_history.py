@@ -67,7 +67,7 @@ def test_half_of_the_variance_explained_is_half_of_the_impressions(tmp_path):
     assert (found.wins[0], found.losses[0]) == (plain.wins[0], plain.losses[0])
     one, less = (stopping_decisions(each)[0] for each in (plain, found))
     assert less.high - less.low < 0.85 * (one.high - one.low) and less.per_user == one.per_user
-    assert "Adjusted: the effect of the coin of position 1" in " ".join(method_lines(Evidence(found, 0.95)))
+    assert "Adjusted: the effects of the coin that decides position 1" in " ".join(method_lines(Evidence(found, 0.95)))
 
 
 def test_the_coin_alone_takes_out_what_all_users_have_in_common(tmp_path):

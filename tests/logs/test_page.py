@@ -127,21 +127,22 @@ def test_with_several_pairs_the_e_value_that_decides_is_named(tmp_path):
     rankers = [["A", "B"], ["A", "C"], ["B", "C"]] * 200
     found = compare_log(written(tmp_path / "log.jsonl", CLEAR, np.arange(600), np.arange(600), rankers=rankers))
     evidence = Evidence(found, 0.95, stopping_decisions(found))
-    assert "e-value: a pair is decided from 60 on; 20 would be enough for one" in " ".join(column_notes(evidence))
+    said = "e-value: a pair is decided once its e-value reaches 60; 20 would be enough for a single pair"
+    assert said in " ".join(column_notes(evidence))
     for one in evidence.decisions:
         assert (one.e_value >= 60) == (one.verdict == "stop")
 
 
 def test_numbers_are_written_as_people_write_them():
     assert guardrail_lines([Guardrail("buy", "A", "B", -1e-9, -1e-9, 0.01)]) == [
-        "guardrail buy holds: A against B +0.0000, at least +0.0000 (margin 0.01)"
+        "guardrail buy holds: the mean of A against B is +0.0000, and at least +0.0000 with confidence (margin 0.01)"
     ]
 
 
 STOP = "stop: A wins. So far"
 ALONE = "By the primary outcome alone, the result would be: "
 KEPT = "the guardrail holds for ranker 'A'."
-BROKEN = "no decision: A is ahead, but 1 guardrail is not shown to hold (buy against B)."
+BROKEN = "no decision: A is ahead, but the log does not show that 1 guardrail holds (buy against B)."
 
 
 @pytest.mark.parametrize(("other", "first", "last"), [(CLEAR, KEPT, STOP), (-CLEAR, ALONE + STOP, BROKEN)])
@@ -160,7 +161,7 @@ def test_a_failed_check_and_a_broken_guardrail_are_one_decision_the_last_line(tm
     findings = [Finding("robots", "fails", 0.0, "many"), Finding("pairs shown", "fails", 0.0, "half of one is lost")]
     *_, decision = decision_of(evidence_of(log, guards=guards, findings=findings)).lines
     failed = "no decision: 2 checks of the experiment fail (robots, pairs shown); A is ahead, but"
-    assert decision == f"{failed} 1 guardrail is not shown to hold (buy against B)."
+    assert decision == f"{failed} the log does not show that 1 guardrail holds (buy against B)."
 
 
 def test_the_limit_of_a_guardrail_at_all_looks_is_below_that_of_one(tmp_path):

@@ -130,7 +130,7 @@ def test_intervals_of_all_looks_are_wider_than_those_of_one(tmp_path):
 def test_days_say_that_they_hold_for_one_look_beside_a_test_at_any_time(tmp_path, by, any_time, said):
     log = written(tmp_path / "log.jsonl", *drawn())
     notes = sliced(log, compare_log(log), by, any_time=any_time).notes
-    assert notes.count("intervals and p of days hold for one look only, also with --stop-at") == said
+    assert notes.count("intervals and p of days hold for one look only, even with --stop-at") == said
 
 
 def test_the_test_of_interaction_is_that_of_welch_where_parts_share_no_user():

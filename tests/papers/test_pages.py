@@ -176,7 +176,11 @@ def test_the_error_of_the_reference_stands_beside_each_mean_of_average_regret():
     frame = runs(policies=("rmed1", "rucb"), problems=[("sixteen", 16)], regret_ndcg=3.0, reference_error=12.0)
     known = frame.assign(reference_error=np.where(frame["policy"] == "rucb", 12.0, 0.0))
     page = comparison(known)
-    assert "| ± reference |" in page and page.count("| ± 12 |") == 1 and "moves the mean of a policy, at most." in page
+    assert (
+        "| ± reference |" in page
+        and page.count("| ± 12 |") == 1
+        and "± reference: an upper limit on how far the mean of a policy moves" in page
+    )
     assert "± reference" not in comparison(known, "regret_ndcg"), "it needs no estimate"
     assert "± reference" not in comparison(frame.assign(reference_error=0.0)), "the matrix is exact"
 

@@ -95,7 +95,7 @@ def test_what_cannot_be_told_is_said(monkeypatch):
         frame["regret_average"] *= np.where((frame["repetition"] == 0) & (frame["policy"] == "rcs"), 20, 1)
     tried = try_criteria([claim], wild, abouts)
     assert not tried["reliable"].item() and tried["found"].item() < 48
-    assert "these data cannot tell" in check_claims([claim], wild, abouts, tried)["reliability"].item()
+    assert "these data cannot decide the claim" in check_claims([claim], wild, abouts, tried)["reliability"].item()
     assert check_claims([replace(claim, criterion=Criterion(2))], wild, abouts, tried)["reliability"].item() == ""
 
 

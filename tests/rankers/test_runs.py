@@ -74,8 +74,8 @@ def test_unknown_queries_and_documents_are_counted_and_reported(tmp_path, datase
     (run,) = read_runs([written(tmp_path, text)], dataset)
     assert (run.unknown_queries, run.unknown_documents, run.retrieved) == (2, 2, 7)
     assert run.report.endswith(
-        "12 lines retrieve 7 of 7 documents, for 2 queries;"
-        " not in the corpus: 2 queries, and 2 documents of queries that are in the corpus"
+        "12 lines retrieve 7 of 7 documents, for 2 queries."
+        " 2 queries of the run are not in the corpus; for the other queries, 2 documents are not in the corpus"
     )
     told = run_rankers(dataset, {"system": run}).provenance["runs"]["system"]
     assert told == {"sha256": run.sha256, "retrieved": 7, "unknown_queries": 2, "unknown_documents": 2}

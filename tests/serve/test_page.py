@@ -73,9 +73,9 @@ def test_the_page_says_how_many_pages_are_to_go(tmp_path):
     _, state = page_of(tmp_path, pages=4)
     state = state._replace(pages=1000, plain=900, compared=50, impressions_to_go=20.0, note="Users came back.", steps=9)
     facts = _facts(state)
-    assert facts["pages to go"] == "about 20 of several rankers; at the present rate 400 in all"
+    assert facts["pages to go"] == "about 20 pages of several rankers; at the present rate, 400 pages in all"
     alone = _facts(state._replace(pages=50, plain=0))["pages to go"]
-    assert alone == "about 20 of several rankers", "the number and the unit of the headline"
+    assert alone == "about 20 pages of several rankers", "the number and the unit of the headline"
     assert facts["of a single ranker (nothing compared)"] == "900 (90.0%)" and _lines(state)[-1] == state.note
 
 
@@ -96,10 +96,10 @@ def test_of_pages_of_users_who_return_only_those_that_count_are_to_go_by_new_use
     assert np.isfinite(state.impressions_to_go)
     assert state.decisions[0].observations == 30
     new, pages = state.impressions_to_go * 30 / state.compared, state.impressions_to_go * state.pages / state.compared
-    unit = "pages of several rankers"
-    assert f"about {state.impressions_to_go:,.0f} further {unit}, if" in state.sentence
-    to_go = f"pages to go about {state.impressions_to_go:,.0f} of several rankers, {new:,.0f} of these for new users"
-    assert to_go + (f"; at the present rate {pages:,.0f} in all" if state.pages > state.compared else "") in text
+    to_go = f"about {state.impressions_to_go:,.0f}"
+    assert f"{to_go} further pages of several rankers, if" in state.sentence
+    to_go = f"pages to go {to_go} pages of several rankers, {new:,.0f} of them for new users"
+    assert to_go + (f"; at the present rate, {pages:,.0f} pages in all" if state.pages > state.compared else "") in text
     assert re.search(r"regret at most [\d.]+ wins, [\d.]+ a page", text)
     assert "logs compare counts all pages, because policy random does not react to outcomes" in text
 

@@ -306,7 +306,7 @@ def recommend(state: State, params: NoParams) -> int:
 register(
     __name__,
     any_order=True,
-    assumes="nothing: a Condorcet winner, else Copeland winners",
+    assumes="nothing; finds the Condorcet winner if there is one, else Copeland winners",
     regret="not proven",
     cost="O(K); without a Condorcet winner up to K^2 coins",
     where="part of this package",

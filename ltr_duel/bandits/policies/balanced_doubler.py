@@ -131,7 +131,7 @@ def recommend(state: State, params: Params) -> int:
 register(
     __name__,
     limits={"gap": (1e-6, 1.0), "alpha": (0.0, None)},
-    assumes="utilities behind the preferences, linear link, and that the gap of the best two is known",
+    assumes="utilities behind the preferences, a linear link, a known gap between the best two",
     regret="O(log T) claimed",
     cost="O(K)",
     cite="wolfenfeld_dueling",

@@ -241,7 +241,7 @@ register(
     __name__,
     any_order=True,
     limits={"alpha": (0.5, None)},
-    assumes="nothing: Copeland winners",
+    assumes="nothing; finds Copeland winners",
     regret="O(K^2 + (C + L_C) K log T)",
     cost="O(K), O(K^2) when a bound crosses 1/2",
     cite="zoghi2015copeland",

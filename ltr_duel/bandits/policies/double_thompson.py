@@ -281,7 +281,7 @@ def recommend(state: Any, params: Params) -> int:
 _FACTS: dict[str, Any] = {
     "any_order": True,
     "limits": {"alpha": (0.5, None)},
-    "assumes": "nothing: Copeland winners",
+    "assumes": "nothing; finds Copeland winners",
     "regret": "O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
     "cite": "wu2016double",
 }

@@ -106,7 +106,7 @@ def recommend(state: State, params: Params) -> int:
 register(
     __name__,
     limits={"rate": (1e-6, None)},
-    assumes="a Condorcet winner; for the second bound nothing",
+    assumes="a Condorcet winner for the first bound, nothing for the second",
     regret="O(sum of log T / gap) and O(sqrt(K T))",
     cost="O(K)",
     cite="saha2022versatile",

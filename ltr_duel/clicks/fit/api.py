@@ -198,7 +198,8 @@ def fit_clicks(
     core_errors.require_one_of("kind of cluster", cluster, CLUSTERS)
     if cluster != "user" and not sessions.graded:
         raise InputError(
-            f"standard errors by '{cluster}' apply to other queries, but a document's parameters belong to one query"
+            f"standard errors by '{cluster}' are for other queries, so they need relevance grades: the parameters of a"
+            " document belong to one query only"
         )
     core_errors.require_between("iterations", iterations, 1, 1_000_000)
     core_errors.require_between("tolerance", tolerance, 0, 1)

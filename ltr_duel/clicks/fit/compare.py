@@ -72,7 +72,10 @@ def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]
     else:
         yield f"standard errors are clustered by {by}" + ", too few to be reliable" * few
     if one.cluster == "user" and one.graded:
-        yield "the errors apply to these queries; documents of one grade differ between queries: see --cluster both"
+        yield (
+            "the errors apply only to these queries, because documents of one grade differ between queries;"
+            " use --cluster both for errors that apply to other queries"
+        )
 
 
 def fits_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import psutil
 
-from ltr_duel.core import InputError, cache_home
+from ltr_duel.core import InputError, cache_home, several
 from ltr_duel.core import files as core_files
 from ltr_duel.data.store.known_files import forget_digests
 
@@ -179,8 +179,8 @@ def clear() -> int:
             (cache_home() / kind).rmdir()
     forget_digests()
     if stuck:
-        others = f", nor {len(stuck) - 1} others" if len(stuck) > 1 else ""
-        raise InputError(f"{stuck[0]}: cannot be deleted{others}; a file is in use, or the folder is read-only")
+        others = f" and {several(len(stuck) - 1, 'other entry')}" if len(stuck) > 1 else ""
+        raise InputError(f"{stuck[0]}{others} cannot be deleted, because a file is in use or the folder is read-only")
     return freed
 
 

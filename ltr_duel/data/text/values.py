@@ -66,7 +66,9 @@ def fill_missing(
     if fill is None or fill == "nan":
         return
     if lower_is_better and fill == "min":
-        raise InputError("a NULL in a rank list is a document not retrieved; fill it with 'last', not with 'min'")
+        raise InputError(
+            "NULL in a rank list marks a document that was not retrieved; fill it with 'last', not with 'min'"
+        )
     starts = query_ptr[:-1]
     for number in range(features.shape[1]):
         column = np.array(features[:, number])

@@ -22,13 +22,13 @@ _LARGE = 1000.0  # ratios above this are not printed
 _WRONG = 0.05  # expected share of tables with a wrong bound
 _CAPTION = (
     "{regret} at the horizon: mean and median over the runs. {meaning} × best: the mean as a multiple of the lowest"
-    " mean of the table. Bounds: limits of the ratio to the policy that is truly the best, for all policies of a table"
-    " together with 95 % confidence (multiple comparisons with the best: Edwards and Hsu 1983, with the bootstrap-t"
-    " of 4,000 resamples of the runs, balanced after Beran 1988; not for fewer than six runs).{tables} The bounds do"
-    " not cover events so rare that they happened in no run. Lower bound 1: the policy may be the best; > 1.00: it"
-    " is not the best, although its ratio may be close to 1. ≈: the policy may be the best, and its regret is at most"
-    " {close:g} times the lowest; ?: the policy may be the best, but these runs do not show it. > 1,000: larger than"
-    " 1,000.{few}"
+    " mean of the table. Bounds: limits of the ratio of a policy's true mean to that of the truly best policy; they"
+    " hold for all policies of a table at once with 95 % confidence (multiple comparisons with the best: Edwards and"
+    " Hsu 1983, with the bootstrap-t of 4,000 resamples of the runs, balanced after Beran 1988; not for fewer than six"
+    " runs).{tables} The bounds cannot account for events so rare that they happened in no run. Lower bound 1: the"
+    " policy may be the best; > 1.00: it is not the best, although its ratio may be close to 1. ≈: the policy may be"
+    " the best, and its regret is at most {close:g} times the lowest; ?: the policy may be the best, but these runs do"
+    " not show it. > 1,000: larger than 1,000.{few}"
 )
 _MEANING = {
     col.REGRET: "A step adds the mean gap of the compared rankers; the gap of a ranker is the probability that the"
@@ -50,9 +50,9 @@ _BOUND = (
 )
 _DEFINED = "All regrets are defined in [docs/explanations/regrets.md](explanations/regrets.md)."
 _REFERENCE = (
-    " ± reference: how far one standard error of the estimated matrix moves the mean of a policy, at most. The"
-    " regret of all runs of a table is computed from one matrix, so another estimate would change the means and their"
-    " ratios. The best policy, ≈, ? and bounds are for this matrix, without its error."
+    " ± reference: an upper limit on how far the mean of a policy moves if the estimated matrix is wrong by one"
+    " standard error. The regret of all runs of a table is computed from one matrix, so another estimate would change"
+    " the means and their ratios. The best policy, the marks ≈ and ?, and the bounds take this matrix as exact."
 )
 _ACCURACY = (
     " Names the winner: share of the runs that name the Condorcet winner at the end; blank if the winner of an"

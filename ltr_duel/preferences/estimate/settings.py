@@ -22,7 +22,8 @@ REDUCTIONS: dict[str, str] = {
     "stratified": "queries are visited in turn, in an order common to all pairs, with two evaluations each",
     "integrated": "the mean outcome of each list over its users, instead of the outcome of one user",
     "antithetic": "lists are drawn in mirrored pairs; requires 'integrated' and a method that mirrors lists",
-    "control": "the part of an outcome that the query predicts is subtracted, and its mean over queries added back",
+    "control": "the part of an outcome that the query predicts is subtracted, and the mean of this part over queries is"
+    " added back",
 }
 # The numbers version (`ltr_duel.core.numbering`) of the blocks, and of each reduction.
 NUMBERS = dict.fromkeys(("blocks", *REDUCTIONS), 1)

@@ -30,6 +30,7 @@ from ltr_duel.experiment.backends.backend import (
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.verify import verify_store
 from tests.experiment.conftest import (
     finish,
     kill_group,
@@ -60,6 +61,7 @@ def test_a_policy_that_raises_fails_alone(spec_file, awkward, tmp_path, backend)
     assert 0 < len(report.failed) < 8 and report.done + len(report.failed) == 16 and report.left == 0
     failures = read_status(tmp_path / "out").failures
     assert len(failures) == len(report.failed)
+    assert verify_store(tmp_path / "out", sample=0, plugins=[awkward]).unfinished == 0
     assert failures[0]["error"] == "ArithmeticError: the sum of the parts" and "in fail" in failures[0]["traceback"]
     again = run_experiment(plan, tmp_path / "out")
     assert (again.done, again.failed) == (0, report.failed)

@@ -19,6 +19,7 @@ import pytest
 from joblib.externals.loky import get_reusable_executor
 
 from ltr_duel.cli.main import main
+from ltr_duel.experiment.backends import backend as backends
 from ltr_duel.experiment.backends.backend import (
     Backend,
     WorkersDiedError,
@@ -133,6 +134,15 @@ def test_a_process_of_loky_that_was_killed_while_it_sent_an_outcome_is_noticed(m
     with pytest.raises(WorkersDiedError):
         list(run_tasks(Backend("loky", 2), []))
     _kill_processes(threading.Thread())
+
+
+def test_only_a_process_of_loky_ends_with_its_parent(monkeypatch):
+    """With one job, joblib executes tasks in the driver, which must not end with its shell."""
+    watched = []
+    monkeypatch.setattr(backends, "_end_with", watched.append)
+    for driver in (0, os.getpid(), os.getppid()):
+        assert backends._run_all(str, [1, 2], driver) == ["1", "2"]
+    assert watched == [os.getppid()]
 
 
 def test_processes_of_loky_end_soon_after_a_driver_that_was_killed(spec_file, awkward, tmp_path):

@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -143,6 +144,14 @@ def test_only_a_process_of_loky_ends_with_its_parent(monkeypatch):
     for driver in (0, os.getpid(), os.getppid()):
         assert backends._run_all(str, [1, 2], driver) == ["1", "2"]
     assert watched == [os.getppid()]
+
+
+def test_a_process_of_an_earlier_call_that_died_ends_no_later_work(spec_file, awkward, tmp_path, monkeypatch):
+    dead = Mock(exitcode=1)
+    for name, value in (("_TICK", 0.01), ("_MISSED", 0.0), ("_workers", lambda: [dead])):
+        monkeypatch.setattr(backends, name, value)
+    plan = plan_of(spec_file(matrix_spec([SLOW], repetitions=2)), awkward)
+    assert run_experiment(plan, tmp_path / "out", backend=Backend("threads", 1)).done == 2
 
 
 def test_processes_of_loky_end_soon_after_a_driver_that_was_killed(spec_file, awkward, tmp_path):

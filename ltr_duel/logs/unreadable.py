@@ -26,33 +26,34 @@ def refuse_unreadable(engine: Engine, raw: str, given: dict[str, Any], find: Cal
     raw: the SQL of the events, with columns as in the file.
     given: the mapped expressions, for the message.
     """
-    for name, origin, value in (_first_place(engine, raw), _first_fault(engine, raw)):
-        if name:
+    kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
+    for first in (_first_place, _first_fault):
+        if found := first(engine, raw, kinds):
+            name, origin, value = found
             legal = _LEGAL.get(name, "a string or a number")
             said = f"'{name}' of an event must be {legal}, not {value!r}{_hint(name, value, given.get(name, name))}"
             raise InputError(errors.in_one_line(f"{find(origin)}: {said}"))
 
 
-def _first_place(engine: Engine, raw: str) -> tuple[str, int, str]:
+def _first_place(engine: Engine, raw: str, kinds: dict[str, str]) -> tuple[str, int, Any] | None:
     """Return the name ``position``, row number and value of the first position that is not an integer."""
-    kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
     kind = kinds.get("position", "INTEGER")
     if "INT" in kind and "[" not in kind:
-        return "", 0, ""
+        return None
     number = "try_cast(position::VARCHAR AS DOUBLE)"
     wrong = f"position::VARCHAR <> '' AND coalesce({number} <> floor({number}), true)"
     found = engine.rows(f"SELECT origin, position::VARCHAR AS value FROM ({raw}) WHERE {wrong} ORDER BY origin LIMIT 1")
-    return ("position", found[0]["origin"], found[0]["value"]) if found else ("", 0, "")
+    return ("position", found[0]["origin"], found[0]["value"]) if found else None
 
 
-def _first_fault(engine: Engine, raw: str) -> tuple[str, int, Any]:
+def _first_fault(engine: Engine, raw: str, kinds: dict[str, str]) -> tuple[str, int, Any] | None:
     """Return the column name, row number and value of the first value that cannot be converted."""
-    events = typed(engine, raw, EVENTS)
-    if not engine.rows(f"SELECT 1 FROM (DESCRIBE {events}) WHERE column_name = 'fault'"):
-        return "", 0, ""
-    found = engine.rows(f"SELECT origin, fault FROM ({events}) WHERE fault NOT LIKE '%:\"\"}}' ORDER BY origin LIMIT 1")
+    if not any(kind in ("VARCHAR", "JSON") and EVENTS.get(name, kind) != kind for name, kind in kinds.items()):
+        return None  # numbers and times can be converted
+    faults = f"SELECT origin, fault FROM ({typed(engine, raw, EVENTS)})"
+    found = engine.rows(f"{faults} WHERE fault NOT LIKE '%:\"\"}}' ORDER BY origin LIMIT 1")
     if not found:
-        return "", 0, ""
+        return None
     ((name, value),) = json.loads(found[0]["fault"]).items()
     return name, found[0]["origin"], value
 

@@ -13,12 +13,14 @@ import subprocess
 import threading
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
 from joblib.externals.loky import get_reusable_executor
 
 from ltr_duel.cli.main import main
+from ltr_duel.experiment.backends import backend as backends
 from ltr_duel.experiment.backends.backend import (
     Backend,
     WorkersDiedError,
@@ -30,6 +32,7 @@ from ltr_duel.experiment.backends.backend import (
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.verify import verify_store
 from tests.experiment.conftest import (
     finish,
     kill_group,
@@ -60,6 +63,7 @@ def test_a_policy_that_raises_fails_alone(spec_file, awkward, tmp_path, backend)
     assert 0 < len(report.failed) < 8 and report.done + len(report.failed) == 16 and report.left == 0
     failures = read_status(tmp_path / "out").failures
     assert len(failures) == len(report.failed)
+    assert verify_store(tmp_path / "out", sample=0, plugins=[awkward]).unfinished == 0
     assert failures[0]["error"] == "ArithmeticError: the sum of the parts" and "in fail" in failures[0]["traceback"]
     again = run_experiment(plan, tmp_path / "out")
     assert (again.done, again.failed) == (0, report.failed)
@@ -131,6 +135,23 @@ def test_a_process_of_loky_that_was_killed_while_it_sent_an_outcome_is_noticed(m
     with pytest.raises(WorkersDiedError):
         list(run_tasks(Backend("loky", 2), []))
     _kill_processes(threading.Thread())
+
+
+def test_only_a_process_of_loky_ends_with_its_parent(monkeypatch):
+    """With one job, joblib executes tasks in the driver, which must not end with its shell."""
+    watched = []
+    monkeypatch.setattr(backends, "_end_with", watched.append)
+    for driver in (0, os.getpid(), os.getppid()):
+        assert backends._run_all(str, [1, 2], driver) == ["1", "2"]
+    assert watched == [os.getppid()]
+
+
+def test_a_process_of_an_earlier_call_that_died_ends_no_later_work(spec_file, awkward, tmp_path, monkeypatch):
+    dead = Mock(exitcode=1)
+    for name, value in (("_TICK", 0.01), ("_MISSED", 0.0), ("_workers", lambda: [dead])):
+        monkeypatch.setattr(backends, name, value)
+    plan = plan_of(spec_file(matrix_spec([SLOW], repetitions=2)), awkward)
+    assert run_experiment(plan, tmp_path / "out", backend=Backend("threads", 1)).done == 2
 
 
 def test_processes_of_loky_end_soon_after_a_driver_that_was_killed(spec_file, awkward, tmp_path):

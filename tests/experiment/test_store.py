@@ -474,6 +474,33 @@ def test_runs_that_a_cut_at_the_end_of_a_batch_removed_are_unfinished(store, pla
     assert results_of(store.folder) == expected
 
 
+def test_a_repair_of_one_run_executes_no_unfinished_run(store):
+    one, other = runs_in(store.folder)[:2]
+    last = max(place for digest, place in store.scan().done.items() if digest not in (one, other))
+    path = segment(store)
+    data = path.read_bytes()
+    path.write_bytes(data[: last.offset] + data[last.offset + last.size :])
+    assert verify_store(store.folder, sample=0).unfinished == 1
+    add_row(store.folder, row_of(store.folder, one), run=other, generation=1)
+    verdict = verify_store(store.folder, sample=0, repair=True, jobs=1)
+    assert (verdict.executed, verdict.unfinished, len(verdict.repaired)) == (1, 1, 1)
+
+
+def test_of_two_rows_of_one_generation_the_later_one_counts(store):
+    digest = runs_in(store.folder)[0]
+    row = row_of(store.folder, digest)
+    for seconds in (1.5, 2.5):
+        add_row(store.folder, row, name=f"{'f' * 32}.arrows", generation=3, seconds=seconds)
+    assert row_of(store.folder, digest).seconds == 2.5
+
+
+def test_a_merge_leaves_out_a_matrix_that_no_plan_names(store, tmp_path):
+    (matrix,) = store.problems.iterdir()
+    matrix.with_stem("f" * 64).write_bytes(b"of an earlier plan")
+    assert merge_stores(tmp_path / "new", [store.folder]).damaged == []
+    assert [path.name for path in (tmp_path / "new" / "problems").iterdir()] == [matrix.name]
+
+
 def test_a_merge_into_a_folder_of_a_source_is_refused(store):
     with pytest.raises(InputError, match=r"this is inside the source .*, and sources must stay unchanged"):
         merge_stores(store.runs / "all", [store.folder])

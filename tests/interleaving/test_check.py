@@ -59,6 +59,14 @@ def test_a_method_of_two_functions_for_two_rankers_keeps_the_contract():
         check_method(method_from_functions("mine", draw, inverse_ranks))
 
 
+def test_pairs_alone_are_checked_against_the_reverse():
+    def credit(orders, shown, clicks):
+        return [-x for x in inverse_ranks(orders, shown, clicks)]
+
+    with pytest.raises(MethodError, match="a ranker does not beat its own reverse"):
+        check_method(method_from_functions("mine", team_draft, credit, slates=False))
+
+
 @pytest.mark.parametrize(
     "draw, credit, complaint",
     [

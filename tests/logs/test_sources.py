@@ -459,6 +459,24 @@ def test_a_duckdb_file_gives_the_same_integers(tmp_path):
     assert numbers(mapped, "user") == numbers(plain, "user")
 
 
+@pytest.mark.filterwarnings("default")  # a warning of Ibis
+@pytest.mark.parametrize(("owner", "placed"), [("new", 1), ("", -1), (None, -1), ("nobody", None)])
+def test_a_connection_may_name_the_owners(tmp_path, owner, placed):
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as db:
+        db.execute("CREATE TABLE events AS SELECT '1' AS impression, 'b' AS item")
+        db.execute(
+            "CREATE TABLE exposures AS SELECT '1' AS impression, 5.0 AS time, 'q' AS query, ['a', 'b'] AS shown,"
+            " ['old', 'new'] AS rankers, ['old', $1] AS owners", [owner],
+        )  # fmt: skip
+    log = ClickLog("exposures", events="events", connect=f"duckdb://{tmp_path / 'shop.duckdb'}")
+    if placed is None:
+        with pytest.raises(InputError, match="is not a ranker"):
+            compare_log(log, bootstrap=0)
+    else:
+        found = compare_log(log, bootstrap=0)
+        assert (found.wins[0], found.losses[0]) == (0, int(placed == 1)) and found.names == ("old", "new")
+
+
 def test_postgres_says_the_same_to_the_last_integer(tmp_path, postgres):
     url, psycopg = postgres
 

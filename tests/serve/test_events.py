@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from ltr_duel.client import Client
+from ltr_duel.live import StoreError
 from tests.serve.asgi import LISTS, Service, using
 from tests.serve.test_addresses import resolved
 from tests.serve.test_client import server  # noqa: F401 -- a fixture
@@ -128,3 +129,21 @@ def test_a_service_forgets_what_is_older_than_its_settings_say_and_says_where_it
         assert query == "" and user.startswith("forgotten-") and '"forgotten", "pages": 1' in service.log.getvalue()
     else:
         assert user == "ann" and "the clock is days ahead of the previous check" in service.log.getvalue()
+
+
+@pytest.mark.parametrize("task", ["expire", "retain"])
+def test_a_store_that_fails_while_pages_are_closed_or_forgotten_is_logged(tmp_path, monkeypatch, task):
+    monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.02)
+
+    def full(*_):
+        raise StoreError(f"{task}: the disk is full")
+        yield
+
+    async def story(service):
+        monkeypatch.setattr(service.experiment, task, full if task == "retain" else lambda *_: next(full()))
+        await asyncio.sleep(0.3)
+
+    service = Service(tmp_path, keep_days=1)
+    using(service, story)
+    assert f"{task}: the disk is full" in service.log.getvalue()
+    assert "the store can be written again" in service.log.getvalue()

@@ -102,11 +102,23 @@ def _rows_of(path: Path) -> Iterator[tuple[int, str | None, str | None]]:
                 yield number, line.rstrip("\r\n"), None
 
 
+def _with_long_fields(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Yield the rows of a CSV reader; the limit of a field, which is one for the whole process, is raised meanwhile."""
+    row: list[str] | None = []
+    while row is not None:
+        usual = csv.field_size_limit(_LONGEST)
+        try:
+            row = next(reader, None)
+        finally:
+            csv.field_size_limit(usual)
+        if row is not None:
+            yield row
+
+
 def _rows_of_csv(path: Path) -> Iterator[tuple[int, str | None, str | None]]:
     with open_text(path) as file:
-        csv.field_size_limit(_LONGEST)
         reader = csv.reader(file, strict=True)
-        rows = _whole(path, reader)
+        rows = _whole(path, _with_long_fields(reader))
         try:
             head: list[str] = next(rows, [])
             if not head or len(set(head)) < len(head):

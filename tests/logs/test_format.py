@@ -71,6 +71,17 @@ def test_a_log_that_fails_while_it_is_written_does_not_appear(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_long_fields_of_csv_are_read_without_a_change_for_other_users_of_the_module(tmp_path):
+    path = tmp_path / "log.csv"
+    rows = [["impression", "time", "query", "clicks", "shown", "owners", "rankers"]]
+    rows += [[n, n, "q" * 200_000, "[1]", '["a"]', "[0]", '["x", "y"]'] for n in range(2)]
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    usual = csv.field_size_limit()
+    assert describe_log(ClickLog(path)).impressions == 2
+    assert csv.field_size_limit() == usual < 200_000
+
+
 def test_search_records_need_a_time_a_list_and_clicks(tmp_path):
     message = "need the columns time, shown and clicks, but time is missing"
     with pytest.raises(InputError, match=message), write_log(tmp_path / "log.ndjson", ("query", "shown", "clicks")):

@@ -109,11 +109,8 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         lines.append(f"Random subsets have a Condorcet winner with probability {least}")
     if about.lower_bound is not None:
         like = noise["lower_bound"].replace("noise alone:", "in transitive worlds like this one:")
-        multi = (
-            f"; for policies that compare sets, about {about.multiduel_bound:.3g} ln T (not proven)"
-            if about.multiduel_bound
-            else ""
-        )
+        of_sets = f"; for policies that compare sets, about {about.multiduel_bound or 0:.3g} ln T (not proven)"
+        multi = of_sets if about.multiduel_bound else ""
         pairs = f"{about.lower_bound:.3g} ln T{like}{multi}"
         lines.append(
             f"Asymptotic lower bound on the average regret of pairwise policies: {_UNSURE if unsure else pairs}"

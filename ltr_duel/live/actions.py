@@ -52,6 +52,7 @@ from ltr_duel.live.turns import Key
 from ltr_duel.live.unsampled import Drafts
 
 _SNAPSHOT_EVERY = 2000  # events between two snapshots; opening a store reads only the events after the last snapshot
+_REPORTED = "was closed with the clicks reported until then, if any"
 _PASSING = 20  # maximum number of overdue pages that a search closes before it gets a new page
 _coin: Any = interpreted(coin)
 
@@ -168,15 +169,10 @@ class Actions:
     def _closed(self, claim: Claim, now: float) -> InputError | None:
         """Return the reason why clicks of a page are no longer counted; None if the page is open."""
         if self.memory.is_over(claim.page, claim.expires, now):
-            return ExpiredError(
-                "the deadline has passed, so the page was closed with the clicks reported until then, if any"
-            )
+            return ExpiredError(f"the deadline has passed, so the page {_REPORTED}")
         if claim.page not in self.memory.waiting:
             if self._store.has_gathered(claim.page):
-                return ExpiredError(
-                    "the page was closed early, because too many pages were open, with the clicks reported until then,"
-                    " if any"
-                )
+                return ExpiredError(f"too many pages were open, so the page {_REPORTED}")
             return UsedError("the clicks of the page were counted already")
         if claim.expires != self.memory.waiting[claim.page][0]:
             raise TokenError("the token belongs to another page with the same number")

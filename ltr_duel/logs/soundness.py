@@ -81,8 +81,8 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     first, last, n = (log.facts(rows, rankers)[name] for name in ("first", "last", "n"))
     found = [_repeated_ids(log, n)]
     if not log.facts(rows, rankers)["clicked"]:
-        said = f"no impression has a counted event ({log.outcome.name}): are events in another column or file"
-        said += ", or are the ids of impressions in another form?" if log.loaded.events is not None else "?"
+        ids = ", or are the ids of impressions in another form" if log.loaded.events is not None else ""
+        said = f"no impression has a counted event ({log.outcome.name}): are events in another column or file{ids}?"
         found.append(Finding("clicks", "fails", 0.0, said))
     if "user" in rows.columns:
         found.append(_same_moment(engine, rows, n, timed=log.loaded.ordered and not log.bad.count))

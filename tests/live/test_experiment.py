@@ -109,7 +109,7 @@ def test_a_page_that_was_closed_to_make_room_is_not_said_to_be_counted(tmp_path)
     with opened(tmp_path, settings(max_open=2), clock=clock) as experiment:
         for page in pages[:2]:
             with pytest.raises(
-                ExpiredError, match=r"closed early, because too many pages were open, .* until then, if any$"
+                ExpiredError, match=r"too many pages were open, so the page was closed with .* until then, if any$"
             ):
                 experiment.record(page.token, page.shown[:1])
         assert (experiment.state().clicked, experiment.open_pages) == (1, 2)

@@ -27,7 +27,7 @@ from ltr_duel.preferences import (
     transitive_null,
 )
 
-_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # simulated transitive matrices: up to, and above, `_MANY` rankers
+_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # simulated transitive matrices: for up to `_MANY` rankers, and for more
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
 UNDECIDED = "undecided"

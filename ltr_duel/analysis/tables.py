@@ -27,7 +27,7 @@ IDENTIFIED = "median identification time"
 def policies_table(results: Results) -> pd.DataFrame:
     """Return a table of strings with one row per policy: regret at the horizon, and identification of the winner.
 
-    If there is no Condorcet winner, regret is Copeland regret, and the columns on the winner are omitted.
+    If there is no Condorcet winner, regret is Copeland regret, and the columns about the winner are omitted.
     """
     arguments.require_type("results", results, Results)
     frame = results.final()
@@ -130,7 +130,7 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
     ----------
     frame : DataFrame
     caption, label : str
-        Caption and label of the table; if either is given, the table is a float.
+        Caption and label of the table; if either is given, the tabular is placed in a floating ``table``.
     notes : sequence of str
         Sentences below the table, in small print.
 
@@ -173,7 +173,7 @@ def markdown_table(frame: pd.DataFrame) -> str:
     Parameters
     ----------
     frame : DataFrame
-        Table of strings; ``|`` and ``<`` are escaped, and lines are joined.
+        Table of strings; ``|`` and ``<`` are escaped; line breaks become spaces.
 
     Returns
     -------

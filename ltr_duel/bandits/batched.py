@@ -69,7 +69,7 @@ class Late(NamedTuple):
     batch: int
     delay: int
     now: Registers[Now]
-    first: IntVector  # (steps,) first arm; for sets the size of the set; in turn, 0 once the set's outcomes are used
+    first: IntVector  # (steps,) first arm, or size of the set; in turn, this size becomes 0 when the outcomes are used
     second: IntVector  # (steps,)
     outcome: IntVector  # (steps,)
     slates: IntMatrix  # (steps, K) the sets; no rows for a policy of pairs

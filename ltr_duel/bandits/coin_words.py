@@ -104,7 +104,7 @@ def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rn
 
 @kernel
 def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
-    """Decide the coins in the mask ``equal``, whose words equal their odds, by the next bits of their probabilities."""
+    """Return which coins of the mask ``equal`` win: their words equal their odds, so one more draw per coin decides."""
     wins = 0
     while equal != 0:
         k = trailing_zeros(np.uint64(equal))
@@ -116,6 +116,6 @@ def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
 
 @inlined
 def block_mask(coins: int, at: int) -> int:
-    """Return the mask of the block at position ``at`` of a row of ``coins`` coins, with a bit for each coin."""
+    """Return a mask with a bit for each coin in the block at position ``at``; the row has ``coins`` coins."""
     left = coins - at
     return (1 << (left if left < BLOCK else BLOCK)) - 1

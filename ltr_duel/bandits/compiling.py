@@ -18,12 +18,12 @@ from ltr_duel.core import InputError, compile_error, interpreted, jit
 def loop_for(
     policy: Policy, loop: Callable[..., Any], *, compiled: bool = True, plain: bool = False
 ) -> Callable[..., Any]:
-    """Return ``loop``, a `kernel` that calls a policy's functions, in its compiled or plain form for ``policy``.
+    """Return the version of a loop to run with ``policy``: compiled or plain Python.
 
-    The disk cache of compiled loops detects edits of this package only. A policy from another package therefore gets a
-    loop that is compiled in this process and not stored on disk. For a policy that numba cannot compile, or with
-    ``compiled=False``, the loop is plain Python. With ``plain``, all helpers are plain Python too, so that a wrong
-    index raises an error.
+    The loop is a `kernel` that calls the policy's functions. The disk cache of compiled loops detects edits of this
+    package only. A policy from another package therefore gets a loop that is compiled in this process and not stored on
+    disk. For a policy that numba cannot compile, or with ``compiled=False``, the loop is plain Python. With ``plain``,
+    all helpers are plain Python too, so that a wrong index raises an error.
     """
     if plain:
         return _plain_loop(policy, loop)
@@ -44,7 +44,7 @@ def _plain_loop(policy: Policy, loop: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _parts(policy: Policy, loop: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """Return the policy's functions, keyed by their names in a loop."""
+    """Return the policy's functions, keyed by the names under which loops call them."""
     slate = policy.feedback == "slate"
     parts = {
         "select_slate" if slate else "select": policy.select,

@@ -95,7 +95,8 @@ class Policy(components.Component):
     for_sets : str
         Name of the policy that replaces this policy if sets of arms can be compared.
     numbers : int
-        Version of the choices that result from a given seed and outcomes (`ltr_duel.core.numbering`).
+        Version number, raised when a given seed and given outcomes lead to other choices than before (see
+        `ltr_duel.core.numbering`).
 
     Examples
     --------

@@ -131,7 +131,8 @@ def draw_mirrored(
     """Draw a list from uniform random numbers, one for each position; return its length.
 
     This function is optional. Its lists have the same distribution as the lists of `draw_pair`. If ``first`` and
-    ``second`` are exchanged, the same number selects the other ranker, and in its distribution the same quantile.
+    ``second`` are exchanged, the same number selects the other ranker, and the same quantile of this ranker's
+    distribution.
     """
     raise TypeError("this method does not draw mirrored lists")
 

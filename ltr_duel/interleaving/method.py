@@ -71,7 +71,8 @@ class Method(components.Component):
     compiled : bool
         False if numba cannot compile the functions, so that they run as plain Python.
     numbers : int
-        Version of the lists and credits that a given seed produces (`ltr_duel.core.numbering`).
+        Version number, raised when a given seed produces other lists or credits than before (see
+        `ltr_duel.core.numbering`).
 
     Examples
     --------
@@ -117,7 +118,7 @@ class Method(components.Component):
 
     @property
     def foreign(self) -> bool:
-        """Whether the functions come from outside the package; such functions may credit clicks by document owners."""
+        """Whether the functions come from outside the package; they may need the documents' owners for credit."""
         return not self.state.__module__.startswith("ltr_duel.")
 
     def caution(self, outcome: str) -> str:
@@ -211,7 +212,7 @@ def require_list(name: str, shown: Any, documents: int, top: int) -> None:
 
 
 def is_new_plugin(method: Method) -> bool:
-    """Return whether a method runs compiled, is defined outside this package, and has not been compiled before."""
+    """Return whether a method from outside this package still has to be compiled."""
     inside = method.state.__module__.startswith("ltr_duel.")
     return method.compiled and not inside and method.state not in _compiled and not numba.config.DISABLE_JIT
 

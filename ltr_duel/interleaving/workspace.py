@@ -47,7 +47,7 @@ class Workspace:
         self._credit = credit if self.method.compiled else interpreted(credit)
 
     def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:
-        """Complete the orders in place, and draw a list; entries of an order after its last document must be -1.
+        """Append the missing documents to each order in place, and draw a list; unused entries of an order must be -1.
 
         Returns the shown documents, their contributors (-1 for none), and the values that the method stored for
         `credit`.

@@ -66,7 +66,7 @@ class Decision(NamedTuple):
     rankers: tuple[str, ...]  # the rankers of the page, in the policy's order; a single ranker is not compared
     token: str  # for `Record`
     expires: float  # deadline in seconds of the experiment's clock
-    served: str = "experiment"  # or the reason why not: paused, winner, ended, share, holdback, away, later
+    served: str = "experiment"  # or why the page is outside of it: paused, winner, ended, share, holdback, away, later
     total: int = 0  # number of documents on the whole page
 
 

@@ -48,7 +48,7 @@ def _require_unicode(what: str, text: str) -> None:
 
 
 def require_ids(name: str, ids: Any) -> None:
-    """Refuse ids that a log cannot contain; `interleave` and `plain_list` refuse other invalid lists."""
+    """Refuse a list of ids that a log cannot contain; `interleave` and `plain_list` check lists for other errors."""
     if not isinstance(ids, list | tuple | np.ndarray):
         raise InputError(f"the list of ranker '{name}' is not a list but {errors.shown(ids)}")
     kinds = set(map(type, ids))
@@ -185,8 +185,8 @@ class Outcomes:
     def _require_known(self, page: int) -> None:
         """Refuse outcomes with ids for a forgotten page.
 
-        New ids would never be forgotten, because a page is forgotten only once. A repeated outcome would be stored
-        again, because forgetting has replaced its id.
+        If they were stored, new ids would never be forgotten, because a page is forgotten only once. A repeated outcome
+        would be stored again, because forgetting has replaced its id.
         """
         query, user = self._store.asked(page)
         at, before = self._store.shown(page)[0], self._store.about(BEFORE) or 0.0

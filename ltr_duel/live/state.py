@@ -47,7 +47,7 @@ class LiveState(NamedTuple):
     outcome: str
     confidence: float
     margin: float
-    started: float  # time at which the store was created, in seconds of the clock
+    started: float  # time at which the store was created, in seconds of the experiment's clock
     steps: int  # outcomes that the current policy received, plus the pages of a single ranker that it requested
     pages: int  # pages shown
     open: int  # pages shown that are still open
@@ -115,7 +115,7 @@ def state_of(settings: Settings, started: float, known: Known) -> LiveState:
     decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
     rows = list(left_of(known.switches, settings))
     left = [names[k] for k in rows]
-    among = [one for one in decisions if one.first in left and one.second in left]  # at the level of all pairs together
+    among = [one for one in decisions if one.first in left and one.second in left]  # still corrected for all pairs
     sentence = _in_pages(stopping_sentence(pairs._replace(names=tuple(left)), among, settings.margin))
     to_go = impressions_to_go(left, among)[0]
     if known.switches.mode == ENDED and to_go > 0:  # no further pages will be shown
@@ -172,7 +172,7 @@ def beats_all(wins: FloatMatrix) -> FloatVector:
 
 
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
-    """Return an upper bound of the total average regret of the pages shown; like the intervals, it holds at all times.
+    """Return an upper bound, valid at all times like the intervals, of the average regret summed over all pages shown.
 
     The cost of a page is the average, over its rankers, of half the best ranker's mean outcome against that ranker. The
     best ranker beats all others. The bound is the maximum over all rankers that, according to the intervals, may be the

@@ -41,7 +41,7 @@ class Switch(NamedTuple):
     by: str = ""  # name of the operator
 
     def to_json(self) -> dict[str, Any]:
-        """Return the use for JSON; only the use of "share" contains the shares."""
+        """Return the use for JSON; the shares are included only if the switch is "share"."""
         said = self._asdict()
         return said if self.what == "share" else {key: said[key] for key in ("what", "ranker", "by")}
 

@@ -65,15 +65,15 @@ class Outside:
         return Decision(NO_PAGE, part_of(shown, call), (name,), token, expires / 1000, why, len(shown))
 
     def record(self, call: Record) -> Recorded | None:
-        """Accept the clicks of a page outside without counting them; None for a page of the experiment."""
+        """Accept, without counting them, the clicks of a page outside of the experiment; None for a page inside."""
         return None if self.marks.claim(call.token).page else Recorded(NO_PAGE, (), {})
 
     def _served(self, call: Decide, page: int | None) -> tuple[str, str] | None:
         """Return the ranker served outside of the experiment, and the reason; ``page`` is the page of the token.
 
         Unless the experiment is paused, a later part belongs to the page of its token, even if the switches changed.
-        While the experiment runs, a search without a user but with a token is in it if and only if the page of its
-        token is.
+        While the experiment runs, a search without a user but with a token is in the experiment if and only if the page
+        of its token is.
         """
         now, incumbent = self.switches, self._settings.incumbent
         if now.mode == PAUSED:

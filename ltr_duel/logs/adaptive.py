@@ -9,8 +9,8 @@ their mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018). Two methods remain 
 - The mean with weights 1 / sqrt(e), if the log has the propensity e (the probability) of each choice. The weighted sum
   of deviations is a martingale whose steps have the same conditional variance. The distribution of the sum is therefore
   normal in the limit if e has a lower bound (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021). Weights are used for all
-  pairs of a log or for none. If this were chosen for each pair, the choice would depend on the pair's number of
-  impressions, and therefore on its outcomes, so it would bias the pair's mean.
+  pairs of a log or for none. A separate choice for each pair would depend on the pair's number of impressions,
+  and therefore on its outcomes, so it would bias the pair's mean.
 
 Both methods assume that each impression has a new user. The results hold only for the queries of the log.
 """

@@ -75,7 +75,7 @@ def counts(events: Any, outcome: Outcome) -> Any:
 
 
 def counted(events: Any, outcome: Outcome) -> Any:
-    """Return the events with the outcome; ``worth``, in millionths, is the value, or 1 if a kind of event counts."""
+    """Return the events with the outcome; ``worth`` (in millionths) is the value, or 1 if the outcome is a kind."""
     events = events.filter(counts(events, outcome))
     worth = (events.value * 1e6).round().cast("int64") if not outcome.kind else 1_000_000
     return events.mutate(worth=worth)

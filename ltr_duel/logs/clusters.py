@@ -1,8 +1,8 @@
 """Means with standard errors that allow for correlated outcomes of a user or a query.
 
-The mean of a pair is a ratio: the sum of all outcomes over their number. A cluster is a user, a query, or a group of
-users or queries with the same hash. Groups of independent clusters are independent too, so grouping reduces only the
-degrees of freedom. The number of groups does not depend on the length of the log.
+The mean outcome of a pair of rankers is a ratio: the sum of its outcomes over their number. A cluster is a user, a
+query, or a group of users or queries with the same hash. Groups of independent clusters are independent too, so
+grouping reduces only the degrees of freedom. The number of groups does not depend on the length of the log.
 
 The sizes of the clusters affect a test only through sums of their powers: the standard error depends on second powers,
 and the degrees of freedom also on third and fourth powers. A few sizes and shares that give the same sums are therefore

@@ -31,7 +31,7 @@ class _Patterns(NamedTuple):
 
     owners: IntMatrix  # (patterns, 10) 1: the alphabetically first ranker; -1: the second ranker; 0: no owner
     first: IntVector  # owner of the first owned position; 0 if none is owned, or if there are more than two rankers
-    leader: IntVector  # for more than two rankers: index in the set of the owner of position 1, -1 if it is not owned
+    leader: IntVector  # for more than two rankers: the owner of position 1, an index in the set; -1 if none
     owned: IntVector  # 1 if any position is owned, 0 if none is, -1 for lists without a document
     rankers: IntVector  # index of the set of rankers in `_Coins.names`
     block: IntVector  # tenth of the time, from 0

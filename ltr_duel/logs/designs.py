@@ -1,4 +1,4 @@
-"""Find the rankers that a log interleaves for each query, and weigh its lists for two target rankers."""
+"""Find which rankers each list of a log interleaves, and compute the weights that compare two target rankers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _COLUMNS = (
 
 
 class Repeats:
-    """Observed and expected number of lists equal to the previous list of the same cell (query, length) and rankers.
+    """How many lists equal the previous list with the same cell (query, length) and rankers: observed and expected.
 
     A list that is sampled independently equals the previous list with a known probability. No other check detects
-    cached lists, because they are unbiased over queries. But a hundred impressions of one cached list are a single
-    sample.
+    cached lists, because averaged over queries they are unbiased. But a hundred impressions of one cached list are a
+    single sample.
     """
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Design:
             raise InputError(
                 f"{log.path}: weights need lists of 'probabilistic', which have known probabilities, not '{label}'"
             )
-        # All other rules have the same mean outcome as `expectation`.
+        # Every other outcome rule has the same mean outcome as `expectation`.
         self.rule = "marginal_sign" if self._only[1] == "marginal_sign" else "expectation"
         self._cells = {key: c for c, key in enumerate(sorted(shown))}
         self.mixtures = self._mixtures(shown, names)
@@ -114,7 +114,7 @@ class Design:
         self.state = self.method.init(Size(int(self.mixtures.length.max()), longest, 2), self.params, self.rule)
 
     def _found(self) -> Iterator[tuple[int, HashVector, Weighable]]:
-        """Yield for each batch: source (0: rankings, 1: tokens), users, and rows whose query both targets rank."""
+        """Yield for each batch: source (0: rankings, 1: tokens), users, and rows of queries that both targets rank."""
         log = self._log
         for batch in log.batches(_COLUMNS):
             table, wrong = batch.table, dict[int, str]()
@@ -173,7 +173,7 @@ class Design:
             yield Used(users[clicked.rows], np.array(cell, np.int64), clicked.ptr[clicked.rows], found)
 
     def weighed(self, used: Used) -> tuple[FloatVector, FloatVector]:
-        """Return the weights of rows, and the outcomes of their clicks for the targets; count repeated lists."""
+        """Return the weights of rows, and the outcomes that their clicks give the targets; count repeated lists."""
         clicked, rankers = used.found.clicked, tuple(sorted(used.found.rankers))
         arms = np.array([self._arms[name] for name in rankers])
         chance = chances_of(self.mixtures, arms, used.cell, used.begin, clicked.numbers)

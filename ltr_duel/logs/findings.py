@@ -1,4 +1,4 @@
-"""Findings of the checks of an experiment (name, verdict, number and sentence), and the tests behind these checks.
+"""What checks of an experiment report (findings with name, verdict, number and sentence), and the tests they use.
 
 A test fails at p < 0.01, so each test raises an alarm for at most one sound log in a hundred.
 """
@@ -15,13 +15,13 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, statis
 
 ERROR = 0.01  # maximum probability of a false alarm of a test
 RATE = 0.01  # share of faulty rows or events above which a check fails
-_HEAVY = 0.02  # share of the impressions that is considered usual for any user
+_HEAVY = 0.02  # share of the impressions up to which a user is usual, however many users there are
 _FEW = 100_000  # maximum number of values for the sign-flip test; for more, a normal approximation is used
 _FLIPS = 1999  # number of random sign vectors
 
 
 class Finding(NamedTuple):
-    """The finding of a check."""
+    """What a check of an experiment has found."""
 
     name: str
     verdict: str  # "sound", "fails", or "not checked"
@@ -30,7 +30,7 @@ class Finding(NamedTuple):
 
 
 def tested(name: str, p: float, sentence: str) -> Finding:
-    """Return the finding of a test with p-value ``p``; NaN means that there are too few users for the test."""
+    """Return the finding for a test with p-value ``p``; NaN means that there are too few users for the test."""
     if np.isnan(p):
         return Finding(name, "not checked", p, f"{sentence}; too few users for this test")
     near = next((said for digits in (2, 3, 4) if float(said := f"{p:.{digits}g}") != ERROR), f"{p:.6g}")
@@ -39,18 +39,18 @@ def tested(name: str, p: float, sentence: str) -> Finding:
 
 
 def limited(name: str, rate: float, most: float, sentence: str) -> Finding:
-    """Return the finding of a rate; it fails above the limit ``most``."""
+    """Return the finding for a rate; the check fails if the rate exceeds the limit ``most``."""
     return Finding(name, "fails" if rate > most else "sound", rate, sentence)
 
 
 def seldom(name: str, number: int, total: int, most: float, sentence: str) -> Finding:
-    """Return the finding of a rate; it fails if an exact binomial test shows that the rate exceeds ``most``."""
+    """Return the finding for a rate; the check fails if an exact binomial test shows that the rate exceeds ``most``."""
     p = float(special.bdtrc(number - 1, total, most)) if number else 1.0
     return Finding(name, "fails" if p < ERROR else "sound", number / max(total, 1), sentence)
 
 
 def usual_share(users: int) -> float:
-    """Return the largest share of the impressions that is usual for one of `users` users; 1 for up to 20 users."""
+    """Return the share of the impressions above which one of `users` users is unusual; 1 for up to 20 users."""
     return min(max(_HEAVY, 20 / max(users, 1)), 1.0)
 
 
@@ -80,7 +80,7 @@ def least_p(p: list[float]) -> float:
 
 
 def unchanged(table: IntMatrix) -> float:
-    """Return the p-value of "rows have the same shares in each column"; rare rows (expected below 5) are merged."""
+    """Return the p-value of "rows have the same shares in each column"; rare rows (expected counts < 5) are merged."""
     table = table[:, table.sum(axis=0) > 0]
     if not table.size:
         return 1.0
@@ -97,7 +97,7 @@ def unchanged(table: IntMatrix) -> float:
 
 
 def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = None) -> float:
-    """Return the p-value of "in each column, the rows have the shares ``share``", by `flipped`.
+    """Use `flipped` to compute the p-value of "in each column, the rows have the shares ``share``".
 
     tables: counts, shape (users, rows, columns). By default, ``share`` is each row's share of all counts.
     """

@@ -51,7 +51,7 @@ class WeightedOutcome(NamedTuple):
     weight: float  # mean weight of the lists within reach
     expected_weight: float  # expectation of ``weight``: the share of the target lists within reach
     weight_error: float  # standard error of the mean weight
-    mean: float  # mean outcome, from -1 to 1; lists out of reach count with the others' mean or the model's prediction
+    mean: float  # mean outcome, from -1 to 1; lists out of reach count with the mean of the others, or as predicted
     error: float  # standard error of the mean
     low: float  # interval of the mean outcome of all lists
     high: float

@@ -53,8 +53,8 @@ def plan_impressions(
     """Return the numbers of impressions needed to detect effects of given sizes.
 
     The fixed test is the test of `compare_log`; the sequential test is the test of `stopping_decisions`, simulated.
-    Each impression compares the pair with a fixed probability, independently. Users are assumed to return as often as
-    in the log so far.
+    Independently for each impression, there is a fixed probability that it compares the pair. Users are assumed to
+    return as often as in the log so far.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def plan_impressions(
 
 
 def _square(spread: Spread, effect: float) -> float:
-    return max(spread.square, effect, abs(spread.effect))  # fractional means may exceed the mean square
+    return max(spread.square, effect, abs(spread.effect))  # a mean of fractional outcomes may exceed their mean square
 
 
 def _fixed(spread: Spread, effect: float, power: float, alpha: float, rng: np.random.Generator) -> float:

@@ -84,13 +84,13 @@ def repeating(rows: Any) -> Any:
 
 
 def kinds_of(rows: Any, facts: dict[str, Any] | None = None, **more: Any) -> Any:
-    """Return the expression of the distinct rankers and methods of rows, with the first line of each, and facts."""
+    """Return the expression for the distinct rankers and methods of rows, each with its first line, and for facts."""
     keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
     return rows.group_by(*keys, given=rows.owners.notnull(), **more).agg(first_line=rows.line.min(), **facts or {})
 
 
 def facts_of(rows: Any) -> dict[str, Any]:
-    """Return the expressions of facts about rows; `FACTS` combines the facts of several parts."""
+    """Return the expressions for facts about rows; `FACTS` combines the facts of several parts."""
     named = rows.user.count() if "user" in rows.columns else rows.count() - rows.count()
     clicked = (rows.clicks.length() > 0).any()
     return {"n": rows.count(), "named": named, "clicked": clicked, "first": rows.time.min(), "last": rows.time.max()}

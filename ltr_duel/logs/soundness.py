@@ -1,7 +1,7 @@
 """Checks of the experiment behind a log, to be made before its result is used.
 
-Tests fail at p < 0.01, so that each raises an alarm for at most one sound log in a hundred. Limits on rates are far
-above the rates of sound logs.
+Tests fail at p < 0.01, so that each raises an alarm for at most one sound log in a hundred. Other checks compare a rate
+with a limit, which is far above the rates of sound logs.
 
 Fabijan et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.
 """
@@ -27,7 +27,7 @@ from ltr_duel.logs.sums import sorted_columns
 
 _STEPS = 240  # number of time steps in which gaps are measured
 _OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
-_OVERTAKEN = 0.05  # usual maximum share of clicked lists with a click after the user's next list (in an old window)
+_OVERTAKEN = 0.05  # usual maximum share of clicked lists with a click after the user's next list, as in an old window
 _PAGES, _ROBOT = 50, 0.95  # minimum number of pages of a robot; minimum share of its pages with a click
 _NO_OWNERS = (
     "pairs shown; owners by position and over time; A/A"
@@ -146,7 +146,7 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
 
 
 def robots_among(pages: IntVector, clicked: IntVector, users: IntVector) -> NDArray[np.bool_]:
-    """Return the kinds of users who are robots: they click on nearly all of many pages, much more often than others.
+    """Return which kinds of users are robots: they click on nearly all of their many pages, far more often than others.
 
     Users of one kind have the same numbers of pages and of pages with a click. The shares of clicked pages of the other
     users are modelled by a Beta distribution with the same mean and variance; p is corrected for the number of users
@@ -169,8 +169,8 @@ def _unlike_their_queries(
 ) -> tuple[int, int]:
     """Return the number of robots that click more than other users on the same queries, and the number of their pages.
 
-    If only one user has a query, this user's pages for it count as one page, so a user with a favourite query is no
-    robot.
+    If only one user has issued a query, all of this user's pages for it count as one page, so that a favourite query
+    does not make its user a robot.
     """
     of_user = named.select("user", "query", clicked=(named.clicks.length() > 0).cast("int64"))
     of_query = of_user.group_by("query").agg(all_n=of_user.count(), all_clicked=of_user.clicked.sum().cast("int64"))

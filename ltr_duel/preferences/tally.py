@@ -116,8 +116,8 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
 def wins_and_ties(tally: Tally, evaluations_of_a_unit: int) -> tuple[IntMatrix, IntMatrix] | None:
     """Return the wins of i over j and the symmetric numbers of ties, or None if some outcome was fractional.
 
-    If a unit has the outcomes y1 and y2 with mean m, y1^2 + y2^2 of its comparisons were decided; this number is equal
-    to 2 m^2 + (y1 - y2)^2 / 2.
+    If a unit has the outcomes y1 and y2 with mean m, the number of its decided comparisons is y1^2 + y2^2, which is
+    equal to 2 m^2 + (y1 - y2)^2 / 2.
     """
     whole = int(SCALE)
     decided = evaluations_of_a_unit * tally.square + tally.within

@@ -56,7 +56,7 @@ class RunKey:
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key except newer fields with the value of all old runs, so that old digests stay valid."""
+    """Return a key's fields; newer fields with the value of all old runs are omitted, so old digests stay valid."""
     return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 

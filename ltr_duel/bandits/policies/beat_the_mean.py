@@ -1,7 +1,7 @@
 """Beat the Mean: each arm plays against the average of the remaining arms; the confidently worst arm is removed.
 
-Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments give the lines of Algorithm 1. Assumes a
-total order with relaxed stochastic transitivity (factor gamma >= 1) and the triangle inequality.
+Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments cite the line numbers of Algorithm 1.
+Assumes a total order with relaxed stochastic transitivity (factor gamma >= 1) and the triangle inequality.
 
 `beat_the_mean` (Algorithm 2) requires the horizon T. It explores until one arm remains, and then plays this arm:
 regret O(gamma^7 K log T / gap).
@@ -73,7 +73,7 @@ class State(NamedTuple):
 
 
 class PacState(State):
-    """The state of the PAC algorithm, with the same arrays."""
+    """The PAC algorithm's state: the same arrays in another class, because each policy needs a class of its own."""
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:

@@ -1,7 +1,7 @@
 """Beat the Mean in whole sweeps: the same distribution as with single steps, but fast enough for long horizons.
 
-Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithm 1; comments give its lines; see `beat_the_mean`.
-Outcomes must be independent coins of a known matrix. Random numbers are drawn only when they matter:
+Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithm 1; comments cite its line numbers; see `beat_the_mean`.
+Outcomes must be independent, with probabilities from a known matrix. Random numbers are drawn only when they matter:
 
 - **Opponents.** The algorithm uses the numbers of duels and wins of an arm, but not its opponents. Each opponent is
   uniform on the remaining arms, so an arm wins with its mean probability against these arms. Given its outcome, a duel
@@ -36,7 +36,7 @@ class Now:
     n_active: int  # number of remaining arms
     enough: int  # N
     best: int  # the arm of line 23, or -1
-    hop: int  # duels of each arm in the last hop
+    hop: int  # how much the last hop raised the minimum number of duels; 1 if it failed
     factor: float  # c(n) = factor sqrt(level / n)
     level: float
     low: float  # the smallest mean of arms without open outcomes
@@ -66,14 +66,14 @@ class World(NamedTuple):
 
 
 class PacSweepState(SweepState):
-    """The state of the PAC algorithm, with the same arrays."""
+    """The PAC algorithm's state: the same arrays in another class, because each policy needs a class of its own."""
 
 
 LOST, WON = 0, 1  # columns of `drawn` and `unnamed`
 
 
 def sweep_arrays(n_arms: int, terms: dict[str, float]) -> tuple[Any, ...]:
-    """Make the arrays of a `SweepState`; the terms are ``enough``, ``factor`` and ``level``."""
+    """Make the arrays of a `SweepState`; ``terms`` are the fields ``enough``, ``factor`` and ``level`` of `Now`."""
     n, active, waiting = np.zeros((3, n_arms), np.int64)
     active[:] = np.arange(n_arms)
     drawn, unnamed = np.zeros((2, n_arms, 2), np.int64)
@@ -226,7 +226,7 @@ def remove_worst(state: SweepState, world: World, rng: Generator) -> None:
 
 @kernel
 def name_opponents(state: SweepState, b: int, world: World, rng: Generator) -> None:
-    """Draw, from the remaining arms, all opponents of an arm that are not drawn yet."""
+    """Draw, from the remaining arms, the opponents of those of arm b's duels that have no drawn opponent yet."""
     remaining = state.active[: state.now[0].n_active]
     for side in range(2):
         while state.unnamed[b, side] > 0:  # at most two iterations: rounding may leave a few duels

@@ -3,9 +3,9 @@
 Plays an optimistic Copeland winner against an arm that may beat it. To explore only few pairs, CCB stores the set B of
 the arms that may still be winners and, for each arm i, the set B^i of the arms that are believed to beat arm i.
 
-Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1; comments give its lines. Needs no
-Condorcet winner and no horizon. Regret O(K^2 + (C + L_C) K log T), with C Copeland winners that lose to L_C arms
-each.
+Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1; comments cite its line numbers.
+Needs no Condorcet winner and no horizon. Regret O(K^2 + (C + L_C) K log T), with C Copeland winners that lose to L_C
+arms each.
 
 Line 14 chooses the opponent of the first arm, c, but leaves no choice if every arm of B^c is known to beat c. Here c
 then meets itself; the program of D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. This case

@@ -5,7 +5,7 @@ candidates. The first arm is the candidate that beats the most arms in a posteri
 among the arms that are not yet known to beat the first arm: it has the largest value against the first arm in a second
 posterior sample.
 
-Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1; comments give its
+Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1; comments cite its
 phases. Needs no Condorcet winner and no horizon. The regret is O(K^2 log T) or, with a Condorcet winner,
 O(K log T + K^2 log log T).
 

@@ -12,7 +12,7 @@ of wins in the epoch, minus 1/2, is added to f, as in Algorithm 9; the survey's 
 assume that preferences follow from utilities by a linear link; none needs a horizon; the last two have no proven bound.
 A step costs O(K).
 
-Comments give the lines of Algorithms 8 and 9, counted from the line `input`.
+Comments cite the line numbers of Algorithms 8 and 9, counted from the line `input`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Interleaved Filter: one candidate meets all remaining rivals in turn, until a rival is confidently better.
 
 Yue, Broder, Kleinberg, Joachims. The K-armed Dueling Bandits Problem. JCSS 2012; Algorithm 1 of Wolfenfeld's survey;
-comments give its lines. Assumes a total order with strong stochastic transitivity and the triangle inequality,
+comments cite its line numbers. Assumes a total order with strong stochastic transitivity and the triangle inequality,
 and a known horizon T. Regret O(K log T / gap) in expectation.
 
 With ``prune``, all rivals that lost to a candidate on average are removed when the candidate is replaced (Interleaved

@@ -3,9 +3,9 @@
 Compares whole sets of arms at once: while several arms may be the Condorcet winner, all arms that a wider bound does
 not exclude are compared together.
 
-Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
-(extended: arXiv 1608.06253), Algorithm 1; comments give its lines. Assumes a Condorcet winner; needs no horizon; no
-regret bound is proven. The paper's grid search chose alpha = 0.5, beta = 1.5.
+Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016 (extended:
+arXiv 1608.06253), Algorithm 1; comments cite its line numbers. Assumes a Condorcet winner; needs no horizon; no regret
+bound is proven. The paper's grid search chose alpha = 0.5, beta = 1.5.
 
 A step in which an arm plays alone costs O(K), an exploring step O(|slate| K).
 """

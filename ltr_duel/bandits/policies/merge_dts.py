@@ -5,11 +5,11 @@ Li, Markov, de Rijke, Zoghi. MergeDTS: A Method for Effective Large-Scale Online
 in the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best; the theory does not cover this
 alpha.
 
-The first arm wins the most duels in a tournament sampled from the posterior (by coins, see `posterior`). The second arm
-is the arm against which the first arm wins with the largest probability in a second sample, so that a beaten arm is
-eliminated soon. A batch of one arm joins the next batch. The time t in the confidence bounds, ln(t + C), restarts in
-each stage. A step costs O(batch^2) coin flips, many of them computed at once, and a few Beta draws (see `tournament`
-and `levels`).
+The first arm of a duel is the arm that wins the most duels in a tournament sampled from the posterior (by coins, see
+`posterior`). The second arm is the arm that the first arm beats with the largest probability, according to a second
+sample from the posterior: this choice soon eliminates arms that are beaten. A batch of one arm joins the next batch.
+The time t in the confidence bounds, ln(t + C), restarts in each stage. A step costs O(batch^2) coin flips, many of them
+computed at once, and a few Beta draws (see `tournament` and `levels`).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the winner of a sampled tournament, and the arm that is likeliest to lose against this winner."""
+    """Return the winner of a sampled tournament, and the arm likeliest to lose against it in a new sample."""
     batches, now = state.batches, state.batches.now[0]
     if t == 1:
         shuffle(batches.arms, rng)
@@ -121,7 +121,7 @@ def join_next(batches: Batches, m: int) -> int:
 
 @kernel
 def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> int:
-    """Return the arm other than ``first`` against which the new sample of ``first`` is the largest."""
+    """Sample anew, for each other arm, the probability that ``first`` beats it; return the arm with the largest."""
     levels, row = state.levels, state.row
     known = Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
     field = Field(arms, row, first, levels.no_doubts, 0.0)

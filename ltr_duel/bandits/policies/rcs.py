@@ -1,9 +1,9 @@
 """RCS, Relative Confidence Sampling: RUCB with a champion that is chosen by a sample from the posterior.
 
 Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
-Algorithm 4 of Wolfenfeld's survey; comments give its lines. One line differs: the survey prints U_xx <- 0, with which
-an arm never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper. Assumes a Condorcet winner; needs
-no horizon; no bound is proven.
+Algorithm 4 of Wolfenfeld's survey; comments cite its line numbers. One line differs: the survey prints U_xx <- 0, with
+which an arm never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper. Assumes a Condorcet winner;
+needs no horizon; no bound is proven.
 
 It matters only whether each sample theta_ij is above 1/2, so coins replace Beta draws (see `posterior`). The only coins
 that are flipped are those that decide whether an arm beats all others. A candidate meets the arms in order until it

@@ -4,7 +4,7 @@ The champion is any arm that no rival confidently beats. The challenger is the a
 against the champion.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
-Algorithm 1 (in the arXiv version's form, without the hypothesised best arm); comments give its lines. Assumes a
+Algorithm 1 (in the arXiv version's form, without the hypothesised best arm); comments cite its line numbers. Assumes a
 Condorcet winner; needs no horizon. Regret O(K^2 log T). There is one deviation from the paper. The policy recommends
 the arm that beats the most rivals; a rival that the arm has not met does not count as beaten here, but does in the
 paper, because x/0 := 1. An arm's bound against itself, U_xx, is always 1/2, as in the paper, even if Wolfenfeld's

@@ -1,7 +1,7 @@
 """Random numbers in compiled code: pass a numpy Generator as addresses, and draw its next uniform number.
 
-Kernels are compiled without reference counts and cannot hold a Python object. When Python calls a kernel, each
-Generator is therefore replaced by addresses, which numpy documents (``bit_generator.ctypes``); the caller keeps the
+Kernels are compiled without reference counts and cannot hold a Python object. Therefore, when Python calls a kernel,
+each Generator is replaced by addresses from its ``bit_generator.ctypes`` (documented by numpy); the caller keeps the
 Generator alive. If the bit generator is numpy's PCG64 and its state has the expected layout, compiled code steps the
 state in place (`Stepped`). This takes a third of the time of a call of numpy's function, and gives the same numbers and
 the same final state as ``rng.random()``. Otherwise compiled code calls numpy's function (`Called`).
@@ -60,8 +60,8 @@ def is_laid_out_as_expected(bits: Any) -> bool:
     )
 
 
-class BorrowedType(types.Type):  # type: ignore[misc]  # numba has no types
-    """numba's type of `Stepped` or `Called`: separate types, so that code for one contains no code for the other."""
+class BorrowedType(types.Type):  # type: ignore[misc]  # numba has no type annotations
+    """numba's type for `Stepped` or `Called`: separate types, so that code for one contains no code for the other."""
 
     def __init__(self, fields: tuple[str, ...]) -> None:
         self.fields = fields
@@ -102,7 +102,7 @@ def uniform(rng: np.random.Generator) -> float:
     Returns
     -------
     float
-        The value of ``rng.random()``; the state of ``rng`` changes as after a call of ``rng.random()``.
+        The value of ``rng.random()``; ``rng`` is left in the same state as by ``rng.random()``.
 
     Examples
     --------

@@ -175,6 +175,6 @@ def _whole(typing: Any, number: Any) -> Any:
 
 
 # Without these replacements, numba would compile min, max and int separately for each type of numbers and each kind of
-# caller. These versions were half of all functions that the first simulation of a process compiled.
+# caller. Such versions were half of all functions that the first simulation of a process compiled.
 for _replaced, _typed in ((min, _chosen_by("<")), (max, _chosen_by(">")), (int, _whole)):
     put_in_place(_replaced, _typed)

@@ -74,7 +74,7 @@ def look_boundaries(covariance: ArrayLike, spent: ArrayLike) -> FloatVector:
         mean, spread = drawn @ factor[look], float(factor[look, look])
         known = mean, spread, weight, float(step)
         bound = np.inf
-        if step > _LEAST:  # the boundary of a single look with this error is at least as far from 0
+        if step > _LEAST:  # the boundary is no farther from 0 than that of a single look with this error
             farthest = 0.01 - float(scipy.special.ndtri(step / 2))
             bound = float(scipy.optimize.brentq(_excess, 0.0, farthest, known, xtol=1e-6))
         low, high = (scipy.special.ndtr((end - mean) / spread / _WIDER) for end in (-bound, bound))

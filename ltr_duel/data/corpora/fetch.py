@@ -115,7 +115,7 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
 
 
 def locate(folder: Path, corpus: Corpus) -> Path:
-    """Return the path to convert in an unpacked archive; if there is none, raise `InputError` without a file name."""
+    """Return the path to convert in an unpacked archive; if there is none, raise an `InputError` that names no file."""
     declared = folder / corpus.main_part
     inside = sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))
     files = [p for p in folder.glob("*") if p.is_file()]

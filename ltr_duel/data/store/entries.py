@@ -2,7 +2,7 @@
 
     <kind>/<name>-<key>/                the files of an entry
     <kind>/<name>-<key>/checksums.json  size and checksums of each file; touched at each use of the entry
-    <kind>/<name>-<key>/kept            marks a conversion by the user: the entry is never evicted
+    <kind>/<name>-<key>/kept            present if the user converted the corpus; the entry is then never evicted
 
 An entry is written under a temporary name, synced and renamed. Disks can lose data that they reported as written, so
 checksums are compared at the first use after each start of the machine, and after a file has changed.
@@ -46,12 +46,12 @@ class Entry(NamedTuple):
     path: Path
     size: int  # bytes
     used: float  # seconds since the epoch
-    kept: bool  # whether it may never be evicted
+    kept: bool  # whether it is protected from eviction
 
 
 @contextmanager
 def new_entry(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder that gets checksums and its final name at the end; a damaged entry is replaced."""
+    """Remove a damaged entry; yield a temporary folder that then gets checksums and is renamed to ``path``."""
     if path.exists() and not is_sound(path):
         remove(path)
     with core_files.replacing_folder(path) as temporary:
@@ -112,7 +112,7 @@ def entries() -> list[Entry]:
 
 
 def make_room(size: int) -> bool:
-    """Evict the least recently used entries until ``size`` more bytes are within the limit; return whether they fit.
+    """Evict the least recently used entries until ``size`` more bytes fit within the limit; return whether they fit.
 
     The bytes do not fit if they exceed the limit or half of the free disk space, or if the cache cannot be written to.
     """

@@ -4,9 +4,9 @@ At position i = 0, 1, ... the list shows a document that is drawn uniformly from
 documents that are in the top i + 1 of at least one ranker and are not yet shown. A clicked document is preferred to
 every unclicked document down to the position after the last click. A preference counts only if each of its two
 documents could have been drawn at the other document's position. The weight of a preference is the inverse of the
-probability of this event. A ranker's score is the total weight of the preferences with which it agrees. (The authors
-also divide scores by the number of counted preferences. This number is the same for all rankers, so the winners are the
-same.)
+probability that its two documents satisfy this condition. A ranker's score is the total weight of the preferences with
+which it agrees. (The authors also divide scores by the number of counted preferences. This number is the same for all
+rankers, so the winners are the same.)
 
 Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017, with the
 preference rule of the authors' code. Under random clicks, all rankers have the same mean score.

@@ -364,7 +364,7 @@ def find_contributors(
 def draw_mirrored(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list: if the number u of a position is below 1/2, ``first`` contributes; 2u mod 1 selects the document.
+    """Draw a list; at each position, ``first`` contributes if the number u is below 1/2; 2u mod 1 selects the document.
 
     If the number selects a document that is already shown, a new number is drawn, as in `draw_list`.
     """

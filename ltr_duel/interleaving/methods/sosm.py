@@ -26,7 +26,7 @@ from ltr_duel.interleaving.methods.team_draft import draw_slate as draw_slate
 from ltr_duel.interleaving.registration import register
 
 _LARGEST = 2**62
-_BEHIND_ALL = np.iinfo(np.int16).max  # padding: a rank below all other ranks
+_BEHIND_ALL = np.iinfo(np.int16).max  # padding: a rank that is worse (larger) than every real rank
 
 
 class Params(NamedTuple):

@@ -96,7 +96,7 @@ def test_a_summary_has_the_error_of_the_reference_of_each_policy(tmp_path):
     assert results.summary("regret_borda")["reference_error"].isna().all()
     table = summary_table(results.summary())
     assert table["error of the reference matrix"].tolist() == [f"{one:,.1f}" for one in expected]
-    assert "one standard error of the mean" in spread_sentence(table)
+    assert "the standard error of the mean that comes from that estimate" in spread_sentence(table)
     assert "not known" in spread_sentence(summary_table(results.summary("regret_borda")))
 
 

@@ -160,7 +160,7 @@ def test_commands_take_judgements_and_a_table_of_scores(files, capsys, command):
 
 def test_judgements_with_rankers_that_retrieve_nothing_ask_for_runs_or_a_table(files):
     for words in ([], ["features"], ["lists:ranks.txt"], ["scores"], ["runn:dense.trec"]):
-        with pytest.raises(InputError, match=r"requires runs: --rankers run:FILE, .*or a table, scores:FILE"):
+        with pytest.raises(InputError, match=r"requires runs; give --rankers run:FILE .*or .*--rankers scores:FILE"):
             pool_named("qrels:qrels.txt", words, folder=files)
     (files / "t.csv").write_text("query,document,old\n1,a,high\n")
     with pytest.raises(InputError, match=r"t.csv: old', row 1: the score must be a finite number, not 'high'"):

@@ -250,9 +250,10 @@ def _listed(columns: dict[str, Any], raw: str) -> str:
     ]
     rest = [name for name in columns if name not in ("impression", "item", "owner", "position")]
     chosen += [f"arg_min({named(name)}, origin) AS {named(name)}" for name in rest]
+    hashes = {name: f"(hash({named(name)})) FILTER ({named(name)} IS NOT NULL)" for name in rest}
     differ = [
-        f"WHEN min(hash({named(name)})) <> max(hash({named(name)})) THEN {quoted(_DIFFER.format(name))}"
-        for name in rest
+        f"WHEN min{values} <> max{values} THEN {quoted(_DIFFER.format(name))}"
+        for name, values in hashes.items()
         if name != "time"  # items may be logged one by one
     ]
     if differ:

@@ -55,13 +55,14 @@ def test_several_clicks_on_an_item_are_one_item(tmp_path):
 
 
 @pytest.mark.parametrize(("column", "value"), [("who", "v"), ("words", "r"), ("who", None), ("moment", 6.0)])
-def test_rows_of_one_search_must_agree_except_in_the_time(tmp_path, column, value):
+def test_rows_of_one_search_must_agree_except_in_the_time_if_they_have_a_value(tmp_path, column, value):
     rows = flat("s1", "abc", ["old", "new", "new"], "a") + flat("s2", "ab", ["old", "new"], "a")
-    rows[1][column] = value
+    rows[0 if value is None else 1][column] = value
     (tmp_path / "m.toml").write_text(FLAT)
     log = ClickLog(write(tmp_path / "items.jsonl", rows), source=tmp_path / "m.toml")
-    if column == "moment":
-        assert compare_log(log, bootstrap=0).impressions == 2
+    if column == "moment" or value is None:
+        found = compare_log(log, bootstrap=0)
+        assert found.impressions == 2 and found.provenance["users"] == 1
         return
     named = {"who": "user", "words": "query"}[column]
     message = rf"items.jsonl, impression that begins in line 1: the rows of its items differ in '{named}'"

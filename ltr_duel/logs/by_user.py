@@ -36,7 +36,7 @@ class Users:
         self._hashes, self._numbers = hashes[order], numbers[order]
         self._engine, self.shape = engine, (int(np.clip(_CELLS // len(names), 32, _GROUPS)), len(names))
         user = rows.user if "user" in rows.columns else ibis.null("string")
-        # A page without a user counts as a user of its own.
+        # A page without a user counts as a separate user.
         self.rows = rows.mutate(user=user, own=user.isnull().ifelse(rows.line, -1))
 
     def counted(self, rows: Any, keys: list[str], **sums: Any) -> Any:

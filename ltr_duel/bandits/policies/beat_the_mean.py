@@ -73,7 +73,7 @@ class State(NamedTuple):
 
 
 class PacState(State):
-    """The PAC algorithm's state: the same arrays in another class, because each policy needs a class of its own."""
+    """The PAC algorithm's state: the same arrays in another class, because each policy needs a separate class."""
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:

@@ -66,7 +66,7 @@ class World(NamedTuple):
 
 
 class PacSweepState(SweepState):
-    """The PAC algorithm's state: the same arrays in another class, because each policy needs a class of its own."""
+    """The PAC algorithm's state: the same arrays in another class, because each policy needs a separate class."""
 
 
 LOST, WON = 0, 1  # columns of `drawn` and `unnamed`

@@ -46,11 +46,11 @@ class Params(NamedTuple):
 
 
 class Rmed2State(State):
-    """The state of RMED2: RMED1's arrays in another class, because each policy needs a class of its own."""
+    """The state of RMED2: RMED1's arrays in another class, because each policy needs a separate class."""
 
 
 class FixedState(State):
-    """The state of RMED2FH: RMED1's arrays in another class, because each policy needs a class of its own."""
+    """The state of RMED2FH: RMED1's arrays in another class, because each policy needs a separate class."""
 
 
 def init(n_arms: int, horizon: int, params: Params) -> Rmed2State:

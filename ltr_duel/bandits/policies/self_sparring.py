@@ -31,7 +31,7 @@ class State(NamedTuple):
 
 
 class SlateState(State):
-    """The state for slates: the same box in another class, because each policy needs a class of its own."""
+    """The state for slates: the same box in another class, because each policy needs a separate class."""
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:

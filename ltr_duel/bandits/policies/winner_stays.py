@@ -46,7 +46,7 @@ class State(NamedTuple):
 
 
 class StrongState(State):
-    """The state for strong regret: the same arrays in another class, because each policy needs a class of its own."""
+    """The state for strong regret: the same arrays in another class, because each policy needs a separate class."""
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:

@@ -1,5 +1,6 @@
 """Deleted data are no longer in the files, and counts are unchanged."""
 
+import math
 import re
 import sqlite3
 from contextlib import closing
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import ExpiredError, export_log, forget, schema
+from ltr_duel.live import ExpiredError, export_log, forget, forgetting, schema
 from ltr_duel.live.schema import NAMELESS
 from ltr_duel.logs import ClickLog, compare_log
 from ltr_duel.logs.compare import _FORGOTTEN
@@ -326,6 +327,18 @@ def test_a_store_that_has_forgotten_nothing_says_nothing_of_it(tmp_path):
         assert sum(experiment.retain()) == forget(tmp_path / "shop.db", older_than=9, now=clock.now) == 0
         experiment.expire()
         assert experiment.state().note == ""
+
+
+def test_the_recorded_time_of_forgotten_pages_never_falls():
+    """An older page may be forgotten after a later page, for example a page of a wrong clock."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.execute("CREATE TABLE about (name TEXT PRIMARY KEY, value)")
+        db.execute("CREATE TABLE pages (at REAL)")
+        db.executemany("INSERT INTO pages VALUES (?)", [(5.0,), (9.0,)])
+        for before, latest in ((10.0, 9.0), (6.0, 9.0)):
+            forgetting._record_before(db, "at < ?", (before,))
+            ((value,),) = db.execute("SELECT value FROM about").fetchall()
+            assert value == math.nextafter(latest, math.inf)
 
 
 def test_no_statement_has_numbered_placeholders():

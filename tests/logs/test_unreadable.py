@@ -67,6 +67,12 @@ dwell = "replace(seen, ',', '.')"
     assert compare_log(log, bootstrap=0).wins[0] == 2
 
 
+def test_an_unreadable_value_among_numbers_is_named(tmp_path):
+    """DuckDB reads such a column of a JSON file as JSON."""
+    with pytest.raises(InputError, match=r"events.jsonl:2: 'dwell' of an event must be a number of .*, not '27 s'"):
+        compare_log(log_of(tmp_path, "jsonl", "dwell", [40.0, "27 s", 31.0]), bootstrap=0)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_missing_value_of_an_event_is_no_fault(tmp_path, kind):
     assert compare_log(log_of(tmp_path, kind, "dwell", ["40", None, "31"]), bootstrap=0).wins[0] == 2

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.studies.timing import table
+from benchmarks.studies.tables import table
 from ltr_duel.data import load_dataset
 from ltr_duel.logs import Spread, plan_impressions
 from ltr_duel.rankers import rankers_named

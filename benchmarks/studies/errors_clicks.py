@@ -11,7 +11,7 @@ import argparse
 
 import numpy as np
 
-from benchmarks.studies.timing import table
+from benchmarks.studies.tables import table
 from ltr_duel.clicks import Sessions, fit_clicks
 from ltr_duel.core import FloatVector, stream
 from tests.reference.fitted_clicks import Truth, drawn

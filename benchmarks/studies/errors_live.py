@@ -12,7 +12,7 @@ import argparse
 
 import numpy as np
 
-from benchmarks.studies.timing import table
+from benchmarks.studies.tables import table
 from tests.logs.collected import Case, calibration, coverage, misses_of_a_pair_left_to_chance, share
 
 POLICIES = ("rucb", "double_thompson", "winner_stays_strong")

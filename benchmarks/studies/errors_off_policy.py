@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.studies.timing import table
+from benchmarks.studies.tables import table
 from ltr_duel.clicks import click_model
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel, stream
 from ltr_duel.interleaving import Comparer, compare_pair

@@ -48,7 +48,6 @@ PAGES = tuple(
         "policies",
         "preferences",
         "rankers",
-        "upgrading",
     )
 )
 ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reason or the test that runs them
@@ -230,3 +229,8 @@ def test_every_command_that_a_page_prints_exists_with_its_options():
         options, depth = options_of(words)
         unknown = [word for word in words[depth:] if re.match("--[a-z]", word) and word not in options]
         assert not unknown, f"{command}: {unknown}"
+
+
+def test_no_page_links_into_the_folder_that_only_the_built_site_has():
+    pages = [page for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")] if "generated" not in page.parts]
+    assert [str(page) for page in pages if re.search(r"\]\((\.\./)*(docs/)?generated/", page.read_text())] == []

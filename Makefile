@@ -9,11 +9,11 @@ ELSEWHERE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder -o 
 
 .PHONY: demo test test-long mutants bench docs check tables release-check lowest newest clean
 
-demo: $(READY)  ## Run the main job on a synthetic corpus; results in demo/
+demo: $(VENV)/.installed  ## Install what users need (no development tools), and run the main job on a synthetic corpus; results in demo/
 	$(BIN)/ltr-duel demo --out demo
 	@echo "Next, in this shell: . $(BIN)/activate; then ltr-duel --help"
 
-test: $(READY)  ## Run all tests except the long ones
+test: $(READY)  ## Install the development tools too, and run all tests except the long ones
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
 test-long: $(READY)  ## Run the tests that take minutes
@@ -55,13 +55,18 @@ newest: .newest/bin/uv  ## Run the tests with the newest versions, including pre
 clean:
 	rm -rf $(VENV) .lowest .newest .release demo docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
-$(READY): pyproject.toml
+$(VENV)/.installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "ltr_duel needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 2; }
-	@echo "Installing ltr_duel and its dependencies into $(VENV), about 150 packages; this takes one or two minutes."
+	@echo "Installing ltr_duel and its dependencies into $(VENV), about 50 packages; this takes a minute."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
-	@touch $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(READY): $(VENV)/.installed
+	@echo "Installing the development tools, about 100 packages; this takes a minute."
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
 
 .lowest/.ready: pyproject.toml
 	$(OLDEST) -m venv --clear .lowest  # newer Pythons have no wheels of the oldest versions

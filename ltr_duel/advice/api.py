@@ -83,7 +83,7 @@ def advise(
     jobs : int
         Number of threads; -1 for all cores. The advice does not depend on this number.
     compiled : bool
-        If False, run the same code as plain Python, which gives the same numbers a hundred times more slowly.
+        If False, run the same code as plain Python, which gives the same numbers some 500 times more slowly.
 
     Returns
     -------

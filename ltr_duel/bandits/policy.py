@@ -91,7 +91,7 @@ class Policy(components.Component):
     adaptive : bool
         Whether choices depend on outcomes; logs of adaptive policies require special estimates and intervals.
     compiled : bool
-        False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
+        False for functions that numba cannot compile; the loop then runs as plain Python, some 500 times slower.
     for_sets : str
         Name of the policy that replaces this policy if sets of arms can be compared.
     numbers : int

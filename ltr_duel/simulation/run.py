@@ -63,7 +63,7 @@ def simulate(
     delay : int
         Number of steps between the end of a batch and the arrival of its outcomes; at most the horizon.
     compiled : bool
-        If False, run the same code as plain Python, which gives the same bytes about a hundred times more slowly.
+        If False, run the same code as plain Python, which gives the same bytes some 500 times more slowly.
 
     Returns
     -------

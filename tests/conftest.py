@@ -68,7 +68,6 @@ LONGEST = (
     "interleaving/test_check.py",
     "simulation/test_sweeps.py",
     "logs/test_soundness.py",
-    "core/test_kernel_cache.py",
     "cli/test_logs_commands.py",
     "logs/test_sources.py",
     "logs/test_off_policy.py",

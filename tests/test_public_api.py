@@ -174,7 +174,7 @@ def test_a_client_imports_public_names_only(path):
 
 @pytest.mark.parametrize("package", [*EXPORTING, "cli"])
 def test_a_package_imports_from_another_only_what_that_exports(package):
-    whole = EXPORTING if package == "cli" else []  # `core.sources` does not find kernels in a whole package
+    whole = EXPORTING if package == "cli" else []  # only commands import whole packages
     for path in sorted((PACKAGE / package).rglob("*.py")):
         for module, listed in IMPORT.findall(path.read_text()):
             parts = module.split(".")

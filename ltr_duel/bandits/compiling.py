@@ -16,9 +16,9 @@ from ltr_duel.core import InputError, compile_error, interpreted, jit
 
 
 def loop_for(
-    policy: Policy, loop: Callable[..., Any], *, compiled: bool = True, plain: bool = False
+    policy: Policy, loop: Callable[..., Any], oracle: Any = None, *, compiled: bool = True, plain: bool = False
 ) -> Callable[..., Any]:
-    """Return the version of a loop to run with ``policy``: compiled or plain Python.
+    """Return the version of a loop to run with ``policy`` and an oracle: compiled or plain Python.
 
     The loop is a `kernel` that calls the policy's functions. The disk cache of compiled loops detects edits of this
     package only. A policy from another package therefore gets a loop that is compiled in this process and not stored on
@@ -29,8 +29,16 @@ def loop_for(
         return _plain_loop(policy, loop)
     if not (compiled and policy.compiled):
         return interpreted(loop)
-    modules = {part.__module__ for part in (policy.state, *_parts(policy, loop).values())}
+    modules = {part.__module__ for part in (policy.state, *_parts(policy, loop).values())} | _modules_of(oracle)
     return _compiled(policy, tuple(sorted(modules)), interpreted(loop))
+
+
+def _modules_of(value: Any) -> set[str]:
+    """Return the modules of the NamedTuple classes in a value, at any depth; their code becomes part of the loop."""
+    if not isinstance(value, tuple):
+        return set()
+    own = set() if type(value) is tuple else {type(value).__module__}
+    return own.union(*map(_modules_of, value))
 
 
 @functools.cache

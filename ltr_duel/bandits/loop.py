@@ -205,7 +205,7 @@ class Run:
             scratch = SlateScratch(np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8))
             loop, self._scratch = run_slates, (scratch,)
         self._fixed = (self.state, params, oracle, streams, recorder)
-        self._loop = loop_for(policy, loop, compiled=compiled, plain=plain)
+        self._loop = loop_for(policy, loop, oracle, compiled=compiled, plain=plain)
 
     @classmethod
     def on_matrix(

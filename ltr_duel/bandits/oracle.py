@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatched, host, implement, uniform
-
-_ROWS = 64  # rows copied at a time, so that the temporary array stays small
+from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatched, implement, uniform
 
 
 @dispatched
@@ -77,17 +75,6 @@ def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:
     return np.argsort(rng.random(n_arms), kind="stable")
 
 
-def relabelled(oracle: Any, order: IntVector, room: FloatMatrix | None = None) -> Any:
-    """Return an oracle whose arm k is arm ``order[k]``; a matrix is copied in this order, so that duels stay fast.
-
-    room: shape (K, K); memory for the copy. Reusing it saves an allocation, which takes longer than the copying. Raises
-    `InputError` if there is not enough memory for the copy.
-    """
-    if isinstance(oracle, MatrixOracle):
-        if room is None:
-            host.require_memory(f"a copy of the matrix of {len(order):,} arms", oracle.p.nbytes)
-            room = np.empty(oracle.p.shape)
-        for begin in range(0, len(order), _ROWS):
-            room[begin : begin + _ROWS] = oracle.p.take(order[begin : begin + _ROWS], 0).take(order, 1)
-        return MatrixOracle(room)
+def relabelled(oracle: Any, order: IntVector) -> Relabelled:
+    """Return an oracle whose arm k is arm ``order[k]`` of the given oracle."""
     return Relabelled(oracle, order, np.zeros(len(order), np.int64))

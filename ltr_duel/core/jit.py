@@ -4,7 +4,7 @@ Kernels are plain Python functions over arrays and NamedTuples of arrays. They a
 ``NUMBA_DISABLE_JIT=1`` the same code runs interpreted and returns the same values.
 
 numba's disk cache notices an edit only in the kernel's own file. The name of the cache folder is therefore a digest of
-all source files that a kernel depends on (`ltr_duel.core.sources`).
+the sources of the kernel's floor and of the floors below it (`ltr_duel.core.sources`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numba.extending import typeof_impl
 from ltr_duel.core._machine.generators import borrowed
 from ltr_duel.core._machine.instructions import compiled_as, compiled_text
 from ltr_duel.core._machine.options import CALLED, INLINED, KERNEL, compiler
-from ltr_duel.core.kernel_cache import kernel_folder, warn_of_cache
+from ltr_duel.core.kernel_cache import kernel_folder, remove_kernels, warn_of_cache
 from ltr_duel.core.sources import kernel_digest
 
 P = ParamSpec("P")
@@ -148,14 +148,14 @@ class Kernel(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the compiled function."""
-        if self._ready is not None and not (kwargs or (self._open and _renamed)):
-            return cast(R, self._ready(*args))
-        given = self.given(*args, **kwargs)
         try:
-            result = self._called(given)
-        except _NOT_KEPT as error:  # errors of the disk cache during compilation; kernels raise no such errors
-            _keep_nothing(error)
-            result = self._called(given)
+            if self._ready is not None and not (kwargs or (self._open and _renamed)):
+                return cast(R, self._ready(*args))
+            result = self._called(self.given(*args, **kwargs))
+        except (OSError, *_UNREADABLE) as error:  # errors of the disk cache; kernels raise no such errors
+            _recover(error)
+            self._ready = None
+            result = self._called(self.given(*args, **kwargs))
         if self._lending is None:  # set only after a successful call
             self._lending = self._lent_places(args)
             self._ready = None if kwargs or self._lending or self._alone else self.compiled()
@@ -218,12 +218,15 @@ def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
     return numba.typeof(function.compiled(for_python=False))
 
 
-_NOT_KEPT = (OSError, EOFError, ImportError, pickle.UnpicklingError)
+_UNREADABLE = (EOFError, ImportError, UnicodeDecodeError, pickle.UnpicklingError)
 _unkept: list[BaseException] = []  # the errors that stopped the use of the disk cache
 
 
-def _keep_nothing(error: BaseException) -> None:
-    """Store no compiled code from now on, because the disk is full or read-only, or numba's own files are damaged."""
+def _recover(error: BaseException) -> None:
+    """Delete the stored code if a file is unreadable; if the disk is full or read-only, store no more code."""
+    if isinstance(error, _UNREADABLE):
+        remove_kernels()
+        return
     if not _unkept:
         warn_of_cache(f"compiled code is not kept between runs: {error}")
     _unkept.append(error)

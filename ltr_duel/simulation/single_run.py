@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import threading
+from typing import Any
 
 import numpy as np
 
-from ltr_duel.bandits import Lateness, Policy, Run, new_recorder, random_order, relabelled, suited
-from ltr_duel.core import FloatMatrix, IntVector, Streams, components, handed_over, stream
+from ltr_duel.bandits import Lateness, MatrixOracle, Policy, Run, new_recorder, random_order, relabelled, suited
+from ltr_duel.core import IntVector, Streams, components, handed_over, stream
 from ltr_duel.simulation.oracle import OracleSource
 from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult
-
-_kept = threading.local()  # each thread's scratch memory for a relabelled matrix, which its runs reuse
-_MOST_KEPT = 1000  # largest number of arms for which this memory is kept
 
 
 def run_once(
@@ -37,12 +34,15 @@ def run_once(
     policy, size = configured.component, len(oracle.names)
     order = run_order(key, size)
     back = np.argsort(order)
+    known: Any = relabelled(oracle.open(), order)
+    if oracle.in_sweeps:  # a sweep reads the matrix itself
+        known = MatrixOracle(known.oracle.p.take(order, 0).take(order, 1))
     counts = new_recorder(size, times, order if place is None else place[order])
     run = Run(
         policy,
         configured.params,
         size,
-        relabelled(oracle.open(), order, _room(size)),
+        known,
         run_streams(key),
         counts,
         horizon=key.horizon,
@@ -71,15 +71,6 @@ def lateness(key: RunKey) -> Lateness | None:
     if key.batch == 1 and key.delay == 0:
         return None
     return Lateness(key.batch, key.delay, stream(key.seed, key.repetition, "batches", key.configuration))
-
-
-def _room(size: int) -> FloatMatrix | None:
-    if size > _MOST_KEPT:
-        return None
-    room: FloatMatrix | None = getattr(_kept, "matrix", None)
-    if room is None or len(room) != size:
-        room = _kept.matrix = np.empty((size, size))
-    return room
 
 
 def run_streams(key: RunKey) -> Streams:

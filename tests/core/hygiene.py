@@ -162,7 +162,8 @@ if __name__ == "__main__":
         json.dump(llvm_texts(), sys.stdout)
         sys.exit()
     texts = llvm_texts()  # load the parts of numba that are loaded on first use
-    numba.njit(lambda a, b: min(a, b))(1, 2)  # numba stores a function for these types, as below
+    for numbers in ((1, 2), (1.0, 2.0)):  # numba stores a function for each type of number, as below
+        numba.njit(lambda a, b: (min(a, b), max(a, b), int(numba.uint64(a))))(*numbers)
     _EVERYTHING = gc.get_objects()
     _MODULES = [sys.modules[name] for name in sorted(sys.modules) if name.partition(".")[0] in ("numba", "llvmlite")]
     before, other = Tables(), OtherThread()

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
-import pytest
-
 from ltr_duel.core import sources
-from ltr_duel.core.sources import ROOT, kernel_digest
+from ltr_duel.core.sources import FLOORS, ROOT, kernel_digest
 
 
-def test_what_a_file_imports_is_a_module_or_the_file_that_a_package_takes_the_name_from(tmp_path):
-    page = tmp_path / "page.py"
-    page.write_text("from ltr_duel.core import (\n    coin as toss,  # a kernel\n    places,\n)\n"
-                    "from ltr_duel.core.errors import InputError\nfrom numpy import pi\n")  # fmt: skip
-    core = ROOT / "core"
-    assert list(map(Path, sources._imported(str(page)))) == [core / "random.py", core / "places.py", core / "errors.py"]
+def test_floors_with_kernels_are_listed_in_the_order_of_the_layers():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    order = [floor.strip() for layer in reversed(layers) for floor in layer.split("|")]
+    marks = re.compile(r"^@(kernel|inlined|outlined|dispatched)", re.M)
+    found = {file.relative_to(ROOT).parts[0] for file in ROOT.rglob("*.py") if marks.search(file.read_text("utf-8"))}
+    assert list(FLOORS) == sorted(found, key=order.index)
 
 
-@pytest.mark.parametrize(("module", "all_of_them"), [("core.draws", False), ("bandits.loop", True)])
-def test_whatever_implements_a_stub_counts_only_for_what_calls_one(module, all_of_them, monkeypatch):
-    asked = []
-    monkeypatch.setattr(sources, "_implementing", lambda: asked.append(True) or ())
-    kernel_digest.__wrapped__(frozenset({f"ltr_duel.{module}"}), "")
-    assert bool(asked) == all_of_them
+def changed_by(path, monkeypatch):
+    """Return which digests an edit of a file changes: those of a kernel of core, and of two policies' loops."""
+    kernels = ("core.vector",), ("bandits.loop", "bandits.policies.rucb"), ("bandits.loop", "bandits.policies.rcs")
+    read, found = sources._read, []
+    for edited in ("", str(ROOT / path)):
+        monkeypatch.setattr(sources, "_read", lambda file, edited=edited: read(file) + b"#" * (file == edited))
+        sources._floor_digest.cache_clear()
+        found.append(
+            [kernel_digest.__wrapped__(frozenset(f"ltr_duel.{one}" for one in names), "") for names in kernels]
+        )
+    sources._floor_digest.cache_clear()
+    return [before != after for before, after in zip(*found, strict=True)]
 
 
-def test_files_that_register_what_a_stub_dispatches_are_found():
-    found = {sources.ROOT.joinpath(file).relative_to(sources.ROOT).as_posix() for file in sources._implementing()}
-    assert {"interleaving/methods/team_draft.py", "bandits/policies/rucb.py"} <= found
+def test_a_digest_covers_the_floors_below_its_own_policy_and_what_that_one_imports(monkeypatch):
+    assert changed_by("core/random.py", monkeypatch) == [True, True, True]
+    assert changed_by("bandits/recorder.py", monkeypatch) == [False, True, True]
+    assert changed_by("clicks/model.py", monkeypatch) == [False, False, False]
+    assert changed_by("bandits/policies/rcs.py", monkeypatch) == [False, False, True]
+    assert changed_by("bandits/policies/rucb.py", monkeypatch) == [False, True, True]  # rcs imports from rucb
+    assert changed_by("bandits/policies/savage.py", monkeypatch) == [False, False, False]

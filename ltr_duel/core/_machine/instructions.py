@@ -8,11 +8,10 @@ not call such a function by a global name, numba finds an overload of the functi
 
 from __future__ import annotations
 
-import builtins
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import BuiltinFunctionType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from llvmlite import ir
@@ -23,7 +22,6 @@ from numba.extending import intrinsic, overload
 from ltr_duel.core._machine.options import INLINED
 
 _PUT: dict[Any, Any] = {}  # intrinsics, keyed by replaced function
-_REPLACED = (FunctionType, BuiltinFunctionType, type)  # kinds of global values that may have an intrinsic
 
 
 class Writer:
@@ -77,18 +75,13 @@ def in_place_of(function: Callable[..., Any], returns: Any, *takes: Any) -> Call
         typed.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # functions have it
             [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("typing", *names)]
         )
-        put_in_place(function, typed)
+        _PUT[function] = intrinsic(typed)
         listed = ", ".join(names)
         text = eval(f"lambda {listed}: _put({listed})", {"_put": _PUT[function]})
         resolved_as(lambda *args: text, function, jit_options=INLINED)
         return write
 
     return define
-
-
-def put_in_place(function: Any, typed: Callable[..., Any]) -> None:
-    """Replace a function in the code of kernels by an intrinsic; ``typed`` is the argument of numba's `intrinsic`."""
-    _PUT[function] = intrinsic(typed)
 
 
 def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -121,12 +114,11 @@ def compiled_text(
     global names to their replacements.
     """
     given, code = function.__globals__, function.__code__
-    own = function.__module__.startswith("ltr_duel.")
     names: dict[str, Any] = {"__name__": given["__name__"]}
     for name in code.co_names:
-        if name in given or (own and hasattr(builtins, name)):
-            value = given[name] if name in given else getattr(builtins, name)
-            names[name] = _PUT.get(value, value) if isinstance(value, _REPLACED) else value
+        if name in given:
+            value = given[name]
+            names[name] = _PUT.get(value, value) if isinstance(value, FunctionType) else value
     names |= parts or {}
     if folder:
         mark = Path(folder, f"{function.__module__}.py")
@@ -137,44 +129,3 @@ def compiled_text(
     text = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
     text.__qualname__, text.__module__ = function.__qualname__, function.__module__
     return text
-
-
-def _chosen_by(order: str) -> Callable[..., Any]:
-    """Return instructions for the smaller (``<``) or larger (``>``) of two numbers; for equal numbers, the first."""
-
-    def define(typing: Any, a: Any, b: Any) -> Any:
-        if not (isinstance(a, types.Integer | types.Float) and isinstance(b, types.Integer | types.Float)):
-            return None
-        kind = typing.unify_types(a, b)
-
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            one, other = (
-                context.cast(builder, value, given, kind) for value, given in zip(args, signature.args, strict=True)
-            )
-            if isinstance(kind, types.Float):
-                second = builder.fcmp_ordered(order, other, one)
-            else:
-                compare = builder.icmp_signed if kind.signed else builder.icmp_unsigned
-                second = compare(order, other, one)
-            return builder.select(second, other, one)
-
-        return kind(a, b), generate
-
-    return define
-
-
-def _whole(typing: Any, number: Any) -> Any:
-    if not isinstance(number, types.Integer | types.Float | types.Boolean):
-        return None
-    kind = number if isinstance(number, types.Integer) else types.intp
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return context.cast(builder, args[0], signature.args[0], kind)
-
-    return kind(number), generate
-
-
-# Without these replacements, numba would compile min, max and int separately for each type of numbers and each kind of
-# caller. Such versions were half of all functions that the first simulation of a process compiled.
-for _replaced, _typed in ((min, _chosen_by("<")), (max, _chosen_by(">")), (int, _whole)):
-    put_in_place(_replaced, _typed)

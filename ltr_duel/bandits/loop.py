@@ -27,9 +27,8 @@ from ltr_duel.bandits.hooks import (
     wrong_slate,
 )
 from ltr_duel.bandits.in_turn import new_in_turn, run_pairs_in_turn, run_slates_in_turn
-from ltr_duel.bandits.memory_needs import require_room
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
-from ltr_duel.bandits.policy import Policy, PolicyError
+from ltr_duel.bandits.policy import Policy, PolicyError, require_room
 from ltr_duel.bandits.recorder import (
     Recorder,
     Span,
@@ -188,7 +187,7 @@ class Run:
         late: Lateness | None = None,
     ) -> None:
         in_turn = late is not None and not policy.any_order
-        require_room(policy, params, n_arms, horizon=horizon, in_sweeps=in_sweeps, in_turn=in_turn)
+        require_room(policy, params, n_arms, horizon=horizon, in_turn=in_turn)
         walker = policy.sweeps if in_sweeps and policy.sweeps is not None else policy
         self.state = walker.init(n_arms, horizon if policy.needs_horizon else 0, params)
         self.n_arms, self.t, self.decisions = n_arms, 0, 0

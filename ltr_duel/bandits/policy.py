@@ -23,7 +23,12 @@ from ltr_duel.bandits.hooks import (
     update,
     update_slate,
 )
-from ltr_duel.core import InputError, NoParams, components, implement, interpreted
+from ltr_duel.bandits.state import arrays_in
+from ltr_duel.core import InputError, NoParams, components, host, implement, interpreted
+
+_FEW = 256  # up to this number of arms, memory is not checked
+_MEASURED = 64  # number of arms of the state that `require_room` measures
+_COPIES = 4  # a policy that learns in turn stores the state of `init` and three copies (`in_turn.new_in_turn`)
 
 
 class Sweeps(NamedTuple):
@@ -151,6 +156,19 @@ def suited(given: components.Configured[Policy], *, to_sets: bool) -> components
         return given
     other = POLICIES.configure(given.component.for_sets)
     return components.Configured(given.label, other.component, other.params)
+
+
+def require_room(
+    policy: Policy, params: Any, n_arms: int, *, horizon: int = 0, in_turn: bool = False, runs: int = 1
+) -> None:
+    """Raise `InputError` unless there is memory for ``runs`` concurrent runs, whose states grow at most with K^2."""
+    if n_arms <= _FEW:
+        return
+    state = policy.init(_MEASURED, horizon if policy.needs_horizon else 0, params)
+    size = sum(array.nbytes for _, array in arrays_in(state)) * (n_arms / _MEASURED) ** 2
+    size = size * (_COPIES if in_turn else 1) + (n_arms**2 if policy.feedback == "slate" else 0)
+    at_once = f" in {runs} runs at once" if runs > 1 else ""
+    host.require_memory(f"policy '{policy.name}' with {n_arms:,} arms{at_once}", runs * size)
 
 
 def bind(policy: Policy) -> None:

@@ -103,7 +103,6 @@ def simulate(
             one.params,
             len(matrix),
             horizon=horizon,
-            in_sweeps=oracle.in_sweeps,
             in_turn=(batch, delay) != (1, 0) and not one.component.any_order,
             runs=at_once,
         )

@@ -3,8 +3,6 @@ from .batched import Lateness as Lateness
 from .check import check_compiled as check_compiled
 from .check import check_policy as check_policy
 from .hooks import NEVER as NEVER
-from .hooks import PolicyPage as PolicyPage
-from .hooks import SlatePolicyPage as SlatePolicyPage
 from .learner import Learner as Learner
 from .learner import sign_table as sign_table
 from .live_policy import LivePolicy as LivePolicy

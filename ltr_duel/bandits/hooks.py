@@ -11,10 +11,8 @@ or, for a policy that compares whole sets of arms at once (`select_slate` and `u
     update(state, params, t, slate, size, won, rng)
 
 and, at checkpoints, ``recommend(state, params) -> arm``. A policy may define ``idle_until``, so that the loop skips
-steps in which nothing can change. It may also have `Sweeps`, functions that execute many steps at once if the outcomes
-are sampled from a known matrix; the results have the same distribution as with single steps. The functions need no
-decorator: numba compiles them with the loop, and plain Python runs the same source. Only the helpers that these
-functions call need the decorator `kernel`.
+steps in which nothing can change. The functions need no decorator: numba compiles them with the loop, and plain Python
+runs the same source. Only the helpers that these functions call need the decorator `kernel`.
 
 The loop checks in each step that the arms chosen by a policy from outside this package exist (`wrong_pair`,
 `wrong_slate`), because compiled code would otherwise write outside its arrays. The policies of this package are
@@ -28,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, SignMatrix, dispatched, dispatched_call, implement, kernel
+from ltr_duel.core import IntVector, SignMatrix, dispatched, implement, kernel
 
 NEVER = np.iinfo(np.int64).max
 
@@ -78,17 +76,6 @@ def idle_until(state: Any, params: Any, t: int) -> int:
     means that the loop skips no steps.
     """
     return t
-
-
-@dispatched_call
-def sweep(state: Any, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Execute the steps t..until at once; the outcomes are independent, and arm i beats j with probability ``p[i, j]``.
-
-    Add the number of duels of each pair to ``met[first, second]``; the numbers add up to the number of steps. After
-    each call, ``met`` and the recommendation must have the same distribution as after single steps. Return the number
-    of decisions.
-    """
-    raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched

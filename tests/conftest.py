@@ -66,7 +66,6 @@ LONGEST = (
     "bandits/test_batched.py",
     "advice/test_advise.py",
     "interleaving/test_check.py",
-    "simulation/test_sweeps.py",
     "logs/test_soundness.py",
     "cli/test_logs_commands.py",
     "logs/test_sources.py",

@@ -192,14 +192,12 @@ def rows() -> dict[str, Callable[[], Made]]:
     matrix, toy = seven_arms(), rankings()
     policies = [policy for policy in POLICIES if policy.select.__module__.startswith("ltr_duel.")]  # no test's
     methods = [method for method in METHODS if method.init.__module__.startswith("ltr_duel.interleaving.methods.")]
-    sweeping = [policy.name for policy in policies if policy.sweeps is not None]
     pairs = [(method.name, outcome) for method in methods if method.pairs for outcome in method.outcomes]
     slates = [method.name for method in methods if method.slates]
     alone = {"antithetic": ("integrated", "antithetic")}
     families = [(family.name, grades) for family in CLICK_MODELS for grades in family.tables]
     return {
         **{f"policy {policy.name}": partial(runs, matrix, policy.name) for policy in policies},
-        **{f"policy {name} in sweeps": partial(runs, FromMatrix(matrix, in_sweeps=True), name) for name in sweeping},
         **{f"method {name} {outcome}": partial(estimate, toy, method=name, outcome=outcome) for name, outcome in pairs},
         **{f"method {name} of sets": partial(_sets, name) for name in slates},
         **{

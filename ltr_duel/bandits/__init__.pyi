@@ -3,14 +3,11 @@ from .batched import Lateness as Lateness
 from .check import check_compiled as check_compiled
 from .check import check_policy as check_policy
 from .hooks import NEVER as NEVER
-from .hooks import PolicyPage as PolicyPage
-from .hooks import SlatePolicyPage as SlatePolicyPage
 from .learner import Learner as Learner
 from .learner import sign_table as sign_table
 from .live_policy import LivePolicy as LivePolicy
 from .loop import LOOP_NUMBERS as LOOP_NUMBERS
 from .loop import Run as Run
-from .memory_needs import require_room as require_room
 from .oracle import MatrixOracle as MatrixOracle
 from .oracle import duel as duel
 from .oracle import multiduel as multiduel
@@ -22,6 +19,7 @@ from .policy import PolicyError as PolicyError
 from .policy import marked as marked
 from .policy import named_policy as named_policy
 from .policy import register as register
+from .policy import require_room as require_room
 from .policy import suited as suited
 from .recorder import new_recorder as new_recorder
 from .state import Registers as Registers

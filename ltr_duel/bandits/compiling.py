@@ -60,8 +60,6 @@ def _parts(policy: Policy, loop: Callable[..., Any]) -> dict[str, Callable[..., 
         "recommend": policy.recommend,
         "idle_until": policy.idle_until,
     }
-    if policy.sweeps is not None and "sweep" in interpreted(loop).__code__.co_names:
-        parts |= {"sweep": policy.sweeps.sweep, "recommend": policy.sweeps.recommend}
     return {name: interpreted(part) for name, part in parts.items() if part is not None}
 
 
@@ -133,12 +131,8 @@ def _blame(policy: Policy, state: Any, params: Any) -> None:
     if policy.feedback == "slate":
         parts["select"] = policy.select, (1, slate, rng)
         parts["update"] = policy.update, (1, slate, 1, won, rng)
-    if policy.sweeps is not None and type(state) is policy.sweeps.state:
-        p, met = np.zeros((1, 1)), np.zeros((1, 1), np.int64)
-        parts["sweep"] = policy.sweeps.sweep, (p, 1, 1, met, rng)
-        parts["recommend"] = policy.sweeps.recommend, ()
     for name, (function, rest) in parts.items():
-        if function is None or (type(state) is not policy.state and name not in ("sweep", "recommend")):
+        if function is None or (type(state) is not policy.state and name != "recommend"):
             continue
         part: Any = jit.uncached_kernel(interpreted(function))
         what = f"{name} of policy '{policy.name}'"

@@ -11,32 +11,22 @@ or, for a policy that compares whole sets of arms at once (`select_slate` and `u
     update(state, params, t, slate, size, won, rng)
 
 and, at checkpoints, ``recommend(state, params) -> arm``. A policy may define ``idle_until``, so that the loop skips
-steps in which nothing can change. It may also have `Sweeps`, functions that execute many steps at once if the outcomes
-are sampled from a known matrix; the results have the same distribution as with single steps. The functions need no
-decorator: numba compiles them with the loop, and plain Python runs the same source. Only the helpers that these
-functions call need the decorator `kernel`.
+steps in which nothing can change. The functions need no decorator: numba compiles them with the loop, and plain Python
+runs the same source. Only the helpers that these functions call need the decorator `kernel`.
 
 The loop checks in each step that the arms chosen by a policy from outside this package exist (`wrong_pair`,
 `wrong_slate`), because compiled code would otherwise write outside its arrays. The policies of this package are
 checked by tests instead; for these policies the compiler removes the check.
-
-`PolicyPage` and `SlatePolicyPage` are protocols of a policy's module, for editors and type checkers. They are used at
-the end of a module ``mine.py``::
-
-    if TYPE_CHECKING:
-        import mine
-
-        page: PolicyPage = mine
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, SignMatrix, dispatched, dispatched_call, implement, kernel
+from ltr_duel.core import IntVector, SignMatrix, dispatched, implement, kernel
 
 NEVER = np.iinfo(np.int64).max
 
@@ -86,17 +76,6 @@ def idle_until(state: Any, params: Any, t: int) -> int:
     means that the loop skips no steps.
     """
     return t
-
-
-@dispatched_call
-def sweep(state: Any, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Execute the steps t..until at once; the outcomes are independent, and arm i beats j with probability ``p[i, j]``.
-
-    Add the number of duels of each pair to ``met[first, second]``; the numbers add up to the number of steps. After
-    each call, ``met`` and the recommendation must have the same distribution as after single steps. Return the number
-    of decisions.
-    """
-    raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
@@ -154,51 +133,3 @@ def is_outside_in(due: IntVector, n_arms: int, t: int, slate: IntVector, size: i
         if is_outside(due, n_arms, t, slate[a]):
             return True
     return False
-
-
-class _Page(Protocol):
-    """The names that every policy's module defines. ``Params``, ``idle_until``, ``sweep``, ``chance`` are optional."""
-
-    @property
-    def State(self) -> type[Any]:  # noqa: N802 -- the name of a class
-        """A NamedTuple class of arrays."""
-
-    def init(self, n_arms: int, horizon: int, params: Any, /) -> Any:
-        """Return the state before the first step."""
-
-    def recommend(self, state: Any, params: Any, /) -> int:
-        """Return the arm that the policy would choose if it had to stop now."""
-
-
-class PolicyPage(_Page, Protocol):
-    """The module of a policy that compares pairs; `ltr_duel.bandits.hooks` describes the functions.
-
-    Examples
-    --------
-    >>> from ltr_duel.bandits.policies import rucb
-    >>> page: PolicyPage = rucb
-    """
-
-    def select(self, state: Any, params: Any, t: int, rng: Generator, /) -> tuple[int, int]:
-        """Choose the two arms to compare in step t."""
-
-    def update(self, state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator, /) -> None:
-        """Update the state with the outcome."""
-
-
-class SlatePolicyPage(_Page, Protocol):
-    """The module of a policy that compares sets of arms.
-
-    Examples
-    --------
-    >>> from ltr_duel.bandits.policies import mdb
-    >>> page: SlatePolicyPage = mdb
-    """
-
-    def select(self, state: Any, params: Any, t: int, slate: IntVector, rng: Generator, /) -> int:
-        """Write the arms to compare into ``slate``, and return their number."""
-
-    def update(
-        self, state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator, /
-    ) -> None:
-        """Update the state with the outcomes."""

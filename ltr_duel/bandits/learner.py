@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from ltr_duel.bandits.compiling import loop_for
 from ltr_duel.bandits.hooks import select, select_slate, update
 from ltr_duel.bandits.live_policy import Player
-from ltr_duel.bandits.memory_needs import require_room
-from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
+from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError, require_room
 from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, kernel
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ltr_duel.bandits.memory_needs import require_room
-from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
+from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError, require_room
 from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.core import InputError, errors, stream
 

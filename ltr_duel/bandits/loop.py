@@ -1,4 +1,4 @@
-"""The simulation loop: up to a given step, a policy compares pairs or sets of arms, or executes many steps at once.
+"""The simulation loop: up to a given step, a policy compares pairs or sets of arms.
 
 The loop advances time, and skips the steps for which a policy's ``idle_until`` guarantees that nothing changes. A
 recorder stores the results of the run. Simulations, `check_policy`, tests and benchmarks run this loop.
@@ -20,22 +20,19 @@ from ltr_duel.bandits.hooks import (
     recommend,
     select,
     select_slate,
-    sweep,
     update,
     update_slate,
     wrong_pair,
     wrong_slate,
 )
 from ltr_duel.bandits.in_turn import new_in_turn, run_pairs_in_turn, run_slates_in_turn
-from ltr_duel.bandits.memory_needs import require_room
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
-from ltr_duel.bandits.policy import Policy, PolicyError
+from ltr_duel.bandits.policy import Policy, PolicyError, require_room
 from ltr_duel.bandits.recorder import (
     Recorder,
     Span,
     add_pair,
     add_slate,
-    count_met,
     keep_pair,
     keep_slate,
     new_recorder,
@@ -111,21 +108,6 @@ def run_slates(
     return decisions
 
 
-@kernel
-def run_sweeps(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, met: IntMatrix
-) -> int:
-    """Call `sweep` up to each checkpoint, and to the end of ``span``. ``met`` (K, K): duels of each pair so far."""
-    decisions, t = 0, span.start
-    while t <= span.stop:
-        until = min(recorder.due[0], span.stop)
-        decisions += sweep(state, params, oracle.p, t, until, met, streams.policy)
-        t = until + 1
-        if until == recorder.due[0]:
-            count_met(recorder, met, recommend(state, params))
-    return decisions
-
-
 class Run:
     """One run of a policy: its state, and the loop that advances it.
 
@@ -146,8 +128,6 @@ class Run:
         False runs the same source as plain Python.
     plain : bool
         True also runs the policy's helpers as plain Python, so that a wrong index raises an error.
-    in_sweeps : bool
-        Whether the policy executes many steps at once; the run then advances from checkpoint to checkpoint.
     late : Lateness, optional
         Outcomes in batches or with a delay, see `ltr_duel.bandits.batched`.
 
@@ -184,21 +164,17 @@ class Run:
         horizon: int = 0,
         compiled: bool = True,
         plain: bool = False,
-        in_sweeps: bool = False,
         late: Lateness | None = None,
     ) -> None:
         in_turn = late is not None and not policy.any_order
-        require_room(policy, params, n_arms, horizon=horizon, in_sweeps=in_sweeps, in_turn=in_turn)
-        walker = policy.sweeps if in_sweeps and policy.sweeps is not None else policy
-        self.state = walker.init(n_arms, horizon if policy.needs_horizon else 0, params)
+        require_room(policy, params, n_arms, horizon=horizon, in_turn=in_turn)
+        self.state = policy.init(n_arms, horizon if policy.needs_horizon else 0, params)
         self.n_arms, self.t, self.decisions = n_arms, 0, 0
-        self._recommend, self._policy, self._recorder = walker.recommend, policy, recorder
+        self._recommend, self._policy, self._recorder = policy.recommend, policy, recorder
         self._scratch: tuple[Any, ...]
         loop: Callable[..., int]
         if late is not None:
             loop, self.state, self._scratch = _late_loop(policy, self.state, n_arms, late)
-        elif in_sweeps:
-            loop, self._scratch = run_sweeps, (np.zeros((n_arms, n_arms), np.int64),)
         elif policy.feedback == "duel":
             loop, self._scratch = run_pairs, ()
         else:

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from ltr_duel.bandits.hooks import (
     idle_until,
@@ -19,20 +19,15 @@ from ltr_duel.bandits.hooks import (
     require_arms,
     select,
     select_slate,
-    sweep,
     update,
     update_slate,
 )
-from ltr_duel.core import InputError, NoParams, components, implement, interpreted
+from ltr_duel.bandits.state import arrays_in
+from ltr_duel.core import InputError, NoParams, components, host, implement, interpreted
 
-
-class Sweeps(NamedTuple):
-    """The functions of a policy that execute many steps at once."""
-
-    state: type  # a NamedTuple class of arrays; may be the class for single steps
-    init: Callable[..., Any]  # as in `Policy`
-    sweep: Callable[..., Any]
-    recommend: Callable[..., Any]
+_FEW = 256  # up to this number of arms, memory is not checked
+_MEASURED = 64  # number of arms of the state that `require_room` measures
+_COPIES = 4  # a policy that learns in turn stores the state of `init` and three copies (`in_turn.new_in_turn`)
 
 
 class PolicyError(InputError):
@@ -62,8 +57,6 @@ class Policy(components.Component):
         See `ltr_duel.bandits.hooks`. A policy whose `select` takes a ``slate`` compares sets of arms.
     idle_until : callable, optional
         Allows the loop to skip idle steps, see `ltr_duel.bandits.hooks`.
-    sweeps : Sweeps, optional
-        Functions that execute many steps at once.
     chance : callable, optional
         ``chance(state, params, arms)``, called between `select` and `update`, returns the probability with which
         `select` chose the set ``arms``, given all earlier outcomes. The array ``arms`` is ascending; it has one arm if
@@ -112,7 +105,6 @@ class Policy(components.Component):
     update: Callable[..., Any] = field(repr=False)
     recommend: Callable[..., Any] = field(repr=False)
     idle_until: Callable[..., Any] | None = field(default=None, repr=False)
-    sweeps: Sweeps | None = field(default=None, repr=False)
     chance: Callable[..., float] | None = field(default=None, repr=False)
     assumes: str = field(default="", repr=False)
     regret: str = field(default="", repr=False)
@@ -153,6 +145,19 @@ def suited(given: components.Configured[Policy], *, to_sets: bool) -> components
     return components.Configured(given.label, other.component, other.params)
 
 
+def require_room(
+    policy: Policy, params: Any, n_arms: int, *, horizon: int = 0, in_turn: bool = False, runs: int = 1
+) -> None:
+    """Raise `InputError` unless there is memory for ``runs`` concurrent runs, whose states grow at most with K^2."""
+    if n_arms <= _FEW:
+        return
+    state = policy.init(_MEASURED, horizon if policy.needs_horizon else 0, params)
+    size = sum(array.nbytes for _, array in arrays_in(state)) * (n_arms / _MEASURED) ** 2
+    size = size * (_COPIES if in_turn else 1) + (n_arms**2 if policy.feedback == "slate" else 0)
+    at_once = f" in {runs} runs at once" if runs > 1 else ""
+    host.require_memory(f"policy '{policy.name}' with {n_arms:,} arms{at_once}", runs * size)
+
+
 def bind(policy: Policy) -> None:
     """Register a policy's functions with the simulation loop.
 
@@ -169,9 +174,6 @@ def bind(policy: Policy) -> None:
         implement(recommend, policy.state, policy.recommend)
         if policy.idle_until is not None:
             implement(idle_until, policy.state, policy.idle_until)
-        if policy.sweeps is not None:
-            implement(sweep, policy.sweeps.state, policy.sweeps.sweep)
-            implement(recommend, policy.sweeps.state, policy.sweeps.recommend)
         if not policy.state.__module__.startswith("ltr_duel."):
             require_arms(policy.state)
     except TypeError as error:
@@ -217,7 +219,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     """Register the policy that a module defines, under a name.
 
     The parts are found by their names in the module: ``Params``, ``State``, ``init``, ``select``, ``update``,
-    ``recommend`` and the optional ``idle_until``, ``sweep`` and ``chance``.
+    ``recommend`` and the optional ``idle_until`` and ``chance``.
 
     Parameters
     ----------
@@ -270,8 +272,6 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
         "idle_until": part("idle_until"),
         "chance": part("chance"),
     }
-    if "sweep" in defined:
-        found["sweeps"] = Sweeps(found["state"], found["init"], defined["sweep"], found["recommend"])
     return POLICIES.add(Policy(name=name, **(found | given)))
 
 

@@ -160,19 +160,3 @@ def next_checkpoint(recorder: Recorder) -> None:
     recorder.row[0] += 1
     row = recorder.row[0]
     recorder.due[0] = recorder.times[row] if row < recorder.times.shape[0] else NEVER
-
-
-@kernel
-def count_met(recorder: Recorder, met: IntMatrix, recommended: int) -> None:
-    """Fill the row of the due checkpoint, given the number of duels of each pair, and advance to the next."""
-    row = recorder.row[0]
-    recorder.recommended[row] = recommended
-    for first in range(met.shape[0]):
-        for second in range(met.shape[0]):
-            count = met[first, second]
-            recorder.outcomes[row] += count if first != second else 0
-            add_pair(recorder.pulls[row], recorder.best[row], recorder.place, first, second, count)
-    for k in range(met.shape[0]):
-        recorder.exposure[row, k] = recorder.pulls[row, k] / 2.0
-        recorder.worst[row, k] = recorder.pulls[row, k] - recorder.best[row, k]
-    next_checkpoint(recorder)

@@ -101,7 +101,6 @@ from .dispatch import dispatched_call as dispatched_call
 from .dispatch import implement as implement
 from .draws import beta_above as beta_above
 from .draws import beta_draw as beta_draw
-from .draws import binomial_draw as binomial_draw
 from .draws import normal_draw as normal_draw
 from .errors import InputError as InputError
 from .errors import in_one_line as in_one_line

@@ -1,8 +1,8 @@
-"""Exact draws from the normal, Beta and binomial distributions, built only on `uniform` (see `random`)."""
+"""Exact draws from the normal and Beta distributions, built only on `uniform` (see `random`)."""
 
 from __future__ import annotations
 
-from math import cos, exp, floor, lgamma, log, log1p, pi, sqrt
+from math import cos, exp, log, pi, sqrt
 
 import numpy as np
 
@@ -96,57 +96,3 @@ def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, r
                     return theta
                 if log(u) <= a * log(theta / touch) + b * log((1.0 - theta) / left) + slope * (theta - touch):
                     return theta
-
-
-@kernel
-def binomial_draw(n: int, p: float, rng: np.random.Generator) -> int:
-    """Draw the number of heads in ``n`` coin flips. A ``p`` that rounding moved outside [0, 1] counts as 0 or 1.
-
-    If fewer than ten outcomes of the rarer side are expected, the distribution function is inverted. Otherwise this is
-    algorithm BTRS of Hoermann (The Generation of Binomial Random Variates, JSCS 1993), whose cost does not depend on n.
-    """
-    if n == 1:
-        return int(uniform(rng) < p)
-    rare = min(p, 1.0 - p)
-    if n == 0 or rare <= 0.0:
-        count = 0
-    elif n * rare < 10.0:
-        count = _binomial_by_inversion(n, rare, rng)
-    else:
-        count = _binomial_by_rejection(n, rare, rng)
-    return count if p <= 0.5 else n - count
-
-
-@kernel
-def _binomial_by_inversion(n: int, p: float, rng: np.random.Generator) -> int:
-    odds = p / (1.0 - p)
-    while True:
-        mass, u = exp(n * log1p(-p)), uniform(rng)
-        for count in range(min(n, 150) + 1):  # if the mean is below 10, Pr(count > 150) < 2^-53, the spacing of u
-            if u < mass:
-                return count
-            u -= mass
-            mass *= odds * (n - count) / (count + 1)
-
-
-@kernel
-def _binomial_by_rejection(n: int, p: float, rng: np.random.Generator) -> int:
-    """Draw by BTRS; the comments name the steps of the algorithm. Requires n p >= 10 and p <= 1/2."""
-    spread = sqrt(n * p * (1.0 - p))
-    b = 1.15 + 2.53 * spread
-    a = -0.0873 + 0.0248 * b + 0.01 * p
-    while True:
-        v, u = uniform(rng), uniform(rng) - 0.5  # step 1
-        edge = 0.5 - abs(u)
-        if edge == 0.0:
-            continue
-        count = int(floor((2.0 * a / edge + b) * u + n * p + 0.5))
-        if edge >= 0.07 and v <= 0.92 - 4.2 / b:
-            return count
-        if count < 0 or count > n or v == 0.0:  # step 2
-            continue
-        height = log(v * (2.83 + 5.1 / b) * spread / (a / (edge * edge) + b))  # step 3
-        mode = int(floor((n + 1) * p))
-        level = lgamma(mode + 1.0) + lgamma(n - mode + 1.0) - lgamma(count + 1.0) - lgamma(n - count + 1.0)
-        if height <= level + (count - mode) * log(p / (1.0 - p)):
-            return count

@@ -33,7 +33,6 @@ _ANSWERS = {
     "live": "simulated users",
     "matrix": "coins of the preference matrix",
     INDEPENDENT_COINS: "independent coins of the preference matrix",
-    "sweeps": "coins of the preference matrix, drawn in whole sweeps",
 }
 
 

@@ -35,8 +35,7 @@ class Problem:
     """A problem in memory, while an experiment is planned.
 
     answers: the settings of the oracle: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (as ``matrix``, but
-        also for policies that compare sets), ``{"kind": "sweeps"}`` (as ``matrix``, but policies may draw whole sweeps
-        at once), ``{"kind": "live", ...}`` or ``{"kind": "utilities", ...}``.
+        also for policies that compare sets), ``{"kind": "live", ...}`` or ``{"kind": "utilities", ...}``.
     """
 
     name: str  # unique in an experiment
@@ -174,7 +173,7 @@ def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Ranking
     if answers["kind"] == "utilities":
         return utility_oracle(answers["model"], answers["means"], matrix.names)
     sets = INDEPENDENT_COINS if answers["kind"] == INDEPENDENT_COINS else ""
-    return FromMatrix(matrix, in_sweeps=answers["kind"] == "sweeps", sets=sets)
+    return FromMatrix(matrix, sets=sets)
 
 
 def live_oracle(answers: dict[str, Any], rankings: Rankings) -> Live:

@@ -14,7 +14,7 @@ from ltr_duel.rankers import TIE_RULES
 from ltr_duel.simulation import INDEPENDENT_COINS
 
 NO_LIMIT = 10**15
-OF_A_MATRIX = ("matrix", INDEPENDENT_COINS, "sweeps")  # independent coins also answer comparisons of sets
+OF_A_MATRIX = ("matrix", INDEPENDENT_COINS)  # independent coins also answer comparisons of sets
 _MOST_ARMS = 10_000  # largest number of arms of a synthetic matrix (800 MB)
 _LARGEST = 3.4028234e38  # largest float32
 

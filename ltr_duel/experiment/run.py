@@ -59,7 +59,7 @@ def make_plan(
     for problem in plan.problems:
         for policy in plan.policies:
             with schema.located(f"{file.path}: problem '{problem.name}'"):
-                check_fits(policy, problem.oracle, file.spec.batch, file.spec.delay)
+                check_fits(policy, problem.oracle)
     return plan
 
 

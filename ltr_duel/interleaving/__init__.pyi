@@ -6,11 +6,8 @@ from .comparison import compare_pair as compare_pair
 from .comparison import compare_slate as compare_slate
 from .comparison import redraw_ties as redraw_ties
 from .hooks import Lists as Lists
-from .hooks import PairMethodPage as PairMethodPage
-from .hooks import PlainMethodPage as PlainMethodPage
 from .hooks import Shown as Shown
 from .hooks import Size as Size
-from .hooks import SlateMethodPage as SlateMethodPage
 from .hooks import credit_pair as credit_pair
 from .hooks import credit_slate as credit_slate
 from .hooks import draw_mirrored as draw_mirrored

@@ -1,4 +1,4 @@
-"""The functions of an interleaving or multileaving method, and protocols of the modules that define them.
+"""The functions of an interleaving or multileaving method.
 
 Each call is dispatched on the class of the state.
 
@@ -20,8 +20,7 @@ as plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
@@ -135,81 +134,3 @@ def draw_mirrored(
     distribution.
     """
     raise TypeError("this method does not draw mirrored lists")
-
-
-class _Page(Protocol):
-    """The names that all compiled methods define; ``Params`` is optional."""
-
-    @property
-    def State(self) -> type[Any]:  # noqa: N802 -- the name of a class
-        """A NamedTuple class of constants and scratch."""
-
-    def init(self, size: Size, params: Any, outcome: str, /) -> Any:
-        """Return a state with new scratch arrays."""
-
-
-class PairMethodPage(_Page, Protocol):
-    """The module of a method that compares two rankers; `ltr_duel.interleaving.hooks` describes the functions.
-
-    Examples
-    --------
-    >>> from ltr_duel.interleaving.methods import balanced
-    >>> page: PairMethodPage = balanced
-    """
-
-    def draw_pair(
-        self, state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator, /
-    ) -> int:
-        """Interleave two rankers, and return the length of the list."""
-
-    def credit_pair(
-        self, state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int, /
-    ) -> float:
-        """Score the clicks."""
-
-
-class SlateMethodPage(_Page, Protocol):
-    """The module of a method that compares sets of rankers.
-
-    Examples
-    --------
-    >>> from ltr_duel.interleaving.methods import sosm
-    >>> page: SlateMethodPage = sosm
-    """
-
-    def draw_slate(
-        self, state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator, /
-    ) -> int:
-        """Multileave the rankers of a slate, and return the length of the list."""
-
-    def credit_slate(
-        self,
-        state: Any,
-        lists: Lists,
-        query: int,
-        slate: IntVector,
-        size: int,
-        page: Shown,
-        length: int,
-        n_clicks: int,
-        won: SignMatrix,
-        /,
-    ) -> None:
-        """Score the clicks for each pair of the slate."""
-
-
-class PlainMethodPage(Protocol):
-    """The module of a method in plain Python; see `ltr_duel.interleaving.registration`.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> first = lambda orders, top, rng: orders[0][:top]
-    >>> page: PlainMethodPage = SimpleNamespace(draw=first, credit=lambda orders, shown, clicks: [0.0] * len(orders))
-    """
-
-    def draw(self, orders: list[list[int]], top: int, rng: Generator, /) -> Sequence[int]:
-        """Return the documents to show."""
-
-    def credit(self, orders: list[list[int]], shown: list[int], clicks: list[int], /) -> Sequence[float]:
-        """Return one score for each ranker."""

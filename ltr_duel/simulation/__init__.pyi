@@ -34,7 +34,6 @@ from .statistics import averaged as averaged
 from .statistics import comparable_rows as comparable_rows
 from .statistics import final_rows as final_rows
 from .statistics import identified as identified
-from .statistics import paired_tests as paired_tests
 from .statistics import summarise as summarise
 from .statistics import with_correct as with_correct
 from .utility import FromUtilities as FromUtilities

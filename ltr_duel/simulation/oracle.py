@@ -31,9 +31,6 @@ class OracleSource(Protocol):
         Names of the arms.
     provenance : dict
         Everything that determines the distribution of the outcomes; the values can be JSON.
-    in_sweeps : bool
-        Whether policies execute many steps at once (`ltr_duel.bandits.policy.Sweeps`); if so, ``open`` must return a
-        `MatrixOracle`. False by default.
     leaves_ties : bool
         Whether the outcome of a tied pair of a slate may be 0, instead of a coin's +1 or -1. False by default.
     compiled : bool
@@ -52,7 +49,6 @@ class OracleSource(Protocol):
 
     names: tuple[str, ...]
     provenance: dict[str, Any]
-    in_sweeps: bool = False
     leaves_ties: bool = False
     compiled: bool = True
     refuses_sets: bool = False
@@ -67,9 +63,6 @@ class FromMatrix(OracleSource):
     Parameters
     ----------
     matrix : PreferenceMatrix
-    in_sweeps : bool
-        Whether policies execute many steps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that are too long
-        for single steps. Results have the same distribution, but different random numbers and different run digests.
     sets : {"", "independent_coins"}
         How sets of arms are compared. If one list compares a whole set, the outcomes of its pairs have a joint
         distribution, which a matrix does not determine. Policies that compare sets are therefore refused unless
@@ -84,12 +77,12 @@ class FromMatrix(OracleSource):
     Examples
     --------
     >>> from ltr_duel.preferences import PreferenceMatrix
-    >>> source = FromMatrix(PreferenceMatrix([[0.5, 0.9], [0.1, 0.5]]), in_sweeps=True)
+    >>> source = FromMatrix(PreferenceMatrix([[0.5, 0.9], [0.1, 0.5]]))
     >>> source.names, source.provenance["oracle"]
-    (('0', '1'), 'matrix in sweeps')
+    (('0', '1'), 'matrix')
     """
 
-    def __init__(self, matrix: PreferenceMatrix, *, in_sweeps: bool = False, sets: str = "") -> None:
+    def __init__(self, matrix: PreferenceMatrix, *, sets: str = "") -> None:
         if not isinstance(matrix, PreferenceMatrix):
             raise InputError(f"an oracle of coins needs a PreferenceMatrix, not {errors.shown(matrix)}")
         if sets:
@@ -97,8 +90,7 @@ class FromMatrix(OracleSource):
         self.matrix = matrix
         self.refuses_sets = not sets
         self.names = matrix.names
-        self.in_sweeps = in_sweeps
-        self.provenance = {"oracle": "matrix in sweeps" if in_sweeps else _MATRIX, "matrix": matrix.digest}
+        self.provenance = {"oracle": _MATRIX, "matrix": matrix.digest}
 
     def open(self) -> MatrixOracle:
         """Return an oracle that shares the matrix, which kernels do not change."""

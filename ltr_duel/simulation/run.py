@@ -41,9 +41,8 @@ def simulate(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        The source of outcomes: a matrix; simulated users (`ltr_duel.simulation.Live`); or
-        ``FromMatrix(matrix, in_sweeps=True)``, with which policies execute many steps at once. Policies that compare
-        sets require simulated users or ``FromMatrix(matrix, sets="independent_coins")``.
+        The source of outcomes: a matrix or simulated users (`ltr_duel.simulation.Live`). Policies that compare sets
+        require simulated users or ``FromMatrix(matrix, sets="independent_coins")``.
     policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
@@ -88,7 +87,7 @@ def simulate(
     oracle, matrix, other = _problem(source, preferences)
     wanted = _wanted(policies)
     for one in wanted:
-        check_fits(one, oracle, batch, delay)
+        check_fits(one, oracle)
     times = checkpoints(horizon, checkpoints_per_decade)
     horizon, checkpoints_per_decade = int(horizon), int(checkpoints_per_decade)
     repetitions = errors.require_whole("the number of repetitions", repetitions, 1, _MOST_REPETITIONS)
@@ -103,7 +102,6 @@ def simulate(
             one.params,
             len(matrix),
             horizon=horizon,
-            in_sweeps=oracle.in_sweeps,
             in_turn=(batch, delay) != (1, 0) and not one.component.any_order,
             runs=at_once,
         )
@@ -178,8 +176,8 @@ def _wanted(policies: str | Policy | Sequence[str | Policy]) -> list[components.
     return wanted
 
 
-def check_fits(configured: components.Configured[Policy], oracle: OracleSource, batch: int = 1, delay: int = 0) -> None:
-    """Raise `InputError` if a policy cannot run with the oracle, or if the oracle does not allow a batch or delay."""
+def check_fits(configured: components.Configured[Policy], oracle: OracleSource) -> None:
+    """Raise `InputError` if a policy cannot run with the oracle."""
     policy, label = configured.component, configured.label
     if oracle.refuses_sets and policy.feedback == "slate":
         raise InputError(
@@ -190,11 +188,6 @@ def check_fits(configured: components.Configured[Policy], oracle: OracleSource, 
         )
     if oracle.leaves_ties and policy.feedback == "slate" and not policy.counts_ties:
         raise InputError(f"policy '{label}' cannot count ties as half a win: use an oracle with ties='coin'")
-    if oracle.in_sweeps and (batch, delay) != (1, 0):
-        raise InputError('whole sweeps support neither batches nor a delay; use single steps: answers = "matrix"')
-    if oracle.in_sweeps and policy.sweeps is None:
-        able = ", ".join(name for name in POLICIES.names() if POLICIES[name].sweeps is not None)
-        raise InputError(f"policy '{label}' cannot take whole sweeps at once; policies that can: {able}")
 
 
 class _Task(NamedTuple):
@@ -235,7 +228,7 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
 
 
 def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
-    """Compile policies for runs on a matrix, in single steps and, if supported, in sweeps; return the policies' names.
+    """Compile policies for runs on a matrix; return the policies' names.
 
     Compiled code is stored in `ltr_duel.core.cache_home` until the package changes. If no names are given, all policies
     are compiled. Up to ``jobs`` processes run at once; each needs about 400 MB. Raises `InputError`, before anything
@@ -261,10 +254,8 @@ def _in_processes(names: list[str], workers: int) -> Iterator[str]:
 
 
 def _compile(name: str) -> str:
-    """Compile the loops of a policy by running the policy for one step."""
-    given, matrix = POLICIES.configure(name), PreferenceMatrix(np.full((2, 2), 0.5))
-    for in_sweeps in (False, True)[: 1 + (given.component.sweeps is not None)]:
-        oracle = FromMatrix(matrix, in_sweeps=in_sweeps)
-        key = RunKey(oracle.provenance, name, given.params._asdict(), horizon=1000, repetition=0, seed=0)
-        run_once(given, key, oracle, checkpoints(1))
+    """Compile the loop of a policy by running the policy for one step."""
+    given, oracle = POLICIES.configure(name), FromMatrix(PreferenceMatrix(np.full((2, 2), 0.5)))
+    key = RunKey(oracle.provenance, name, given.params._asdict(), horizon=1000, repetition=0, seed=0)
+    run_once(given, key, oracle, checkpoints(1))
     return name

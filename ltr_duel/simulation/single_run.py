@@ -48,7 +48,6 @@ def run_once(
         horizon=key.horizon,
         compiled=oracle.compiled,
         plain=not compiled,
-        in_sweeps=oracle.in_sweeps,
         late=lateness(key),
     )
     run.advance(int(times[-1]))

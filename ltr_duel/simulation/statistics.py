@@ -9,7 +9,6 @@ final regrets of two policies was from -.12 to .19, with median .03.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -162,18 +161,6 @@ def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame
     table = pd.concat([pd.DataFrame(rows), pd.DataFrame(tests)], axis=1)
     policies = values.shape[1]
     return _corrected(table, policies * (policies - 1) // 2)
-
-
-def paired_tests(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame:
-    """Compare every pair of policies at the last step, paired by repetition.
-
-    Columns: first, second (policies), and the columns of the tests in `Results.summary`; Holm's method corrects the
-    p-values for the number of pairs. Raises `InputError` if ``frame`` has no column ``column``.
-    """
-    values = _at_the_end(frame, column)
-    rows = [{"first": a, "second": b, **_pair(values, a, b)} for a, b in combinations(values.columns, 2)]
-    names = ["first", "second", *_paired(np.empty(0), np.empty(0))]
-    return _corrected(pd.DataFrame(rows, columns=names), len(rows))
 
 
 def _at_the_end(frame: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from scipy import stats
 
 from ltr_duel.bandits.posterior import draw_above
 from ltr_duel.core import interpreted, kernel
-from ltr_duel.core.draws import _draw_by_tangent, beta_above, beta_draw, binomial_draw, normal_draw
+from ltr_duel.core.draws import _draw_by_tangent, beta_above, beta_draw, normal_draw
 from ltr_duel.core.random import shuffle, stream
 
 N = 20_000
@@ -22,35 +22,6 @@ def test_beta_draws_follow_the_beta_distribution(a, b):
 def test_normal_draws_follow_the_normal_distribution():
     rng = stream(2, "normal")
     assert stats.kstest([normal_draw(rng) for _ in range(N)], stats.norm.cdf).pvalue > 1e-4
-
-
-@pytest.mark.parametrize(
-    "n, p",
-    [
-        *((1, 0.3), (2, 0.5), (7, 0.9), (30, 0.33), (31, 0.33), (400, 0.001), (10**9, 5e-9), (21, 0.48), (20, 0.5)),
-        *((60, 0.7), (1000, 0.02), (1000, 0.5), (10**6, 0.998), (10**9, 2e-8), (10**9, 0.4)),
-    ],
-)
-def test_binomial_draws_follow_the_binomial_distribution(n, p):
-    law, rng, draws = stats.binom(n, p), stream(5, "binomial", n, p), 40_000
-    values = np.array([binomial_draw(n, p, rng) for _ in range(draws)])
-    assert values.min() >= 0 and values.max() <= n
-    edges = np.unique(law.ppf(np.linspace(0, 1, 60)[1:-1]))  # cells of 1/60 or more, as smoothness allows
-    counts = np.bincount(np.searchsorted(edges, values), minlength=len(edges) + 1)
-    expected = draws * np.diff(np.concatenate([[0.0], law.cdf(edges), [1.0]]))
-    often = expected > 5
-    counts, expected = (
-        np.append(counts[often], counts[~often].sum()),
-        np.append(expected[often], expected[~often].sum()),
-    )
-    assert stats.chisquare(counts[expected > 0], expected[expected > 0]).pvalue > 1e-4
-
-
-def test_binomial_draws_of_certain_events_are_certain():
-    rng = stream(6, "certain")
-    assert [binomial_draw(n, p, rng) for n in (0, 1, 2, 10**6) for p in (-1e-17, 0.0, 1.0, 1 + 1e-15)] == [
-        *(0, 0, 0, 0), *(0, 0, 1, 1), *(0, 0, 2, 2), *(0, 0, 10**6, 10**6),
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

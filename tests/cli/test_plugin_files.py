@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -329,18 +328,3 @@ def test_a_method_in_plain_python_is_tested_at_each_call(write, ltr_duel, tmp_pa
     assert answer.code == 2 and sentence in answer.err and answer.err.count("\n") == 1
     answer = ltr_duel("check", file)
     assert answer.code == 1 and sentence.partition(" at most ")[0].partition("rankers:")[0] in answer.out
-
-
-@pytest.mark.long
-def test_mypy_names_the_function_that_a_page_lacks(tmp_path):
-    text = examples("policies.md")[0].replace("def recommend(", "def recomend(")
-    page = "\n\nimport lacking\nfrom ltr_duel.bandits import PolicyPage\n\npage: PolicyPage = lacking\n"
-    (tmp_path / "lacking.py").write_text(text + page)
-    words = ["--config-file=", "--ignore-missing-imports", "--follow-imports=silent", "lacking.py"]
-    environment = os.environ | {"MYPYPATH": str(DOCS.parent)}
-    found = subprocess.run(
-        [sys.executable, "-m", "mypy", *words], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
-    assert found.returncode == 1 and re.search(
-        r'variable has type "PolicyPage".*\n.*\n.*recommend$', found.stdout, re.M
-    )

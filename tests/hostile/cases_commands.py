@@ -245,10 +245,9 @@ SPECS = [
     spec("a policy of a number", "policies[0]: must be a string, not 3", ('"rucb"', "{name = 3}")),
     spec("a parameter that is a list", "alpha must be a number", ('"rucb"', '{name = "rucb", alpha = [[1]]}')),
     spec("a parameter that is a table", "alpha must be a number", ('"rucb"', '{name = "rucb", alpha = {}}')),
-    spec("sweeps of rucb", "policy 'rucb' cannot take whole sweeps at once", ("p =", 'answers = "sweeps"\np =')),
     spec(
         "live coins",
-        "matrices[0].answers: no answers 'live'; (matrix, independent_coins, sweeps)",
+        "matrices[0].answers: no answers 'live'; (matrix, independent_coins)",
         ("p =", 'answers = "live"\np ='),
     ),
     spec("p of nan", "matrices[0].p: the value must be between 0 and 1, not nan", ("0.6", "nan")),

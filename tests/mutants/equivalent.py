@@ -21,9 +21,6 @@ EQUIVALENT = {  # (module, the changed line): why the change has no visible effe
         "bandits/policies/beat_the_mean",
         "now = registers(Now, n_active=n_arms, n_waiting=n_arms, best=best, low=0.5, high=0.5, radius=1.5, **terms)",
     ): "means lie within 0 and 1, so no radius of 1/2 or more lets an arm leave",
-    ("bandits/policies/beat_the_mean_sweeps", "top = max(top, state.drawn[b, WON] / (state.n[b] + 2))"): (
-        "where the bound is too low more outcomes are drawn early, and the law stays"
-    ),
     ("bandits/policies/beat_the_mean", "worst, left = 1, 0"): "the arm to leave is always found before it is looked at",
     ("bandits/policies/ccb", "state.crossings.release[loser] = -1.5"): "any negative release asks for the row anew",
     ("bandits/policies/double_thompson", "known.release[loser] = -1.5"): "any negative release asks for the row anew",

@@ -28,7 +28,6 @@ SEEN_BY = {
     "bandits/recorder": "simulation/regret_kinds " + RUNS + " or test_regret_kinds",
     "bandits/state": "bandits/state bandits/live",
     "bandits/statistics": "bandits/literal bandits/law -k rucb or mdb or rmed or ccb or test_law",
-    "bandits/policies/beat_the_mean_sweeps": "simulation/sweeps -k (enumerated or beat_the_mean) and not experiment",
     "bandits/tournament": "bandits/tournament bandits/law -k tournament or double_thompson",
     "bandits/coin_words": "bandits/tournament bandits/levels",
     "clicks/check": "clicks/clicks",
@@ -79,7 +78,7 @@ SEEN_BY = {
     "rankers/ties": "rankers/features rankers/runs",
     "simulation/distortion": "simulation/distortion",
     "simulation/simulated_users": "simulation/live",
-    "simulation/oracle": "simulation/simulate simulation/sweeps -k not workers",
+    "simulation/oracle": "simulation/simulate -k not workers",
     "simulation/regret": "simulation/regret simulation/regret_kinds",
     "simulation/repeated": "simulation/sensitivity simulation/distortion",
     "simulation/results": "simulation/regret simulation/regret_kinds simulation/result_summary simulation/simulate",
@@ -97,7 +96,6 @@ POLICIES = {  # module: words in the names of its tests, if its own name is not 
     "rmed": "rmed1 or rmed2",
     "beat_the_mean": "beat_the_mean or pac",
 }
-SWEEPING = {"interleaved_filter", "savage"}
 UNFIT = [  # tests that start other processes, which would load the unmutated file, or that inspect the compiler
     *("workers", "another_process", "forked", "compiled_in", "cannot_be_compiled", "compiled_anew", "interrupted"),
 ]
@@ -122,8 +120,7 @@ def tests_of(path: str) -> list[str]:
     if page in SEEN_BY:
         seen_by = SEEN_BY[page]
     elif page.startswith("bandits/policies/"):
-        sweeps = " simulation/sweeps" if name in SWEEPING else ""
-        seen_by = f"{POLICY_TESTS}{sweeps} -k {POLICIES.get(name, name)}"
+        seen_by = f"{POLICY_TESTS} -k {POLICIES.get(name, name)}"
     elif page.startswith("clicks/models/"):
         seen_by = "clicks/clicks"
     elif page.startswith("rankers/kinds/"):

@@ -14,7 +14,7 @@ from ltr_duel.data import make_corpus
 from ltr_duel.experiment import read_spec
 from ltr_duel.preferences import PreferenceMatrix, save_preferences, synthetic_preferences
 from ltr_duel.rankers import feature_rankers
-from ltr_duel.simulation import FromMatrix, Live, RunKey, key_fields, simulate
+from ltr_duel.simulation import Live, RunKey, key_fields, simulate
 
 MATRIX = synthetic_preferences("arithmetic")
 QUICK = {"horizon": 600, "repetitions": 3, "jobs": 1, "compiled": False}
@@ -66,11 +66,6 @@ def test_live_users_answer_in_batches_too():
 def test_what_is_no_batch_is_refused(given, said):
     with pytest.raises(InputError, match=said):
         simulate(MATRIX, "rucb", **QUICK, **given)
-
-
-def test_sweeps_know_no_batches():
-    with pytest.raises(InputError, match="whole sweeps support neither batches nor a delay"):
-        simulate(FromMatrix(MATRIX, in_sweeps=True), "beat_the_mean", **QUICK, batch=2)
 
 
 def test_the_command_takes_a_batch(tmp_path):

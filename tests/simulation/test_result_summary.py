@@ -11,7 +11,7 @@ from ltr_duel.analysis.tables import latex_table, summary_table
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.statistics import bootstrap_interval, holm
 from ltr_duel.simulation.run import simulate
-from ltr_duel.simulation.statistics import paired_tests, summarise
+from ltr_duel.simulation.statistics import summarise
 from tests.conftest import bradley_terry, coins
 
 GOOD = np.array([1.0, 2.0, 3.0, 4.0, 7.0, 5.0])
@@ -43,12 +43,15 @@ def test_a_summary_is_of_the_last_step_and_tested_pair_by_pair():
     assert np.isnan(good["p_t"]) and np.isnan(good["difference"])
 
 
-def test_all_pairs_are_tested_and_corrected_for_their_number():
-    table = paired_tests(frame_of(a=GOOD, b=POOR, c=POOR + 1))
-    assert list(zip(table["first"], table["second"], strict=True)) == [("a", "b"), ("a", "c"), ("b", "c")]
-    raw = stats.ttest_rel(GOOD, POOR).pvalue
-    assert table["p_t"][0] >= raw
-    assert table["probability"][2] == 0 and table["p_t"][2] == 3 * 2 / 2**6  # a constant difference is not certain
+def test_the_tests_against_the_best_policy_are_corrected_for_the_number_of_all_pairs():
+    table = summarise(frame_of(a=GOOD, b=POOR, c=POOR + 1)).set_index("policy")
+    assert table.loc["c", "p_t"] == pytest.approx(3 * 2 / 2**6)  # six differences of one sign: the least of 3 p-values
+    assert table.loc["b", "p_t"] == pytest.approx(2 * 4 / 2**6)  # as above; the second smallest
+
+
+def test_a_constant_difference_is_not_certain():
+    table = summarise(frame_of(b=POOR, c=POOR + 1)).set_index("policy")
+    assert table.loc["c", "probability"] == 1 and table.loc["c", "p_t"] == pytest.approx(2 / 2**6)
 
 
 def test_ten_equal_policies_differ_from_the_best_of_them_in_one_study_of_twenty_at_most():

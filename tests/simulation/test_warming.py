@@ -8,7 +8,6 @@ from ltr_duel.cli.main import main
 from ltr_duel.core import jit as kernels
 from ltr_duel.core import kernel_cache
 from ltr_duel.core.errors import InputError
-from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.run import simulate, warm_up
 from tests.conftest import bradley_terry
 
@@ -31,8 +30,6 @@ def test_what_was_warmed_up_is_not_compiled_again(no_loop_is_compiled, capsys):
     matrix = bradley_terry(4)
     with event.install_recorder("numba:compile") as compiled:
         simulate(matrix, "interleaved_filter", horizon=3000, repetitions=3, jobs=1)
-        sweeps = FromMatrix(matrix, in_sweeps=True)
-        simulate(sweeps, "interleaved_filter", horizon=3000, repetitions=2, preferences=matrix, jobs=1)
     assert not compiled.buffer
 
 

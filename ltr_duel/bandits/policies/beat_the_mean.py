@@ -24,9 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.hooks import NEVER
-from ltr_duel.bandits.policies.beat_the_mean_sweeps import PacSweepState, SweepState, sweep, sweep_arrays
-from ltr_duel.bandits.policies.beat_the_mean_sweeps import recommend as recommend_in_sweeps
-from ltr_duel.bandits.policy import Sweeps, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.core import FloatVector, IntMatrix, IntVector, coin, kernel, random_below
 
@@ -81,11 +79,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     return State(*_arrays(n_arms, _terms(n_arms, horizon, params)))
 
 
-def sweep_init(n_arms: int, horizon: int, params: Params) -> SweepState:
-    """Algorithm 2, in whole sweeps."""
-    return SweepState(*sweep_arrays(n_arms, _terms(n_arms, horizon, params)))
-
-
 def _terms(n_arms: int, horizon: int, params: Params) -> dict[str, float]:
     """Return N = infinity, and the terms of the radius in equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
     factor = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2
@@ -95,11 +88,6 @@ def _terms(n_arms: int, horizon: int, params: Params) -> dict[str, float]:
 def pac_init(n_arms: int, horizon: int, params: PacParams) -> PacState:
     """Algorithm 3: T is infinite."""
     return PacState(*_arrays(n_arms, _pac_terms(n_arms, params)))
-
-
-def pac_sweep_init(n_arms: int, horizon: int, params: PacParams) -> PacSweepState:
-    """Algorithm 3, in whole sweeps."""
-    return PacSweepState(*sweep_arrays(n_arms, _pac_terms(n_arms, params)))
 
 
 def _pac_terms(n_arms: int, params: PacParams) -> dict[str, float]:
@@ -240,7 +228,6 @@ _FACTS: dict[str, Any] = {
 }
 register(
     __name__,
-    sweeps=Sweeps(SweepState, sweep_init, sweep, recommend_in_sweeps),
     needs_horizon=True,
     limits={"gamma": (1.0, None)},
     regret="O(gamma^7 K log T / gap)",
@@ -251,7 +238,6 @@ register(
     __name__,
     name="beat_the_mean_pac",
     prefix="pac",
-    sweeps=Sweeps(PacSweepState, pac_sweep_init, sweep, recommend_in_sweeps),
     limits={"gamma": (1.0, None), "epsilon": (1e-6, 0.5), "delta": (1e-12, 1.0)},
     regret="none: identifies an arm within epsilon of the best with probability 1 - delta",
     where="Algorithm 3",

@@ -24,7 +24,7 @@ from numpy.random import Generator
 from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, draws, kernel, random_below, shuffle
+from ltr_duel.core import IntVector, kernel, random_below, shuffle
 
 
 class Params(NamedTuple):
@@ -137,54 +137,6 @@ def recommend(state: State, params: Params) -> int:
 def idle_until(state: State, params: Params, t: int) -> int:
     """Return `NEVER`: a candidate without rivals is played to the end."""
     return NEVER
-
-
-def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Execute the steps t..until. Sweeps that are certain to remove no arm run all at once, other sweeps one by one."""
-    now, decisions = state.now[0], 0
-    while t <= until:
-        if t == 1:
-            choose_first(state, rng)
-        candidate, rivals, place = now.candidate, now.n_rivals, now.next
-        decisions += 1
-        if rivals == 0:
-            met[candidate, candidate] += until + 1 - t
-            return decisions
-        sweeps = 0
-        if place == 0:
-            sweeps = min(harmless_sweeps(state, params.radius_scale), (until + 1 - t) // rivals)
-        last = rivals if sweeps > 0 else min(rivals, place + until + 1 - t)
-        for k in range(place, last):
-            x = state.rivals[k]
-            met[candidate, x] += max(1, sweeps)
-            state.wins[x] += draws.binomial_draw(max(1, sweeps), p[candidate, x], rng)
-        t += max(1, sweeps) * (last - place)
-        if sweeps > 0:
-            now.sweeps += sweeps
-        else:
-            now.next = last
-            if last == rivals:
-                end_sweep(state, params.radius_scale, params.prune, rng)
-    return decisions
-
-
-@kernel
-def harmless_sweeps(state: State, radius_scale: float) -> int:
-    """Return the number of further sweeps that are certain to remove no arm, whatever their outcomes.
-
-    Let b = ``n / 2 - r sqrt(n)`` after n sweeps, with r = ``radius_scale * sqrt(ln(1/delta))``. A rival is removed only
-    if the candidate lost fewer than b duels against the rival, and replaces the candidate only if the candidate won
-    fewer than b of these duels. The numbers of won and lost duels never decrease. While b is not negative, b grows with
-    n. Therefore no arm is removed while b is below the smallest current number of won or lost duels. One sweep is
-    subtracted because of rounding errors.
-    """
-    now = state.now[0]
-    n, fewest = now.sweeps, now.sweeps
-    for place in range(now.n_rivals):
-        wins = state.wins[state.rivals[place]]
-        fewest = min(fewest, min(wins, n - wins))
-    r = radius_scale * sqrt(now.log_delta)
-    return max(0, int((r + sqrt(r * r + 2.0 * fewest)) ** 2) - 1 - n)
 
 
 register(

@@ -18,9 +18,6 @@ from .looks import Look as Look
 from .named_looks import NamedLook as NamedLook
 from .named_looks import look_at_days as look_at_days
 from .named_looks import require_days as require_days
-from .off_policy import WeightedOutcome as WeightedOutcome
-from .off_policy import weigh_outcomes as weigh_outcomes
-from .off_policy import weighted_lines as weighted_lines
 from .outcomes import credited as credited
 from .parts import USUAL as USUAL
 from .parts import usual_parts as usual_parts

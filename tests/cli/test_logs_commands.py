@@ -44,7 +44,7 @@ def log(ltr_duel, corpus, tmp_path):
     return path
 
 
-def test_check_compare_power_and_weigh(ltr_duel, log, tmp_path):
+def test_check_compare_and_power(ltr_duel, log, tmp_path):
     answer = ltr_duel("logs", "check", log)
     assert answer.code == 0
     assert "credit for " in answer.out and "is based on the owners" in answer.out
@@ -59,8 +59,6 @@ def test_check_compare_power_and_weigh(ltr_duel, log, tmp_path):
     assert "Condorcet winner: 1." in ltr_duel("prefs", "show", matrix).out
     answer = ltr_duel("logs", "power", log, "--effect", 0.1)
     assert answer.code == 0 and "0.1  " in answer.out, answer.err
-    answer = ltr_duel("logs", "weigh", log, "1", "2")
-    assert answer.code == 2 and "weights need the columns 'rankers' and 'rankings', or page tokens" in answer.err
 
 
 @pytest.mark.parametrize("column", ["user_id", "userId", "session"])
@@ -246,7 +244,7 @@ def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
     assert answer.code == 2 and "'cart'" in answer.err
 
 
-def test_power_and_weigh_read_exposures_and_events(ltr_duel, tmp_path):
+def test_power_reads_exposures_and_events(ltr_duel, tmp_path):
     exposures, events = [], []
     for k in range(400):
         rankings = [["a", "b"], ["b", "a"]]
@@ -259,10 +257,6 @@ def test_power_and_weigh_read_exposures_and_events(ltr_duel, tmp_path):
     words = ["--exposures", tmp_path / "exposures.jsonl", "--events", tmp_path / "events.jsonl", "--outcome", "buy"]
     answer = ltr_duel("logs", "power", *words, "--effect", 0.1)
     assert answer.code == 0 and "According to 400 impressions of " in answer.out, answer.err
-    answer = ltr_duel("logs", "weigh", "new", "old", *words)
-    assert "new" in answer.out and "400" in answer.out, answer.err
-    answer = ltr_duel("logs", "weigh", "old", *words)
-    assert answer.code == 2 and "logs weigh requires a LOG and two rankers, not 1 words" in answer.err
     answer = ltr_duel("logs", "power", tmp_path / "exposures.jsonl", *words)
     assert answer.code == 2 and "give either a LOG, or --live with a corpus, or --exposures" in answer.err
 

@@ -75,7 +75,6 @@ ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reaso
     "ltr-duel data fetch mslr-web10k": "it asks to accept terms, then for an archive: tests/data_scripts",
     "ltr-duel data fetch istella-s": "it downloads an archive that is not free: tests/data_scripts",
     "ltr-duel data info corpora/MSLR-WEB10K": "it needs a corpus that is not free: tests/data",
-    "ltr-duel logs weigh": "it needs a log of rankers of that name: tests/logs",
     "ltr-duel logs compare --exposures": "it needs the tables of a reader: tests/cli/test_logs_commands.py",
     "ltr-duel logs power clicks.parquet --pair old new": "it needs a log of rankers of that name: tests/cli",
     "ltr-duel logs compare clicks.parquet --history": "the file is the reader's: tests/logs/test_history.py",

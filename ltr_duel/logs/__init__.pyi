@@ -15,9 +15,6 @@ from .limits import guardrail_lines as guardrail_lines
 from .limits import guardrails as guardrails
 from .log import ClickLog as ClickLog
 from .looks import Look as Look
-from .named_looks import NamedLook as NamedLook
-from .named_looks import look_at_days as look_at_days
-from .named_looks import require_days as require_days
 from .outcomes import credited as credited
 from .parts import USUAL as USUAL
 from .parts import usual_parts as usual_parts
@@ -58,8 +55,6 @@ from .table import ragged as ragged
 from .tables import beside_table as beside_table
 from .tables import column_notes as column_notes
 from .tables import comparison_table as comparison_table
-from .tables import named_looks_sentence as named_looks_sentence
-from .tables import named_looks_table as named_looks_table
 from .verdict import Decision as Decision
 from .verdict import Evidence as Evidence
 from .verdict import decision_of as decision_of

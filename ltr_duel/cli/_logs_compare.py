@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import analysis, logs, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FILE, OUTCOMES, PATH, ROWS, format_option, opened, skip_option, sources
+from ltr_duel.cli._options import OUT_FILE, OUTCOMES, ROWS, format_option, opened, skip_option, sources
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, errors
@@ -46,14 +46,6 @@ from ltr_duel.core import InputError, errors
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
 )
 @click.option("--primary", default="", help="The outcome that decides.  [default: the first; others are secondary]")
-@click.option(
-    "--adjust", is_flag=True,
-    help="Subtract the effect of the coin that decides which ranker gets position 1; this narrows intervals.",
-)  # fmt: skip
-@click.option(
-    "--history", type=PATH,
-    help="CSV or Parquet with a column 'user' and numeric columns from before the experiment; implies --adjust.",
-)  # fmt: skip
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
 @click.option(
     "--guardrail-margin", type=float, default=0.01, show_default=True, help="Largest accepted loss of a guardrail."
@@ -72,19 +64,17 @@ from ltr_duel.core import InputError, errors
 @options.wide
 def compare(
     kind: str, skip_bad: int, cluster: str, confidence: float, stop_at: float | None, margin: float, any_time: bool,
-    rankers: tuple[str, ...], bootstrap: int, outcomes: tuple[str, ...], primary: str, adjust: bool,
-    history: Path | None, guards: tuple[str, ...], guardrail_margin: float, checks: bool, ways: tuple[str, ...],
+    rankers: tuple[str, ...], bootstrap: int, outcomes: tuple[str, ...], primary: str,
+    guards: tuple[str, ...], guardrail_margin: float, checks: bool, ways: tuple[str, ...],
     per: str, rows: int, out: Path | None, report: Path | None, plot: Path | None, seed: int, **given: Any,
 ) -> None:  # fmt: skip
     """For each pair of rankers in LOG, report the winner, its certainty and, with --stop-at, whether to stop."""
     always = stop_at is not None
-    if per == "user" and (always or report or plot or guards or ways or adjust or history or len(outcomes) > 1):
+    if per == "user" and (always or report or plot or guards or ways or len(outcomes) > 1):
         raise InputError(
             "--per user applies to one outcome at one look, and cannot be combined with --stop-at, --report, --plot,"
-            " --guardrail, --by, --adjust, --history or further outcomes"
+            " --guardrail, --by or further outcomes"
         )
-    if bootstrap and (adjust or history):
-        raise InputError("--bootstrap samples unadjusted outcomes, and cannot be combined with --adjust or --history")
     if primary:
         errors.require_one_of("--outcome", primary, outcomes)
     primary = primary or outcomes[0]
@@ -99,7 +89,6 @@ def compare(
         bootstrap=0 if always else bootstrap,  # bootstrap cross-checks only intervals for one look
         seed=seed,
         looks=report is not None or plot is not None or always,
-        history=logs.History(history) if adjust or history is not None else None,
         per=per,
     )
     others = {

@@ -9,7 +9,6 @@ from .describe import log_lines as log_lines
 from .describe import user_hint as user_hint
 from .findings import Finding as Finding
 from .findings import finding_lines as finding_lines
-from .history import History as History
 from .limits import Guardrail as Guardrail
 from .limits import guardrail_lines as guardrail_lines
 from .limits import guardrails as guardrails

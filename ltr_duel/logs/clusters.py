@@ -155,21 +155,6 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
         return Means(mean, np.where(n > 1, np.sqrt(variance / n), np.inf), np.maximum(n - 1, 0))
 
 
-def fewer_degrees(means: Means, slopes: int) -> Means:
-    """Return means of residuals with errors corrected for the number of fitted slopes.
-
-    With k slopes and f degrees of freedom, residuals are too small by the factor sqrt(1 - k / f), and the errors of the
-    slopes add to the error of the mean. The error is therefore multiplied by f / (f - k), and f - k degrees of freedom
-    remain.
-    """
-    if slopes == 0:
-        return means
-    left = means.freedom - slopes
-    known = left > 0
-    grown = np.divide(means.freedom, left, out=np.full(left.shape, np.inf), where=known)
-    return Means(means.mean, means.error * grown, np.where(known, left, 0.0))
-
-
 def two_way(users: Means, queries: Means, cells: Means) -> Means:
     """Return errors clustered by users and queries at once (Cameron, Gelbach, Miller, JBES 2011).
 

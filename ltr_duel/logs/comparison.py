@@ -41,8 +41,7 @@ class LogComparison:
         clusters), and the p-value corrected for the number of pairs (Holm).
     bootstrap : ndarray of float64, shape (2, pairs)
         Interval of the mean, from resampled clusters. NaN if the clusters are neither users nor queries; if all draws
-        are equal; if the log is adaptive; or if outcomes are adjusted, because the slopes would have to be fitted again
-        in each draw.
+        are equal; or if the log is adaptive.
     sequences : Sequences
         Sums for `stopping_decisions`.
     kinds : list of tuple
@@ -112,11 +111,6 @@ class LogComparison:
     def adaptive(self) -> bool:
         """Whether a policy chose the rankers by earlier outcomes."""
         return "policies" in self.provenance
-
-    @property
-    def adjusted(self) -> bool:
-        """Whether outcomes were adjusted by covariates, see `ltr_duel.logs.history`."""
-        return "adjusted" in self.provenance
 
     @property
     def unit(self) -> str:

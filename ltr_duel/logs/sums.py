@@ -19,7 +19,6 @@ from ltr_duel.logs.clusters import (
     Means,
     cautious_means,
     clustered_means,
-    fewer_degrees,
     kinds_of,
     naive_means,
     two_way,
@@ -100,8 +99,6 @@ class PairSums:
     square: FloatVector  # sum of the squared outcomes
     sequences: Sequences  # of users' first outcomes (clusters ``user`` and ``both``), or of all outcomes
     kinds: tuple[Clusters, ...]  # user: users; query: queries; both: users, queries, pairs of them; impression: none
-    slopes: int = 0  # number of slopes by which the outcomes were adjusted
-    signs: tuple[Clusters, ...] = ()  # like ``kinds``, but sums for the sign test, if these differ
 
     def counts(self) -> FloatVector:
         """Return the number of outcomes of each pair."""
@@ -140,7 +137,7 @@ class PairSums:
         found = []
         for kind in self.kinds:
             found.append(Means.joined(means(p, *(one[None] for one in kind.of(p))) for p in range(len(self.wins))))
-        return fewer_degrees(two_way(*found) if self.cluster == "both" else found[0], self.slopes)
+        return two_way(*found) if self.cluster == "both" else found[0]
 
     def cautious_of_each(self) -> tuple[Means, ...]:
         """Return `cautious` by users alone and by queries alone, if clustered by both; otherwise ()."""
@@ -154,7 +151,7 @@ class PairSums:
         if self.cluster == "impression":
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
-        kinds = [[statistics.sign_flip_p(*kind.of(p)[1:]) for p in pairs] for kind in (self.signs or self.kinds)[:2]]
+        kinds = [[statistics.sign_flip_p(*kind.of(p)[1:]) for p in pairs] for kind in self.kinds[:2]]
         return np.asarray(np.max(kinds, axis=0), np.float64)
 
     def sizes(self) -> list[Kinds]:

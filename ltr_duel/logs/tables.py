@@ -80,7 +80,7 @@ def column_notes(evidence: Evidence) -> list[str]:
 
 def two_tests(found: LogComparison) -> str:
     """Return a note that the test changes when the first user (or query) returns; "" if it does not change."""
-    if found.cluster == "impression" or found.adaptive or found.adjusted:
+    if found.cluster == "impression" or found.adaptive:
         return ""
     who = {"user": "user", "query": "query"}.get(found.cluster, "user or query")
     if outcomes_go_together(found):

@@ -17,7 +17,6 @@ from ltr_duel.interleaving import METHODS, Method, interleave, method_from_funct
 from ltr_duel.logs import (
     ClickLog,
     Evidence,
-    History,
     RunningComparison,
     Sequences,
     compare_log,
@@ -735,7 +734,7 @@ def test_each_user_counts_once_for_the_ranker_with_more_credit(tmp_path):
     assert isinstance(wrong.exception, InputError) and "cannot be combined with --stop-at" in str(wrong.exception)
 
 
-@pytest.mark.parametrize("settings", [{"cluster": "query"}, {"history": History()}, {"per": "day"}])
+@pytest.mark.parametrize("settings", [{"cluster": "query"}, {"per": "day"}])
 def test_what_does_not_go_with_users_who_count_once_is_refused(tmp_path, settings):
     log = ClickLog(write(tmp_path, [ROW | {"user": "u"}]))
     with pytest.raises(InputError, match="user"):

@@ -69,7 +69,6 @@ LONGEST = (
     "logs/test_soundness.py",
     "cli/test_logs_commands.py",
     "logs/test_sources.py",
-    "logs/test_off_policy.py",
     "test_one_new_file.py",
     "cli/test_plugin_files.py",
     "cli/test_ties.py",

@@ -22,9 +22,7 @@ from tests.logs.drawn import (
     coverage,
     differences_from_the_best,
     false_alarms,
-    false_named_looks,
     false_stops,
-    false_winners_asked_hourly,
     parts_that_differ,
     plan_from_a_log_kept,
     plan_kept,
@@ -101,18 +99,6 @@ def looks(experiments: int) -> Rows:
         yield f"{rankers} rankers, {n:,} impressions, {ties:.0%} ties, {kind}", [found]
 
 
-def named(experiments: int) -> Rows:
-    """Print the share of identical rankers that differ at one of four planned looks."""
-    for n, ties, kind in itertools.product((100, 1000, 10_000), TIES, USERS):
-        yield f"{n:,} impressions, {ties:.0%} ties, {kind}", false_named_looks(n, ties, kind, experiments)
-
-
-def hourly(experiments: int) -> Rows:
-    """Print the share of experiments with identical rankers in which one ever wins, with hourly runs and `--looks`."""
-    for days in ([0.25], [1.0], [1.0, 2.0], [7.0]):
-        yield f"looks at {', '.join(f'{day:g}' for day in days)}", [false_winners_asked_hourly(days, experiments)]
-
-
 def parts(experiments: int) -> Rows:
     """Print the share of identical parts of a log that are reported as different."""
     for n, number in ((100, 5), (200, 5), (400, 20), (1200, 28)):
@@ -125,8 +111,6 @@ PARTS = {
     "parts": (parts, "Parts that differ: error", ["parts differ"]),
     "best": (best, "Family-wise error against the best", ["summary, ranks", "summary, means", "rankers evaluate"]),
     "looks": (looks, "Sequential test of all impressions: family-wise error", ["thirty looks"]),
-    "named": (named, "Four planned looks: error", ["at all looks", "at the first look"]),
-    "hourly": (hourly, "Planned looks, computed every hour: error", ["ever a winner"]),
     "power": (power, "Power of plans for power .8", ["fixed", "sequential"]),
     "from_a_log": (from_a_log, "Power of plans for power .8 from a log", ["fixed", "one plan in ten at most"]),
     "winner": (

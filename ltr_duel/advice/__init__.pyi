@@ -1,11 +1,4 @@
 from .answer import Advice as Advice
 from .api import advise as advise
 from .api import try_candidates as try_candidates
-from .ranking import QUICK as QUICK
-from .ranking import Ranking as Ranking
-from .ranking import parts_of as parts_of
-from .ranking import plot_standings as plot_standings
-from .ranking import rank_policies as rank_policies
-from .ranking import standings_page as standings_page
-from .ranking import standings_table as standings_table
 from .sentences import ANSWER as ANSWER

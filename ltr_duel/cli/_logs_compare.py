@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import analysis, logs, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FILE, OUTCOMES, PATH, ROWS, format_option, opened, skip_option, sources
+from ltr_duel.cli._options import OUT_FILE, OUTCOMES, ROWS, format_option, opened, skip_option, sources
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, errors
@@ -31,9 +31,8 @@ from ltr_duel.core import InputError, errors
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: largest mean outcome that is negligible.")
 @click.option(
     "--any-time", is_flag=True,
-    help="With --stop-at or --looks: allow decisions on any day.  [default: from two weeks on, only at whole weeks]",
+    help="With --stop-at: allow decisions on any day.  [default: from two weeks on, only at whole weeks]",
 )  # fmt: skip
-@click.option("--looks", "named", help="With --stop-at: look only after these days, fixed beforehand, such as 7,14,28.")
 @click.option(
     "--ranker", "rankers", multiple=True,
     help="A ranker of the experiment; rows with other rankers count as bad lines. Repeatable.",
@@ -42,19 +41,10 @@ from ltr_duel.core import InputError, errors
     "--per", type=click.Choice(["impression", "user"]), default="impression", show_default=True,
     help="Unit that counts once; with user, the mean is the share of users won minus the share lost.",
 )  # fmt: skip
-@click.option("--bootstrap", type=ROWS, default=0, help="Bootstrap samples of a second interval, as a cross-check.")
 @click.option(
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
 )
 @click.option("--primary", default="", help="The outcome that decides.  [default: the first; others are secondary]")
-@click.option(
-    "--adjust", is_flag=True,
-    help="Subtract the effect of the coin that decides which ranker gets position 1; this narrows intervals.",
-)  # fmt: skip
-@click.option(
-    "--history", type=PATH,
-    help="CSV or Parquet with a column 'user' and numeric columns from before the experiment; implies --adjust.",
-)  # fmt: skip
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
 @click.option(
     "--guardrail-margin", type=float, default=0.01, show_default=True, help="Largest accepted loss of a guardrail."
@@ -69,33 +59,20 @@ from ltr_duel.core import InputError, errors
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
 @click.option("--plot", type=OUT_FILE, help="Figure over time to write (.png, .svg, .pdf).")
 @options.plugin
-@options.seed
 @options.wide
 def compare(
     kind: str, skip_bad: int, cluster: str, confidence: float, stop_at: float | None, margin: float, any_time: bool,
-    named: str | None, rankers: tuple[str, ...], bootstrap: int, outcomes: tuple[str, ...], primary: str, adjust: bool,
-    history: Path | None, guards: tuple[str, ...], guardrail_margin: float, checks: bool, ways: tuple[str, ...],
-    per: str, rows: int, out: Path | None, report: Path | None, plot: Path | None, seed: int, **given: Any,
+    rankers: tuple[str, ...], outcomes: tuple[str, ...], primary: str, guards: tuple[str, ...], guardrail_margin: float,
+    checks: bool, ways: tuple[str, ...], per: str, rows: int, out: Path | None, report: Path | None, plot: Path | None,
+    **given: Any,
 ) -> None:  # fmt: skip
     """For each pair of rankers in LOG, report the winner, its certainty and, with --stop-at, whether to stop."""
     always = stop_at is not None
-    if named is not None and stop_at is None:
-        raise InputError("--looks requires --stop-at, the confidence of all looks together: add --stop-at .95")
-    if named is not None and (report or guards or ways or adjust or history or len(outcomes) > 1):
-        raise InputError(
-            "--looks compares one outcome, and cannot be combined with --report, --guardrail, --by, --adjust,"
-            " --history or further outcomes"
-        )
-    if per == "user" and (always or report or plot or guards or ways or adjust or history or len(outcomes) > 1):
+    if per == "user" and (always or report or plot or guards or ways or len(outcomes) > 1):
         raise InputError(
             "--per user applies to one outcome at one look, and cannot be combined with --stop-at, --report, --plot,"
-            " --guardrail, --by, --adjust, --history or further outcomes"
+            " --guardrail, --by or further outcomes"
         )
-    if bootstrap and (adjust or history):
-        raise InputError("--bootstrap samples unadjusted outcomes, and cannot be combined with --adjust or --history")
-    if named is not None and cluster == "both":
-        raise InputError("--looks requires --cluster user, query or impression, not both")
-    days = None if named is None else _days(named, any_time)
     if primary:
         errors.require_one_of("--outcome", primary, outcomes)
     primary = primary or outcomes[0]
@@ -107,16 +84,11 @@ def compare(
         cluster=cluster,
         confidence=level,
         rankers=rankers,
-        bootstrap=0 if always else bootstrap,  # bootstrap cross-checks only intervals for one look
-        seed=seed,
         looks=report is not None or plot is not None or always,
-        history=logs.History(history) if adjust or history is not None else None,
         per=per,
     )
     others = {
-        name: logs.compare_log(
-            opened(name, given), cluster=found.cluster, rankers=found.names, bootstrap=0, looks=False
-        )
+        name: logs.compare_log(opened(name, given), cluster=found.cluster, rankers=found.names, looks=False)
         for name in dict.fromkeys((*outcomes, *guards))
         if name != primary
     }
@@ -138,10 +110,7 @@ def compare(
     echo_lines(logs.comparison_lines(found, always=always))
     if not found.provenance["users"] and (hint := logs.user_hint(log.other_columns)):
         click.echo(f"note: {hint}")
-    if days is not None:
-        _print_named_looks(log, evidence, days)
-    else:
-        _print_evidence(evidence, rows)
+    _print_evidence(evidence, rows)
     for path in written:
         click.echo(f"{path}")
 
@@ -200,27 +169,3 @@ def _print_evidence(evidence: logs.Evidence, rows: int) -> None:
         click.echo(logs.beside_note(evidence.confidence))
     click.echo()
     echo_lines(logs.decision_of(evidence).lines)
-
-
-def _days(words: str, any_time: bool) -> list[float]:
-    try:
-        days = [float(word) for word in words.split(",")]
-    except ValueError:
-        raise InputError(f"--looks requires days such as 7,14,28, not '{words}'") from None
-    logs.require_days(days, any_time=any_time)
-    return days
-
-
-def _print_named_looks(log: logs.ClickLog, evidence: logs.Evidence, days: list[float]) -> None:
-    """Print the results of the looks that were named in advance."""
-    found, findings = evidence.found, list(evidence.findings or ())
-    if "policies" in found.provenance:
-        raise InputError(
-            "--looks requires rankers that were chosen independently of outcomes; for this log use --stop-at alone"
-        )
-    settings: dict[str, Any] = {"cluster": found.cluster, "rankers": found.names, "any_time": evidence.any_time}
-    planned = logs.look_at_days(log, days, found.confidence, **settings)
-    echo_lines(logs.finding_lines(findings, only_failures=True))
-    click.echo()
-    print_table(logs.named_looks_table(planned, findings))
-    click.echo(logs.named_looks_sentence(planned, days, found.names, findings))

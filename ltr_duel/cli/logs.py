@@ -11,7 +11,7 @@ import click
 from ltr_duel import analysis, interleaving, logs, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_compare import compare
-from ltr_duel.cli._options import COUNT, OUT_FILE, OUTCOMES, PATH, format_option, opened, skip_option, sources, tables
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUTCOMES, PATH, format_option, opened, skip_option, sources
 from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
@@ -113,7 +113,7 @@ def power(
         raise InputError("--days requires --per-day")
     if live is None:
         log = opened(outcome or "click", given | {"kind": kind, "skip_bad": skip_bad})
-        found = logs.compare_log(log, cluster=cluster, bootstrap=0, looks=False)
+        found = logs.compare_log(log, cluster=cluster, looks=False)
         spreads, rankers = logs.spreads_in_log(found), len(found.names)
         of = f"{found.impressions:,} impressions of {log.path}"
     else:
@@ -207,26 +207,3 @@ def power(
     if plot is not None:
         analysis.save_figure(logs.plot_plans(plans), plot)
         click.echo(f"{plot}")
-
-
-@command.command()
-@click.argument("words", metavar="[LOG] FIRST SECOND", nargs=-1)
-@tables
-@format_option
-@skip_option
-@click.option("--outcome", default="click", show_default=True, help=f"{OUTCOMES}.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Confidence of the interval.")
-@click.option("--doubly-robust", "model", metavar="MODEL", default="", help="Click model to fit to LOG.")
-def weigh(words: tuple[str, ...], outcome: str, confidence: float, model: str, **given: Any) -> None:
-    """Compare rankers FIRST and SECOND by importance weights, even if LOG never shows them together.
-
-    LOG must come from probabilistic interleaving, with rankings or page tokens. Exit code 1 if weights are unusable.
-    """
-    if not 2 <= len(words) <= 3:
-        raise InputError(f"logs weigh requires a LOG and two rankers, not {len(words)} words")
-    *files, first, second = words
-    log = opened(outcome, given | {"file": files[0] if files else None})
-    found = logs.weigh_outcomes(log, first, second, confidence=confidence, click_model=model)
-    echo_lines(logs.weighted_lines(found))
-    if found.refused:
-        sys.exit(1)

@@ -23,6 +23,5 @@ __all__ = [
     "sessions_in_log",
     "simulate_log",
     "stopping_decisions",
-    "weigh_outcomes",
     "write_log",
 ]

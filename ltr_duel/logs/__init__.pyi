@@ -9,18 +9,11 @@ from .describe import log_lines as log_lines
 from .describe import user_hint as user_hint
 from .findings import Finding as Finding
 from .findings import finding_lines as finding_lines
-from .history import History as History
 from .limits import Guardrail as Guardrail
 from .limits import guardrail_lines as guardrail_lines
 from .limits import guardrails as guardrails
 from .log import ClickLog as ClickLog
 from .looks import Look as Look
-from .named_looks import NamedLook as NamedLook
-from .named_looks import look_at_days as look_at_days
-from .named_looks import require_days as require_days
-from .off_policy import WeightedOutcome as WeightedOutcome
-from .off_policy import weigh_outcomes as weigh_outcomes
-from .off_policy import weighted_lines as weighted_lines
 from .outcomes import credited as credited
 from .parts import USUAL as USUAL
 from .parts import usual_parts as usual_parts
@@ -61,8 +54,6 @@ from .table import ragged as ragged
 from .tables import beside_table as beside_table
 from .tables import column_notes as column_notes
 from .tables import comparison_table as comparison_table
-from .tables import named_looks_sentence as named_looks_sentence
-from .tables import named_looks_table as named_looks_table
 from .verdict import Decision as Decision
 from .verdict import Evidence as Evidence
 from .verdict import decision_of as decision_of

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics, stream
+from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics
 
 Kinds = tuple[tuple[float, float], ...]  # impressions per user, and share of all impressions, for each kind
 _MOST = 4  # maximum number of kinds; four kinds match the sums of eight powers
@@ -155,21 +155,6 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
         return Means(mean, np.where(n > 1, np.sqrt(variance / n), np.inf), np.maximum(n - 1, 0))
 
 
-def fewer_degrees(means: Means, slopes: int) -> Means:
-    """Return means of residuals with errors corrected for the number of fitted slopes.
-
-    With k slopes and f degrees of freedom, residuals are too small by the factor sqrt(1 - k / f), and the errors of the
-    slopes add to the error of the mean. The error is therefore multiplied by f / (f - k), and f - k degrees of freedom
-    remain.
-    """
-    if slopes == 0:
-        return means
-    left = means.freedom - slopes
-    known = left > 0
-    grown = np.divide(means.freedom, left, out=np.full(left.shape, np.inf), where=known)
-    return Means(means.mean, means.error * grown, np.where(known, left, 0.0))
-
-
 def two_way(users: Means, queries: Means, cells: Means) -> Means:
     """Return errors clustered by users and queries at once (Cameron, Gelbach, Miller, JBES 2011).
 
@@ -192,20 +177,6 @@ def interval_ends(cautious: Means, confidence: float) -> tuple[FloatVector, Floa
     half = reach(cautious, confidence)
     middle = np.where(np.isfinite(half), cautious.mean, 0.0)
     return np.maximum(middle - half, -1), np.minimum(middle + half, 1)
-
-
-def bootstrap_means(count: FloatMatrix, total: FloatMatrix, *, draws: int, seed: int) -> FloatMatrix:
-    """Sample clusters with replacement; return the means, shape (draws, pairs), NaN where a pair was not sampled."""
-    rng = stream(seed, "logs", "bootstrap")
-    held = np.flatnonzero(count.any(axis=0))
-    count, total = count[:, held], total[:, held]
-    means = np.empty((draws, len(count)))
-    for start in range(0, draws, 100):
-        some = min(100, draws - start)
-        weights = rng.multinomial(len(held), np.full(len(held), 1 / len(held)), some).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            means[start : start + some] = (weights @ total.T) / (weights @ count.T)
-    return means
 
 
 def kinds_of(size: FloatVector, number: FloatVector) -> Kinds:

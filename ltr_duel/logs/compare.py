@@ -11,11 +11,10 @@ import numpy as np
 
 from ltr_duel.core import InputError, digest, errors, statistics
 from ltr_duel.logs.adaptive import Choices, adapted, choices_of, policies_of
-from ltr_duel.logs.clusters import Means, bootstrap_means, fewer_degrees
+from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import LogComparison, compared
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.engine import Engine
-from ltr_duel.logs.history import History, adjusted, combined, require_few_columns, saving_note
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look, drift_notes, looks_of, step_of
 from ltr_duel.logs.loose import outside, uncounted
@@ -46,7 +45,7 @@ class Summed(NamedTuple):
     queries: int
     first: float  # time of the first impression
     last: float
-    notes: list[str]  # notes on forgotten users and on adjusted outcomes
+    notes: list[str]  # notes on forgotten users
 
 
 def summed(
@@ -55,7 +54,6 @@ def summed(
     rankers: Collection[str] = (),
     *,
     looks: bool = True,
-    history: History | None = None,
 ) -> Summed:
     """Credit a log and sum its outcomes. By default, clusters are users if any row has a user, else queries.
 
@@ -70,7 +68,7 @@ def summed(
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
     by = Grouping(len(creditor.pairs), cluster, whole, named, about.get("users"))
-    noted, classes = looks_of(log.engine, rows, outcomes, by, step) if looks and history is None else ([], [])
+    noted, classes = looks_of(log.engine, rows, outcomes, by, step) if looks else ([], [])
     sums = pair_sums(log.engine, outcomes, by, classes)
     if by.pairs == 1 and named and cluster in ("user", "both"):  # here each impression is one outcome
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
@@ -79,18 +77,6 @@ def summed(
     else:
         users = users_of(log.engine, rows, about["n"])
     choices, notes = choices_of(log.engine, rows, outcomes, len(creditor.pairs)), forgotten_note(log.engine, rows)
-    if history is not None:
-        if choices.policies or cluster not in ("user", "both"):
-            raise InputError(f"{log.path}: adjusted outcomes require users, and no policy may react to outcomes")
-        require_few_columns(log.path, history, int(np.bincount(sums.kinds[0].pair, sums.kinds[0].number).max()))
-        by = by._replace(whole=False)  # adjusted outcomes may differ from 1, -1 and 0
-        flipped = adjusted(log, rows, outcomes, creditor.named_pairs, history, intercept=False)
-        outcomes = adjusted(log, rows, outcomes, creditor.named_pairs, history)
-        less, signs = (pair_sums(log.engine, one, by) for one in (outcomes, flipped))
-        less = combined(sums, less, signs, history)
-        notes, sums = [*notes, saving_note(sums, less, history)], less
-        noted = looks_of(log.engine, rows, outcomes, by, step)[0] if looks else []
-        noted = [look._replace(cautious=fewer_degrees(look.cautious, sums.slopes)) for look in noted]
     return Summed(
         creditor, sums, choices, noted, about["n"], users, about["queries"], about["first"], about["last"], notes
     )
@@ -146,10 +132,7 @@ def compare_log(
     cluster: str = "",
     confidence: float = 0.95,
     rankers: Collection[str] = (),
-    bootstrap: int = 1000,
-    seed: int = 0,
     looks: bool = True,
-    history: History | None = None,
     per: str = "impression",
 ) -> LogComparison:
     r"""Credit the clicks of a log, and compare each pair of interleaved rankers.
@@ -169,22 +152,12 @@ def compare_log(
         Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
         The permitted rankers; by default, all rankers are permitted.
-    bootstrap : int
-        Number of bootstrap draws; 0 for no bootstrap.
-    seed : int
-        Seed of the bootstrap.
     looks : bool
         Whether to record the development over time, which the plot requires; this takes longer.
-    history : History, optional
-        Covariates of users, by which outcomes are adjusted. A coin decides the owner of position 1; the effects of the
-        coin, and of its products with the covariates, are subtracted from the outcomes. The expected means stay the
-        same, and the intervals become narrower. The log must have ``owners`` and users, and no policy may react to
-        outcomes.
     per : {"impression", "user"}
         The unit that counts once. With "user", the ranker that has more credit in all impressions of a user together
         wins this user, and the mean is the share of users won minus the share lost. An impression without a user counts
-        as a separate user. Results per user are valid for a single look, without ``history``, and only if no policy
-        reacts to outcomes.
+        as a separate user. Results per user are valid for a single look, and only if no policy reacts to outcomes.
 
     Returns
     -------
@@ -210,14 +183,13 @@ def compare_log(
     (('old', 'new'), [10], 'new')
     """
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
-    errors.require_between("the number of bootstrap draws", bootstrap, 0)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
     errors.require_one_of("unit that counts once", per, ("impression", "user"))
-    if per == "user" and (cluster not in ("", "user") or history is not None):
-        raise InputError("if each user counts once, clusters must be users, and outcomes cannot be adjusted")
+    if per == "user" and cluster not in ("", "user"):
+        raise InputError("if each user counts once, clusters must be users")
     cluster = cluster or "user" * (per == "user")
-    found = summed(log, cluster, rankers, looks=looks and per == "impression", history=history)
+    found = summed(log, cluster, rankers, looks=looks and per == "impression")
     creditor, sums = found.creditor, found.sums
     if per == "user" and found.choices.policies:
         raise InputError(f"{log.path}: each user can count once only if no policy reacts to outcomes")
@@ -229,11 +201,6 @@ def compare_log(
             "each user counts once, for the ranker with the larger sum of outcomes of the user's impressions: the mean"
             " is the share of users who prefer the first ranker minus the share of users who prefer the second"
         )
-    limits = np.full((2, len(creditor.pairs)), np.nan)
-    if bootstrap and sums.cluster in ("user", "query") and history is None:
-        drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
-        limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        limits[:, limits[0] == limits[1]] = np.nan  # no interval if all outcomes are equal
     provenance = {
         "source": "click log",
         "log": log.path.name,
@@ -253,8 +220,6 @@ def compare_log(
     }
     if per == "user":
         provenance["per"] = per
-    if history is not None:
-        provenance["adjusted"] = ["coin", *history.names]
     comparison = replace(
         compared(
             sums,
@@ -264,7 +229,6 @@ def compare_log(
             impressions=found.impressions,
             provenance=provenance,
         ),
-        bootstrap=limits,
         looks=found.looks,
     )
     comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, creditor.named_pairs)])

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import InputError, IntVector
-from ltr_duel.interleaving import METHODS, Head, Listed, Lists, Page, head_ends, read_head, scan_pages
+from ltr_duel.core import IntVector
+from ltr_duel.interleaving import Head, Listed, Lists, head_ends, read_head, scan_pages
 from ltr_duel.logs.crediting import Clicked
 from ltr_duel.logs.hashing import Spans, first_alike, table_for
 from ltr_duel.logs.table import ragged, texts_of
@@ -57,23 +57,6 @@ class PageReader:
                 together.append(Pages(known, found.lists, clicked))
                 fit[same[query]] = True
         return together, rows[~fit]
-
-    def read_one(self, tokens: Any, shown: Any, clicks: Any, row: int) -> Pages:
-        """Return the page of a single row, without owners; the token may have any valid form."""
-        page = Page.from_json(tokens[row].as_py())
-        if [str(document) for document in page.shown] != shown[row].as_py():
-            raise InputError(ANOTHER_LIST)
-        label, component, params = METHODS.configure(page.method)
-        ids, ptr = ragged(shown)
-        places, click_ptr = ragged(clicks)
-        numbers = np.zeros(len(ids), np.int64)
-        numbers[ptr[row] : ptr[row + 1]] = page.numbers
-        order = page.orders
-        rank = (np.argsort(order, axis=1) + 1).astype(np.int16)
-        lists = Lists(order, rank, np.array([0, order.shape[1]]))
-        no_owners = np.full(len(ids), -1, np.int32)
-        clicked = Clicked(np.array([row]), np.zeros(1, np.int64), ptr, numbers, no_owners, click_ptr, places)
-        return Pages(Head(label, component, params, page.outcome, page.rankers), lists, clicked)
 
     def _head(self, text: bytes) -> Head | None:
         if text not in self._heads:

@@ -150,12 +150,6 @@ def method_lines(evidence: Evidence) -> list[str]:
         )
     if evidence.findings is not None:
         lines.append("Checks: each test fails for at most one sound log in a hundred.")
-    if evidence.found.adjusted:
-        lines.append(
-            "Adjusted: the effects of the coin that decides position 1, alone and multiplied by the users' history,"
-            " are subtracted from the primary outcome. The coin is fair, so the mean stays the same and its error"
-            " becomes smaller. Parts are not adjusted."
-        )
     return [*lines, _assumptions(evidence.found)]
 
 

@@ -132,14 +132,14 @@ def look_data(found: LogComparison | RunningComparison) -> tuple[Clustered | Obs
 
 
 def outcomes_go_together(found: LogComparison) -> bool:
-    """Return whether the clustered test applies: outcomes are adjusted, or some user (or query) has several.
+    """Return whether the clustered test applies: some user (or query) has several outcomes.
 
     False if a policy chose rankers by earlier outcomes, because then only the sequence of users' first impressions is
     valid.
     """
     if found.cluster == "impression" or "policies" in found.provenance:
         return False
-    return found.adjusted or not np.allclose(found.means.freedom + 1, found.counts)
+    return not np.allclose(found.means.freedom + 1, found.counts)
 
 
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics, stream
+from ltr_duel.core import FloatVector, IntVector, statistics
 from ltr_duel.logs.clusters import (
     Kinds,
     Means,
     cautious_means,
     clustered_means,
-    fewer_degrees,
     kinds_of,
     naive_means,
     two_way,
@@ -29,7 +28,6 @@ from ltr_duel.logs.outcomes import UNIT
 
 CLUSTERS = ("user", "query", "both", "impression")
 CLUSTER_KEYS = {"user": (("user",),), "query": (("query",),), "both": (("user",), ("query",), ("user", "query"))}
-_GROUPS = 4096  # maximum number of clusters that the bootstrap samples from
 
 
 class Sequences(NamedTuple):
@@ -100,8 +98,6 @@ class PairSums:
     square: FloatVector  # sum of the squared outcomes
     sequences: Sequences  # of users' first outcomes (clusters ``user`` and ``both``), or of all outcomes
     kinds: tuple[Clusters, ...]  # user: users; query: queries; both: users, queries, pairs of them; impression: none
-    slopes: int = 0  # number of slopes by which the outcomes were adjusted
-    signs: tuple[Clusters, ...] = ()  # like ``kinds``, but sums for the sign test, if these differ
 
     def counts(self) -> FloatVector:
         """Return the number of outcomes of each pair."""
@@ -140,7 +136,7 @@ class PairSums:
         found = []
         for kind in self.kinds:
             found.append(Means.joined(means(p, *(one[None] for one in kind.of(p))) for p in range(len(self.wins))))
-        return fewer_degrees(two_way(*found) if self.cluster == "both" else found[0], self.slopes)
+        return two_way(*found) if self.cluster == "both" else found[0]
 
     def cautious_of_each(self) -> tuple[Means, ...]:
         """Return `cautious` by users alone and by queries alone, if clustered by both; otherwise ()."""
@@ -154,7 +150,7 @@ class PairSums:
         if self.cluster == "impression":
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
-        kinds = [[statistics.sign_flip_p(*kind.of(p)[1:]) for p in pairs] for kind in (self.signs or self.kinds)[:2]]
+        kinds = [[statistics.sign_flip_p(*kind.of(p)[1:]) for p in pairs] for kind in self.kinds[:2]]
         return np.asarray(np.max(kinds, axis=0), np.float64)
 
     def sizes(self) -> list[Kinds]:
@@ -165,22 +161,6 @@ class PairSums:
     def half(self) -> list[float]:
         """Return `Clusters.half` of each pair; for both, the larger of users' and queries' values."""
         return [max((kind.half(p) for kind in self.kinds[:2]), default=0.0) for p in range(len(self.wins))]
-
-    def drawn(self, seed: int) -> tuple[FloatMatrix, FloatMatrix]:
-        """Return numbers and sums of outcomes of clusters for the bootstrap, shape (pairs, 4096).
-
-        If there are more than 4096 clusters, they are grouped at random; groups of independent clusters are independent
-        too.
-        """
-        rng = stream(seed, "logs", "groups")
-        count, total = np.zeros((2, len(self.wins), _GROUPS))
-        for p in range(len(self.wins)):
-            *each, number = self.kinds[0].of(p)
-            n, sums = (np.repeat(values, number.astype(np.int64)) for values in each)
-            group = np.arange(len(n)) if len(n) <= _GROUPS else rng.integers(0, _GROUPS, len(n))
-            count[p] = np.bincount(group, n, _GROUPS)
-            total[p] = np.bincount(group, sums, _GROUPS)
-        return count, total
 
 
 class Grouping(NamedTuple):

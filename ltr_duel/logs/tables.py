@@ -1,21 +1,17 @@
-"""The printed tables of a comparison, and planned looks as a table and as a sentence."""
+"""The printed tables of a comparison."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from ltr_duel.logs.adaptive import first_impressions, weighs
 from ltr_duel.logs.comparison import LogComparison
-from ltr_duel.logs.findings import Finding
-from ltr_duel.logs.named_looks import NamedLook
 from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.stopping import FEWEST, StoppingDecision, outcomes_go_together
-from ltr_duel.logs.stopping_sentences import never_shown, to_go_in
-from ltr_duel.logs.verdict import Evidence, decision_of, failed_checks
+from ltr_duel.logs.stopping_sentences import to_go_in
+from ltr_duel.logs.verdict import Evidence, decision_of
 
 ROWS = 40  # maximum number of pairs on a page
 
@@ -83,7 +79,7 @@ def column_notes(evidence: Evidence) -> list[str]:
 
 def two_tests(found: LogComparison) -> str:
     """Return a note that the test changes when the first user (or query) returns; "" if it does not change."""
-    if found.cluster == "impression" or found.adaptive or found.adjusted:
+    if found.cluster == "impression" or found.adaptive:
         return ""
     who = {"user": "user", "query": "query"}.get(found.cluster, "user or query")
     if outcomes_go_together(found):
@@ -116,11 +112,9 @@ def _head(found: LogComparison, k: int, mean: float, verdict: str, of: str) -> d
 
 def _one_look(found: LogComparison, k: int, of: str) -> dict[str, str]:
     sign = 1 if found.means.mean[k] >= 0 else -1
-    drawn = found.bootstrap[:, k]
     return {
         _mean_of(of): f"{sign * found.means.mean[k]:+z.4f}",
         "interval": _ends(sign, found.low[k], found.high[k]),
-        **({} if np.isnan(drawn[0]) else {"bootstrap": _ends(sign, *drawn)}),
         "p": _p(found.p[k]),
         "p, corrected": _p(found.p_corrected[k]),
     }
@@ -173,98 +167,3 @@ def _to_go(one: StoppingDecision, each: float) -> str:
     if one.independent < FEWEST:
         return "too few to say"
     return "more than 1e9" if one.more > 1e9 else f"{one.more * each:,.0f}"
-
-
-def named_looks_table(looks: Sequence[NamedLook], findings: Sequence[Finding] = ()) -> pd.DataFrame:
-    """Return the table of planned looks as formatted strings; the first look with a winner decides the pair."""
-    last = {(one.first, one.second): one for one in looks}
-    turned = [_turned(one, last[one.first, one.second].mean) for one in looks]
-    deciding, failed = _deciding(looks), failed_checks(findings)
-    verdicts = ["no decision" if failed else _verdict(one, deciding.get(one[:2])) for one in looks]
-    rows = [
-        {
-            "pair": f"{one.first} against {one.second}",
-            "day": f"{one.day:g}",
-            "verdict": verdict,
-            "impressions": f"{one.impressions:,}",
-            "mean": f"{one.mean:+z.4f}",
-            "at all looks within": f"{one.low:+z.4f} {one.high:+z.4f}",
-            "deviations": f"{one.deviations:+.2f}",
-            "boundary": f"{one.boundary:.2f}",
-        }
-        for one, verdict in zip(turned, verdicts, strict=True)
-    ]
-    return pd.DataFrame(rows)
-
-
-def _deciding(looks: Sequence[NamedLook]) -> dict[tuple[str, ...], NamedLook]:
-    """Return the first look with a winner for each pair."""
-    found: dict[tuple[str, ...], NamedLook] = {}
-    for look in sorted(looks, key=lambda one: one.day):
-        if look.winner:
-            found.setdefault(look[:2], look)
-    return found
-
-
-def _verdict(one: NamedLook, deciding: NamedLook | None) -> str:
-    if deciding is None or one.day < deciding.day:
-        return "open"
-    return f"{one.winner} wins" if one.day == deciding.day else f"decided at day {deciding.day:g}"
-
-
-def _turned(one: NamedLook, sign: float) -> NamedLook:
-    """Return a look with the rankers exchanged if `sign` is negative."""
-    if sign >= 0:
-        return one
-    one = one._replace(first=one.second, second=one.first, mean=-one.mean)
-    return one._replace(low=-one.high, high=-one.low, deviations=-one.deviations)
-
-
-def named_looks_sentence(
-    looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequence[str], findings: Sequence[Finding] = ()
-) -> str:
-    """Return a sentence on whether the experiment stops by the looks so far.
-
-    The first look with a winner decides the pair. The sentence mentions a later look whose mean has the
-    opposite sign. A failed check overrides any winner.
-    """
-    said, failed = _by_looks(looks, days, rankers), failed_checks(findings)
-    return f"no decision: {failed}. The outcomes alone: {said}" if failed else said
-
-
-def _by_looks(looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequence[str]) -> str:
-    named, several = ", ".join(f"{day:g}" for day in days), len(rankers) > 2
-    for ranker in rankers:
-        own = [one for one in _deciding(looks).values() if one.winner == ranker]
-        if len(own) == len(rankers) - 1:
-            others = f" against each of the {len(own)} others" if several else ""
-            by = f"by the look at day {max(one.day for one in own):g} of looks at days {named}"
-            return " ".join([f"stop: {ranker} wins{others}, {by}.", *_contradictions(looks, own)])
-    unseen = never_shown(rankers, [(one.first, one.second) for one in looks if one.impressions]) if looks else ""
-    been = max((one.day for one in looks), default=0.0)
-    if been == days[-1]:
-        over = f"the looks at days {named} are over, and no ranker wins{' against all others' * several}."
-    else:
-        next_one = min(day for day in days if day > been)
-        over = (
-            f"go on until the look at day {next_one:g}, which is made once, when the log reaches that day, with the"
-            " data before that day."
-        )
-    return " ".join(filter(None, [over, unseen]))
-
-
-def _contradictions(looks: Sequence[NamedLook], own: Sequence[NamedLook]) -> list[str]:
-    """Return a sentence for each pair won by the winner, if the mean has the opposite sign at a later look."""
-    said = []
-    for one in own:
-        side = 1 if one.winner == one.first else -1
-        later = [look for look in looks if look[:2] == one[:2] and look.day > one.day and side * look.mean < 0]
-        if later:
-            look = max(later, key=lambda look: (bool(look.winner), look.day))
-            does = "contradicts it" if look.winner else "does not confirm it"
-            said.append(
-                f"A later look {does}: at day {look.day:g} the mean outcome of {one.winner} against"
-                f" {one.second if side > 0 else one.first} is {side * look.mean:+z.4f}"
-                f" ({side * look.deviations:+.2f} deviations, boundary {look.boundary:.2f})."
-            )
-    return said

@@ -23,7 +23,6 @@ from ltr_duel.logs.clusters import (
     reach,
 )
 from ltr_duel.logs.comparison import compared
-from ltr_duel.logs.named_looks import looks_at_pair, looks_made
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sequential import Clustered, normal_boundary
 from ltr_duel.logs.slices import interaction_tests
@@ -289,48 +288,6 @@ def may_be_decided(pair, cell, y, ends, cells, sums, least):
                 if sums[0, k] ** 2 >= least[int(sums[4, k])] * rest - 1e-9:
                     return True
     return False
-
-
-def false_named_looks(n, ties, kind, experiments):
-    """Return how often two identical rankers differ at one of four evenly spaced looks, and at the first look."""
-    spent = statistics.spent_error(np.arange(1, 5) / 4, LEVEL)  # spending of `look_at_days`
-    found = np.zeros(2)
-    for k in range(experiments):
-        log = drawn_log(1, n, ties, kind, stream(k, "named", f"{n} {ties} {kind}"))
-        count, total, square = log.sums(1, [n // 4, n // 2, n - n // 4, n])
-        columns = {"clusters": np.ones(count.shape[1], np.int64)}
-        for look in range(4):
-            columns |= {
-                f"n{look}": count[look].astype(np.int64),
-                f"total{look}": total[look] * UNIT,
-                f"square{look}": square[look : look + 1] * UNIT,
-            }
-        looks = looks_at_pair(columns, ("a", "b"), [1.0, 2.0, 3.0, 4.0], spent)
-        found += any(look.winner for look in looks), bool(looks[0].winner)
-    return found
-
-
-def false_winners_asked_hourly(days, experiments, an_hour=100):
-    """Return how often planned looks, computed every hour, ever name a winner of two identical rankers."""
-    spent, found, hours = statistics.spent_error(np.array(days) / days[-1], LEVEL), 0, int(24 * days[-1])
-    for k in range(experiments):
-        lead = stream(k, "hourly", str(days)).choice([-1, 1], (hours, an_hour)).sum(axis=1).cumsum()
-        asked = [looks_made(days, hour / 24) for hour in range(1, hours + 1)]
-        ends = {tuple(min(hour, int(24 * day)) for day in made) for hour, made in enumerate(asked, 1) if made}
-        found += any(_winner_until(one, lead, an_hour, days[: len(one)], spent[: len(one)]) for one in ends)
-    return found
-
-
-def _winner_until(ends, lead, an_hour, days, spent):
-    """Return whether hourly looks have a winner; ``lead`` is the number of outcomes of 1 minus those of -1."""
-    leads = np.diff([0, *(lead[end - 1] for end in ends)])
-    numbers = np.diff([0, *ends]) * an_hour
-    columns = {"clusters": np.stack([(numbers + leads) // 2, (numbers - leads) // 2], axis=1).ravel()}
-    since, sign = np.repeat(np.arange(len(ends)), 2), np.tile([1, -1], len(ends))
-    for k in range(len(ends)):
-        n = (since <= k).astype(np.int64)
-        columns |= {f"n{k}": n, f"total{k}": n * sign * UNIT, f"square{k}": n * columns["clusters"] * UNIT}
-    return any(look.winner for look in looks_at_pair(columns, ("a", "b"), days, spent))
 
 
 def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):

@@ -12,7 +12,6 @@ from tests.logs.drawn import (
     coverage,
     differences_from_the_best,
     false_alarms,
-    false_named_looks,
     false_stops,
     plan_kept,
     plan_of_returning_users_kept,
@@ -90,8 +89,3 @@ def test_of_few_returning_users_at_least_what_is_planned_is_found(effect, square
     """With six or seven users, one further user adds much power."""
     found = plan_of_returning_users_kept(2, effect, False, 60, correlation=0.1, square=square)
     assert (found >= 60 * 0.8 - 3 * (60 * 0.16) ** 0.5).all()
-
-
-@pytest.mark.parametrize("kind", ["independent", "returning"])
-def test_looks_that_were_named_are_wrong_in_one_log_of_twenty_at_most(kind):
-    assert false_named_looks(1000, 0.3, kind, 60)[0] <= 60 * 0.05 + 2.5 * (60 * 0.05) ** 0.5

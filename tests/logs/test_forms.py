@@ -7,9 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from ltr_duel.core import InputError
 from ltr_duel.interleaving import interleave
-from ltr_duel.logs import ClickLog, compare_log, weigh_outcomes
+from ltr_duel.logs import ClickLog, compare_log
 from ltr_duel.logs.pages import PageReader
 from tests.logs.test_compare import outcomes_of
 
@@ -78,12 +77,12 @@ def same(found, other):
 def test_all_forms_lead_to_the_same_comparison(tmp_path, monkeypatch, method, rankers, outcome):
     rows = list(impressions(method, rankers, 60 if method == "optimized" else 400, outcome))
     ranked, tokens = forms(rows)
-    fast = compare_log(ClickLog(written(tmp_path, tokens, "tokens.jsonl")), bootstrap=0)
+    fast = compare_log(ClickLog(written(tmp_path, tokens, "tokens.jsonl")))
     assert fast.impressions == len(rows) and fast.wins.sum() > 5 and fast.cluster == "user"
     if method != "team_draft":  # team draft credits by owners
-        same(compare_log(ClickLog(written(tmp_path, ranked, "rankings.jsonl")), bootstrap=0), fast)
+        same(compare_log(ClickLog(written(tmp_path, ranked, "rankings.jsonl"))), fast)
     monkeypatch.setattr(PageReader, "read", one_by_one)
-    same(compare_log(ClickLog(tmp_path / "tokens.jsonl"), bootstrap=0), fast)
+    same(compare_log(ClickLog(tmp_path / "tokens.jsonl")), fast)
 
 
 def test_tokens_written_in_another_way_count_the_same_and_say_what_is_wrong(tmp_path, monkeypatch):
@@ -109,7 +108,7 @@ def test_tokens_written_in_another_way_count_the_same_and_say_what_is_wrong(tmp_
 
     def sentences():
         log = ClickLog(path, skip_bad=None)
-        return compare_log(log, bootstrap=0), log.bad.sentences
+        return compare_log(log), log.bad.sentences
 
     found, fast = sentences()
     monkeypatch.setattr(PageReader, "read", one_by_one)
@@ -117,39 +116,6 @@ def test_tokens_written_in_another_way_count_the_same_and_say_what_is_wrong(tmp_
     same(found, other)
     assert fast == slow and [one.split(":")[1] for one in fast] == ["31", "41", "53", "61"]
     assert "another list" in fast[1] and "method 'balanced' (credit), but the log began" in fast[2]
-
-
-@pytest.mark.parametrize("alone", [False, True])
-def test_weights_from_tokens_are_those_from_rankings(tmp_path, monkeypatch, alone):
-    """Pairs (a, b) and (b, c) were shown, but never (a, c); ranker b connects the tokens of a query."""
-    rows = [one for one in impressions("probabilistic:tau=0.5", 2, 900, fixed=True) if "b" in one[0]["rankers"]]
-    if alone:
-        rows = rows[:200]
-        monkeypatch.setattr(PageReader, "read", one_by_one)
-    ranked, tokens = forms(rows)
-    expected = weigh_outcomes(ClickLog(written(tmp_path, ranked, "rankings.jsonl")), "a", "c")
-    assert expected.impressions == expected.log_impressions == len(rows) and expected.queries == expected.log_queries
-    found = weigh_outcomes(ClickLog(written(tmp_path, tokens, "tokens.jsonl")), "a", "c")
-    assert found[:6] == expected[:6] and np.allclose(found[6:14], expected[6:14], rtol=1e-12)
-    half = written(tmp_path, [*ranked[::2], *tokens[1::2]], "unsorted.jsonl")
-    with pytest.raises(InputError, match="the time goes back"):
-        weigh_outcomes(ClickLog(half), "a", "c")
-    mixed = [ranked[k] if k % 2 else tokens[k] for k in range(len(rows))]
-    assert weigh_outcomes(ClickLog(written(tmp_path, mixed, "mixed.jsonl")), "a", "c").impressions == len(rows)
-
-
-def test_tokens_whose_rankings_changed_are_not_weighed(tmp_path):
-    rows = list(impressions("probabilistic:tau=0.5", 2, 300, queries=2, fixed=True))
-    tokens = forms(rows)[1]
-    changed = next(k for k in range(100, 300) if len(rows[k][1].orders[0]) > 2)
-    given = json.loads(tokens[changed]["page"])
-    given["orders"][1] = given["orders"][1][1:] + given["orders"][1][:1]
-    before = weigh_outcomes(ClickLog(written(tmp_path, tokens, "before.jsonl")), "a", "c")
-    tokens[changed]["page"] = json.dumps(given, separators=(",", ":"))
-    after = weigh_outcomes(ClickLog(written(tmp_path, tokens, "after.jsonl")), "a", "c")
-    assert after.impressions == before.impressions - 1
-    with pytest.raises(InputError, match="no row has a ranking by 'z'"):
-        weigh_outcomes(ClickLog(tmp_path / "after.jsonl"), "a", "z")
 
 
 def test_a_document_that_is_shown_twice_is_told_by_all_its_bytes(tmp_path):

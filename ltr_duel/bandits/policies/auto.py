@@ -18,7 +18,7 @@ assumed, and the two phases of Double Thompson Sampling search for a Copeland wi
 judged by pooled win rates; the more pairs contradict these rates, the more often pairs with few duels are judged by
 their own duels instead.
 
-Auto is part of this package; its constants were tuned on one half of the suite of ``ltr-duel rank-policies``. No bound
+Auto is part of this package; its constants were tuned on one half of the suite of benchmarks/rank_policies. No bound
 is proven. Because each arm is a challenger with a positive probability, no arm is excluded forever; docs/standings.md
 shows measured regret. A step costs O(K), or up to O(K^2) coins if no Condorcet winner is assumed.
 """

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
-from numpy.typing import NDArray
 
 from ltr_duel.clicks.fit.em import Fit, fit_by_em
 from ltr_duel.clicks.fit.errors import Errors, standard_errors
 from ltr_duel.clicks.fit.evaluate import Score, score
 from ltr_duel.clicks.fit.forms import FORMS, Form
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
-from ltr_duel.clicks.fit.walk import Lists, Model, draw_clicks
+from ltr_duel.clicks.fit.walk import Model
 from ltr_duel.clicks.model import ClickModel
-from ltr_duel.core import FloatVector, InputError, IntVector
+from ltr_duel.core import FloatVector, InputError
 from ltr_duel.core import errors as core_errors
 
 _LISTED = 20  # maximum number of values that are listed
@@ -80,25 +78,6 @@ class FittedClicks:
             ]
             of = "by grade " if name in ("attraction", "satisfaction") else "by position " if len(values) > 1 else ""
             yield f"{name} {of}".strip() + ": " + ", ".join(cells)
-
-    def draw_clicks(self, item: IntVector, ptr: IntVector, rng: Generator) -> NDArray[np.bool_]:
-        """Draw clicks on lists of items; no list may be longer than the longest list used for fitting.
-
-        Parameters
-        ----------
-        item : ndarray of int64
-            The item at each position of all lists.
-        ptr : ndarray of int64, shape (lists + 1,)
-            List n has the positions ``ptr[n]:ptr[n + 1]``.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        ndarray of bool, as long as ``item``
-        """
-        click = np.zeros(len(item), np.bool_)
-        draw_clicks(Model(self.form.code, self.fit.theta, self.fit.layout), Lists(ptr, item, click, np.zeros(0)), rng)
-        return click
 
     def model(self, name: str = "fitted") -> ClickModel:
         """Return the model as a table for simulations.

@@ -12,12 +12,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ltr_duel.clicks.fit.forms import CASCADE, CCM, DBN, DCM, PBM, SDBN, TABLE, UBM, Layout
 from ltr_duel.clicks.fit.sessions import Sessions
-from ltr_duel.core import FloatVector, IntVector, inlined, kernel, uniform
+from ltr_duel.core import FloatVector, IntVector, inlined, kernel
 
 TINY = 1e-6  # fitted parameters are from TINY to 1 - TINY; an impossible click has probability TINY^2
 SMALL = 1e-200  # a product of probabilities below this limit is replaced by its logarithm
@@ -186,17 +185,3 @@ def enter(work: Work, count: int, which: int, true: float, asked: float) -> int:
     """Write entry number ``count``; return the number of entries."""
     work.which[count], work.true[count], work.asked[count] = which, true, asked
     return count + 1
-
-
-@kernel
-def draw_clicks(model: Model, lists: Lists, rng: Generator) -> None:
-    """Sample the clicks of all sessions, and write them to ``lists.click``."""
-    for s in range(lists.ptr.shape[0] - 1):
-        start, last, on = lists.ptr[s], -1, True
-        for k in range(lists.ptr[s + 1] - start):
-            attract, notice, after_click, after_skip = step(model, lists.item[start + k], k, last)
-            clicked = on and uniform(rng) < attract * notice
-            lists.click[start + k] = clicked
-            if clicked:
-                last = k
-            on = on and uniform(rng) < (after_click if clicked else after_skip)

@@ -4,12 +4,8 @@
     Student's interval of a mean, Clopper and Pearson's interval of a share, the normal and the bootstrap interval.
 `signs`
     Exact tests of "the mean is 0", by flipping the signs of clusters or of paired differences; Holm's correction.
-`group_sequential`
-    Boundaries for a few looks (analyses during an experiment) that are named before the experiment.
 """
 
-from ltr_duel.core.statistics.group_sequential import look_boundaries as look_boundaries
-from ltr_duel.core.statistics.group_sequential import spent_error as spent_error
 from ltr_duel.core.statistics.intervals import bootstrap_interval as bootstrap_interval
 from ltr_duel.core.statistics.intervals import clopper_pearson as clopper_pearson
 from ltr_duel.core.statistics.intervals import normal_reach as normal_reach

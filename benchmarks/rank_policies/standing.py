@@ -17,20 +17,20 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ltr_duel.advice.suite import Problem, reference
+from benchmarks.rank_policies.suite import Problem, digest_of, reference
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import FloatVector, InputError, IntVector, digest, files, statistics, stream
+from ltr_duel.core import FloatVector, InputError, IntVector, replacing, statistics, stream
 from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings
-from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate, source_of
+from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate
 
 DRAWS = 400  # resamples of the runs of each cell, for intervals
 FEWEST = 6  # minimum number of runs for intervals
 LEAST = 0.5  # minimum regret in ratios, because a lucky policy may have regret 0; about the maximum cost of one step
 BATCHES = 100  # batches of one percent each
 MATRIX = (
-    *("auto", "double_thompson", "merge_dts", "rmed1", "rmed2", "rucb", "scb", "self_sparring", "thompson_sparring"),
+    *("auto", "double_thompson", "merge_dts", "rmed1", "rmed2", "rucb", "self_sparring", "thompson_sparring"),
     *("versatile_db", "winner_stays_strong"),
 )
 LIVE = (
@@ -40,6 +40,32 @@ LIVE = (
     *(f"{policy}/team_draft" for policy in ("double_thompson", "self_sparring", "winner_stays_strong")),
     *(f"{policy}/probabilistic" for policy in ("double_thompson", "self_sparring", "winner_stays_strong")),
 )
+
+
+def able(entry: str) -> bool:
+    """Return whether the policy compares pairs or, with a method, whether the method can compare what it chooses.
+
+    Raises `InputError` for a method that cannot: a table of other policies would not show that it is missing.
+    """
+    policy, _, method = entry.partition("/")
+    if not method:
+        return POLICIES.configure(policy).component.feedback == "duel"
+    compared = METHODS.configure(method).component
+    if not (compared.pairs if _feedback(policy, sets=compared.slates) == "duel" else compared.slates):
+        raise InputError(f"method '{method}' cannot compare the choices of policy '{policy}'")
+    return True
+
+
+def default_method(policy: str) -> str:
+    """Return a policy with the method by which it is compared on live problems."""
+    return f"{policy}/{'team_draft' if _feedback(policy, sets=True) == 'duel' else 'sosm'}"
+
+
+def _feedback(policy: str, *, sets: bool) -> str:
+    component = POLICIES.configure(policy).component
+    if sets and component.for_sets:
+        component = POLICIES.configure(component.for_sets).component
+    return component.feedback
 
 
 class Cell(NamedTuple):
@@ -81,7 +107,8 @@ def measure(
             known[key] = {"key": key, "name": cell.problem.name, **_run(cell, runs, seed, jobs)}
             if kept is not None:
                 kept.parent.mkdir(parents=True, exist_ok=True)
-                files.write_text(kept, "".join(f"{json.dumps(one)}\n" for one in known.values()))
+                with replacing(kept) as temporary:
+                    temporary.write_text("".join(f"{json.dumps(one)}\n" for one in known.values()), encoding="utf-8")
         found.append(Costs(cell, np.array(known[key]["regret"]), np.array(known[key]["wrong"])))
     return found
 
@@ -89,11 +116,11 @@ def measure(
 def _key(cell: Cell, runs: int, seed: int, sources: Mapping[str, str]) -> str:
     policy, _, method = cell.entry.partition("/")
     given = POLICIES.configure(policy).component
-    code = source_of(given, sources.get(given.name, ""))
+    code = f"{sources.get(given.name, '')} {given.numbers}"
     made = _made(cell.problem)
     world = made.digest if isinstance(made, PreferenceMatrix) else made.provenance
     about = [cell.problem.family, cell.problem.name, world, policy, method, code]
-    return digest.digest_of([*about, cell.steps, cell.batched, runs, seed])
+    return digest_of([*about, cell.steps, cell.batched, runs, seed])
 
 
 def _run(cell: Cell, runs: int, seed: int, jobs: int) -> dict[str, list[float]]:

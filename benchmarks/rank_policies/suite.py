@@ -6,6 +6,8 @@ the halves. So the split depends neither on properties of a problem nor on the a
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, digest, stream
+from ltr_duel.core import FloatMatrix, stream
 from ltr_duel.data import load_dataset, make_corpus
 from ltr_duel.preferences import (
     FAMILIES,
@@ -57,6 +59,10 @@ def suite(data: Path | None = None) -> list[Problem]:
     return [one for one in _problems(data) if not one.data or (data is not None and (data / one.data).exists())]
 
 
+def digest_of(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
 @cache
 def _halves() -> dict[tuple[str, str], Half]:
     families: dict[str, list[str]] = {}
@@ -64,8 +70,8 @@ def _halves() -> dict[tuple[str, str], Half]:
         families.setdefault(one.family, []).append(one.name)
     halves: dict[tuple[str, str], Half] = {}
     for family, names in families.items():
-        begin = int(digest.digest_of(family), 16) % 2
-        for place, name in enumerate(sorted(names, key=lambda name: digest.digest_of([family, name]))):
+        begin = int(digest_of(family), 16) % 2
+        for place, name in enumerate(sorted(names, key=lambda name: digest_of([family, name]))):
             halves[family, name] = "judge" if (begin + place) % 2 else "tune"
     return halves
 

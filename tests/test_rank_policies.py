@@ -1,0 +1,124 @@
+"""The benchmark that ranks policies: its suite, its measures, and the command."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from benchmarks.rank_policies.__main__ import main
+from benchmarks.rank_policies.standing import Cell, Costs, measure, standings
+from benchmarks.rank_policies.suite import digest_of, suite
+from ltr_duel.bandits import POLICIES
+from ltr_duel.core import InputError, stream
+
+BY_NAME = {one.name: one for one in suite()}
+MINE = """
+from ltr_duel.bandits import register
+from ltr_duel.bandits.policies.rucb import Params, State, init, recommend, select, update
+
+class MyState(State):
+    pass
+
+def my_init(n_arms, horizon, params):
+    return MyState(*init(n_arms, horizon, params))
+
+register(__name__, name="mine", prefix="my", assumes="a winner", where="nowhere")
+"""
+
+
+def test_the_halves_are_those_that_were_drawn_before_any_tuning():
+    problems = suite()
+    assert digest_of(sorted([one.family, one.name, one.half] for one in problems))[:16] == "4a95a19d0906fae4"
+    for family in {one.family for one in problems}:
+        halves = Counter(one.half for one in problems if one.family == family)
+        assert abs(halves["tune"] - halves["judge"]) <= 3, family
+
+
+def test_each_matrix_of_the_suite_has_an_arm_that_is_worse_than_another():
+    """Otherwise the regret of every policy would be zero, and ratios would be undefined."""
+    for one in suite():
+        if not one.is_live:
+            scores = one.make().copeland_scores
+            assert scores.min() < scores.max(), one.name
+
+
+def costs_of(problem, **regret):
+    return [Costs(Cell(problem, name, 100, False), np.array(of), np.array([0.0, 1.0])) for name, of in regret.items()]
+
+
+def test_a_score_is_the_geometric_mean_of_multiples_of_the_best():
+    costs = costs_of(BY_NAME["arxiv"], a=[2.0, 2.0], b=[8.0, 8.0])  # multiples of the best: 1 and 4
+    costs += costs_of(BY_NAME["arith201"], a=[9.0, 9.0], b=[1.0, 1.0])  # multiples of the best: 9 and 1
+    frame = standings(costs).set_index("policy")
+    assert frame.loc["a", "times the best"] == pytest.approx(3.0)  # sqrt(1 * 9)
+    assert frame.loc["b", "times the best"] == pytest.approx(2.0)  # sqrt(4 * 1)
+    assert (frame.loc["a", "worst"], frame.loc["a", "worst on"]) == (pytest.approx(9.0), "arith201")
+    assert frame.loc["b", "published"] == pytest.approx(4.0) and frame.loc["b", "wrong"] == 0.5
+    assert np.isnan(frame.loc["b", "low"]), "of two runs"
+    with pytest.raises(InputError, match="not every policy was measured on every problem"):
+        standings(costs[:3])
+
+
+def test_noise_alone_makes_no_policy_worse_than_the_best_and_intervals_hold():
+    """33 problems, 11 equal policies, 10 runs: the smallest of the noisy means would be a quarter below the others."""
+    held, scores = 0, []
+    for seed in range(20):
+        rng = stream(seed, "alike")
+        costs = [
+            Costs(Cell(problem, f"p{k}", 100, False), 100 * rng.gamma(2, 0.5, 10), np.zeros(10))
+            for problem in [one for one in suite() if not one.is_live][:33]
+            for k in range(11)
+        ]
+        frame = standings(costs)
+        scores += frame["times the best"].tolist()
+        held += int(((frame["low"] <= 1) & (frame["high"] >= 1)).sum())
+    assert np.mean(scores) == pytest.approx(1.0, abs=0.03)
+    assert held >= 0.9 * 220, held
+
+
+def test_a_policy_that_was_lucky_and_paid_nothing_does_not_make_others_infinitely_bad():
+    frame = standings(costs_of(BY_NAME["arxiv"], a=[0.0, 0.0], b=[5.0, 5.0])).set_index("policy")
+    assert frame.loc["b", "times the best"] == pytest.approx(10.0)
+
+
+def test_a_cell_is_measured_once_unless_its_line_was_cut_or_its_source_changed(tmp_path):
+    cells, path, said = [Cell(BY_NAME["arxiv"], "rucb", 200, late) for late in (False, True)], tmp_path / "c.jsonl", []
+    options = {"runs": 2, "jobs": 1, "said": said.append}
+    first, again = measure(cells, path, **options), measure(cells, path, **options)
+    assert len(said) == 2 and first[0].regret.tolist() == again[0].regret.tolist() != first[1].regret.tolist()
+    path.write_bytes(path.read_bytes()[:-20])
+    measure(cells, path, **options)
+    assert len(said) == 3
+    measure(cells, path, **options, sources={"rucb": "another file"})
+    assert len(said) == 5
+
+
+def test_the_command_ranks_a_policy_of_the_users(tmp_path, capsys):
+    (tmp_path / "mine.py").write_text(MINE)
+    words = f"--plugin {tmp_path}/mine.py --policy mine --problems arxiv --steps 200 --runs 2 --jobs 1 --no-batches"
+    try:
+        main([*words.split(), "--out", str(tmp_path / "out")])
+    finally:
+        POLICIES.remove("mine")
+    printed = capsys.readouterr().out
+    assert "## Judge half: matrices, 200 steps" in printed and "\n| mine |" in printed and "\n| auto |" in printed
+    assert (tmp_path / "out" / "standings.md").read_text() in printed
+    assert {one.name for one in (tmp_path / "out").iterdir()} >= {"cells.jsonl", "standings.csv", "standings.png"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--problems nothing", "there is no problem nothing; there are published"),
+        ("--runs 1", "--runs must be at least 2"),
+        ("--steps 3", "--steps at least 100"),
+        ("--policy rubc", "did you mean 'rucb'"),
+        ("--policy rucb/sosm", "method 'sosm' cannot compare the choices of policy 'rucb'"),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused_in_a_sentence(capsys, words, said):
+    with pytest.raises(SystemExit, match="2"):
+        main(["--problems", "arxiv", *words.split()])
+    assert said in capsys.readouterr().err

@@ -257,7 +257,6 @@ PLANS = {
     "of no JSON": about("plans", "{"),
     "deeply nested": about("plans", DEEP),
     "of another version": about("plans", lambda plan: plan | {"format": "ltr_duel.plan/99"}),
-    "of an earlier version": about("plans", lambda plan: plan | {"format": "ltr_duel.plan/1"}),
     "with a policy that is a list": about("plans", lambda plan: plan | {"policies": {"mdb": []}}),
     "with no policy": about("plans", lambda plan: plan | {"policies": {}}),
     "with a key of words": about("plans", lambda plan: plan | {"key": plan["key"] | {"seed": "20"}}),
@@ -321,14 +320,6 @@ FILES = {
     ),
     "is empty": (content("runs", b"", ".arrows"), "no run is done yet"),
     "is cut off in its first run": (cut("runs", 2000, ".arrows"), "no run is done yet"),
-    "is of version 0.1": (
-        lambda folder: (folder / "runs" / f"{'0' * 64}.parquet").write_bytes(b"PAR1"),
-        "store: the runs were written by a development version.*commit 7012071.*'ltr-duel merge store --out NEW' and",
-    ),
-    "is of version 0.2": (
-        lambda folder: (folder / "runs" / f"{'0' * 32}.runs").write_bytes(b"LR2"),
-        "store: the runs were written by a development version.*98b9506.*'ltr-duel results store --csv table.csv'",
-    ),
 }
 
 MATRICES = {

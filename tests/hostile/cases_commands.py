@@ -72,9 +72,7 @@ WORDS = [
     typed("prefs --bogus", "--bogus"),
     typed("rankers kinds x", "unexpected extra argument (x)"),
     typed("rankers evaluate", "Missing argument 'PATH'"),
-    typed("merge folder", "Missing option '--out'. "),
     typed("live export shop.db", "shop.db: there is no store of a live experiment"),
-    typed("merge", "Missing argument 'FOLDERS...'"),
     typed("check", "Missing argument 'FILE'"),
     typed("run", "Missing argument 'SPEC'"),
     typed("policies rubc", "no policy 'rubc'; did you mean 'rucb'? (auto,"),
@@ -322,8 +320,6 @@ RUN = [
     typed("verify absent", "absent: contains no results of 'ltr-duel run'"),
     typed("verify m.csv", "m.csv: contains no results of 'ltr-duel run'"),
     typed("verify folder --sample x", "'x' is not a whole number"),
-    typed("merge absent --out o", "absent: contains no results of 'ltr-duel run'"),
-    typed("merge m.csv --out o", "m.csv: contains no results of 'ltr-duel run'"),
 ]
 
 REPRODUCE = [

@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 from ltr_duel.experiment import (
     StudyResults,
     make_plan,
-    merge_stores,
     read_spec,
     read_status,
     run_experiment,
@@ -353,10 +352,6 @@ CASES = [
         for k, (name, damage) in enumerate(PLANS.items())
     ),
     *(
-        Case(f"merge: a plan {name}", ("merge", "store", "--out", "all"), None, {"store": store(PLANS[name])}, PLAN)
-        for name in ("cut off", "of a list", "of another version")
-    ),
-    *(
         Case(f"results: a run that {name}", ("results", "store"), None, {"store": store(damage)}, f"{RUN}.*{why}")
         for name, (damage, why) in RUNS.items()
     ),
@@ -425,7 +420,6 @@ CASES = [
         {"store": store()},
         "at least 0, not -1",
     ),
-    Case("merge: no store", ("merge", "absent", "--out", "all"), None, {}, "contains no results of 'ltr-duel run'"),
     Case(
         "run: into a folder of letters",
         ("run", "spec.toml", "--out", "letters"),
@@ -450,13 +444,6 @@ CASES = [
     Case("read_status: no store", None, lambda: read_status("absent"), {}, "absent: contains no results"),
     Case("StudyResults: no store", None, lambda: StudyResults("absent"), {}, "absent: contains no results"),
     Case("verify_store: a sample below 0", None, lambda: verify_store("store", sample=-2), {"store": store()}, "-2"),
-    Case(
-        "merge_stores: a plan cut off",
-        None,
-        lambda: merge_stores("all", ["store"]),
-        {"store": store(cut("plans"))},
-        PLAN,
-    ),
     Case(
         "StudyResults: a horizon that nobody ran",
         None,

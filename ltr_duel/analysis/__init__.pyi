@@ -6,7 +6,6 @@ from .lines import describe_means as describe_means
 from .matrix import plot_preferences as plot_preferences
 from .measures import measures_table as measures_table
 from .measures import plot_measures as plot_measures
-from .methods import plot_distortion as plot_distortion
 from .methods import plot_sensitivity as plot_sensitivity
 from .properties import UNDECIDED as UNDECIDED
 from .properties import agreement_lines as agreement_lines

@@ -26,7 +26,7 @@ class _ListByDefault(click.Group):
 
 @click.group(cls=_ListByDefault)
 def command() -> None:
-    """List click models, fit click models to a log, and compare them.
+    """List click models, and fit click models to a log.
 
     'clicks [NAME]...' lists the click and stop probabilities of each grade. Parameters are written after the name, for
     example navigational:position_bias=0.5; the file of a fitted model can be used in place of a name.
@@ -101,12 +101,3 @@ def fit(
         best = clicks.best_fit(fits, table=True)
         clicks.save_clicks(best, out, source=str(file))
         click.echo(f"{out}: {best.form.name}")
-
-
-@command.command()
-@click.argument("names", nargs=-1, required=True, metavar="FILE|NAME...")
-@options.plugin
-@options.wide
-def compare(names: tuple[str, ...]) -> None:
-    """Compare models, in a FILE (.json) or by NAME, with the models perfect, navigational and informational."""
-    print_table(clicks.models_table(names))

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.studies.errors_clicks import errors_over_corpora
 from ltr_duel.clicks.check import check_click_model
 from ltr_duel.clicks.fit.api import CLUSTERS, TABLES, fit_clicks
-from ltr_duel.clicks.fit.compare import best_fit, fit_click_models, models_table
+from ltr_duel.clicks.fit.compare import best_fit, fit_click_models
 from ltr_duel.clicks.fit.em import fit_by_em
 from ltr_duel.clicks.fit.errors import Scores, add_curvature
 from ltr_duel.clicks.fit.file import FORMAT, save_clicks
@@ -397,18 +397,6 @@ def test_forged_files_are_refused(text, said, tmp_path):
     with pytest.raises(InputError, match=said) as caught:
         click_model(str(path), 2)
     assert "\n" not in str(caught.value) and "users.json" in str(caught.value)
-
-
-def test_models_are_shown_beside_each_other(tmp_path):
-    path = tmp_path / "users.json"
-    path.write_text(json.dumps(GOOD | {"leave": [0.3, 0.3], "attention": [1, 0.5]}))
-    shown = models_table([str(path)])
-    assert shown.columns.tolist()[2:] == ["perfect", "navigational", "informational"]
-    values = shown.set_index("").iloc[:, 0]
-    assert values["click, grade 1"] == "0.900" and values["stop without a click, grade 0"] == "0.300"
-    assert values["attention, position 2"] == "0.500"
-    with pytest.raises(InputError, match=r"no.json: No such file"):
-        models_table(["no.json"])
 
 
 def refused(sessions, said, **settings):

@@ -13,7 +13,6 @@ from .properties import agreement_table as agreement_table
 from .properties import property_lines as property_lines
 from .properties import winner_row as winner_row
 from .rankers import confidence_sentence as confidence_sentence
-from .rankers import equal_words as equal_words
 from .rankers import rankers_table as rankers_table
 from .rankers import search_sentence as search_sentence
 from .rankers import winner_sentence as winner_sentence

@@ -59,8 +59,7 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     )
     assert "\\toprule" in (tmp_path / "t.tex").read_text() and "Wilcoxon" in (tmp_path / "t.tex").read_text()
     assert len(list((tmp_path / "figures").glob("m-100-*.svg"))) == 3
-    answer = ltr_duel("results", out, "--methods", "--bibtex")
-    assert answer.out.startswith("We compare rucb [zoghi2014rucb] and random on 1 problem: m (3 rankers")
+    answer = ltr_duel("results", out, "--bibtex")
     assert (
         "% no reference is known for the policy 'random'" in answer.out
         and "@inproceedings{zoghi2014rucb," in answer.out
@@ -95,8 +94,6 @@ def test_each_table_names_the_regrets_of_its_rows_and_those_that_are_not_defined
     assert 'NDCG regret on m, circle: undefined, because it needs a corpus with answers = "live"' in answer.err
     assert "utility regret on m, circle: undefined, because it needs utilities" in answer.err
     assert "undefined without" not in answer.err
-    said = ltr_duel("results", out, "--methods").out
-    assert "average regret and Copeland regret at the horizon; without a Condorcet winner (circle), Copeland" in said
 
 
 @pytest.mark.parametrize(

@@ -155,17 +155,11 @@ class Store:
                 if file.seek(0, os.SEEK_END) < end:  # a complete message stays, as others may have read it
                     file.truncate(before)
                 raise
-            removed = not os.fstat(file.fileno()).st_nlink
-        if removed:  # another process has joined the file with others, because this process seemed to be dead
-            self.append(name, data)
 
     def scan(self) -> Index:
         """Return an index of all runs."""
         index = Index(self)
         index.update()
-        while index.lost:  # a file was joined with others during the update
-            index = Index(self)
-            index.update()
         return index
 
     def keep_origin(self, content: dict[str, Any]) -> str:

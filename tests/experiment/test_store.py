@@ -112,8 +112,9 @@ def test_bytes_that_are_no_runs_are_named_and_left_out_on_request(store, plan):
     (store.folder / "runs" / "notes.txt").unlink()
     report = run_experiment(plan, store.folder, backend=ONE)
     assert (report.done, report.already_done, list(report.damaged)) == (1, 5, [path.name])
-    report = run_experiment(plan, store.folder, backend=ONE, retry=True)
-    assert (report.done, report.already_done, report.damaged) == (0, 6, {})
+    assert list(run_experiment(plan, store.folder, backend=ONE, retry=True).damaged) == [path.name]
+    verdict = verify_store(store.folder, sample=0, repair=True, jobs=1)
+    assert (verdict.checked, verdict.complaints, len(verdict.repaired), verdict.executed) == (6, [], 1, 0)
     assert results_of(store.folder) == expected and not path.exists() and not read_status(store.folder).damaged
 
 
@@ -417,7 +418,8 @@ def test_what_is_damaged_is_made_again_on_request_and_nothing_else(store, plan, 
     else:
         report = run_experiment(plan, store.folder, backend=ONE, retry=True)
         assert (report.done, report.already_done) == (2, 4)
-        assert set(report.replaced) == {forged}
+        assert set(report.replaced) == {forged} and list(report.damaged) == [segment.name]
+        assert verify_store(store.folder, sample=0, repair=True, jobs=1).executed == 0
     assert results_of(store.folder) == expected
     assert verify_store(store.folder, sample=6, jobs=1) == (6, 6, [], [], 0, 0)
 
@@ -442,6 +444,25 @@ def test_runs_whose_origin_is_damaged_are_made_again(store, plan, how, content):
     else:
         assert run_experiment(plan, store.folder, backend=ONE, retry=True).done == 6
     assert results_of(store.folder) == expected and path.read_bytes() == sound
+
+
+def test_a_repair_leaves_the_file_of_a_living_process_alone(store):
+    damage(store.folder, runs_in(store.folder)[2])
+    path = segment(store)
+    with Driver(store, ABOUT) as driver:
+        alive = path.rename(store.runs / f"{driver.id}.arrows")
+        assert "damaged: bytes" in verify_store(store.folder, sample=0, repair=True, jobs=1).complaints[0]
+        assert alive.exists()
+    assert verify_store(store.folder, sample=0, repair=True, jobs=1).complaints == [] and not alive.exists()
+
+
+def test_a_repair_keeps_the_newest_row_of_each_run(store, plan):
+    expected, lost = results_of(store.folder), runs_in(store.folder)[0]
+    damage(store.folder, lost)
+    run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite")
+    verify_store(store.folder, sample=0, repair=True, jobs=1)
+    assert results_of(store.folder) == expected
+    assert all(place.generation == (digest != lost) for digest, place in store.scan().done.items())
 
 
 def test_runs_that_a_cut_at_the_end_of_a_batch_removed_are_unfinished(store, plan, capsys):

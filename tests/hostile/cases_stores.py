@@ -315,7 +315,7 @@ FILES = {
     "is a folder": (folder_instead("runs", ".arrows"), r"\.arrows: cannot be read: not an ordinary file"),
     "is a link to nothing": (
         link_to_nothing,
-        r"0{32}\.arrows: cannot be read: a link to a missing file; .*verify --repair",
+        r"0{32}\.arrows: cannot be read: No such file or directory; .*verify --repair",
     ),
     "is empty": (content("runs", b"", ".arrows"), "no run is done yet"),
     "is cut off in its first run": (cut("runs", 2000, ".arrows"), "no run is done yet"),

@@ -66,7 +66,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
     "--smoothing", type=float, default=1.0, show_default=True,
     help="Number of successes to add, and of failures to add.",
 )  # fmt: skip
-@click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user, query or both.")
+@click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user or query.")
 @click.option("--out", type=PATH, help="File for the best model's table (.json), for use with --clicks.")
 @options.wide
 def fit(
@@ -75,7 +75,7 @@ def fit(
 ) -> None:  # fmt: skip
     """Fit click models to the sessions of LOG, evaluate them on held-out sessions, and name the best.
 
-    Models: pbm, cascade, dcm, dbn, sdbn, ubm, ccm, and table, the form that simulations use.
+    Models: pbm, cascade, dbn, sdbn, ubm, and table, the form that simulations use.
     """
     if out is not None:
         clicks.check_clicks_path(out)

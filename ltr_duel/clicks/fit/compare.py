@@ -63,8 +63,8 @@ def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]
     yield f"fitted to {one.train.sessions:,}{held_out}"
     users = f"{one.users:,} users" if one.users else "session (no user is known)"
     queries = len(np.unique(sessions.query[: one.train.sessions]))
-    by = {"user": users, "query": f"{queries:,} queries", "both": f"{users} and {queries:,} queries"}[one.cluster]
-    few = (0 < one.users < _FEW_USERS and one.cluster != "query") or (queries < _FEW_USERS and one.cluster != "user")
+    by, number = (users, one.users) if one.cluster == "user" else (f"{queries:,} queries", queries)
+    few = 0 < number < _FEW_USERS
     if one.cluster == "user" and not one.users:
         yield "standard errors assume that sessions are independent, because no user is known"
     else:
@@ -72,7 +72,7 @@ def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]
     if one.cluster == "user" and one.graded:
         yield (
             "the errors apply only to these queries, because documents of one grade differ between queries;"
-            " use --cluster both for errors that apply to other queries"
+            " use --cluster query for errors that apply to other queries"
         )
 
 

@@ -34,14 +34,14 @@ def corpus(seed: int, users: int = 500, visits: int = 4) -> Sessions:
 
 
 def errors_over_corpora(corpora: int) -> tuple[FloatVector, FloatVector, FloatVector]:
-    """Return mean errors of each grade's attractiveness, by user and by user and query, and the fits' deviation."""
+    """Return mean errors of each grade's attractiveness, by user and by query, and the fits' deviation."""
     fits, errors = [], []
     for seed in range(corpora):
-        found = [fit_clicks(corpus(seed), "sdbn", cluster=cluster) for cluster in ("user", "both")]
+        found = [fit_clicks(corpus(seed), "sdbn", cluster=cluster) for cluster in ("user", "query")]
         fits.append(found[0].fit.theta[:GRADES])
         errors.append([one.errors[:GRADES] for one in found])
-    by_user, by_both = np.mean(errors, axis=0)
-    return by_user, by_both, np.std(fits, axis=0, ddof=1)
+    by_user, by_query = np.mean(errors, axis=0)
+    return by_user, by_query, np.std(fits, axis=0, ddof=1)
 
 
 def main() -> None:
@@ -49,12 +49,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--corpora", type=int, default=200)
     number = parser.parse_args().corpora
-    by_user, by_both, spread = errors_over_corpora(number)
+    by_user, by_query, spread = errors_over_corpora(number)
     rows = [
         [f"{grade}", f"{a:.4f}", f"{b:.4f}", f"{s:.4f} +- {s / np.sqrt(2 * (number - 1)):.4f}"]
-        for grade, (a, b, s) in enumerate(zip(by_user, by_both, spread, strict=True))
+        for grade, (a, b, s) in enumerate(zip(by_user, by_query, spread, strict=True))
     ]
-    table(f"Attractiveness by grade, {number} corpora", ["grade", "error by user", "error by both", "spread"], rows)
+    table(f"Attractiveness by grade, {number} corpora", ["grade", "error by user", "error by query", "spread"], rows)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ __all__ = [
     "markdown_table",
     "plot_accuracy",
     "plot_against_arms",
-    "plot_distortion",
     "plot_facets",
     "plot_identification",
     "plot_measures",

@@ -26,7 +26,7 @@ class _ListByDefault(click.Group):
 
 @click.group(cls=_ListByDefault)
 def command() -> None:
-    """List click models, fit click models to a log, and compare them.
+    """List click models, and fit click models to a log.
 
     'clicks [NAME]...' lists the click and stop probabilities of each grade. Parameters are written after the name, for
     example navigational:position_bias=0.5; the file of a fitted model can be used in place of a name.
@@ -66,7 +66,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
     "--smoothing", type=float, default=1.0, show_default=True,
     help="Number of successes to add, and of failures to add.",
 )  # fmt: skip
-@click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user, query or both.")
+@click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user or query.")
 @click.option("--out", type=PATH, help="File for the best model's table (.json), for use with --clicks.")
 @options.wide
 def fit(
@@ -75,7 +75,7 @@ def fit(
 ) -> None:  # fmt: skip
     """Fit click models to the sessions of LOG, evaluate them on held-out sessions, and name the best.
 
-    Models: pbm, cascade, dcm, dbn, sdbn, ubm, ccm, and table, the form that simulations use.
+    Models: pbm, cascade, dbn, sdbn, ubm, and table, the form that simulations use.
     """
     if out is not None:
         clicks.check_clicks_path(out)
@@ -101,12 +101,3 @@ def fit(
         best = clicks.best_fit(fits, table=True)
         clicks.save_clicks(best, out, source=str(file))
         click.echo(f"{out}: {best.form.name}")
-
-
-@command.command()
-@click.argument("names", nargs=-1, required=True, metavar="FILE|NAME...")
-@options.plugin
-@options.wide
-def compare(names: tuple[str, ...]) -> None:
-    """Compare models, in a FILE (.json) or by NAME, with the models perfect, navigational and informational."""
-    print_table(clicks.models_table(names))

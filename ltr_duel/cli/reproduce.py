@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 
 
 _CLAIMS = "claims.toml"
-_RELIABILITY = "reliability"  # also the name of its output file
-_AFTERWARDS = ("claims", _RELIABILITY)  # names that are not figures
+_AFTERWARDS = "claims"  # the name that is not a figure
 _WIDTH = 100  # characters in a line of --list
 _STANDINGS = ("state_of_the_art", "real_corpora")  # the figures with separate pages
 
 
 @click.command(cls=Command)
-@click.argument("names", nargs=-1, metavar="NAME...|all|claims|reliability")
+@click.argument("names", nargs=-1, metavar="NAME...|all|claims")
 @click.option("--scale", default="quick", show_default=True, help="quick (minutes for all) or paper (as printed).")
 @click.option(
     "--data", type=FOLDER,
@@ -46,8 +45,7 @@ def command(
     """Reproduce figures and tables of the papers, check the papers' claims, and write a report of both.
 
     ``reproduce all`` makes every figure, ``reproduce claims`` prints the ledger of claims for the figures in the
-    folder, ``reproduce reliability`` tests the claims' criteria in simulated worlds (minutes). Exit code: 0 all done; 1
-    some figures could not be made; 2 bad input; 130 interrupted.
+    folder. Exit code: 0 all done; 1 some figures could not be made; 2 bad input; 130 interrupted.
     """
     folder = experiments or papers.figures_folder()
     figures = papers.list_figures(folder)
@@ -56,16 +54,14 @@ def command(
         return
     errors.require_one_of("scale", scale, papers.SCALES)
     for name in names:
-        errors.require_one_of("figure", name, [*figures, "all", *_AFTERWARDS])
+        errors.require_one_of("figure", name, [*figures, "all", _AFTERWARDS])
     if not names or out is None:
         raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list lists the figures")
     only_writer(out)
-    wanted = list(figures) if "all" in names else [name for name in dict.fromkeys(names) if name not in _AFTERWARDS]
+    wanted = list(figures) if "all" in names else [name for name in dict.fromkeys(names) if name != _AFTERWARDS]
     failed = _make([figures[name] for name in wanted], out, scale, data, jobs)
-    if _RELIABILITY in names:
-        _try_criteria(folder, out)
     ledger = _finish(folder, out, list(figures))
-    if "claims" in names:
+    if _AFTERWARDS in names:
         click.echo(papers.ledger_text(ledger), nl=False)
     raise SystemExit(1 if failed else 0)
 
@@ -103,28 +99,13 @@ def _draw(made: papers.Made) -> None:
         analysis.save_figure(figure, made.folder / f"figure.{suffix}")
 
 
-def _try_criteria(folder: Path, out: Path) -> None:
-    """Write the reliability of the claims' criteria, for all figures in OUT."""
-    made = papers.read_made(out)
-    frames = {name: one.frame for name, one in made.items()}
-    tried = papers.try_criteria(
-        papers.read_claims(folder / _CLAIMS), frames, {name: one.about for name, one in made.items()}
-    )
-    texts = {"csv": tried.to_csv(index=False, lineterminator="\n"), "md": papers.reliability_markdown(tried)}
-    for suffix, text in texts.items():
-        files.write_text(out / f"{_RELIABILITY}.{suffix}", text)
-    click.echo(
-        f"{out / _RELIABILITY}.md: {int(tried['reliable'].sum())} of {len(tried)} criteria are reliable", err=True
-    )
-
-
 def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     """Check the claims on all figures in OUT, and write the ledger and the report."""
     made = papers.read_made(out)
     frames = {name: one.frame for name, one in made.items()}
     abouts = {name: one.about for name, one in made.items()}
     claims = papers.read_claims(folder / _CLAIMS) if (folder / _CLAIMS).is_file() else []
-    ledger = papers.check_claims(claims, frames, abouts, papers.read_tried(out / f"{_RELIABILITY}.csv"))
+    ledger = papers.check_claims(claims, frames, abouts)
     papers.save_ledger(ledger, abouts, out)
     for one in made.values():
         if not (one.folder / "figure.png").is_file():  # interrupted between the table and its picture

@@ -40,7 +40,6 @@ _NEEDED = {  # requirements of the regrets that cannot be computed from the matr
 @click.option("--plots", type=PATH, help="Write the figures into this folder.")
 @click.option("--facets", type=OUT_FILE, help="Write one figure of all problems to this file (.png, .pdf or .svg).")
 @click.option("--start", type=COUNT, default=1, show_default=True, help="First step shown in figures.")
-@click.option("--methods", is_flag=True, help="Print only a paragraph on the methods, for a paper.")
 @click.option("--bibtex", is_flag=True, help="Print only the works to cite, as BibTeX.")
 @options.plugin
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Format of the figures.")
@@ -49,18 +48,14 @@ _NEEDED = {  # requirements of the regrets that cannot be computed from the matr
 @options.wide
 def command(
     folder: Path, plans: tuple[str, ...], regrets: tuple[str, ...], csv: Path | None, latex: Path | None,
-    plots: Path | None, facets: Path | None, start: int, methods: bool, bibtex: bool, suffix: str, x: str, band: str,
+    plots: Path | None, facets: Path | None, start: int, bibtex: bool, suffix: str, x: str, band: str,
 ) -> None:  # fmt: skip
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     for one in regrets:
         errors.require_one_of("regret", one, simulation.REGRETS)
     results, regret = experiment.StudyResults(folder, plans), regrets[0] if regrets else "average"
-    if methods or bibtex:
-        click.echo(
-            (experiment.methods_paragraph(results) + "\n" if methods else "")
-            + (experiment.study_bibtex(results) if bibtex else ""),
-            nl=False,
-        )
+    if bibtex:
+        click.echo(experiment.study_bibtex(results), nl=False)
         return
     if not results.policies:
         raise InputError(f"{folder}: no run is done yet")

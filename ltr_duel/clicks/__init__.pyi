@@ -6,7 +6,6 @@ from .fit.compare import best_fit as best_fit
 from .fit.compare import fit_click_models as fit_click_models
 from .fit.compare import fit_lines as fit_lines
 from .fit.compare import fits_table as fits_table
-from .fit.compare import models_table as models_table
 from .fit.compare import places_table as places_table
 from .fit.file import check_clicks_path as check_clicks_path
 from .fit.file import save_clicks as save_clicks

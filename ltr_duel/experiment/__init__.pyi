@@ -1,10 +1,8 @@
 from .backends.backend import Backend as Backend
 from .backends.backend import check_backend as check_backend
+from .cite import TESTS as TESTS
+from .cite import study_bibtex as study_bibtex
 from .cost import print_estimate as print_estimate
-from .in_a_paper import TESTS as TESTS
-from .in_a_paper import methods_paragraph as methods_paragraph
-from .in_a_paper import study_bibtex as study_bibtex
-from .joining import merge_stores as merge_stores
 from .plan import Plan as Plan
 from .plan import parse_shard as parse_shard
 from .progress import duration as duration

@@ -41,7 +41,6 @@ class Index:
         self.broken: dict[str, str] = {}  # file name -> message, for damaged or unreadable files
         self.foreign: list[str] = []  # names of files that are not files of runs
         self.sizes: dict[str, int] = {}  # bytes of each file at the last update
-        self.lost = False  # whether a file has disappeared because it was joined with others
         self._store = store
         self._ends: dict[str, int] = {}  # position up to which each file has been read
         self._gaps: dict[str, list[str]] = {}  # damaged bytes of each file
@@ -67,11 +66,6 @@ class Index:
             if f".{suffix}" == SUFFIX and HEX.issuperset(stem):
                 try:
                     self._follow(name, growing=stem in alive)
-                except FileNotFoundError:
-                    if os.path.islink(self._store.place("runs", name)):
-                        self.broken[name] = f"{self._store.runs / name}: cannot be read: a link to a missing file"
-                    else:
-                        self.lost = True
                 except OSError as error:
                     why = error.strerror or str(error)
                     self.broken[name] = f"{self._store.runs / name}: cannot be read: {why}"

@@ -94,7 +94,7 @@ def read_plan(path: Path) -> StoredPlan:
         metadata = table.schema.metadata or {}
         about = parsed_record(text := metadata.get(_KEY, b"{}"), {})
         if about.pop("format", None) != FORMAT:
-            raise InputError(f"a Parquet file, but not a plan in the format {FORMAT}")
+            raise InputError("made by another version")
         if metadata.get(_CHECKSUM, b"").decode(errors="replace") != hashlib.sha256(text).hexdigest():
             raise InputError("its checksum does not match")
         about = checked_record(about, _ABOUT)

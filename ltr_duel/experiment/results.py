@@ -261,12 +261,10 @@ class StudyResults:
         place_of = {digest: place for place, digest in enumerate(wanted["digest"])}
         repetitions = wanted["repetition"].to_numpy()
         for names, rows in self._stored.batches(list(place_of), columns):
-            places = np.array([place_of.pop(digest) for digest in names])
+            places = np.array([place_of[digest] for digest in names])
             for k in np.flatnonzero(repetitions[places] != rows["repetition"].to_numpy()):
                 self._stored.refuse_run(names[k], "it belongs to another run")
             yield places, rows
-        for digest in place_of:
-            self._stored.refuse(f"{self._store.runs}: run {digest}: damaged: it was removed during the reading")
 
     def _require_keys(self, wanted: pd.DataFrame, matrix: PreferenceMatrix) -> None:
         """Raise an error if the digest of a run does not match its key, or its regret requires a different matrix."""

@@ -105,8 +105,7 @@ def run_experiment(
     Raises
     ------
     InputError
-        If the store cannot be used, is full or was written by an earlier version, or if the cluster is gone. Finished
-        runs are kept.
+        If the store cannot be used or is full, or if the cluster is gone. Finished runs are kept.
 
     Examples
     --------

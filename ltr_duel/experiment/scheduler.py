@@ -15,7 +15,6 @@ import numpy as np
 from ltr_duel.core import InputError
 from ltr_duel.experiment.backends.backend import Backend, WorkersDiedError, run_tasks
 from ltr_duel.experiment.backends.dask import SchedulerGoneError
-from ltr_duel.experiment.joining import join, join_if_many
 from ltr_duel.experiment.leases import Driver
 from ltr_duel.experiment.pace import Pace
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard, Task
@@ -100,10 +99,8 @@ class Scheduler:
         self._origins: list[tuple[dict[str, Any], str]] = []
         self._pace = Pace() if backend.time_limit is None else Pace(most=1)
         store.prepare()
-        join_if_many(store)
         runs = StoredRuns(store, [read_plan(self._write_plan())] if retry else ())
         self._index = runs.index
-        self._join = set(self._index.broken) if retry else set()
         if only is None:
             mine = (run.digest for run in plan.shard(shard) if run.digest in runs.index.done)
             wrong = runs.wrong_with(mine) if retry else {}
@@ -120,8 +117,7 @@ class Scheduler:
     def _find_work(self, overwrite: bool, retry: bool, wrong: Mapping[str, str]) -> None:
         """Mark the runs that have to be executed."""
         failed = {path.stem for path in self.store.failed.glob("*.json")}
-        if not retry:
-            self.damaged |= self._index.broken
+        self.damaged |= self._index.broken
         for run in self.plan.shard(self.shard):
             self.planned += 1
             there = run.digest in self._index.done
@@ -165,9 +161,6 @@ class Scheduler:
                     if self.left:
                         time.sleep(_POLL)
                         progress.tick()
-            if self._join:
-                join(self.store, self._join)
-                self.damaged |= self.store.scan().broken
         except KeyboardInterrupt:
             interrupted = True
         except (SchedulerGoneError, StoreFullError, WorkersDiedError) as error:

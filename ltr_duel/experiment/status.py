@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,10 +71,9 @@ def _seconds_left(index: Index, done: list[str], left: int, drivers: list[dict[s
         return 0.0
     every = max(1, len(done) // _SAMPLE)
     seconds: list[float] = []
-    with suppress(InputError):  # a file was joined with others during the reading
-        for _, rows in index.batches(done[::every][:_SAMPLE]):
-            if not isinstance(rows, InputError):
-                seconds += (one for one in rows["seconds"].to_pylist() if 0 <= one < _LONGEST)
+    for _, rows in index.batches(done[::every][:_SAMPLE]):
+        if not isinstance(rows, InputError):
+            seconds += (one for one in rows["seconds"].to_pylist() if 0 <= one < _LONGEST)
     if not seconds:
         return None
     workers = sum(parallel.checked_jobs(int(driver["jobs"])) for driver in drivers) or parallel.checked_jobs(-1)

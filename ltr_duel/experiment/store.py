@@ -68,7 +68,6 @@ class Store:
 
         Raises `InputError` if they cannot be made, or the folder contains other files.
         """
-        self._refuse_earlier()
         folders = (self.plans, self.problems, self.runs, self.origins, self.failed, self.claims, self.drivers, self.tmp)
         for folder in folders:  # they must not be links, because files without an owner are removed from them
             if folder.is_symlink():
@@ -87,25 +86,11 @@ class Store:
         return self.runs.is_dir() and self.plans.is_dir()
 
     def require(self) -> None:
-        """Raise an error if the folder is not a store of this version."""
+        """Raise an error if the folder is not a store."""
         if not self.exists():
             alone = self.folder / "results.parquet"
             hint = f"; {alone}, written by 'ltr-duel simulate', is a table for pandas.read_parquet" * alone.is_file()
             raise InputError(f"{self.folder}: contains no results of 'ltr-duel run'{hint}")
-        self._refuse_earlier()
-
-    def _refuse_earlier(self) -> None:
-        names = [path.name for path in self.runs.iterdir()] if self.runs.is_dir() else []
-        if any(is_digest(name.removesuffix(".parquet")) for name in names):
-            commit, merged = "7012071", f"'ltr-duel merge {self.folder} --out NEW' and 'ltr-duel results NEW"
-        elif any(name.endswith(".runs") for name in names):
-            commit, merged = "98b9506", f"'ltr-duel results {self.folder}"
-        else:
-            return
-        raise InputError(
-            f"{self.folder}: the runs were written by a development version before 0.3.0; install commit {commit},"
-            f" export them with {merged} --csv table.csv', and give new runs another folder"
-        )
 
     def problem_path(self, digest: str) -> Path:
         """Return the path of the matrix of a problem."""
@@ -170,17 +155,11 @@ class Store:
                 if file.seek(0, os.SEEK_END) < end:  # a complete message stays, as others may have read it
                     file.truncate(before)
                 raise
-            removed = not os.fstat(file.fileno()).st_nlink
-        if removed:  # another process has joined the file with others, because this process seemed to be dead
-            self.append(name, data)
 
     def scan(self) -> Index:
         """Return an index of all runs."""
         index = Index(self)
         index.update()
-        while index.lost:  # a file was joined with others during the update
-            index = Index(self)
-            index.update()
         return index
 
     def keep_origin(self, content: dict[str, Any]) -> str:

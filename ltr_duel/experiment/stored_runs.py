@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from ltr_duel.core import InputError
 from ltr_duel.experiment.counts import decode_run
-from ltr_duel.experiment.index import Rows
 from ltr_duel.experiment.plan_file import StoredPlan
 from ltr_duel.experiment.runs_file import SCHEMA
 from ltr_duel.experiment.store import Store
@@ -61,7 +60,7 @@ class StoredRuns:
 
         Raises `InputError`, with a complete message, if a batch cannot be read.
         """
-        for names, rows in self._batches(digests, columns):
+        for names, rows in self.index.batches(digests, columns):
             if isinstance(rows, InputError):
                 self.refuse_run(names[0], str(rows))
             yield names, rows
@@ -81,7 +80,7 @@ class StoredRuns:
         message.
         """
         wrong = {}
-        for names, rows in self._batches(digests):
+        for names, rows in self.index.batches(digests):
             for k, digest in enumerate(names):
                 try:
                     if isinstance(rows, InputError):
@@ -160,19 +159,6 @@ class StoredRuns:
             "steps_per_second": planned.horizon / max(seconds, 1e-9),
             "duels_per_second": decisions / max(seconds, 1e-9),
         }
-
-    def _batches(self, digests: Iterable[str], columns: Sequence[str] = tuple(SCHEMA.names)) -> Iterator[Rows]:
-        left = dict.fromkeys(digests)
-        try:
-            for names, rows in self.index.batches(list(left), columns):
-                yield names, rows
-                for digest in names:
-                    del left[digest]
-        except InputError:  # another process has joined files, so the runs are in a new file
-            self.index = self.store.scan()
-            if not left.keys() <= self.index.done.keys():
-                raise
-            yield from self.index.batches(left, columns)
 
     def _group(self, planned: Planned) -> tuple[dict[str, Any], Callable[[int], str]]:
         """Return the key fields that all repetitions of a run share, and a function from a repetition to its digest."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,14 +12,15 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ltr_duel.core import InputError, checked_seed, errors
+from ltr_duel.core import InputError, checked_seed, errors, files
 from ltr_duel.core import plugins as core_plugins
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.counts import counts_of, same_counts
-from ltr_duel.experiment.joining import join
+from ltr_duel.experiment.leases import live_drivers, locked
 from ltr_duel.experiment.plan import Plan
 from ltr_duel.experiment.plan_file import StoredPlan, read_plans
 from ltr_duel.experiment.problems import build_problems
+from ltr_duel.experiment.runs_file import SUFFIX, write_batches
 from ltr_duel.experiment.scheduler import Scheduler
 from ltr_duel.experiment.spec import read_spec
 from ltr_duel.experiment.store import Store
@@ -81,13 +83,33 @@ def verify_store(
         mended, refused, executed = do_again(store, plans, again, plugins, jobs)
         complaints += refused
         if not refused:
-            join(store, broken.keys())
+            _rewrite(store, broken.keys())
         now = StoredRuns(store, plans)
         mended |= broken.keys() - now.index.broken.keys()
         repaired = [wrong.pop(digest) for digest in sorted(mended & wrong.keys())]
         missing = _unfinished(now)
     complaints = _counted(wrong.values()) + complaints
     return Verdict(len(runs), repeated, complaints, _counted(repaired), executed, len(missing))
+
+
+def _rewrite(store: Store, names: Collection[str]) -> None:
+    """Replace damaged files of runs by one file, with the newest row of each run; bytes that are not runs are dropped.
+
+    Files of live processes stay unchanged. If this process is killed while it removes the old files, some runs are
+    stored twice, which is harmless. Raises `StoreFullError` if there is no space left; no file is removed then.
+    """
+    with locked(store):
+        alive = {driver["id"] + SUFFIX for driver in live_drivers(store)}
+        runs = StoredRuns(store, ())
+        chosen = runs.index.sizes.keys() & set(names) - alive
+        if digests := [digest for digest, place in runs.index.done.items() if place.file in chosen]:
+            with store.writing(store.place("runs", uuid.uuid4().hex + SUFFIX)) as file:
+                write_batches(file, (rows for _, rows in runs.batches(digests)))
+            files.sync_folder(store.runs)
+        for name in chosen:
+            path = store.runs / name
+            if path.stat().st_size == runs.index.sizes[name]:  # nothing was appended meanwhile
+                path.unlink()
 
 
 def _unfinished(stored: StoredRuns) -> set[str]:

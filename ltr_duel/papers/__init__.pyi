@@ -20,13 +20,10 @@ from .figures import DRAWINGS as DRAWINGS
 from .figures import draw_figure as draw_figure
 from .ledger import circumstances as circumstances
 from .ledger import ledger_text as ledger_text
-from .ledger import reliability_markdown as reliability_markdown
 from .ledger import save_ledger as save_ledger
 from .pages import Reproduced as Reproduced
 from .pages import reproduction_page as reproduction_page
 from .pages import state_of_the_art_markdown as state_of_the_art_markdown
-from .reliability import read_tried as read_tried
-from .reliability import try_criteria as try_criteria
 from .reproduce import Made as Made
 from .reproduce import make_figure as make_figure
 from .reproduce import read_made as read_made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ _MOST_NAMED = 6  # largest number of panels named for one answer
 
 _COLUMNS = [
     *("claim", "paper", "where", "says", "figure", "measure", *Reading._fields, "criterion", "verdict", "panels"),
-    *("reason", "source", "scale", "note", "reliability"),
+    *("reason", "source", "scale", "note"),
 ]  # columns of the ledger, even if there are no claims
 
 
@@ -44,21 +44,15 @@ def check_claims(
     claims: list[Claim],
     frames: Mapping[str, pd.DataFrame],
     abouts: Mapping[str, Mapping[str, Any]],
-    tried: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
     """Measure every claim on the tables of the reproduced figures, and return the ledger, with one row for each claim.
 
     abouts: content of the ``about.json`` of each figure; its ``scale`` and the notes of ``sources`` enter the ledger.
-    tried: reliability of the criteria (`try_criteria`); a row applies to a claim with the same id, criterion and scale.
 
     Columns: claim (id), paper, where, says, figure, measure (in words), measured, low, high (number and interval of the
     panel that is furthest from the claim; NaN if nothing was measured), criterion, verdict, panels (every panel with
-    its number), reason (why the verdict is not better), source, scale, note, reliability.
+    its number), reason (why the verdict is not better), source, scale, note.
     """
-    known = {
-        (row["claim"], row["criterion"], row["scale"]): row
-        for row in ([] if tried is None else tried.to_dict("records"))
-    }
     rows = []
     for claim in claims:
         judged = _judge(claim, frames, abouts)
@@ -71,16 +65,8 @@ def check_claims(
         row |= {"criterion": str(claim.criterion), "verdict": judged.verdict, "panels": "; ".join(panels)}
         row |= {"reason": judged.reason, "source": judged.source, "scale": ", ".join(scales)}
         row["note"] = " ".join(filter(None, [claim.note, claim.data_note * (judged.verdict != NEEDS_DATA)]))
-        reliable = known.get((claim.id, row["criterion"], row["scale"]))
-        rows.append(row | {"reliability": _reliability(reliable) if reliable else ""})
+        rows.append(row)
     return pd.DataFrame(rows, columns=_COLUMNS).rename(columns={"value": "measured"})
-
-
-def _reliability(row: Mapping[Hashable, Any]) -> str:
-    """Describe in how many simulated worlds a false claim was called true, and in how many a true claim was found."""
-    words = "Called true in {called:.0f} of {worlds:.0f} false worlds, found in {found:.0f} of {worlds:.0f} true worlds"
-    words = words.format_map(row)
-    return words if row["reliable"] else f"{words}: these data cannot decide the claim"
 
 
 def _how(claim: Claim) -> str:

@@ -24,8 +24,6 @@ class Claim:
     rows: the selection of rows for the claim (`ltr_duel.papers.claim_measures.rows`).
     panels: columns and the required values of each column; every combination of values is a panel, which is measured
         separately. Further values in the table form panels, too. If no columns are given, all rows are one panel.
-    truth: the measured number in a simulated world in which the claim holds; used to estimate the reliability of the
-        criterion (`ltr_duel.papers.reliability`).
     """
 
     id: str
@@ -40,7 +38,6 @@ class Claim:
     panels: dict[str, list[Any]] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)  # settings of the measure
     needs: tuple[str, ...] = ()  # requirements for deciding the claim, see `NEEDS`
-    truth: float | None = None
     note: str = ""  # remark for readers of the verdict, for example why the criterion was changed
     data_note: str = ""  # remark on the data of the claim; omitted if the verdict is `needs data`
 

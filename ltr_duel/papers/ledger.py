@@ -96,26 +96,8 @@ def ledger_markdown(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]
 
 
 def _remarks(row: Mapping[Hashable, Any]) -> list[str]:
-    """Return the reason why the verdict is not better, the note on the claim, and the criterion's reliability."""
-    return [str(row[key]) for key in ("reason", "note", "reliability") if row.get(key)]
-
-
-def reliability_markdown(tried: pd.DataFrame) -> str:
-    """Return a Markdown table: in how many simulated worlds each criterion calls a false or a true claim true."""
-    cells = [
-        {
-            "claim": row["says"],
-            "criterion": row["criterion"],
-            "panels": row["panels"],
-            "runs": row["runs"] or "cells",
-            "false, called true": f"{row['called']} of {row['worlds']}",
-            "true, found": f"{row['found']} of {row['worlds']}",
-            "": "" if row["reliable"] else "these data cannot decide the claim",
-            "scale": row["scale"],
-        }
-        for row in tried.to_dict("records")
-    ]
-    return markdown_table(pd.DataFrame(cells)) + "\n"
+    """Return the reason why the verdict is not better, and the note on the claim."""
+    return [str(row[key]) for key in ("reason", "note") if row.get(key)]
 
 
 def _brief(row: Mapping[Hashable, Any]) -> str:

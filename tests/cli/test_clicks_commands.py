@@ -32,8 +32,6 @@ def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
     about = json.loads(out.read_text())
     assert about["held_out"]["sessions"] == 750 and about["errors_by"] == "session"
     assert "standard errors assume that sessions are independent, because no user is known" in said
-    code, said, wrong = ltr_duel("clicks", "compare", out)
-    assert code == 0 and "navigational" in said and "click, grade 2" in said
     words = ["prefs", "estimate", corpus, "--rankers", "features:1,2", "--comparisons", 200, "--clicks", out]
     code, said, wrong = ltr_duel(*words, "--out", tmp_path / "m.parquet")
     assert code == 0, wrong

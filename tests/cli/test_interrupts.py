@@ -29,7 +29,6 @@ LONG = {
     "simulate": "simulate matrix.parquet --policy mdb --sets independent-coins --repetitions 40 --horizon 50 --out out",
     "estimate": "prefs estimate corpus.txt --comparisons 100 --out out/matrix.parquet --store parts",
     "sensitivity": "sensitivity corpus.txt --pairs 3 --impressions 20 --repetitions 4 --out out",
-    "distortion": "distortion corpus.txt --sizes 2,3 --multileavings 20 --repetitions 2 --comparisons 100 --out out",
     "run": "run spec.toml --out store",
     "reproduce": "reproduce beat_the_mean_figure_1 --out store",
 }

@@ -90,7 +90,7 @@ def test_simulate_needs_a_matrix_or_users(ltr_duel):
     assert answer.code == 2 and "--rankers requires --live" in answer.err
 
 
-@pytest.mark.parametrize("command", ["distortion", "sensitivity", "demo"])
+@pytest.mark.parametrize("command", ["sensitivity", "demo"])
 def test_every_command_takes_the_same_words(ltr_duel, corpus, tmp_path, command):
     where = ("--data", corpus, "--out", tmp_path / "demo") if command == "demo" else (corpus,)
     answer = ltr_duel(command, *where, "--rankers", "runn:file")

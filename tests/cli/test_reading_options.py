@@ -17,7 +17,7 @@ OPTIONS = {
 READERS = {
     "data info", "data convert", "data check", "data fetch", "prefs estimate", "prefs extend",
     "prefs winners", "simulate", "demo",
-    "distortion", "sensitivity", "rankers evaluate", "logs power", "advise", "replay",
+    "sensitivity", "rankers evaluate", "logs power", "advise", "replay",
 }  # fmt: skip
 
 NULLS = "".join(
@@ -72,7 +72,6 @@ def test_the_data_commands_read_as_they_are_told(ltr_duel, odd, words):
         ("simulate", "--live", "PATH", "--policy", "random"),
         ("demo", "--data", "PATH"),
         ("sensitivity", "PATH"),
-        ("distortion", "PATH"),
     ],
     ids=lambda words: " ".join(words[:2]),
 )

@@ -13,7 +13,7 @@ from ltr_duel.rankers import TIE_RULES
 from tests.cli.test_prefs_commands import estimate
 
 COMMANDS = (
-    "advise", "demo", "distortion", "logs power", "prefs estimate", "prefs winners", "rankers evaluate", "replay",
+    "advise", "demo", "logs power", "prefs estimate", "prefs winners", "rankers evaluate", "replay",
     "sensitivity", "simulate",
 )  # fmt: skip
 

@@ -36,7 +36,6 @@ README = Path(__file__).resolve().parents[2] / "README.md"
         ("prefs estimate corpus --method", "bal", ["balanced"]),
         ("simulate --slates", "sos", ["sosm"]),
         ("sensitivity corpus --clicks", "alm", ["almost_random"]),
-        ("distortion corpus --clicks", "perfect,alm", ["perfect,almost_random"]),
         ("results folder --band", "q", ["quantiles"]),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.studies.errors_clicks import errors_over_corpora
 from ltr_duel.clicks.check import check_click_model
 from ltr_duel.clicks.fit.api import CLUSTERS, TABLES, fit_clicks
-from ltr_duel.clicks.fit.compare import best_fit, fit_click_models, models_table
+from ltr_duel.clicks.fit.compare import best_fit, fit_click_models
 from ltr_duel.clicks.fit.em import fit_by_em
 from ltr_duel.clicks.fit.errors import Scores, add_curvature
 from ltr_duel.clicks.fit.file import FORMAT, save_clicks
@@ -32,22 +32,18 @@ ATTENTION_AFTER = [1.0 if (k, last) == (0, 5) else 0.9 - 0.1 * k + 0.02 * last f
 TRUTHS = {
     "pbm": Truth(ATTRACT, place=ATTENTION),
     "cascade": Truth(ATTRACT),
-    "dcm": Truth(ATTRACT, place=[0.9, 0.8, 0.6, 0.5, 0.4, 0.5]),
     "dbn": Truth(ATTRACT, [0.2, 0.5, 0.7], shared=[0.85]),
     "sdbn": Truth(ATTRACT, [0.2, 0.5, 0.7]),
     "ubm": Truth(ATTRACT, place=ATTENTION_AFTER),
-    "ccm": Truth(ATTRACT, shared=[0.9, 0.8, 0.4]),
     "table": Truth(ATTRACT, [0.2, 0.5, 0.7], ATTENTION),
 }
 # PyClick (commit 98e7e46, Python 3.11) on `made_log`: 300 sessions to train, 100 to test, 50 iterations.
 PYCLICK = {
     "pbm": (-0.36999186, 1.45651506),
     "cascade": (-7.87704503, 1.48836013),
-    "dcm": (-0.37221550, 1.45329438),
     "dbn": (-0.36770436, 1.45353803),
     "sdbn": (-0.37585913, 1.45438103),
     "ubm": (-0.36206180, 1.45464279),
-    "ccm": (-0.36667812, 1.45850784),
 }
 
 
@@ -119,15 +115,12 @@ def test_a_click_that_cannot_be_has_a_millionth_and_long_lists_do_not_underflow(
     assert found.train.log_likelihood == pytest.approx(wanted, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("form", "true", "asked"), [("dcm", [1, 0, 0, 0], [1, 0, 1, 0]), ("sdbn", [0, 0, 1], [1, 0, 1])]
-)
-def test_published_counts_end_at_the_last_click(form, true, asked):
+def test_published_counts_end_at_the_last_click():
     sessions = as_sessions([([0, 1, 2, 0], [True, False, True, False]), ([1, 1], [False, False])])
-    fit = pyclick.fit(form, sessions)
+    fit = pyclick.fit("sdbn", sessions)
     assert fit.asked[:3].tolist() == [1, 3, 1]  # positions above the last click, or all positions
-    assert fit.asked[3:].tolist() == asked  # continuation by position, or satisfaction by item
-    assert fit.theta[3:].tolist() == [(t + 1) / (a + 2) for t, a in zip(true, asked, strict=True)]
+    assert fit.asked[3:].tolist() == [1, 0, 1]  # clicks on each item, of which the last click satisfied
+    assert fit.theta[3:].tolist() == [(0 + 1) / (1 + 2), (0 + 1) / (0 + 2), (1 + 1) / (1 + 2)]
 
 
 def log_of_likelihood(form, theta, layout, pairs, places):
@@ -212,25 +205,25 @@ def test_errors_by_user_cover_where_those_by_session_do_not():
     assert by_user > 0.9 and by_session < 0.8
 
 
-def test_errors_by_both_are_those_of_each_kind_less_those_of_their_cells():
-    """With one session per user and query, all three agree; if queries repeat, errors by query still agree."""
+def test_errors_by_query_count_queries_that_repeat_once():
+    """With one session per user and query, both kinds agree; of three equal sessions of a query, one counts."""
     n = 300
-    sessions = drawn("cascade", TRUTHS["cascade"], lists_of(6, 12), n, stream(12, "both"))
+    sessions = drawn("cascade", TRUTHS["cascade"], lists_of(6, 12), n, stream(12, "queries"))
     alone = sessions._replace(query=np.arange(n), user=np.arange(n))
-    user, query, both = (fit_clicks(alone, "cascade", smoothing=0.0, cluster=one).errors for one in CLUSTERS)
-    assert query == pytest.approx(user, rel=1e-12) and both == pytest.approx(user, rel=1e-12)
+    user, query = (fit_clicks(alone, "cascade", smoothing=0.0, cluster=one).errors for one in CLUSTERS)
+    assert query == pytest.approx(user, rel=1e-12)
     parts = [np.tile(part, 3) for part in sessions[1:3]]
     again = Sessions(np.arange(0, 18 * n + 1, 6), *parts, np.tile(np.arange(n), 3), 3, True, np.arange(3 * n))
-    user, query, both = (fit_clicks(again, "cascade", smoothing=0.0, cluster=one).errors for one in CLUSTERS)
-    assert query == pytest.approx(user * 3**0.5, rel=0.01) and both == pytest.approx(query, rel=1e-9)
-    with pytest.raises(InputError, match="errors by 'both' are for other queries, so they need relevance grades"):
-        fit_clicks(again._replace(graded=False), "cascade", cluster="both")
+    user, query = (fit_clicks(again, "cascade", smoothing=0.0, cluster=one).errors for one in CLUSTERS)
+    assert query == pytest.approx(user * 3**0.5, rel=0.01)
+    with pytest.raises(InputError, match="errors by 'query' are for other queries, so they need relevance grades"):
+        fit_clicks(again._replace(graded=False), "cascade", cluster="query")
 
 
-def test_errors_by_both_are_those_of_other_corpora():
-    by_user, by_both, spread = errors_over_corpora(corpora=25)
+def test_errors_by_query_are_those_of_other_corpora():
+    by_user, by_query, spread = errors_over_corpora(corpora=25)
     assert np.all(by_user < 0.75 * spread)
-    assert np.all((0.6 * spread < by_both) & (by_both < 1.6 * spread))
+    assert np.all((0.6 * spread < by_query) & (by_query < 1.6 * spread))
 
 
 @pytest.mark.long
@@ -305,7 +298,7 @@ def test_sessions_that_say_the_same_are_counted_once():
 
 
 def test_kernels_say_the_same_interpreted():
-    sessions = drawn("ccm", TRUTHS["ccm"], lists_of(6, 3), 5, stream(4, "same"))
+    sessions = drawn("dbn", TRUTHS["dbn"], lists_of(6, 3), 5, stream(4, "same"))
     for form in FORMS.values():
         layout = layout_of(form, 3, 6)
         theta = stream(5, form.name).random(layout.size)
@@ -399,18 +392,6 @@ def test_forged_files_are_refused(text, said, tmp_path):
     assert "\n" not in str(caught.value) and "users.json" in str(caught.value)
 
 
-def test_models_are_shown_beside_each_other(tmp_path):
-    path = tmp_path / "users.json"
-    path.write_text(json.dumps(GOOD | {"leave": [0.3, 0.3], "attention": [1, 0.5]}))
-    shown = models_table([str(path)])
-    assert shown.columns.tolist()[2:] == ["perfect", "navigational", "informational"]
-    values = shown.set_index("").iloc[:, 0]
-    assert values["click, grade 1"] == "0.900" and values["stop without a click, grade 0"] == "0.300"
-    assert values["attention, position 2"] == "0.500"
-    with pytest.raises(InputError, match=r"no.json: No such file"):
-        models_table(["no.json"])
-
-
 def refused(sessions, said, **settings):
     with pytest.raises(InputError, match=said):
         fit_click_models(sessions, **settings)
@@ -437,7 +418,7 @@ def test_what_nothing_can_be_learned_from_is_refused():
     refused(sessions, "share to fit to must be between", train=0.0)
     refused(sessions._replace(query=np.arange(8)), "no session is left for the evaluation")
     refused(sessions._replace(items=1), r"an item is not in 0\.\.0")
-    assert fit_click_models(sessions, ["dcm"], train=1.0)[0].test is None
+    assert fit_click_models(sessions, ["sdbn"], train=1.0)[0].test is None
     documents = fit_click_models(sessions._replace(graded=False), ["sdbn"])
     with pytest.raises(InputError, match="have no table for simulations; fit a log with grades"):
         best_fit(documents, table=True)

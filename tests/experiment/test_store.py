@@ -25,7 +25,6 @@ from ltr_duel.cli.main import main
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.index import Index
-from ltr_duel.experiment.joining import merge_stores
 from ltr_duel.experiment.leases import Driver, claimed
 from ltr_duel.experiment.plan_file import read_plan, write_plan
 from ltr_duel.experiment.problem import open_problem
@@ -113,8 +112,9 @@ def test_bytes_that_are_no_runs_are_named_and_left_out_on_request(store, plan):
     (store.folder / "runs" / "notes.txt").unlink()
     report = run_experiment(plan, store.folder, backend=ONE)
     assert (report.done, report.already_done, list(report.damaged)) == (1, 5, [path.name])
-    report = run_experiment(plan, store.folder, backend=ONE, retry=True)
-    assert (report.done, report.already_done, report.damaged) == (0, 6, {})
+    assert list(run_experiment(plan, store.folder, backend=ONE, retry=True).damaged) == [path.name]
+    verdict = verify_store(store.folder, sample=0, repair=True, jobs=1)
+    assert (verdict.checked, verdict.complaints, len(verdict.repaired), verdict.executed) == (6, [], 1, 0)
     assert results_of(store.folder) == expected and not path.exists() and not read_status(store.folder).damaged
 
 
@@ -217,23 +217,6 @@ def test_a_store_whose_first_process_was_killed_or_has_just_begun_is_used(plan, 
         for name in names:
             (folder / name).mkdir(parents=True)
         assert run_experiment(plan, folder, backend=ONE).done == 6
-
-
-def test_a_merge_refuses_two_results_of_one_run_that_differ(store, plan, tmp_path):
-    run_experiment(plan, tmp_path / "other", backend=ONE)
-    other = Store(tmp_path / "other")
-    damage(other.folder, runs_in(other.folder)[0])
-    merged = merge_stores(tmp_path / "left out", [other.folder])
-    assert merged.copied == 5 and "damaged: bytes" in merged.damaged[0]
-    one, two = runs_in(store.folder)[:2]
-    add_row(other.folder, row_of(store.folder, one), run=two, generation=1)
-    with pytest.raises(InputError, match=r"its counts differ from .*; nothing was merged"):
-        merge_stores(tmp_path / "both", [store.folder, other.folder])
-    assert not (tmp_path / "both").exists()
-    assert merge_stores(tmp_path / "twice", [store.folder, store.folder]) == (6, 6, [])
-    assert results_of(tmp_path / "twice") == results_of(store.folder)
-    manifest = StudyResults(tmp_path / "twice").manifest(one)
-    assert manifest == StudyResults(store.folder).manifest(one)
 
 
 @pytest.mark.parametrize("name", ["tmp", "drivers", "claims", "runs"])
@@ -435,7 +418,8 @@ def test_what_is_damaged_is_made_again_on_request_and_nothing_else(store, plan, 
     else:
         report = run_experiment(plan, store.folder, backend=ONE, retry=True)
         assert (report.done, report.already_done) == (2, 4)
-        assert set(report.replaced) == {forged}
+        assert set(report.replaced) == {forged} and list(report.damaged) == [segment.name]
+        assert verify_store(store.folder, sample=0, repair=True, jobs=1).executed == 0
     assert results_of(store.folder) == expected
     assert verify_store(store.folder, sample=6, jobs=1) == (6, 6, [], [], 0, 0)
 
@@ -460,6 +444,25 @@ def test_runs_whose_origin_is_damaged_are_made_again(store, plan, how, content):
     else:
         assert run_experiment(plan, store.folder, backend=ONE, retry=True).done == 6
     assert results_of(store.folder) == expected and path.read_bytes() == sound
+
+
+def test_a_repair_leaves_the_file_of_a_living_process_alone(store):
+    damage(store.folder, runs_in(store.folder)[2])
+    path = segment(store)
+    with Driver(store, ABOUT) as driver:
+        alive = path.rename(store.runs / f"{driver.id}.arrows")
+        assert "damaged: bytes" in verify_store(store.folder, sample=0, repair=True, jobs=1).complaints[0]
+        assert alive.exists()
+    assert verify_store(store.folder, sample=0, repair=True, jobs=1).complaints == [] and not alive.exists()
+
+
+def test_a_repair_keeps_the_newest_row_of_each_run(store, plan):
+    expected, lost = results_of(store.folder), runs_in(store.folder)[0]
+    damage(store.folder, lost)
+    run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite")
+    verify_store(store.folder, sample=0, repair=True, jobs=1)
+    assert results_of(store.folder) == expected
+    assert all(place.generation == (digest != lost) for digest, place in store.scan().done.items())
 
 
 def test_runs_that_a_cut_at_the_end_of_a_batch_removed_are_unfinished(store, plan, capsys):
@@ -492,37 +495,6 @@ def test_of_two_rows_of_one_generation_the_later_one_counts(store):
     for seconds in (1.5, 2.5):
         add_row(store.folder, row, name=f"{'f' * 32}.arrows", generation=3, seconds=seconds)
     assert row_of(store.folder, digest).seconds == 2.5
-
-
-def test_a_merge_leaves_out_a_matrix_that_no_plan_names(store, tmp_path):
-    (matrix,) = store.problems.iterdir()
-    matrix.with_stem("f" * 64).write_bytes(b"of an earlier plan")
-    assert merge_stores(tmp_path / "new", [store.folder]).damaged == []
-    assert [path.name for path in (tmp_path / "new" / "problems").iterdir()] == [matrix.name]
-
-
-def test_a_merge_into_a_folder_of_a_source_is_refused(store):
-    with pytest.raises(InputError, match=r"this is inside the source .*, and sources must stay unchanged"):
-        merge_stores(store.runs / "all", [store.folder])
-    assert not (store.runs / "all").exists()
-
-
-def test_a_merge_replaces_damaged_files_of_the_target_and_copies_none(store, tmp_path):
-    expected, target = results_of(store.folder), tmp_path / "target"
-    merge_stores(target, [store.folder])
-    for name in ("plans", "problems", "origins"):
-        (path,) = (target / name).iterdir()
-        path.write_bytes(b"{}")
-        merge_stores(target, [store.folder])
-        assert path.read_bytes() == (store.folder / name / path.name).read_bytes()
-    assert results_of(target) == expected and verify_store(target, sample=0).complaints == []
-    (matrix,), (origin,) = store.problems.iterdir(), store.origins.iterdir()
-    for path in (matrix, origin):
-        path.write_bytes(b"{}")
-    merged = merge_stores(tmp_path / "new", [store.folder])
-    assert merged.copied == 6 and [one.split(":")[0] for one in merged.damaged] == [str(matrix), str(origin)]
-    assert not any((tmp_path / "new" / "problems").iterdir())
-    assert merge_stores(tmp_path / "new", [target, store.folder]).damaged == []
 
 
 def test_status_and_run_say_of_a_damaged_file_what_repairs_it(store, plan, spec_file, capsys):

@@ -72,9 +72,7 @@ WORDS = [
     typed("prefs --bogus", "--bogus"),
     typed("rankers kinds x", "unexpected extra argument (x)"),
     typed("rankers evaluate", "Missing argument 'PATH'"),
-    typed("merge folder", "Missing option '--out'. "),
     typed("live export shop.db", "shop.db: there is no store of a live experiment"),
-    typed("merge", "Missing argument 'FOLDERS...'"),
     typed("check", "Missing argument 'FILE'"),
     typed("run", "Missing argument 'SPEC'"),
     typed("policies rubc", "no policy 'rubc'; did you mean 'rucb'? (auto,"),
@@ -186,20 +184,6 @@ DEMO = [
 
 STUDIES = [
     typed("prefs show m.csv --most-rankers 1e30", "the largest number of rankers must be "),
-    typed("distortion absent", "absent: there is no such file or folder"),
-    typed("distortion small.txt --sizes 3 --clicks navigationl", "no click model 'navigationl'; did you mean "),
-    typed("distortion small.txt --sizes 3 --method probabilitic", "no comparison method 'probabilitic'; did you mean "),
-    typed("distortion small.txt --sizes 3 --method balanced", "balanced"),
-    typed("distortion small.txt --sizes 3 --clicks ''", "no click model ''; ("),
-    typed("distortion small.txt --sizes 3,x", "'x' is not a whole number"),
-    typed("distortion small.txt --sizes ''", "'' is not a whole number"),
-    typed("distortion small.txt --sizes 1", "the number of rankers in a set must be between 2 and 3, not 1"),
-    typed("distortion small.txt --sizes 4", "the number of rankers in a set must be between 2 and 3, not 4"),
-    typed("distortion small.txt --sizes 3 --repetitions 0", "the number of repetitions must be "),
-    typed("distortion small.txt --sizes 3 --multileavings 0", "the number of multileavings must be "),
-    typed("distortion small.txt --sizes 3 --comparisons 0", "the number of comparisons must be "),
-    typed("distortion small.txt --sizes 3 --top 0", "the number of documents shown must be between 1 and 1000"),
-    typed("distortion small.txt --sizes 3 --out m.csv", "m.csv"),
     typed("sensitivity absent", "absent: there is no such file or folder"),
     typed("sensitivity small.txt --clicks navigationl", "no click model 'navigationl'; did you mean "),
     typed("sensitivity small.txt --method probabilitic", "no comparison method 'probabilitic'; did you mean "),
@@ -321,8 +305,6 @@ RUN = [
     typed("verify absent", "absent: contains no results of 'ltr-duel run'"),
     typed("verify m.csv", "m.csv: contains no results of 'ltr-duel run'"),
     typed("verify folder --sample x", "'x' is not a whole number"),
-    typed("merge absent --out o", "absent: contains no results of 'ltr-duel run'"),
-    typed("merge m.csv --out o", "m.csv: contains no results of 'ltr-duel run'"),
 ]
 
 REPRODUCE = [

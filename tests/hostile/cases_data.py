@@ -191,7 +191,6 @@ COMMANDS = [
     typed("prefs estimate zero.txt --out o.parquet", "--first-id 0"),
     typed("rankers evaluate null.txt", "feature 1 is NULL; .*--fill"),
     typed("sensitivity null.txt --fold 1", "a split or a fold requires a folder"),
-    typed("distortion zero.txt", "--first-id 0"),
     typed("simulate --live null.txt --policy rucb --out o", "feature 1 is NULL; .*--fill"),
     typed("simulate m.csv --policy rucb --fill 0 --out o", "require --live"),
     typed("demo --data null.txt --out o", "feature 1 is NULL; .*--fill"),

@@ -35,7 +35,6 @@ FILES = {
 SIMULATE = ("simulate", "m.txt", "--policy", "rucb", "--horizon", "10", "--jobs", "1")
 ESTIMATE = ("prefs", "estimate", "corpus.txt", "--jobs", "1", "--out", "new.parquet")
 SENSITIVITY = ("sensitivity", "corpus.txt", "--jobs", "1")
-DISTORTION = ("distortion", "corpus.txt", "--sizes", "2", "--jobs", "1")
 
 
 def typed(words: tuple[str, ...], option: str, value: str, says: str) -> Case:
@@ -112,9 +111,6 @@ CASES = [
     typed(SENSITIVITY, "--pairs", "1e30", "the number of pairs must be between 1 and 1e.09"),
     typed(SENSITIVITY, "--impressions", "1e30", "the number of impressions must be between 1 and 1e.09"),
     typed(SENSITIVITY, "--least-gap", "nan", "must be between 0 and 1, not nan"),
-    typed(DISTORTION, "--repetitions", "1e30", "the number of repetitions must be between 1 and 1e.06"),
-    typed(DISTORTION, "--multileavings", "1e30", "the number of multileavings must be between 1 and 1e.09"),
-    typed(DISTORTION, "--sizes", ",", "'' is not a whole number"),
     typed(("demo", "--data", "corpus.txt"), "--jobs", "1e9", "the number of jobs must be between 1 and 4096"),
     typed(("demo", "--data", "corpus.txt"), "--horizon", "1e30", "the horizon must be between 1 and 1e.15"),
     typed(("prefs", "subset", "m.txt", "--out", "s.csv"), "--size", "1e30", "must be between 1 and 3"),

@@ -16,7 +16,6 @@ from ltr_duel.analysis import (
     markdown_table,
     plot_accuracy,
     plot_against_arms,
-    plot_distortion,
     plot_identification,
     plot_measures,
     plot_preferences,
@@ -130,7 +129,7 @@ CASES = [
     called("write to a folder", lambda: write_svmlight(corpus(), "."), "there is a folder, not a file"),
     *(called(f"{draw.__name__}(5)", functools.partial(draw, 5), "PreferenceMatrix, not 5|DataFrame, not 5")
       for draw in (plot_regret, plot_preferences, plot_against_arms, plot_accuracy, plot_identification,
-                   plot_distortion, plot_sensitivity, plot_measures)),
+                   plot_sensitivity, plot_measures)),
     *(called(f"{make.__name__}(5)", functools.partial(make, 5), "must be a (Results|PreferenceMatrix|DataFrame), not 5")
       for make in (policies_table, rankers_table, summary_table, latex_table, markdown_table, distortion_table)),
     called("plot of no table", lambda: plot_regret(pd.DataFrame({"x": [1]})), "a figure has no column 'policy'"),

@@ -67,7 +67,7 @@ RIGHT = {
     "--csv": ("new.csv",), "--top": ("3", "10"), "--rows": ("2",), "--sample": ("1",), "--size": ("2",),
     "--memory": ("1",), "--fill": ("0",), "--latex": ("new.tex",), "--plots": ("new",), "--features": ("3",),
     "--labels": ("round",), "--store": ("new.parts",), "names": ("perfect", "rucb", "balanced"), "file": MATRICES,
-    "path": CORPORA, "a": MATRICES, "b": MATRICES, "spec": ("spec.toml",), "folder": STORES, "folders": STORES,
+    "path": CORPORA, "a": MATRICES, "b": MATRICES, "spec": ("spec.toml",), "folder": STORES,
 }  # fmt: skip
 MUTATED = ["small.txt", "m.csv", "m.parquet", "m.npy", "spec.toml", "run.trec", "*run*", "*problem*", "*plan*"]
 

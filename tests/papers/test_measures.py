@@ -11,12 +11,12 @@ import pytest
 from ltr_duel.core.errors import InputError
 from ltr_duel.papers.claim_measures import MEASURES as CHECKS
 from ltr_duel.papers.figure_files import figures_folder, list_figures
-from ltr_duel.papers.measures import MEASURES
+from ltr_duel.papers.measures import MEASURES, properties
 from ltr_duel.preferences.io import save_preferences
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.subsets import random_condorcet_subset
 from ltr_duel.preferences.synthetic import arithmetic, cyclic, random_preferences
-from tests.conftest import ROCK_PAPER_SCISSORS
+from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 from tests.reference import preferences as literal
 
 TINY = {"synthetic": {"queries": 8, "documents": 12, "features": 6, "grades": 2, "dead": 0, "constant": 0}}
@@ -195,3 +195,9 @@ def test_without_any_data_a_matrix_is_estimated(name, monkeypatch):
 def test_what_cannot_be_measured_is_refused_in_one_sentence(settings, complaint):
     with pytest.raises(InputError, match=complaint):
         measured("properties", settings)
+
+
+def test_gamma_of_matrices_without_a_violation_is_one():
+    """Bradley-Terry matrices are strongly transitive, although gamma over all ordered pairs always exceeds 1."""
+    btm, rucb = properties._gammas_of_subsets(bradley_terry(12), 6, 60, 0, 1)
+    assert rucb.min() > 1.001 and btm == pytest.approx(np.ones(60))

@@ -212,7 +212,7 @@ def test_a_failed_run_is_named_and_how_to_go_on(tmp_path, monkeypatch):
 def test_the_command_names_what_there_is(tmp_path):
     code, out, err = finish(start("reproduce", "rucb_figure_5x", "--out", tmp_path / "out"))
     assert code == 2 and out == "" and err.count("\n") == 1
-    assert "no figure 'rucb_figure_5x'; did you mean 'rucb_figure_5'?" in err and "reliability)" in err
+    assert "no figure 'rucb_figure_5x'; did you mean 'rucb_figure_5'?" in err and "claims)" in err
     write(tmp_path / "files")
     code, out, _ = finish(start("reproduce", "--list", "--experiments", tmp_path / "files"))
     assert code == 0 and "Beat the Mean, Figure 1: Small; data: toy" in out

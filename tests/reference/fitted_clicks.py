@@ -54,28 +54,18 @@ def after(form, tossed, i, k, click, end):
     """Yield (probability, events, whether the user goes on)."""
     if form == "cascade":
         yield 1.0, (), not click
-    elif end or (not click and form not in ("dbn", "ccm")) or form in ("pbm", "ubm"):
+    elif end or (not click and form != "dbn") or form in ("pbm", "ubm"):
         yield 1.0, (), True
-    elif form == "dcm":
-        for p, events in tossed(("place", k)):
-            yield p, events, events[0][1]
     elif form in ("sdbn", "table"):
         for p, events in tossed(("satisfy", i)):
             yield p, events, not events[0][1]
-    elif form == "dbn":
+    else:
         for p, events in tossed(("satisfy", i)) if click else ((1.0, ()),):
             if events and events[0][1]:
                 yield p, events, False
             else:
                 for p_on, going in tossed(("shared", 0)):
                     yield p * p_on, events + going, going[0][1]
-    elif not click:
-        for p, events in tossed(("shared", 0)):
-            yield p, events, events[0][1]
-    else:
-        for p, events in tossed(("attract", i)):
-            for p_on, going in tossed(("shared", 2 if events[0][1] else 1)):
-                yield p * p_on, events + going, going[0][1]
 
 
 def em(form, sessions, places, steps, smoothing=1.0):
@@ -118,15 +108,10 @@ def drawn(form, truth, lists, n, rng):
         last[c] = k
         if form == "cascade":
             there &= ~c
-        elif form == "dcm":
-            there &= ~c | (rng.random(n) < place[k])
         elif form in ("sdbn", "table", "dbn"):
             there &= ~c | (rng.random(n) >= satisfy[i])
         if form == "dbn":
             there &= rng.random(n) < shared[0]
-        elif form == "ccm":
-            on = np.where(rng.random(n) < attract[i], shared[2], shared[1])
-            there &= rng.random(n) < np.where(c, on, shared[0])
     ptr = np.arange(0, n * places + 1, places)
     return Sessions(ptr, item.ravel(), click.ravel(), chosen, len(truth.attract), True)
 

@@ -1,11 +1,11 @@
 """The updates of the literature and of PyClick that differ from maximum likelihood, to reproduce its figures.
 
-The dependent click model and the simplified DBN are fitted by counting: positions above the last click were examined,
-positions below were not, and the last click satisfied the user; without a click, all positions were examined (Guo, Liu,
-Wang, WSDM 2009; Chapelle and Zhang, WWW 2009). For DBN and CCM, the library PyClick (github.com/markovi/PyClick)
-ignores attraction in a session without clicks, and treats every position as examined. It computes the probability of
-the clicks below a position with the items at the top of the list, and counts the satisfaction of clicks above the last
-click as a trial, not as a success. Entries are those of `walk.session_entries`.
+The simplified DBN is fitted by counting: positions above the last click were examined, positions below were not, and
+the last click satisfied the user; without a click, all positions were examined (Chapelle and Zhang, WWW 2009). For DBN,
+the library PyClick (github.com/markovi/PyClick) ignores attraction in a session without clicks, and treats every
+position as examined. It computes the probability of the clicks below a position with the items at the top of the list,
+and counts the satisfaction of clicks above the last click as a trial, not as a success. Entries are those of
+`walk.session_entries`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.clicks.fit.em import Fit, divided
 from ltr_duel.clicks.fit.evaluate import Score, click_chances, score
-from ltr_duel.clicks.fit.forms import CASCADE, CCM, DBN, DCM, FORMS, SDBN, layout_of
+from ltr_duel.clicks.fit.forms import CASCADE, DBN, FORMS, SDBN, layout_of
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.clicks.fit.walk import TINY, Lists, Model, Work, enter, lists_of, session_entries, step, work_for
 from ltr_duel.core import FloatVector, kernel
@@ -26,7 +26,7 @@ def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 
     form = FORMS[name]
     layout = layout_of(form, sessions.items, sessions.places)
     theta, true, asked = np.full(layout.size, 0.5), np.empty(layout.size), np.empty(layout.size)
-    counted = form.code in (CASCADE, DCM, SDBN)
+    counted = form.code in (CASCADE, SDBN)
     for _ in range(1 if counted else iterations):
         true[:], asked[:] = 0.0, 0.0
         model = Model(form.code, theta, layout)
@@ -60,7 +60,7 @@ def judged(name: str, found: Fit, sessions: Sessions) -> Score:
 def add_entries(model: Model, lists: Lists, work: Work, true: FloatVector, asked: FloatVector) -> None:
     """Add the entries of all sessions by the published updates."""
     for s in range(lists.ptr.shape[0] - 1):
-        if model.form in (DBN, CCM):
+        if model.form == DBN:
             count = _chained(model, lists, s, work)
         else:
             count = session_entries(model, lists, s, work)[0]
@@ -90,9 +90,8 @@ def add_counts(model: Model, lists: Lists, true: FloatVector, asked: FloatVector
             if form == CASCADE:
                 break
             is_last = k == end - 1
-            which = layout.place + k - start if form == DCM else layout.satisfaction + i
-            asked[which] += 1.0
-            true[which] += 1.0 if is_last == (form == SDBN) else 0.0
+            asked[layout.satisfaction + i] += 1.0
+            true[layout.satisfaction + i] += 1.0 if is_last else 0.0
 
 
 @kernel
@@ -123,8 +122,8 @@ def _below(model: Model, lists: Lists, s: int, first: int) -> float:
 
 @kernel
 def _chained(model: Model, lists: Lists, s: int, work: Work) -> int:
-    """Add the entries of DBN or CCM: ``reached`` is conditional on the clicks above, ``examined`` is unconditional."""
-    form, theta, layout = model
+    """Add the entries of DBN: ``reached`` is conditional on the clicks above, ``examined`` is unconditional."""
+    _, theta, layout = model
     start, stop, item, click = lists.ptr[s], lists.ptr[s + 1], lists.item, lists.click
     n, last, count = stop - start, _last_click(click, start, stop), 0
     later = work.rest  # probability of a click here or below, if reached
@@ -136,17 +135,13 @@ def _chained(model: Model, lists: Lists, s: int, work: Work) -> int:
     for k in range(n):
         i, clicked = item[start + k], click[start + k]
         attract, _, after_click, after_skip = step(model, i, k, -1)
-        true, asked = 0.0, 1.0
+        true = 0.0
         if clicked:
             true = 1.0
         elif k >= last:
             true = (1.0 - examined) * attract / (1.0 - examined * later[k])
-        if clicked and form == CCM:
-            asked = 2.0
-            if k == last:
-                true += attract / (1.0 - after_click * later[k + 1])
-        count = enter(work, count, i, true, asked)
-        if clicked and form == DBN:
+        count = enter(work, count, i, true, 1.0)
+        if clicked:
             satisfied = 0.0
             if k == last:
                 satisfied = theta[layout.satisfaction + i] / (1.0 - after_click * later[k + 1])
@@ -157,18 +152,11 @@ def _chained(model: Model, lists: Lists, s: int, work: Work) -> int:
             went, ended = reached * after_skip * on, reached * (1.0 - after_skip) * off
             whole = went + ended + (1.0 - reached) * off
             count = enter(work, count, layout.shared, went / whole, (went + ended) / whole)
-        elif form == DBN:
+        else:
             satisfied = theta[layout.satisfaction + i]
             went, ended = after_click * on, (1.0 - satisfied) * (1.0 - after_skip) * off
             whole = went + ended + satisfied * off
             count = enter(work, count, layout.shared, went / whole, (went + ended) / whole)
-        else:
-            irrelevant, relevant = theta[layout.shared + 1], theta[layout.shared + 2]
-            whole = after_click * on + (1.0 - after_click) * off
-            bored = (1.0 - attract) * (irrelevant * on + (1.0 - irrelevant) * off) / whole
-            liked = attract * (relevant * on + (1.0 - relevant) * off) / whole
-            count = enter(work, count, layout.shared + 1, (1.0 - attract) * irrelevant * on / whole, bored)
-            count = enter(work, count, layout.shared + 2, attract * relevant * on / whole, liked)
         p = attract * reached
         reached = after_click if clicked else reached * (1.0 - attract) * after_skip / (1.0 - p)
         examined *= attract * after_click + (1.0 - attract) * after_skip

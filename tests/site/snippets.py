@@ -12,6 +12,7 @@ import doctest
 import io
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -84,6 +85,9 @@ def run_page(page: str) -> int:
         elif block.kind == "console":
             for command, expected in commands(block.text):
                 program, *words = shlex.split(command)
+                if program in ("cp", "mkdir"):
+                    subprocess.run([program, *words])
+                    continue
                 assert program == "ltr-duel", f"{where}: {command}"
                 code, printed = run_command(words)
                 assert code == 0, f"{where}: {command}\n{printed}"

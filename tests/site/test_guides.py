@@ -67,7 +67,6 @@ ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reaso
     # slow blocks
     "ltr-duel advise MQ2008/Fold1 --rankers features:1,5,23,40": "it takes many minutes: README, tests/advice",
     "ltr-duel demo --data qrels": "as the line above it with a million steps: tests/rankers",
-    "ltr-duel distortion WEB30K": "it takes many minutes: tests/simulation/test_distortion.py",
     "ltr-duel reproduce": "it takes hours: tests/papers",
     "ltr-duel sensitivity WEB30K": "it takes many minutes: tests/simulation/test_sensitivity.py",
     # blocks with requirements that a test cannot meet

@@ -19,7 +19,7 @@ from ltr_duel.core import FloatVector, InputError
 from ltr_duel.core import errors as core_errors
 
 _LISTED = 20  # maximum number of values that are listed
-CLUSTERS = ("user", "query", "both")
+CLUSTERS = ("user", "query")
 
 
 class Estimates(NamedTuple):
@@ -97,9 +97,6 @@ class FittedClicks:
         stop, leave = np.zeros_like(click), np.zeros_like(click)
         if self.form.name == "cascade":
             stop[:] = 1.0
-        elif self.form.name == "ccm":
-            after_skip, irrelevant, relevant = (blocks[key][0] for key in self.form.shared)
-            stop, leave = 1 - ((1 - click) * irrelevant + click * relevant), leave + 1 - after_skip
         elif self.form.satisfies:
             going_on = blocks.get("going on", np.ones(1))[0]
             stop, leave = 1 - going_on * (1 - blocks["satisfaction"]), leave + 1 - going_on
@@ -136,10 +133,9 @@ def fit_clicks(
     ----------
     sessions : Sessions
         The shown lists and the clicks.
-    model : {"pbm", "cascade", "dcm", "dbn", "sdbn", "ubm", "ccm", "table"}
-        In this order: position-based model, cascade model, dependent click model, dynamic Bayesian network (DBN),
-        simplified DBN, user browsing model, and click chain model. ``"table"`` is the model of `ClickModel`, a
-        simplified DBN with attention by position.
+    model : {"pbm", "cascade", "dbn", "sdbn", "ubm", "table"}
+        In this order: position-based model, cascade model, dynamic Bayesian network (DBN), simplified DBN, and user
+        browsing model. ``"table"`` is the model of `ClickModel`, a simplified DBN with attention by position.
     held_out : Sessions, optional
         Sessions for evaluating the model.
     iterations : int
@@ -149,10 +145,9 @@ def fit_clicks(
     smoothing : float
         Each parameter gets this number of additional successes, and the same number of additional failures. The
         estimate is the posterior mode for a Beta(1 + smoothing, 1 + smoothing) prior; 0 gives plain maximum likelihood.
-    cluster : {"user", "query", "both"}
-        The population to which the standard errors apply: other users with these queries, other queries with these
-        users, or other users and queries. Models fitted by document allow only "user", because each document belongs to
-        one query.
+    cluster : {"user", "query"}
+        The population to which the standard errors apply: other users with these queries, or other queries with these
+        users. Models fitted by document allow only "user", because each document belongs to one query.
     errors : bool
         Whether to compute standard errors, which takes about half of the time; otherwise they are nan.
 

@@ -1,4 +1,4 @@
-"""Comparison of fitted models: their predictions of held-out sessions, and the behaviour that they describe."""
+"""Comparison of fitted models by their predictions of held-out sessions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ import pandas as pd
 from ltr_duel.clicks.fit.api import TABLES, FittedClicks, fit_clicks
 from ltr_duel.clicks.fit.forms import FORMS
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
-from ltr_duel.clicks.model import CLICK_MODELS, ClickModel, click_model, users_of
 from ltr_duel.core import InputError, errors
 
-_BESIDE = ("perfect", "navigational", "informational")
 _FEW_USERS = 20  # standard errors that are based on fewer users, or fewer queries, are too small
 _PLACES = 10  # number of positions shown in a table
 
@@ -65,8 +63,8 @@ def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]
     yield f"fitted to {one.train.sessions:,}{held_out}"
     users = f"{one.users:,} users" if one.users else "session (no user is known)"
     queries = len(np.unique(sessions.query[: one.train.sessions]))
-    by = {"user": users, "query": f"{queries:,} queries", "both": f"{users} and {queries:,} queries"}[one.cluster]
-    few = (0 < one.users < _FEW_USERS and one.cluster != "query") or (queries < _FEW_USERS and one.cluster != "user")
+    by, number = (users, one.users) if one.cluster == "user" else (f"{queries:,} queries", queries)
+    few = 0 < number < _FEW_USERS
     if one.cluster == "user" and not one.users:
         yield "standard errors assume that sessions are independent, because no user is known"
     else:
@@ -74,7 +72,7 @@ def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]
     if one.cluster == "user" and one.graded:
         yield (
             "the errors apply only to these queries, because documents of one grade differ between queries;"
-            " use --cluster both for errors that apply to other queries"
+            " use --cluster query for errors that apply to other queries"
         )
 
 
@@ -105,33 +103,3 @@ def places_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
         by_place = (one.test or one.train).by_place[:_PLACES]
         rows.append({"perplexity at": one.form.name, **{str(k): f"{value:.3f}" for k, value in enumerate(by_place, 1)}})
     return pd.DataFrame(rows)
-
-
-def models_table(names: Sequence[str]) -> pd.DataFrame:
-    """Return a table of strings: the probabilities of click models, given by names or by files of fitted models.
-
-    The models perfect, navigational and informational are added for comparison. Raises `InputError` for an unknown
-    model or file.
-    """
-    chosen = [CLICK_MODELS.configure(name) for name in dict.fromkeys((*names, *_BESIDE))]
-    grades = max(chosen[0].component.tables)
-    models = {one.label: click_model(one.label, grades) for one in chosen if grades in one.component.tables}
-    longest = min(_PLACES, max((len(model.p_notice) for model in models.values()), default=0) or _PLACES)
-    columns = {one.label: _column(models[one.label], longest) if one.label in models else {} for one in chosen}
-    rows = [row for row in columns[chosen[0].label] if any(columns[label].get(row) for label in columns)]
-    table = {"": rows} | {
-        label: [f"{column[row]:.3f}" if row in column else "" for row in rows] for label, column in columns.items()
-    }
-    return pd.DataFrame(table)
-
-
-def _column(model: ClickModel, places: int) -> dict[str, float]:
-    """Return the probabilities of a model, keyed by their descriptions."""
-    users = users_of(model, places)
-    tables = {
-        "click, grade {}": (users.p_click, 0),
-        "stop after a click, grade {}": (users.p_stop, 0),
-        "stop without a click, grade {}": (users.p_leave, 0),
-        "attention, position {}": (users.attention, 1),
-    }
-    return {name.format(n): value for name, (values, first) in tables.items() for n, value in enumerate(values, first)}

@@ -7,7 +7,7 @@ curvature of the log-likelihood. If sessions are independent and users behave ex
 curvature are equal, and the sandwich equals the inverse curvature.
 
 Errors by users apply to other users with the same queries. Documents of the same grade are not equally attractive, so
-parameters differ between queries; errors by queries, or by users and queries, include this variation.
+parameters differ between queries; errors by queries include this variation.
 """
 
 from __future__ import annotations
@@ -50,14 +50,13 @@ def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "us
     the scale. All errors are nan if there are more than `MOST_PARAMETERS` parameters (usual if items are documents), or
     if all sessions belong to one cluster.
 
-    cluster: {"user", "query", "both"}: errors for other users with the same queries, for other queries with the same
-        users, or for other users and queries.
+    cluster: {"user", "query"}: errors for other users with the same queries, or for other queries with the same users.
     """
     n, user = fit.layout.size, sessions.user
     errors = np.full(n, np.nan)
     users = 0 if user is None else len(np.unique(user[user >= 0])) + int((user < 0).sum())
-    queries = len(np.unique(sessions.query))
-    if n > MOST_PARAMETERS or (users == 1 and cluster != "query") or (queries == 1 and cluster != "user"):
+    number = len(np.unique(sessions.query)) if cluster == "query" else users or sessions.number
+    if n > MOST_PARAMETERS or number == 1:
         return Errors(errors, users)
     curvature = np.zeros((n, n))
     theta, work = fit.theta.copy(), work_for(fit.layout.places)
@@ -71,30 +70,15 @@ def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "us
     inside &= curvature.diagonal() > 0
     known = np.ix_(inside, inside)
 
-    def variance(clusters: IntVector | None, number: int) -> FloatVector:
-        spread = np.zeros((n, n))
-        lists = different if clusters is None else every
-        keys = np.arange(len(lists.weight)) if clusters is None else clusters
-        add_spread(model, lists, keys, np.argsort(keys, kind="stable"), work, scores, spread)
-        return _sandwich(curvature[known], spread[known] * (number / max(number - 1, 1)))
-
-    of_users = None if user is None else np.where(user < 0, -1 - np.arange(len(user)), user)
-    by_user = variance(of_users, users or sessions.number) if cluster != "query" else None
-    by_query = variance(sessions.query, queries) if cluster != "user" else None
-    if by_user is None or by_query is None:
-        found = by_query if by_user is None else by_user
-    else:  # two-way clusters, as for means in `ltr_duel.logs.clusters.two_way`
-        cells = None if of_users is None else _cells(of_users, sessions.query)
-        by_cell = variance(cells, sessions.number if cells is None else int(cells.max()) + 1)
-        found = np.maximum(by_user + by_query - by_cell, np.maximum(by_user, by_query))
-    assert found is not None
-    errors[inside] = np.sqrt(found)
+    lists, keys = every, sessions.query
+    if cluster == "user" and user is not None:
+        keys = np.where(user < 0, -1 - np.arange(len(user)), user)
+    elif cluster == "user":
+        lists, keys = different, np.arange(len(different.weight))
+    spread = np.zeros((n, n))
+    add_spread(model, lists, keys, np.argsort(keys, kind="stable"), work, scores, spread)
+    errors[inside] = np.sqrt(_sandwich(curvature[known], spread[known] * (number / max(number - 1, 1))))
     return Errors(errors, users)
-
-
-def _cells(first: IntVector, second: IntVector) -> IntVector:
-    """Number the distinct pairs from 0; return the number of the pair ``first[k], second[k]`` for each k."""
-    return np.unique(np.stack([first, second]), axis=1, return_inverse=True)[1].ravel().astype(np.int64)
 
 
 def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:

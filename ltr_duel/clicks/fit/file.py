@@ -50,7 +50,7 @@ def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> 
 
 def _errors_by(fitted: FittedClicks) -> str:
     users = f"{fitted.users} users" if fitted.users else "session"
-    return {"user": users, "query": "query", "both": f"{users} and query"}[fitted.cluster]
+    return users if fitted.cluster == "user" else fitted.cluster
 
 
 def check_clicks_path(path: Path) -> None:
@@ -125,8 +125,7 @@ def _probabilities(path: Path, key: str, values: Any) -> tuple[float, ...]:
 def _errors_in(about: dict[str, Any], tables: dict[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
     """Return the standard errors of the tables; tables for which no error is known are omitted.
 
-    The error of p_stop = 1 - (going on) (1 - satisfaction) is computed as if the two factors were independent. The stop
-    and leave probabilities of ``ccm`` have no errors.
+    The error of p_stop = 1 - (going on) (1 - satisfaction) is computed as if the two factors were independent.
     """
     stated = about.get("errors")
     known = {

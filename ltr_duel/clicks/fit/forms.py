@@ -11,12 +11,10 @@ from typing import Final, NamedTuple
 
 PBM: Final = 0
 CASCADE: Final = 1
-DCM: Final = 2
-DBN: Final = 3
-SDBN: Final = 4
-UBM: Final = 5
-CCM: Final = 6
-TABLE: Final = 7
+DBN: Final = 2
+SDBN: Final = 3
+UBM: Final = 4
+TABLE: Final = 5
 
 
 class Form(NamedTuple):
@@ -25,7 +23,7 @@ class Form(NamedTuple):
     name: str
     code: int
     satisfies: bool  # whether each item has a probability that a click on it satisfies the user
-    by_place: str  # parameters of positions: "", "attention", "attention, last click" or "going on"
+    by_place: str  # parameters of positions: "", "attention" or "attention, last click"
     shared: tuple[str, ...]
     cite: str
 
@@ -35,18 +33,9 @@ FORMS: Final = {
     for form in (
         Form("pbm", PBM, False, "attention", (), "Craswell et al., WSDM 2008"),
         Form("cascade", CASCADE, False, "", (), "Craswell et al., WSDM 2008"),
-        Form("dcm", DCM, False, "going on", (), "Guo, Liu, Wang, WSDM 2009"),
         Form("dbn", DBN, True, "", ("going on",), "Chapelle and Zhang, WWW 2009"),
         Form("sdbn", SDBN, True, "", (), "Chapelle and Zhang, WWW 2009"),
         Form("ubm", UBM, False, "attention, last click", (), "Dupret and Piwowarski, SIGIR 2008"),
-        Form(
-            "ccm",
-            CCM,
-            False,
-            "",
-            ("going on, no click", "going on, irrelevant click", "going on, relevant click"),
-            "Guo et al., WWW 2009",
-        ),
         Form("table", TABLE, True, "attention", (), "sdbn with attention by position"),
     )
 }

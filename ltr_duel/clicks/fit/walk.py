@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.clicks.fit.forms import CASCADE, CCM, DBN, DCM, PBM, SDBN, TABLE, UBM, Layout
+from ltr_duel.clicks.fit.forms import CASCADE, DBN, PBM, SDBN, TABLE, UBM, Layout
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.core import FloatVector, IntVector, inlined, kernel
 
@@ -79,16 +79,11 @@ def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, floa
         notice = theta[attention_cell(model, k, last)]
     if form == CASCADE:
         after_click = 0.0
-    elif form == DCM:
-        after_click = theta[layout.place + k]
     elif form in (SDBN, TABLE):
         after_click = 1.0 - theta[layout.satisfaction + item]
     elif form == DBN:
         after_skip = theta[layout.shared]
         after_click = after_skip * (1.0 - theta[layout.satisfaction + item])
-    elif form == CCM:
-        after_skip = theta[layout.shared]
-        after_click = (1.0 - attract) * theta[layout.shared + 1] + attract * theta[layout.shared + 2]
     return attract, notice, after_click, after_skip
 
 
@@ -112,17 +107,7 @@ def session_entries(model: Model, lists: Lists, s: int, work: Work) -> tuple[int
         if k >= final and go_on < 1.0:
             went_on = go_on * rest[k + 1] / (go_on * rest[k + 1] + 1.0 - go_on)
         missed = 0.0 if clicked else there / (1.0 - attract * notice)
-        if form == CCM and clicked and not ends:
-            on, off = 1.0, 0.0  # probability of the clicks below if the user went on, or stopped
-            if k == final:
-                on, off = rest[k + 1], 1.0
-            after = after_click * on + (1.0 - after_click) * off
-            irrelevant, relevant = theta[layout.shared + 1], theta[layout.shared + 2]
-            liked = attract * (relevant * on + (1.0 - relevant) * off) / after
-            count = enter(work, count, i, 1.0 + liked, 2.0)
-            count = enter(work, count, layout.shared + 1, (1.0 - attract) * irrelevant * on / after, 1.0 - liked)
-            count = enter(work, count, layout.shared + 2, attract * relevant * on / after, liked)
-        elif clicked:
+        if clicked:
             count = enter(work, count, i, 1.0, 1.0)
         else:
             count = enter(work, count, i, missed * attract * (1.0 - notice), there)
@@ -133,13 +118,11 @@ def session_entries(model: Model, lists: Lists, s: int, work: Work) -> tuple[int
             break
         if clicked and form in (SDBN, TABLE):
             count = enter(work, count, layout.satisfaction + i, 1.0 - went_on, 1.0)
-        elif clicked and form == DCM:
-            count = enter(work, count, layout.place + k, went_on, 1.0)
         elif clicked and form == DBN:
             pleased = (1.0 - went_on) * theta[layout.satisfaction + i] / (1.0 - after_click)
             count = enter(work, count, layout.satisfaction + i, pleased, 1.0)
             count = enter(work, count, layout.shared, went_on, 1.0 - pleased)
-        elif not clicked and form in (DBN, CCM):
+        elif not clicked and form == DBN:
             count = enter(work, count, layout.shared, there * went_on, there)
         if clicked:
             last = k

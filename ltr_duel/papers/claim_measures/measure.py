@@ -1,9 +1,7 @@
 """Definition of a measure, and bootstrap errors for the measures of runs.
 
 A measure selects numbers from a table (`gather`: a sample of runs, or cells of a table), and computes from them one
-number with its interval (`find`). To estimate how reliable a verdict is, `ltr_duel.papers.reliability` simulates
-hundreds of worlds, which are samples in which `aim` has made the claim true or false. `find` accepts many worlds at
-once, stacked along the last axis.
+number with its interval (`find`).
 
 Errors of runs are 95 % bootstrap intervals from 2,000 resamples. Repetitions are resampled with replacement within each
 problem. If a panel pools several problems that are random draws (matrices from a family, or subsets of a corpus's
@@ -30,7 +28,7 @@ class Missing(Exception):  # noqa: N818  # a result rather than an error: the cl
 
 
 class Reading(NamedTuple):
-    """The number of one panel with the ends of its interval; for many worlds, each field is an array."""
+    """The number of one panel with the ends of its interval."""
 
     value: Any
     low: Any
@@ -40,7 +38,7 @@ class Reading(NamedTuple):
 class Group(NamedTuple):
     """Runs that are averaged together."""
 
-    values: FloatMatrix  # (runs, columns) or (runs, columns, worlds); the columns of a run stay together
+    values: FloatMatrix  # (runs, columns); the columns of a run stay together
     problem: IntVector  # (runs,) number of the problem of each run, ascending
     drawn: bool  # whether the problems are random draws
 
@@ -56,7 +54,7 @@ class Sample(NamedTuple):
 
     groups: tuple[Group, ...] = ()
     axes: tuple[FloatVector, ...] = ()
-    cells: FloatVector = np.zeros(0)  # (cells,) or (cells, worlds)
+    cells: FloatVector = np.zeros(0)  # (cells,)
     errors: FloatVector = np.zeros(0)  # (cells,); 0 for exact cells
 
     @property
@@ -66,7 +64,6 @@ class Sample(NamedTuple):
 
 
 Find = Callable[..., Reading]  # (sample, **settings)
-Aim = Callable[..., Sample]  # (worlds, population, target, **settings)
 
 
 class Measure(NamedTuple):
@@ -74,7 +71,6 @@ class Measure(NamedTuple):
 
     gather: Callable[..., Sample]  # (panel, **settings)
     find: Find
-    aim: Aim
     words: str
 
     def read(self, sample: Sample, **settings: Any) -> Reading:
@@ -92,11 +88,11 @@ class Measure(NamedTuple):
 MEASURES: dict[str, Measure] = {}
 
 
-def measured_by(words: str, *, find: Find, aim: Aim) -> Callable[[Callable[..., Sample]], Callable[..., Sample]]:
+def measured_by(words: str, *, find: Find) -> Callable[[Callable[..., Sample]], Callable[..., Sample]]:
     """Register a measure with the name of the decorated function, which becomes its ``gather``."""
 
     def register(gather: Callable[..., Sample]) -> Callable[..., Sample]:
-        MEASURES[gather.__name__] = Measure(gather, find, aim, words)
+        MEASURES[gather.__name__] = Measure(gather, find, words)
         return gather
 
     return register
@@ -128,7 +124,7 @@ def format_value(value: Any) -> str:
 
 
 def means(sample: Sample) -> FloatMatrix:
-    """Return the mean of each column over runs, for the sample and then for each resample; shape (1 + `DRAWS`, ...)."""
+    """Return the mean of each column for the sample and then for each resample; shape (1 + `DRAWS`, columns)."""
     return np.concatenate(
         [_weighted(weights, group.values) for weights, group in zip(_weights(sample), sample.groups, strict=True)],
         axis=1,
@@ -147,7 +143,7 @@ def deviations(sample: Sample) -> FloatMatrix:
 
 
 def _weighted(weights: FloatMatrix, values: FloatMatrix) -> FloatMatrix:
-    return (weights @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:]) / len(values)
+    return weights @ values / len(values)
 
 
 def _weights(sample: Sample) -> list[FloatMatrix]:
@@ -174,12 +170,7 @@ def _picks(group: Group, rng: np.random.Generator) -> IntMatrix:
     return np.stack(blocks)[rng.integers(len(blocks), size=(DRAWS, len(blocks)))].reshape(DRAWS, -1)
 
 
-def reading(found: FloatMatrix, units: int) -> Reading:
+def reading(found: FloatVector, units: int) -> Reading:
     """Return the statistic of the sample (the first entry) with the interval from the resamples (the other entries)."""
-    if found.ndim == 1:
-        low, high = statistics.bootstrap_interval(found[1:], units)
-    else:
-        low, high = np.transpose(
-            [statistics.bootstrap_interval(one, units) for one in np.ascontiguousarray(found[1:].T)]
-        )
+    low, high = statistics.bootstrap_interval(found[1:], units)
     return Reading(found[0], np.minimum(low, found[0]), np.maximum(high, found[0]))

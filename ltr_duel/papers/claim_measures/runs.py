@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,35 +22,13 @@ from ltr_duel.papers.claim_measures.measure import (
 from ltr_duel.papers.claim_measures.rows import Selection, final_values, grouped, select, side_by_side
 from ltr_duel.simulation import final_rows
 
-_CLEARLY = 1.25  # all other policies have at least this many times the regret of a clearly best policy
-
-
-def columns_of(population: Sample) -> FloatVector:
-    """Return the means of all columns of a large sample, one group after another."""
-    return np.concatenate([group.values.mean(axis=0) for group in population.groups])
-
-
-def scaled(sample: Sample, factors: Sequence[float] | FloatVector) -> Sample:
-    """Multiply each column of a sample by its factor."""
-    groups, done = [], 0
-    for group in sample.groups:
-        mine = np.asarray(factors[done : done + group.values.shape[1]], dtype=np.float64)
-        groups.append(group._replace(values=group.values * mine.reshape(-1, *[1] * (group.values.ndim - 2))))
-        done += len(mine)
-    return sample._replace(groups=tuple(groups))
-
 
 def _quotient(sample: Sample, **_: Any) -> Reading:
     found = means(sample)
     return reading(found[:, 0] / found[:, 1], sample.units)
 
 
-def _with_quotient(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    first, second = columns_of(population)
-    return scaled(worlds, [target * second / first, 1])
-
-
-@measured_by("mean {column} at the end: {of}, divided by {to}", find=_quotient, aim=_with_quotient)
+@measured_by("mean {column} at the end: {of}, divided by {to}", find=_quotient)
 def ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = col.REGRET) -> Sample:
     """Divide two means; runs are paired if possible."""
     return Sample(side_by_side([select(panel, of), select(panel, to)], column))
@@ -63,14 +40,7 @@ def _quotient_of_spreads(sample: Sample, **_: Any) -> Reading:
         return reading(found[:, 0] / found[:, 1], sample.units)
 
 
-def _with_spreads(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    first, second = np.concatenate([group.values.std(axis=0) for group in population.groups])
-    return scaled(worlds, [target * second / first, 1])
-
-
-@measured_by(
-    "standard deviation of {column} at the end: {of}, divided by {to}", find=_quotient_of_spreads, aim=_with_spreads
-)
+@measured_by("standard deviation of {column} at the end: {of}, divided by {to}", find=_quotient_of_spreads)
 def spread(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = col.REGRET) -> Sample:
     """Divide two standard deviations over runs."""
     sample = ratio(panel, of=of, to=to, column=column)
@@ -87,16 +57,7 @@ def _rank(sample: Sample, *, counted_from: str = "least", **_: Any) -> Reading:
     return reading(1.0 + ahead.sum(axis=1), sample.units)
 
 
-def _with_rank(worlds: Sample, population: Sample, target: float, *, counted_from: str = "least", **_: Any) -> Sample:
-    """Scale the policy's mean: clearly ahead of all others for rank 1, else to the mean of the best other policy."""
-    mine, *others = columns_of(population)
-    best, factor = (min(others), 1 / _CLEARLY) if counted_from == "least" else (max(others), _CLEARLY)
-    return scaled(worlds, [best / mine * (factor if target == 1 else 1.0), *np.ones(len(others))])
-
-
-@measured_by(
-    "place of {policy} by mean {column} at the end, counted from the {counted_from}", find=_rank, aim=_with_rank
-)
+@measured_by("place of {policy} by mean {column} at the end, counted from the {counted_from}", find=_rank)
 def place(
     panel: pd.DataFrame,
     *,
@@ -121,15 +82,8 @@ def _last_share(sample: Sample, **_: Any) -> Reading:
     return reading(found[:, 1] / found.sum(axis=1), sample.units)
 
 
-def _with_last_share(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    early, last = columns_of(population)
-    return scaled(worlds, [1, target / (1 - target) * early / last])
-
-
 @measured_by(
-    "share of the final {column} of {policy} that was incurred in the last half of the steps",
-    find=_last_share,
-    aim=_with_last_share,
+    "share of the final {column} of {policy} that was incurred in the last half of the steps", find=_last_share
 )
 def late(panel: pd.DataFrame, *, policy: Selection, column: str = col.REGRET) -> Sample:
     """Compute the share of late regret: near 0 for a policy that has converged, 1/2 if regret grows linearly."""
@@ -148,17 +102,7 @@ def _slope(sample: Sample, **_: Any) -> Reading:
     return reading(np.tensordot(rise, x / (x @ x), (1, 0)), sample.units)
 
 
-def _with_slope(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    heights, x = np.log(columns_of(population)), np.log(worlds.axes[0])
-    rise = heights[: len(x)] - heights[len(x) :] if len(heights) > len(x) else heights
-    away = x - x.mean()
-    factors = np.exp((target - rise @ away / (away @ away)) * away)
-    return scaled(worlds, [*factors, *np.ones(len(heights) - len(x))])
-
-
-@measured_by(
-    "slope of log mean {column} against log {along}: {policy}[, divided by {to}]", find=_slope, aim=_with_slope
-)
+@measured_by("slope of log mean {column} against log {along}: {policy}[, divided by {to}]", find=_slope)
 def growth(
     panel: pd.DataFrame, *, policy: Selection, along: str, to: Selection | None = None, column: str = col.REGRET
 ) -> Sample:
@@ -170,23 +114,12 @@ def growth(
 def _steepest(sample: Sample, **_: Any) -> Reading:
     (axis,) = sample.axes
     found = means(sample)
-    steps = np.diff(axis).reshape(-1, *[1] * (found.ndim - 2))
-    steepest = np.argmax(np.diff(np.log(found), axis=1) / steps, axis=1)
+    steepest = np.argmax(np.diff(np.log(found), axis=1) / np.diff(axis), axis=1)
     low, high = reading(axis[steepest], sample.units).low, reading(axis[steepest + 1], sample.units).high
     return Reading((axis[steepest[0]] + axis[steepest[0] + 1]) / 2, low, high)
 
 
-def _with_steepest(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    """Make the curve flat except for one step at the target, with the height of the original curve's highest step."""
-    heights, (axis,) = columns_of(population), worlds.axes
-    step = min(int(np.searchsorted(axis, target, side="right")) - 1, len(axis) - 2)
-    jump = (heights[1:] / heights[:-1]).max()
-    return scaled(worlds, np.where(np.arange(len(axis)) <= step, 1.0, jump) * heights[0] / heights)
-
-
-@measured_by(
-    "{along} where mean {column} of {policy} rises most steeply, relative to itself", find=_steepest, aim=_with_steepest
-)
+@measured_by("{along} where mean {column} of {policy} rises most steeply, relative to itself", find=_steepest)
 def transition(panel: pd.DataFrame, *, policy: Selection, along: str, column: str = col.REGRET) -> Sample:
     """Find the middle of the steepest step of the curve; the interval contains the whole step."""
     return _curve(panel, policy, along, column)
@@ -204,34 +137,20 @@ def _curve(panel: pd.DataFrame, policy: Selection, along: str, column: str) -> S
 
 def _quotient_of_times(sample: Sample, *, levels: list[float], **_: Any) -> Reading:
     split, curves = len(sample.axes[0]), means(sample)
-    shape = curves.shape[::2]  # numbers of samples and worlds
-    sides = [np.moveaxis(one, 1, -1).reshape(-1, one.shape[1]) for one in (curves[:, :split], curves[:, split:])]
-    logs, counted = np.zeros(shape), np.zeros(shape[1:])
+    logs, counted = np.zeros(len(curves)), 0
     for level in levels:
-        times = [_first_at(axis, side, level).reshape(shape) for axis, side in zip(sample.axes, sides, strict=True)]
-        known = np.isfinite(times[0][0]) | np.isfinite(times[1][0])
-        mine, its = (np.minimum(time, axis[-1]) for time, axis in zip(times, sample.axes, strict=True))
-        logs, counted = logs + np.where(known, np.log(mine / its), 0), counted + known
-    if not np.all(counted):
+        sides = zip(sample.axes, (curves[:, :split], curves[:, split:]), strict=True)
+        times = [_first_at(axis, side, level) for axis, side in sides]
+        if any(np.isfinite(time[0]) for time in times):
+            mine, its = (np.minimum(time, axis[-1]) for time, axis in zip(times, sample.axes, strict=True))
+            logs, counted = logs + np.log(mine / its), counted + 1
+    if not counted:
         raise Missing("neither policy reaches any of the levels of accuracy")
     return reading(np.exp(logs / counted), sample.units)
 
 
-def _with_times(worlds: Sample, population: Sample, target: float, *, levels: list[float], **_: Any) -> Sample:
-    curves, split = columns_of(population)[None], len(worlds.axes[0])
-    logs = []
-    for level in levels:
-        mine = _first_at(worlds.axes[0], curves[:, :split], level)
-        its = _first_at(worlds.axes[1], curves[:, split:], level)
-        if np.isfinite(mine[0]) or np.isfinite(its[0]):
-            logs.append(np.log(min(mine[0], worlds.axes[0][-1]) / min(its[0], worlds.axes[1][-1])))
-    return worlds._replace(axes=(worlds.axes[0] * target / np.exp(np.mean(logs)), worlds.axes[1]))
-
-
 @measured_by(
-    "steps until {levels} of the runs name the winner: {of}, divided by {to} (geometric mean)",
-    find=_quotient_of_times,
-    aim=_with_times,
+    "steps until {levels} of the runs name the winner: {of}, divided by {to} (geometric mean)", find=_quotient_of_times
 )
 def time_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, levels: list[float]) -> Sample:
     """Compare the steps after which two policies reach levels of accuracy; accuracy is interpolated linearly in log t.

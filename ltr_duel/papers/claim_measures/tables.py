@@ -25,21 +25,17 @@ _CHOICES: dict[str | None, Callable[..., Any]] = {None: np.mean, "mean": np.mean
 
 def _cell(sample: Sample, *, take: str | None = None, **_: Any) -> Reading:
     if take in (None, "mean"):
-        found = _with_error(sample.cells.mean(axis=0), np.sqrt((sample.errors**2).sum()) / len(sample.errors))
+        found = _with_error(sample.cells.mean(), np.sqrt((sample.errors**2).sum()) / len(sample.errors))
     else:
-        reach = (statistics.normal_reach(sample.errors) * np.ones_like(sample.cells).T).T
+        reach = statistics.normal_reach(sample.errors)
         ends = (sample.cells, sample.cells - reach, sample.cells + reach)
-        found = Reading(*(_CHOICES[take](one, axis=0) for one in ends))
+        found = Reading(*(_CHOICES[take](one) for one in ends))
     for end in sample.axes:
         found = Reading(found.value, np.minimum(found.low, end.min()), np.maximum(found.high, end.max()))
     return found
 
 
-def _with_cell(worlds: Sample, population: Sample, target: float, *, take: str | None = None, **_: Any) -> Sample:
-    return worlds._replace(cells=worlds.cells + target - _CHOICES[take](population.cells))
-
-
-@measured_by("[{take} ]{column}", find=_cell, aim=_with_cell)
+@measured_by("[{take} ]{column}", find=_cell)
 def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None) -> Sample:
     """Read a cell, or compute the least, the greatest or the mean of several cells (``take``)."""
     if take is None and len(panel) > 1:
@@ -52,12 +48,7 @@ def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None
     return sample
 
 
-def _with_multiple(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    factor = target / population.cells.mean()
-    return worlds._replace(cells=worlds.cells * factor, errors=worlds.errors * factor)
-
-
-@measured_by("{column} divided by the printed value", find=_cell, aim=_with_multiple)
+@measured_by("{column} divided by the printed value", find=_cell)
 def against_printed(panel: pd.DataFrame, *, column: str = "value", printed: str = "printed") -> Sample:
     """Divide the measured values by the printed values, and average over the rows of a panel."""
     known = panel.dropna(subset=[printed]) if printed in panel else panel.iloc[:0]
@@ -75,13 +66,7 @@ def _quotient(sample: Sample, **_: Any) -> Reading:
     return Reading(found, found / wide, found * wide)
 
 
-def _with_quotient(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    factor = target * population.cells[1] / population.cells[0]
-    scale = np.array([factor, 1.0])
-    return worlds._replace(cells=(worlds.cells.T * scale).T, errors=worlds.errors * scale)
-
-
-@measured_by("{column}: {of}, divided by {to}", find=_quotient, aim=_with_quotient)
+@measured_by("{column}: {of}, divided by {to}", find=_quotient)
 def cell_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = "value") -> Sample:
     """Divide two cells."""
     sides = [_numbers(select(panel, side), column) for side in (of, to)]
@@ -93,11 +78,8 @@ def cell_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str
 
 
 def _valley_share(sample: Sample, **_: Any) -> Reading:
-    curves = sample.cells if sample.cells.ndim > 1 else sample.cells[:, None]
-    found = np.array([_falls_then_rises(curve) for curve in curves.T])
-    reading = _with_error(found if sample.cells.ndim > 1 else found[0], 0.0)
-    ends = [_falls_then_rises(most) for most in sample.axes[1:]]
-    return Reading(reading.value, np.minimum(reading.low, min(ends, default=1.0)), reading.high)
+    found, *ends = (_falls_then_rises(curve) for curve in (sample.cells, *sample.axes[1:]))
+    return Reading(found, min([found, *ends]), found)
 
 
 def _falls_then_rises(curve: FloatVector) -> float:
@@ -109,17 +91,9 @@ def _falls_then_rises(curve: FloatVector) -> float:
     return float(1 - wrong / np.abs(steps).sum()) if curve[lowest] < min(curve[0], curve[-1]) else 0.0
 
 
-def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    """Reorder the values of the curve, so that it falls and then rises if the claim should hold, else only falls."""
-    falling = np.sort(population.cells)[::-1]
-    shape = np.append(falling[::2], falling[1::2][::-1]) if target >= 0.9 else falling
-    return worlds._replace(cells=(worlds.cells.T - population.cells + shape).T)
-
-
 @measured_by(
     "share of all change in {column} along {along} that is a fall before the lowest point, or a rise after it",
     find=_valley_share,
-    aim=_with_valley,
 )
 def valley(panel: pd.DataFrame, *, along: str, column: str = "value") -> Sample:
     """Measure whether a curve falls and then rises: 1 if it does nothing else, 0 if its lowest point is at an end."""
@@ -131,18 +105,12 @@ def _reached(sample: Sample, *, level: float, **_: Any) -> Reading:
     return Reading(found, found, np.maximum(found, ends[0]) if ends else found)
 
 
-def _first_below(curves: FloatVector, axis: FloatVector, level: float) -> Any:
-    above = (curves >= level)[::-1]
-    first = np.where(above.any(axis=0), len(above) - np.argmax(above, axis=0), 0)
-    return np.append(axis, np.inf)[first]
+def _first_below(curve: FloatVector, axis: FloatVector, level: float) -> Any:
+    above = np.flatnonzero(curve >= level)
+    return np.append(axis, np.inf)[above[-1] + 1 if len(above) else 0]
 
 
-def _with_reached(worlds: Sample, population: Sample, target: float, *, level: float, **_: Any) -> Sample:
-    """Stretch the axis so that the curve reaches the level at the target."""
-    return worlds._replace(axes=(worlds.axes[0] * target / _reached(population, level=level).value, *worlds.axes[1:]))
-
-
-@measured_by("{along} from which on {column} is below {level}", find=_reached, aim=_with_reached)
+@measured_by("{along} from which on {column} is below {level}", find=_reached)
 def reached(panel: pd.DataFrame, *, along: str, level: float, column: str = "value") -> Sample:
     """Find the first point of the axis at which the curve falls below a level for good; infinite if there is none."""
     return _along(panel, along, column)

@@ -89,7 +89,7 @@ def _origin(abouts: Sequence[Mapping[str, Any]]) -> list[str]:
 def _claim(row: Mapping[Any, Any]) -> dict[str, Any]:
     """Return the values of one row of the ledger for the template."""
     text = {key: _text(value) for key, value in row.items()}
-    remarks = (text["reason"], text.get("note", ""), text.get("reliability", ""))
+    remarks = (text["reason"], text.get("note", ""))
     return {
         **{key: text[key] for key in ("verdict", "says", "measure", "where")},
         "figures": [one.strip() for one in text["figure"].split(",") if one.strip()],

@@ -203,9 +203,8 @@ class Several:
 
     def __init__(self, gates: Mapping[str, Gate]) -> None:
         self._gates, self._router = gates, Router([], lifespan=self._lifespan)
-        self.metrics = next(iter(gates.values())).metrics
         for gate in gates.values():
-            gate.is_one_of_several, gate.metrics.wire = True, self.metrics.wire
+            gate.is_one_of_several = True
 
     @asynccontextmanager
     async def _lifespan(self, app: Any) -> AsyncIterator[None]:

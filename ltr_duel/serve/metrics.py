@@ -36,19 +36,10 @@ class Histogram:
         yield _line(f"{name}_count", labels, below)
 
 
-class Wire:
-    """Counters of connections, and of requests that are refused before they are assigned to an experiment."""
-
-    def __init__(self) -> None:
-        self.connections = 0
-        self.refused: Counter[int] = Counter()  # refused requests by status
-
-
 class Metrics:
     """Counters of one experiment, from the start of the process."""
 
     def __init__(self) -> None:
-        self.wire = Wire()
         self._requests: Counter[tuple[str, int]] = Counter()
         self.served: Counter[str] = Counter()  # pages by `Decision.served`
         self._seconds: dict[str, Histogram] = {}
@@ -62,10 +53,6 @@ class Metrics:
             self._seconds[path] = Histogram(_SECONDS)
         self._seconds[path].add(seconds)
 
-    def refused(self, status: int) -> None:
-        """Count a request that was refused before its path was read."""
-        self.wire.refused[status] += 1
-
     def batch(self, size: int, seconds: float) -> None:
         """Count a transaction."""
         self._batches.add(size)
@@ -74,8 +61,7 @@ class Metrics:
     def text(self, settings: Settings, switches: Switches, counts: Counts, now: float) -> str:
         """Return all metrics as text, including the experiment's counters; ``now`` is the time of its clock."""
         rankers = settings.rankers
-        early = Counter({("", status): count for status, count in self.wire.refused.items()})
-        requests = sorted((self._requests + early).items())
+        requests = sorted(self._requests.items())
         answered = [({"path": path, "status": str(status)}, count) for (path, status), count in requests]
         modes = [({"mode": mode}, mode == switches.mode) for mode in _MODES]
         shares = [({"of": "experiment"}, switches.share), ({"of": "holdback"}, switches.holdback)]
@@ -107,7 +93,6 @@ class Metrics:
             ("early_total", "counter", "Pages closed early at the limit of open pages.", counts.early),
             ("damaged_total", "counter", "Pages that could not be read from the store.", counts.damaged),
             ("held_outcomes", "gauge", "Outcomes held until the policy requests them.", counts.held),
-            ("connections", "gauge", "Open connections.", self.wire.connections),
             ("waiting_requests", "gauge", "Requests queued for the store.", self.waiting),
             ("failed_batches_total", "counter", "Transactions that failed.", self.failed),
             ("dropped_log_lines_total", "counter", "Log lines that were omitted.", self.dropped),

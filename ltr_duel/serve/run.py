@@ -20,12 +20,12 @@ from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
 from ltr_duel.serve.gate import Gate, Several
 from ltr_duel.serve.keys import KeyFiles
-from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
 _GRACE = 10  # maximum number of seconds to wait for open requests at shutdown
 _LOOK = 0.05  # seconds between two attempts to open the store
 _TRIALS = 3  # number of pages that are shown, so that the code is compiled
+_LARGEST_HEAD = 16_384  # bytes
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
@@ -113,8 +113,6 @@ def _run(
             log.write("start", experiment=name, host=address[0], port=address[1], pages=experiment.pages)
         url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
         config = _config(Several(gates) if others else first, service)
-        if config.http == PLAIN:
-            log.write("limits", message=NOT_LIMITED)
         server = _Server(config, ready=lambda: ready(url))
         try:
             server.run([listener])
@@ -160,7 +158,9 @@ class _Server(uvicorn.Server):
 def _config(app: Gate | Several, settings: ServiceSettings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        **http_options(settings, app.metrics),
+        http="auto" if settings.loopback else "h11",  # httptools is faster, but does not limit the size of a head
+        h11_max_incomplete_event_size=_LARGEST_HEAD,
+        limit_concurrency=settings.connections,
         ws="none",
         lifespan="on",
         log_config=None,

@@ -183,16 +183,3 @@ def test_settings_without_a_file_of_keys_are_refused_with_the_line_that_makes_on
     (tmp_path / "new.keys").write_text("?")
     with pytest.raises(InputError, match=r"live.toml: serve: .*new.keys:1: a key is an id and a secret"):
         _plans([tmp_path / "live.toml"], {}, EventLog(io.StringIO()))
-
-
-def test_connections_are_of_all_experiments_and_addresses_may_be_joined_literally(tmp_path):
-    async def story(both):
-        both.app.metrics.wire.connections = 3
-        both.app.metrics.refused(408)
-        for name, key in KEYS.items():
-            text = (await both.ask(f"/{name}//metrics", key)).body.decode()
-            assert "\nltr_duel_connections 3\n" in text
-            assert 'ltr_duel_requests_total{path="",status="408"} 1\n' in text
-        return True
-
-    assert served(tmp_path, story)

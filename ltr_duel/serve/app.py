@@ -229,4 +229,4 @@ def make_app(
         )
     metrics, log = Metrics(), log or EventLog()
     service = _Service(experiment, settings, keys, metrics, log, look)
-    return Gate(service.routes(), keys, settings, metrics, log, service.lifespan, service.problem)
+    return Gate(service.routes(), keys, settings, metrics, log, service.lifespan)

@@ -5,7 +5,6 @@ Lines contain no users, documents, tokens or keys; they contain queries only if 
 
 from __future__ import annotations
 
-import copy
 import json
 import logging
 import queue
@@ -29,19 +28,13 @@ class EventLog:
     """
 
     def __init__(self, stream: TextIO | None = None, *, waits: bool = True) -> None:
-        self._stream, self._facts = stream, dict[str, Any]()
-        self._counts: Counter[str] = Counter()  # counts of lines, shared with the logs that `about` returns
+        self._stream = stream
+        self._counts: Counter[str] = Counter()
         self._queue: queue.Queue[str | None] | None = None
         if not waits:
             self._queue = queue.Queue(_ROOM)
             self._thread = threading.Thread(target=self._write_all, args=(self._queue,), daemon=True)
             self._thread.start()
-
-    def about(self, **facts: Any) -> EventLog:
-        """Return a log that writes to the same output, and adds these facts to each line."""
-        other = copy.copy(self)
-        other._facts = {**self._facts, **facts}
-        return other
 
     @property
     def dropped(self) -> int:
@@ -50,7 +43,7 @@ class EventLog:
 
     def write(self, event: str, **facts: Any) -> None:
         """Write one event."""
-        line = json.dumps({"time": round(time.time(), 3), "event": event, **self._facts, **facts}, default=str)
+        line = json.dumps({"time": round(time.time(), 3), "event": event, **facts}, default=str)
         if self._queue is None:
             self._print(line)
             return

@@ -172,3 +172,15 @@ def test_an_address_that_is_taken_is_said(tmp_path, monkeypatch):
             run_service(config)
         with pytest.raises(InputError, match="other machines could connect"):
             run_service(config, host="0.0.0.0")
+
+
+def test_a_service_without_a_secret_that_signs_tokens_says_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.delenv("LTR_DUEL_LIVE_KEYS", raising=False)
+    config = tmp_path / "live.toml"
+    config.write_text('[experiment]\nname = "t"\nrankers = ["a", "b"]\npolicy = "rucb"\n')
+    with pytest.raises(InputError, match=r'live.toml: serve: there is no key: .*key_file = "live.keys" in \[serve\]'):
+        run_service(config)
+    config.write_text(config.read_text() + '[serve]\nkey_file = "new.keys"\n')
+    (tmp_path / "new.keys").write_text("?")
+    with pytest.raises(InputError, match=r"live.toml: serve: .*new.keys:1: a key is an id and a secret"):
+        run_service(config)

@@ -25,8 +25,8 @@ from ltr_duel.core import InputError
 def command(config: Path, host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
     """Serve the live experiment of CONFIG, a TOML file, until SIGTERM or Ctrl-C stops it.
 
-    POST /decide returns a page for a query, POST /clicks receives the clicks; / shows the state of the experiment,
-    /docs all other addresses. Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS,
+    POST /decide returns a page for a query, POST /clicks receives the clicks; / shows the state of the experiment.
+    Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS,
     API keys in 'api_key_file' or LTR_DUEL_API_KEY. Events are written to stderr, one JSON object per line.
     """
     try:

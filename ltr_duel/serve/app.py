@@ -19,7 +19,7 @@ from ltr_duel.serve.gate import Endpoint, Gate, Refusal
 from ltr_duel.serve.keys import VARIABLE, ApiKeys, authorization
 from ltr_duel.serve.messages import read_body, read_decide, read_events, read_object, read_record, read_switch
 from ltr_duel.serve.metrics import Metrics
-from ltr_duel.serve.page import description, experiment_page, help_page
+from ltr_duel.serve.page import experiment_page
 from ltr_duel.serve.repeats import Repeats
 from ltr_duel.serve.settings import ServiceSettings
 from ltr_duel.serve.worker import Worker
@@ -57,8 +57,6 @@ class _Service:
         self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
         self._keys, self._switches, self._look = keys, experiment.switches, look
         self.worker = Worker(experiment, settings.waiting, metrics, log)
-        self._described = description(experiment.settings, settings)
-        self._help = help_page(self._described)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # the delay before this start is not reported
         self._repeats = Repeats(self._ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[LiveState], bytes], tuple[LiveState, bytes]]()
@@ -147,12 +145,6 @@ class _Service:
                 made = self._made[make] = state, await asyncio.to_thread(make, state)
             return made[1]
 
-    async def openapi(self, request: Request) -> Response:
-        return JSONResponse(self._described)
-
-    async def docs(self, request: Request) -> Response:
-        return HTMLResponse(self._help, headers={"content-security-policy": _NO_LOADING})
-
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
         """Close expired pages while the service runs, and answer queued requests at shutdown."""
@@ -209,8 +201,6 @@ class _Service:
             "/health": ("GET", self.health),
             "/ready": ("GET", self.ready),
             "/metrics": ("GET", self.metrics),
-            "/openapi.json": ("GET", self.openapi),
-            "/docs": ("GET", self.docs),
         }
 
 

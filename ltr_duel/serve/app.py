@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from ltr_duel.core import InputError
 from ltr_duel.live import Decide, Experiment, LiveState, Record, StoreError
@@ -18,7 +18,6 @@ from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Endpoint, Gate, Refusal
 from ltr_duel.serve.keys import VARIABLE, ApiKeys, authorization
 from ltr_duel.serve.messages import read_body, read_decide, read_events, read_object, read_record, read_switch
-from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.page import experiment_page
 from ltr_duel.serve.repeats import Repeats
 from ltr_duel.serve.settings import ServiceSettings
@@ -28,18 +27,9 @@ _NO_LOADING = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _OF_DECISION = ("token", "expires", "rankers", "served", "total")
 _EVERY = 1.0  # seconds between checks for expired pages
 _DAILY = 86_400.0  # seconds between checks for pages to forget
-
-
-def _as_json(state: LiveState) -> bytes:
-    return json.dumps(state.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _as_page(state: LiveState) -> bytes:
-    return experiment_page(state).encode()
 
 
 class _Service:
@@ -50,13 +40,12 @@ class _Service:
         experiment: Experiment,
         settings: ServiceSettings,
         keys: ApiKeys,
-        metrics: Metrics,
         log: EventLog,
         look: Callable[[], object],
     ) -> None:
-        self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
+        self._experiment, self._settings, self._log = experiment, settings, log
         self._keys, self._switches, self._look = keys, experiment.switches, look
-        self.worker = Worker(experiment, settings.waiting, metrics, log)
+        self.worker = Worker(experiment, settings.waiting, log)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # the delay before this start is not reported
         self._repeats = Repeats(self._ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[LiveState], bytes], tuple[LiveState, bytes]]()
@@ -74,7 +63,6 @@ class _Service:
             decision = await self._repeats.answer("/decide", request.headers, body, asked)
         except StoreError:
             decision = experiment.outside(asked, away=True)
-        self._metrics.served[decision.served] += 1
         return JSONResponse({"page": decision.shown, **{name: getattr(decision, name) for name in _OF_DECISION}})
 
     async def clicks(self, request: Request) -> Response:
@@ -109,7 +97,7 @@ class _Service:
         return JSONResponse(now._asdict())
 
     async def state(self, request: Request) -> Response:
-        return Response(await self._from_state(_as_json), media_type="application/json")
+        return Response(await self._from_state(self._as_json), media_type="application/json")
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -127,14 +115,23 @@ class _Service:
             return "the store does not respond: its disk is stalled"
         return "too many requests are waiting for an answer" if self.worker.full else ""
 
-    async def metrics(self, request: Request) -> Response:
-        experiment, self._metrics.dropped = self._experiment, self._log.dropped
-        text = self._metrics.text(experiment.settings, experiment.switches, experiment.counts, experiment.now)
-        return PlainTextResponse(text, media_type=_PROMETHEUS)
+    def _as_json(self, state: LiveState) -> bytes:
+        counts = self._experiment.counts
+        service = {
+            "waiting": self.worker.waiting,
+            "failed": self.worker.failed,
+            "early": counts.early,
+            "damaged": counts.damaged,
+        }
+        return json.dumps(state.to_json() | {"service": service}, ensure_ascii=False, separators=(",", ":")).encode()
+
+    @staticmethod
+    def _as_page(state: LiveState) -> bytes:
+        return experiment_page(state).encode()
 
     async def page(self, request: Request) -> Response:
         again = {"refresh": str(self._settings.refresh_seconds)}
-        page = await self._from_state(_as_page)
+        page = await self._from_state(self._as_page)
         return HTMLResponse(page, headers={"content-security-policy": _NO_LOADING, **again})
 
     async def _from_state(self, make: Callable[[LiveState], bytes]) -> bytes:
@@ -200,7 +197,6 @@ class _Service:
             "/state": ("GET", self.state),
             "/health": ("GET", self.health),
             "/ready": ("GET", self.ready),
-            "/metrics": ("GET", self.metrics),
         }
 
 
@@ -217,6 +213,6 @@ def make_app(
         raise InputError(
             f"on {settings.host} other machines could connect: set API keys in 'api_key_file' or {VARIABLE}"
         )
-    metrics, log = Metrics(), log or EventLog()
-    service = _Service(experiment, settings, keys, metrics, log, look)
-    return Gate(service.routes(), keys, settings, metrics, log, service.lifespan)
+    log = log or EventLog()
+    service = _Service(experiment, settings, keys, log, look)
+    return Gate(service.routes(), keys, settings, log, service.lifespan)

@@ -1,4 +1,4 @@
-"""The entry of every request: check keys and time limits, count and log requests, convert errors into safe answers."""
+"""The entry of every request: check keys and time limits, log requests, convert errors into safe answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from ltr_duel.core import InputError, host
 from ltr_duel.live import BusyError, ExpiredError, StoreError, TokenError, UsedError
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.keys import ApiKeys, authorization
-from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.settings import ServiceSettings
 
 CLOSE = {"connection": "close"}  # header of an answer that is sent before the whole request is read
@@ -74,12 +73,11 @@ class Gate:
         routes: Mapping[str, tuple[str, Endpoint]],
         keys: ApiKeys,
         settings: ServiceSettings,
-        metrics: Metrics,
         log: EventLog,
         lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
     ) -> None:
         self._routes, self._keys, self._router = routes, keys, Router([], lifespan=lifespan)
-        self._settings, self._metrics, self._log = settings, metrics, log
+        self._settings, self._log = settings, log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -108,7 +106,6 @@ class Gate:
                 await _refuse(refusal, scope, receive, answered)
         path = scope["path"] if scope["path"] in self._routes else ""
         seconds = time.perf_counter() - began
-        self._metrics.request(path, status, seconds)
         if self._settings.log == "all" or (self._settings.log == "errors" and status >= 400):
             facts = {"seconds": round(seconds, 6), "client": (scope.get("client") or ("",))[0]}
             if self._settings.log_queries and "query" in scope.get("state", {}):

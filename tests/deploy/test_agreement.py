@@ -112,7 +112,6 @@ def test_the_proxies_publish_what_search_pages_and_balancers_ask(name):
         "/",
         "/switch",
         "/state",
-        "/metrics",
         "/shoes/decide",
         "/decide/switch",
     ]

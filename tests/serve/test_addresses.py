@@ -25,7 +25,7 @@ from ltr_duel.serve.keys import read_api_keys, read_by_others, signing_keys
 from tests.serve.asgi import LISTS, Service, using
 
 KEY = "0123456789abcdef"
-READ = ("/", "/state", "/metrics")
+READ = ("/", "/state")
 
 
 def test_a_page_is_decided_and_its_clicks_are_counted(tmp_path):
@@ -115,10 +115,10 @@ def test_a_key_has_a_role(tmp_path):
         return found
 
     assert using(Service(tmp_path, keys=keys), story) == [
-        [200] * 4,
-        [403] + [200] * 3,
-        [200] + [403] * 3,
-        [403] + [200] * 3,
+        [200] * 3,
+        [403] + [200] * 2,
+        [200] + [403] * 2,
+        [403] + [200] * 2,
     ]
 
 
@@ -238,11 +238,11 @@ def test_a_service_whose_store_cannot_be_written_is_not_ready_and_says_so_until_
         await asyncio.sleep(0.1)
         said = await service.call("GET", "/ready")
         assert (said.status, said.json) == (503, {"error": "the store cannot be written"})
-        metrics = await service.call("GET", "/metrics")
-        assert metrics.status == 200 and b"\nltr_duel_failed_batches_total 1\n" in metrics.body
         assert (await service.call("GET", "/health")).status == 200
         db.execute("PRAGMA query_only = 0")
         await until_ready(service)
+        known = (await service.call("GET", "/state")).json["service"]
+        assert known == {"waiting": 0, "failed": 1, "early": 0, "damaged": 0}
 
     using(Service(tmp_path), story)
 
@@ -263,23 +263,6 @@ def test_a_service_whose_disk_stalls_is_not_ready_until_it_answers(tmp_path, mon
         assert (await service.call("GET", "/ready")).status == 200
 
     using(Service(tmp_path), story)
-
-
-def test_metrics_show_pages_that_wait(tmp_path):
-    async def story(service):
-        page = await service.decide()
-        await service.decide()
-        service.clock.now += 1900
-        text = (await service.call("GET", "/metrics")).body.decode()
-        assert (await service.clicks(page["token"], [])).status == 410
-        return text
-
-    text = using(Service(tmp_path), story)
-    for line in (
-        "late_seconds 100",
-        "open_pages_limit 100000",
-    ):
-        assert f"\nltr_duel_{line}\n" in text
 
 
 def test_users_are_hashed_before_anything_is_kept(tmp_path):
@@ -306,33 +289,6 @@ def test_a_store_is_for_its_owner_alone(tmp_path):
     assert set(modes) >= {"live.db", "live.db-wal"} and set(modes.values()) == {0o600}
 
 
-def test_metrics_count_what_was_asked(tmp_path):
-    async def story(service):
-        for _ in range(3):
-            await service.decide()
-        await service.call("GET", "/nothing")
-        return (await service.call("GET", "/metrics")).body.decode()
-
-    text = using(Service(tmp_path), story)
-    line = re.compile(r'[a-z_]+(\{[a-z]+="[^"\n]*"(,[a-z]+="[^"\n]*")*\})? [-+0-9.eInf]+')
-    assert all(line.fullmatch(one) for one in text.splitlines() if not one.startswith("# "))
-    assert 'ltr_duel_requests_total{path="/decide",status="200"} 3\n' in text
-    assert 'ltr_duel_requests_total{path="",status="404"} 1\n' in text
-    assert "\nltr_duel_pages_total 3\n" in text and "\nltr_duel_open_pages 3\n" in text
-    assert 'ltr_duel_request_seconds_bucket{path="/decide",le="+Inf"} 3\n' in text
-
-
-def test_metrics_need_no_state_and_no_store(tmp_path, monkeypatch):
-    async def story(service):
-        await service.decide()
-        for name in ("state", "answer", "_ready"):
-            monkeypatch.setattr(service.experiment, name, lambda *given: 1 / 0)
-        return await service.call("GET", "/metrics")
-
-    said = using(Service(tmp_path), story)
-    assert said.status == 200 and b"\nltr_duel_pages_total 1\n" in said.body
-
-
 def test_one_state_is_worked_out_at_a_time_and_serves_all_who_look_meanwhile(tmp_path, monkeypatch):
     import asyncio
     import threading
@@ -353,7 +309,7 @@ def test_one_state_is_worked_out_at_a_time_and_serves_all_who_look_meanwhile(tmp
 
         monkeypatch.setattr(service.experiment, "state", slowly)
         for _ in range(3):
-            looks = [asyncio.create_task(service.call("GET", path)) for path in ("/state", "/", "/metrics") * 3]
+            looks = [asyncio.create_task(service.call("GET", path)) for path in ("/state", "/") * 3]
             await asyncio.sleep(0.05)
         assert {one.status for one in await asyncio.gather(*looks)} == {200}
 

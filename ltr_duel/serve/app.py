@@ -14,9 +14,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from ltr_duel.core import InputError
 from ltr_duel.live import Decide, Experiment, LiveState, Record, StoreError
-from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Endpoint, Gate, Refusal
 from ltr_duel.serve.keys import VARIABLE, ApiKeys, authorization
+from ltr_duel.serve.lines import write
 from ltr_duel.serve.messages import read_body, read_decide, read_events, read_object, read_record, read_switch
 from ltr_duel.serve.page import experiment_page
 from ltr_duel.serve.repeats import Repeats
@@ -40,12 +40,11 @@ class _Service:
         experiment: Experiment,
         settings: ServiceSettings,
         keys: ApiKeys,
-        log: EventLog,
         look: Callable[[], object],
     ) -> None:
-        self._experiment, self._settings, self._log = experiment, settings, log
+        self._experiment, self._settings = experiment, settings
         self._keys, self._switches, self._look = keys, experiment.switches, look
-        self.worker = Worker(experiment, settings.waiting, log)
+        self.worker = Worker(experiment, settings.waiting)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # the delay before this start is not reported
         self._repeats = Repeats(self._ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[LiveState], bytes], tuple[LiveState, bytes]]()
@@ -162,7 +161,7 @@ class _Service:
                         await self.worker.retain()
                         forget = loop.time() + _DAILY
             except Exception:  # the loop must continue, or pages would stay open forever
-                self._log.write("error", traceback=traceback.format_exc())
+                write("error", traceback=traceback.format_exc())
             if self.worker.broken:
                 await self.worker.try_again()
             self._warn()
@@ -172,7 +171,7 @@ class _Service:
         counts, delay, switches = self._experiment.counts, self._experiment.delay, self._experiment.switches
         if switches != self._switches:
             self._switches = switches
-            self._log.write("switches", **switches._asdict())
+            write("switches", **switches._asdict())
         for what, value, message in (
             ("damaged pages", counts.damaged, "pages that could not be read were closed without an outcome"),
             ("early pages", counts.early, "pages were closed before their deadline at the limit 'max_open'"),
@@ -184,7 +183,7 @@ class _Service:
         ):
             if value != self._warned.get(what, 0):
                 self._warned[what] = value
-                self._log.write(what, amount=value, message=message)
+                write(what, amount=value, message=message)
 
     def routes(self) -> dict[str, tuple[str, Endpoint]]:
         """Return method and endpoint of each path."""
@@ -204,7 +203,6 @@ def make_app(
     experiment: Experiment,
     settings: ServiceSettings,
     keys: ApiKeys | None = None,
-    log: EventLog | None = None,
     look: Callable[[], object] = lambda: None,
 ) -> Gate:
     """Return the service of an open experiment as an ASGI application; ``look`` is called each second."""
@@ -213,6 +211,5 @@ def make_app(
         raise InputError(
             f"on {settings.host} other machines could connect: set API keys in 'api_key_file' or {VARIABLE}"
         )
-    log = log or EventLog()
-    service = _Service(experiment, settings, keys, log, look)
-    return Gate(service.routes(), keys, settings, log, service.lifespan)
+    service = _Service(experiment, settings, keys, look)
+    return Gate(service.routes(), keys, settings, service.lifespan)

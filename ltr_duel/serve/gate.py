@@ -16,8 +16,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ltr_duel.core import InputError, host
 from ltr_duel.live import BusyError, ExpiredError, StoreError, TokenError, UsedError
-from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.keys import ApiKeys, authorization
+from ltr_duel.serve.lines import write
 from ltr_duel.serve.settings import ServiceSettings
 
 CLOSE = {"connection": "close"}  # header of an answer that is sent before the whole request is read
@@ -73,11 +73,10 @@ class Gate:
         routes: Mapping[str, tuple[str, Endpoint]],
         keys: ApiKeys,
         settings: ServiceSettings,
-        log: EventLog,
         lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
     ) -> None:
         self._routes, self._keys, self._router = routes, keys, Router([], lifespan=lifespan)
-        self._settings, self._log = settings, log
+        self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -101,7 +100,7 @@ class Gate:
         except Exception as error:
             refusal = refusal_of(error)
             if refusal.status == 500:
-                self._log.write("error", traceback=traceback.format_exc())
+                write("error", traceback=traceback.format_exc())
             if status == 0:
                 await _refuse(refusal, scope, receive, answered)
         path = scope["path"] if scope["path"] in self._routes else ""
@@ -110,7 +109,6 @@ class Gate:
             facts = {"seconds": round(seconds, 6), "client": (scope.get("client") or ("",))[0]}
             if self._settings.log_queries and "query" in scope.get("state", {}):
                 facts["query"] = scope["state"]["query"]
-            write = self._log.refusal if status >= 400 else self._log.write
             write("request", method=scope["method"], path=path or "?", status=status, **facts)
 
     def _endpoint(self, scope: Scope) -> Endpoint:

@@ -15,9 +15,9 @@ import uvicorn
 from ltr_duel.core import InputError, alone, places, schema
 from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
-from ltr_duel.serve.events import EventLog, forward_logging
 from ltr_duel.serve.gate import Gate
 from ltr_duel.serve.keys import KeyFiles
+from ltr_duel.serve.lines import logging_to, write
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
 _GRACE = 10  # maximum number of seconds to wait for open requests at shutdown
@@ -40,36 +40,32 @@ def run_service(
     ``wait`` is the time in seconds to wait for another process to release the store. ``ready`` receives the URL when
     the service listens.
     """
-    log, path = EventLog(waits=False), Path(path)
+    path = Path(path)
     given = {**({"host": host} if host else {}), **({} if port is None else {"port": port})}
     settings = read_settings(path)
     service = service_settings({**settings.serve, **given}, str(path))
     with schema.located(f"{path}: serve"):
-        keys = KeyFiles(path.parent, service, log)
+        keys = KeyFiles(path.parent, service)
     _compile(settings)
     how = {"keys": keys.signing, "accept_new_code": accept_new_code, "user_key": keys.user_key}
     store = (path.parent / service.store).resolve()
-    with _opened(store, settings, wait, **how) as experiment:
+    with logging_to(), _opened(store, settings, wait, **how) as experiment:
         if experiment.accepted:
-            log.write("new code", **experiment.accepted)
-        _run(make_app(experiment, service, keys.api_keys, log, keys.look), experiment, service, log, ready)
+            write("new code", **experiment.accepted)
+        _run(make_app(experiment, service, keys.api_keys, keys.look), experiment, service, ready)
 
 
-def _run(
-    app: Gate, experiment: Experiment, service: ServiceSettings, log: EventLog, ready: Callable[[str], None]
-) -> None:
+def _run(app: Gate, experiment: Experiment, service: ServiceSettings, ready: Callable[[str], None]) -> None:
     """Listen until a signal arrives."""
     with _listening(service) as listener:
-        forward_logging("uvicorn.error", log)
         address, name = listener.getsockname(), experiment.settings.name
-        log.write("start", experiment=name, host=address[0], port=address[1], pages=experiment.pages)
+        write("start", experiment=name, host=address[0], port=address[1], pages=experiment.pages)
         url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
         server = _Server(_config(app, service), ready=lambda: ready(url))
         try:
             server.run([listener])
         finally:
-            log.write("stop", experiment=name, pages=experiment.counts.pages)  # the counts need no open store
-            log.close()
+            write("stop", experiment=name, pages=experiment.counts.pages)  # the counts need no open store
 
 
 def _opened(path: Path, settings: Settings, wait: float, **how: Any) -> Experiment:

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, LiveState, Record, StoreError, Switch
-from ltr_duel.serve.events import EventLog
+from ltr_duel.serve.lines import write
 
 _MOST = 256  # maximum number of requests in a batch, so that the next requests do not wait for long
 _STATE_LASTS = 1.0  # minimum lifetime of a state in seconds
@@ -22,8 +22,8 @@ _Call = Decide | Record | Drop | Switch
 class Worker:
     """Queue at most ``room`` requests from the event loop, and answer them when their changes are on disk."""
 
-    def __init__(self, experiment: Experiment, room: int, log: EventLog) -> None:
-        self._experiment, self._room, self._log = experiment, room, log
+    def __init__(self, experiment: Experiment, room: int) -> None:
+        self._experiment, self._room = experiment, room
         self._thread = ThreadPoolExecutor(1, "experiment")
         self._waiting: deque[tuple[_Call, asyncio.Future[Any]]] = deque()
         self._runs: asyncio.Task[None] | None = None
@@ -120,10 +120,10 @@ class Worker:
                 raise
             forgotten += part
         if forgotten:
-            self._log.write("forgotten", pages=forgotten)
+            write("forgotten", pages=forgotten)
         if not believed:
             message = "the clock is days ahead of the previous check; nothing is forgotten until the time is confirmed"
-            self._log.write("clock", message=message)
+            write("clock", message=message)
 
     def _works(self, error: Exception | None) -> None:
         """Record whether the store works, and log each change once."""
@@ -133,7 +133,7 @@ class Worker:
             if error.__cause__:  # the message may quote the store
                 broken = "the store cannot be read"
         if bool(broken) != bool(self.broken):
-            self._log.write("store", message=broken or "the store can be written again")
+            write("store", message=broken or "the store can be written again")
         self.broken = broken
 
     async def _work(self) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from ltr_duel.client import Client, Shown
 from ltr_duel.live import Decide
-from ltr_duel.serve import EventLog
 from ltr_duel.serve.worker import Worker
 from tests.serve.asgi import LISTS, Service, using
 from tests.serve.test_client import server  # noqa: F401 -- a fixture
@@ -106,7 +105,7 @@ async def abandoned(service, monkeypatch, user):
         return answer(calls)
 
     monkeypatch.setattr(service.experiment, "answer", slowly)
-    worker = Worker(service.experiment, 10, EventLog(service.log))
+    worker = Worker(service.experiment, 10)
     late = asyncio.create_task(worker.ask(Decide("q", LISTS, user)))
     await begun.wait()
     late.cancel()

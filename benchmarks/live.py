@@ -90,14 +90,15 @@ def serving(folder: Path) -> Iterator[tuple[str, int]]:
 
 def over_http(several: int):
     """Send requests until the policy and its kernels are warm, then measure."""
-    from ltr_duel.replay import replay
+    from benchmarks.visitors import visit
 
     def work() -> Cost:
         with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (url, pid):
-            replay(users(0), url, steps=300, concurrency=8)
+            visit(users(0), url, 300, several=8)
             cpu, wall = spent(pid), time.perf_counter()
-            found = replay(users(several), url, steps=min(5_000, 500 * several), concurrency=several)
+            found = visit(users(several), url, min(5_000, 500 * several), several=several)
             wall, cpu = time.perf_counter() - wall, spent(pid) - cpu
+            assert not found.error, found.error
             requests = sum(map(len, found.times.values()))
             quantiles = {
                 f"{path}, {share:.0%}": found.quantile(path, share) for path in found.times for share in (0.5, 0.99)

@@ -47,8 +47,7 @@ class Client:
     Parameters
     ----------
     url : str
-        Address, such as ``http://127.0.0.1:8080`` or ``https://...``. If the service runs several experiments,
-        append the name of one of them: ``http://127.0.0.1:8080/shoes``.
+        Address, such as ``http://127.0.0.1:8080`` or ``https://...``; behind a proxy, with the path of the service.
     incumbent : str
         The ranker whose list is shown if the service does not answer.
     key : str

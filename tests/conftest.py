@@ -59,7 +59,6 @@ LONGEST = (
     "experiment/test_faults.py",
     "core/test_hygiene.py",
     "test_public_api.py",
-    "serve/test_sockets.py",
     "preferences/test_truth.py",
     "cli/test_road.py",
     "logs/test_compare.py",

@@ -31,7 +31,7 @@ export class Client {
   #asleep = new Map(); // address -> time until which no request is sent
 
   /**
-   * @param {string} url `http://127.0.0.1:8080`; for one of several experiments `http://127.0.0.1:8080/shoes`
+   * @param {string} url `http://127.0.0.1:8080`; behind a proxy, with the path of the service
    * @param {string} incumbent the ranker whose list is shown if the service returns no page
    * @param {object} [options]
    * @param {string} [options.key] the API key, with the role `ask`

@@ -1,4 +1,4 @@
-"""``ltr-duel replay``: run simulated users against a service or plans."""
+"""``ltr-duel replay``: run simulated users in a live experiment, or under plans."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from ltr_duel import core, live, replay, serve
+from ltr_duel import core, live, replay
 from ltr_duel import plan as planning
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH, ROWS
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, PATH, ROWS
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
@@ -19,8 +19,8 @@ from ltr_duel.core import InputError
 @click.command(cls=Command)
 @click.argument("path", metavar="CORPUS", type=PATH)
 @click.option("--config", type=PATH, required=True, help="Settings of the live experiment.")
-@click.option("--url", default="", help="URL of the service, such as http://127.0.0.1:8080.")
-@click.option("--plan", type=OUT_FOLDER, help="A new folder for plans and logs, instead of a service.")
+@click.option("--store", type=OUT_FILE, help="A new store, in which the experiment runs.")
+@click.option("--plan", type=OUT_FOLDER, help="A new folder for plans and logs, instead of a store.")
 @click.option("--plans", type=COUNT, default=24, show_default=True, help="With --plan: number of hourly plans.")
 @click.option("--processes", type=COUNT, default=2, show_default=True, help="With --plan: number of processes.")
 @click.option("--users", type=ROWS, default=0, help="With --plan: returning users per process.  [default: none]")
@@ -29,22 +29,20 @@ from ltr_duel.core import InputError
 @click.option("--steps", type=COUNT, default=10_000, show_default=True, help="Number of pages to request.")
 @click.option("--concurrency", type=COUNT, default=1, show_default=True, help="Number of concurrent users.")
 @click.option("--lost", type=float, default=0.0, show_default=True, help="Share of pages without reported clicks.")
-@click.option("--api-key-file", type=PATH, help="File of API keys; the first key is sent.  [or LTR_DUEL_API_KEY]")
-@click.option("--allow-remote", is_flag=True, help="Allow a service on another machine.")
 @options.plugin
 @options.seed
 def command(
-    path: Path, config: Path, url: str, plan: Path | None, plans: int, processes: int, users: int, corpus: Corpus,
-    clicks: str, steps: int, concurrency: int, lost: float, api_key_file: Path | None, allow_remote: bool, seed: int,
+    path: Path, config: Path, store: Path | None, plan: Path | None, plans: int, processes: int, users: int,
+    corpus: Corpus, clicks: str, steps: int, concurrency: int, lost: float, seed: int,
 ) -> None:  # fmt: skip
-    """Run simulated users of CORPUS, who search and click, against the service or the plans of a live experiment.
+    """Run simulated users of CORPUS, who search and click, in a live experiment or under its plans.
 
     The rankers of CONFIG are the corpus's rankers with the same names. With one user at a time and the seed of CONFIG,
-    the service makes the same choices as 'simulate --live' with that seed. With --plan there is no service: for each
+    the experiment makes the same choices as 'simulate --live' with that seed. With --plan there is no store: for each
     simulated hour a plan is made from the earlier logs, as by 'live plan', and processes follow the plan and log.
     """
-    if bool(url) == (plan is not None):
-        raise InputError("give either --url (a service) or --plan (a folder)")
+    if (store is None) == (plan is None):
+        raise InputError("give either --store (a new store) or --plan (a new folder)")
     if plan is not None:
         settings = live.read_settings(config)
         rankings = corpus.rankings(path, jobs=1)[settings.rankers]
@@ -52,11 +50,24 @@ def command(
         searches = max(steps // (plans * processes), 1)
         loop = replay.Loop(settings, signing, rankings, clicks, plan, users, searches, seed)
         return _follow(loop, plans, processes)
-    replay.address_of(url, allow_remote=allow_remote)  # before any file is read
-    settings, keys = live.read_settings(config), serve.read_api_keys(api_key_file)
-    asking = replay.SimulatedUsers(corpus.rankings(path, jobs=1)[settings.rankers], clicks, top=settings.top, seed=seed)
+    if store is not None:
+        _run(store, config, path, corpus, clicks, steps, concurrency, lost, seed)
+
+
+def _run(
+    store: Path, config: Path, path: Path, corpus: Corpus, clicks: str, steps: int, concurrency: int, lost: float,
+    seed: int,
+) -> None:  # fmt: skip
+    """Run users in a new store, and print the counts and the state."""
+    if store.exists():
+        raise InputError(f"{store}: exists already; simulated users would be counted as its users")
+    settings = live.read_settings(config)
+    users = replay.SimulatedUsers(corpus.rankings(path, jobs=1)[settings.rankers], clicks, top=settings.top, seed=seed)
     line, before = core.progress.PlainLine(), 0
-    with core.progress.progress_bar(total=steps, desc="replay", unit="page", unit_scale=True) as bar:
+    with (
+        live.Experiment.open(store, settings) as experiment,
+        core.progress.progress_bar(total=steps, desc="replay", unit="page", unit_scale=True) as bar,
+    ):
 
         def progress(pages: int) -> None:
             nonlocal before
@@ -66,17 +77,10 @@ def command(
                 line.show(f"replay: {pages / steps:.0%}")
 
         found = replay.replay(
-            asking,
-            url,
-            steps=steps,
-            concurrency=concurrency,
-            lost=lost,
-            api_key=keys[0] if keys else "",
-            allow_remote=allow_remote,
-            seed=seed,
-            progress=progress,
+            users, experiment, steps=steps, concurrency=concurrency, lost=lost, seed=seed, progress=progress
         )
-    echo_lines(found.lines())
+        state = experiment.state()
+    echo_lines([*found.lines(), f"{store}: {state.sentence}"])
 
 
 def _follow(loop: replay.Loop, plans: int, processes: int) -> None:

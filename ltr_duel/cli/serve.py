@@ -1,4 +1,4 @@
-"""``ltr-duel serve``: serve live experiments behind a search page."""
+"""``ltr-duel serve``: serve a live experiment behind a search page."""
 
 from __future__ import annotations
 
@@ -16,20 +16,17 @@ from ltr_duel.core import InputError
 
 
 @click.command(cls=Command)
-@click.argument("config", type=PATH, nargs=-1, required=True)
+@click.argument("config", type=PATH)
 @click.option("--host", default="", help="Address to listen on.  [default: the host in CONFIG, or 127.0.0.1]")
 @click.option("--port", type=COUNT, help="Port, 0 for any free port.  [default: the port in CONFIG, or 8080]")
 @click.option("--accept-new-code", is_flag=True, help="Continue although the code of the policy has changed.")
 @click.option("--wait", type=float, default=0.0, help="Seconds to wait while another service uses the store.")
 @options.checked_plugin
-def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
+def command(config: Path, host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
     """Serve the live experiment of CONFIG, a TOML file, until SIGTERM or Ctrl-C stops it.
 
-    With several CONFIGs, each experiment has a separate store, separate keys, and addresses that begin with its name,
-    such as /shoes/decide.
-
-    POST /decide returns a page for a query, POST /clicks receives the clicks; / shows the state of the experiment,
-    /docs all other addresses. Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS,
+    POST /decide returns a page for a query, POST /clicks receives the clicks; / shows the state of the experiment.
+    Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS,
     API keys in 'api_key_file' or LTR_DUEL_API_KEY. Events are written to stderr, one JSON object per line.
     """
     try:
@@ -40,7 +37,7 @@ def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_co
         ) from None
     try:
         run_service(
-            config[0] if len(config) == 1 else config,
+            config,
             host=host,
             port=port,
             accept_new_code=accept_new_code,

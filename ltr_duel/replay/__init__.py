@@ -1,4 +1,4 @@
-"""Simulated users of a live experiment, who call its service over HTTP, as a search page does, or follow its plans."""
+"""Simulated users, who search and click in a live experiment of this process, or follow its plans."""
 
 import lazy_loader
 

@@ -1,4 +1,3 @@
-from .client import address_of as address_of
 from .planned import EVENTS as EVENTS
 from .planned import EXPOSURES as EXPOSURES
 from .planned import Followed as Followed

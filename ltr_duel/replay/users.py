@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,8 +9,6 @@ import numpy as np
 from ltr_duel.clicks import ClickModel, click_model, simulate_clicks, users_of
 from ltr_duel.core import InputError, random_below, stream
 from ltr_duel.rankers import REDRAWING, Rankings
-
-_KEPT = 64_000_000  # maximum bytes of stored request bodies
 
 
 class SimulatedUsers:
@@ -38,9 +35,8 @@ class SimulatedUsers:
     >>> from ltr_duel.data import make_corpus
     >>> from ltr_duel.rankers import feature_rankers
     >>> users = SimulatedUsers(feature_rankers(make_corpus(queries=10, documents=8, features=2)), seed=1)
-    >>> query = users.next_query()
-    >>> users.body(query)[:10]
-    b'{"query":"'
+    >>> sorted(users.lists(users.next_query()))
+    ['1', '2']
     """
 
     def __init__(
@@ -52,8 +48,6 @@ class SimulatedUsers:
         self._users = users_of(click_model(clicks, rankings.grades), top)
         self._queries, self._clicks = (stream(seed, 0, name) for name in ("queries", "clicks"))
         self._shown, self._clicked = np.zeros(top, np.int64), np.zeros(top, np.int64)
-        self._bodies: dict[int, bytes] = {}
-        self._room = _KEPT
 
     def next_query(self) -> int:
         """Sample the query of the next user."""
@@ -63,16 +57,6 @@ class SimulatedUsers:
         """Return the documents of a query, in the order of each ranker."""
         start, end = self._rankings.query_ptr[query : query + 2]
         return dict(zip(self._rankings.names, self._rankings.order[:, start:end].tolist(), strict=True))
-
-    def body(self, query: int) -> bytes:
-        """Return the body of the request that a search page sends to ``/decide`` for a query."""
-        found = self._bodies.get(query)
-        if found is None:
-            found = json.dumps({"query": str(query), "rankings": self.lists(query)}, separators=(",", ":")).encode()
-            if len(found) <= self._room:
-                self._room -= len(found)
-                self._bodies[query] = found
-        return found
 
     def clicks(self, query: int, page: Sequence[int]) -> list[int]:
         """Return the clicked documents of a page. Raises `InputError` if a document does not belong to the query."""

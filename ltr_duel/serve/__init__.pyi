@@ -1,5 +1,4 @@
 from .app import make_app as make_app
-from .events import EventLog as EventLog
 from .keys import ApiKeys as ApiKeys
 from .keys import read_api_keys as read_api_keys
 from .run import run_service as run_service

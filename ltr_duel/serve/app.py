@@ -10,16 +10,15 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from ltr_duel.core import InputError
 from ltr_duel.live import Decide, Experiment, LiveState, Record, StoreError
-from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Endpoint, Gate, Refusal
 from ltr_duel.serve.keys import VARIABLE, ApiKeys, authorization
+from ltr_duel.serve.lines import write
 from ltr_duel.serve.messages import read_body, read_decide, read_events, read_object, read_record, read_switch
-from ltr_duel.serve.metrics import Metrics
-from ltr_duel.serve.page import description, experiment_page, help_page
+from ltr_duel.serve.page import experiment_page
 from ltr_duel.serve.repeats import Repeats
 from ltr_duel.serve.settings import ServiceSettings
 from ltr_duel.serve.worker import Worker
@@ -28,18 +27,9 @@ _NO_LOADING = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _OF_DECISION = ("token", "expires", "rankers", "served", "total")
 _EVERY = 1.0  # seconds between checks for expired pages
 _DAILY = 86_400.0  # seconds between checks for pages to forget
-
-
-def _as_json(state: LiveState) -> bytes:
-    return json.dumps(state.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _as_page(state: LiveState) -> bytes:
-    return experiment_page(state).encode()
 
 
 class _Service:
@@ -50,15 +40,11 @@ class _Service:
         experiment: Experiment,
         settings: ServiceSettings,
         keys: ApiKeys,
-        metrics: Metrics,
-        log: EventLog,
         look: Callable[[], object],
     ) -> None:
-        self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
+        self._experiment, self._settings = experiment, settings
         self._keys, self._switches, self._look = keys, experiment.switches, look
-        self.worker = Worker(experiment, settings.waiting, metrics, log)
-        self._described = description(experiment.settings, settings)
-        self._help = help_page(self._described)
+        self.worker = Worker(experiment, settings.waiting)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # the delay before this start is not reported
         self._repeats = Repeats(self._ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[LiveState], bytes], tuple[LiveState, bytes]]()
@@ -76,7 +62,6 @@ class _Service:
             decision = await self._repeats.answer("/decide", request.headers, body, asked)
         except StoreError:
             decision = experiment.outside(asked, away=True)
-        self._metrics.served[decision.served] += 1
         return JSONResponse({"page": decision.shown, **{name: getattr(decision, name) for name in _OF_DECISION}})
 
     async def clicks(self, request: Request) -> Response:
@@ -111,7 +96,7 @@ class _Service:
         return JSONResponse(now._asdict())
 
     async def state(self, request: Request) -> Response:
-        return Response(await self._from_state(_as_json), media_type="application/json")
+        return Response(await self._from_state(self._as_json), media_type="application/json")
 
     async def health(self, request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -129,14 +114,23 @@ class _Service:
             return "the store does not respond: its disk is stalled"
         return "too many requests are waiting for an answer" if self.worker.full else ""
 
-    async def metrics(self, request: Request) -> Response:
-        experiment, self._metrics.dropped = self._experiment, self._log.dropped
-        text = self._metrics.text(experiment.settings, experiment.switches, experiment.counts, experiment.now)
-        return PlainTextResponse(text, media_type=_PROMETHEUS)
+    def _as_json(self, state: LiveState) -> bytes:
+        counts = self._experiment.counts
+        service = {
+            "waiting": self.worker.waiting,
+            "failed": self.worker.failed,
+            "early": counts.early,
+            "damaged": counts.damaged,
+        }
+        return json.dumps(state.to_json() | {"service": service}, ensure_ascii=False, separators=(",", ":")).encode()
+
+    @staticmethod
+    def _as_page(state: LiveState) -> bytes:
+        return experiment_page(state).encode()
 
     async def page(self, request: Request) -> Response:
         again = {"refresh": str(self._settings.refresh_seconds)}
-        page = await self._from_state(_as_page)
+        page = await self._from_state(self._as_page)
         return HTMLResponse(page, headers={"content-security-policy": _NO_LOADING, **again})
 
     async def _from_state(self, make: Callable[[LiveState], bytes]) -> bytes:
@@ -146,12 +140,6 @@ class _Service:
             if made is None or made[0] is not state:
                 made = self._made[make] = state, await asyncio.to_thread(make, state)
             return made[1]
-
-    async def openapi(self, request: Request) -> Response:
-        return JSONResponse(self._described)
-
-    async def docs(self, request: Request) -> Response:
-        return HTMLResponse(self._help, headers={"content-security-policy": _NO_LOADING})
 
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
@@ -173,7 +161,7 @@ class _Service:
                         await self.worker.retain()
                         forget = loop.time() + _DAILY
             except Exception:  # the loop must continue, or pages would stay open forever
-                self._log.write("error", traceback=traceback.format_exc())
+                write("error", traceback=traceback.format_exc())
             if self.worker.broken:
                 await self.worker.try_again()
             self._warn()
@@ -183,7 +171,7 @@ class _Service:
         counts, delay, switches = self._experiment.counts, self._experiment.delay, self._experiment.switches
         if switches != self._switches:
             self._switches = switches
-            self._log.write("switches", **switches._asdict())
+            write("switches", **switches._asdict())
         for what, value, message in (
             ("damaged pages", counts.damaged, "pages that could not be read were closed without an outcome"),
             ("early pages", counts.early, "pages were closed before their deadline at the limit 'max_open'"),
@@ -195,7 +183,7 @@ class _Service:
         ):
             if value != self._warned.get(what, 0):
                 self._warned[what] = value
-                self._log.write(what, amount=value, message=message)
+                write(what, amount=value, message=message)
 
     def routes(self) -> dict[str, tuple[str, Endpoint]]:
         """Return method and endpoint of each path."""
@@ -208,9 +196,6 @@ class _Service:
             "/state": ("GET", self.state),
             "/health": ("GET", self.health),
             "/ready": ("GET", self.ready),
-            "/metrics": ("GET", self.metrics),
-            "/openapi.json": ("GET", self.openapi),
-            "/docs": ("GET", self.docs),
         }
 
 
@@ -218,7 +203,6 @@ def make_app(
     experiment: Experiment,
     settings: ServiceSettings,
     keys: ApiKeys | None = None,
-    log: EventLog | None = None,
     look: Callable[[], object] = lambda: None,
 ) -> Gate:
     """Return the service of an open experiment as an ASGI application; ``look`` is called each second."""
@@ -227,6 +211,5 @@ def make_app(
         raise InputError(
             f"on {settings.host} other machines could connect: set API keys in 'api_key_file' or {VARIABLE}"
         )
-    metrics, log = Metrics(), log or EventLog()
-    service = _Service(experiment, settings, keys, metrics, log, look)
-    return Gate(service.routes(), keys, settings, metrics, log, service.lifespan, service.problem)
+    service = _Service(experiment, settings, keys, look)
+    return Gate(service.routes(), keys, settings, service.lifespan)

@@ -1,17 +1,12 @@
-"""The entry of every request: check keys and time limits, count and log requests, convert errors into safe answers.
-
-Several experiments may share one host and port; each has a separate store, keys and limits. ``/shoes/decide`` belongs
-to experiment ``shoes``. Without a valid key, a path that begins with the name of an experiment is answered like an
-unknown path.
-"""
+"""The entry of every request: check keys and time limits, log requests, convert errors into safe answers."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
 
 from starlette.requests import Request
@@ -21,9 +16,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ltr_duel.core import InputError, host
 from ltr_duel.live import BusyError, ExpiredError, StoreError, TokenError, UsedError
-from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.keys import ApiKeys, authorization
-from ltr_duel.serve.metrics import Metrics
+from ltr_duel.serve.lines import write
 from ltr_duel.serve.settings import ServiceSettings
 
 CLOSE = {"connection": "close"}  # header of an answer that is sent before the whole request is read
@@ -72,26 +66,17 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 class Gate:
-    """Pass admitted requests to their endpoints, and convert each error into an answer with a message.
-
-    ``problem`` returns the reason why the service cannot work now, or an empty string.
-    """
-
-    is_one_of_several = False  # if True, /health and /ready require a key too, to hide the name of the experiment
+    """Pass admitted requests to their endpoints, and convert each error into an answer with a message."""
 
     def __init__(
         self,
         routes: Mapping[str, tuple[str, Endpoint]],
         keys: ApiKeys,
         settings: ServiceSettings,
-        metrics: Metrics,
-        log: EventLog,
         lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
-        problem: Callable[[], str],
     ) -> None:
         self._routes, self._keys, self._router = routes, keys, Router([], lifespan=lifespan)
-        self._settings, self.metrics, self._log = settings, metrics, log
-        self.lifespan, self.problem = lifespan, problem
+        self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -115,17 +100,15 @@ class Gate:
         except Exception as error:
             refusal = refusal_of(error)
             if refusal.status == 500:
-                self._log.write("error", traceback=traceback.format_exc())
+                write("error", traceback=traceback.format_exc())
             if status == 0:
                 await _refuse(refusal, scope, receive, answered)
         path = scope["path"] if scope["path"] in self._routes else ""
         seconds = time.perf_counter() - began
-        self.metrics.request(path, status, seconds)
         if self._settings.log == "all" or (self._settings.log == "errors" and status >= 400):
             facts = {"seconds": round(seconds, 6), "client": (scope.get("client") or ("",))[0]}
             if self._settings.log_queries and "query" in scope.get("state", {}):
                 facts["query"] = scope["state"]["query"]
-            write = self._log.refusal if status >= 400 else self._log.write
             write("request", method=scope["method"], path=path or "?", status=status, **facts)
 
     def _endpoint(self, scope: Scope) -> Endpoint:
@@ -137,19 +120,6 @@ class Gate:
         if scope["method"] not in methods:
             raise Refusal(405, "this path does not accept this method", {"allow": ", ".join(methods)})
         return route[1]
-
-    @property
-    def keyed(self) -> bool:
-        """Whether a key is required."""
-        return bool(self._keys)
-
-    def admits(self, scope: Scope) -> bool:
-        """Whether the request has the required key."""
-        try:
-            self._admit(scope)
-        except Refusal:
-            return False
-        return True
 
     def _admit(self, scope: Scope) -> None:
         """Refuse a request without the required key."""
@@ -167,7 +137,7 @@ class Gate:
                 raise Refusal(403, "without an API key, requests through a proxy are refused")
             if scope["http_version"] == "1.0":  # the version used by proxies that add no header
                 raise Refusal(403, "without an API key, HTTP/1.0 requests are refused, because proxies send them")
-        elif self.is_one_of_several or scope["path"] not in OPEN_PATHS:
+        elif scope["path"] not in OPEN_PATHS:
             roles = self._keys.roles(authorization(scope["headers"]))
             if not roles:
                 raise Refusal(401, "an API key is required: 'authorization: Bearer KEY'", _ASK)
@@ -196,51 +166,3 @@ def _is_local(header: bytes) -> bool:
     """Whether a header ``Host`` names the loopback address or localhost."""
     name = header.decode("latin-1").lower()
     return host.is_loopback(name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0])
-
-
-class Several:
-    """Pass each request to the gate of the experiment whose name begins its path."""
-
-    def __init__(self, gates: Mapping[str, Gate]) -> None:
-        self._gates, self._router = gates, Router([], lifespan=self._lifespan)
-        self.metrics = next(iter(gates.values())).metrics
-        for gate in gates.values():
-            gate.is_one_of_several, gate.metrics.wire = True, self.metrics.wire
-
-    @asynccontextmanager
-    async def _lifespan(self, app: Any) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            for gate in self._gates.values():
-                await stack.enter_async_context(gate.lifespan(app))
-            yield
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] != "http":
-            await self._router(scope, receive, send)
-            return
-        path = scope["path"]
-        _, name, rest = f"{path}/".split("/", 2)
-        gate = self._gates.get(name)
-        if path in OPEN_PATHS:
-            response = self._of_all(path)
-            response.raw_headers += HEADERS
-            await response(scope, receive, send)
-        elif gate is not None and path != f"/{name}":
-            await gate({**scope, "path": f"/{rest.strip('/')}"}, receive, send)
-        else:
-            nowhere = {**scope, "path": f"/{path}"}
-            await self._gate_to_nowhere(nowhere)(nowhere, receive, send)
-
-    def _of_all(self, path: str) -> Response:
-        """Return the combined answer of all experiments to a request for their health or readiness."""
-        problems = [gate.problem() for gate in self._gates.values()] if path == "/ready" else []
-        problem = next(filter(None, problems), "")
-        if problem:
-            return Refusal(503, problem).response()
-        return JSONResponse({"status": "ready" if path == "/ready" else "ok"})
-
-    def _gate_to_nowhere(self, scope: Scope) -> Gate:
-        """Return a gate that admits a request to an unknown path; if no gate does, return a gate that refuses it."""
-        gates = [gate for gate in self._gates.values() if gate.keyed] or list(self._gates.values())
-        return next((gate for gate in gates if gate.admits(scope)), gates[0])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ltr_duel.core import InputError, places
 from ltr_duel.live import Keys, signing_keys
-from ltr_duel.serve.events import EventLog
+from ltr_duel.serve.lines import write
 from ltr_duel.serve.settings import ServiceSettings
 
 VARIABLE = "LTR_DUEL_API_KEY"
@@ -114,8 +114,7 @@ def _checked(keys: list[str], where: str) -> list[str]:
 class KeyFiles:
     """The keys of a service. If a changed file cannot be read or contains no key, the old keys stay in use."""
 
-    def __init__(self, folder: Path, settings: ServiceSettings, log: EventLog) -> None:
-        self._log = log
+    def __init__(self, folder: Path, settings: ServiceSettings) -> None:
         self._api, self._signing, self._users = (
             folder / name if name else None
             for name in (settings.api_key_file, settings.key_file, settings.user_key_file)
@@ -127,7 +126,7 @@ class KeyFiles:
         for path in filter(None, (self._api, self._signing, self._users)):
             self._seen[path] = _digest(path)
             if read_by_others(path):
-                log.write("keys", file=path.name, message="other users of this machine can read this file: chmod 600")
+                write("keys", file=path.name, message="other users of this machine can read this file: chmod 600")
         self._latest = dict(self._seen)  # digests at the last check, when a file may have been half-written
 
     def look(self) -> None:
@@ -142,7 +141,7 @@ class KeyFiles:
                 message = self._read(path)
             except InputError as error:
                 message = f"the old keys stay in use: {error}"
-            self._log.write("keys", file=path.name, message=message)
+            write("keys", file=path.name, message=message)
 
     def _read(self, path: Path) -> str:
         if path == self._users:

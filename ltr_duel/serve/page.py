@@ -1,23 +1,18 @@
-"""The HTML pages of the service, rendered without external files, and the OpenAPI description."""
+"""The HTML page of the experiment, rendered without external files."""
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ltr_duel.analysis import render_page
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import machine
-from ltr_duel.live import LiveState, Settings, Switched
-from ltr_duel.serve.settings import ServiceSettings
+from ltr_duel.live import LiveState, Switched
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_OF_READING = ("401", "403", "405", "431", "500", "503")  # statuses of refusals for requests without a body
 _MOST = 12  # maximum number of rankers in the matrix; /state contains all
 _LATEST = 10  # maximum number of uses of switches on the page
 _ONE_LOOK = (
@@ -25,42 +20,6 @@ _ONE_LOOK = (
     " they require more pages for the same conclusion; use the intervals to decide when to stop."
 )
 _NOTHING = "No results yet: no page of several rankers has been closed."
-
-
-def description(experiment: Settings, settings: ServiceSettings) -> dict[str, Any]:
-    """Return the OpenAPI document: the file ``openapi.json`` with the names and limits of the settings."""
-    described: dict[str, Any] = json.loads((_TEMPLATES / "openapi.json").read_text("utf-8"))
-    described["info"]["version"] = machine.own_version()
-    parts = described["components"]["schemas"]
-    for name in ("Query", "User", "TextId"):
-        parts[name]["maxLength"] = settings.longest_text
-    for name in ("Ids", "Clicked", "Happened"):
-        parts[name]["maxItems"] = settings.longest_list
-    ids = {"$ref": "#/components/schemas/Ids"}
-    parts["Rankings"] |= {"required": [experiment.incumbent], "properties": dict.fromkeys(experiment.rankers, ids)}
-    parts["Context"]["properties"] = {name: {"type": "string", "maxLength": 100} for name in experiment.context}
-    for methods in described["paths"].values():
-        for method, one in methods.items():
-            statuses = described["components"]["responses"] if method == "post" else _OF_READING
-            one["responses"] |= {status: {"$ref": f"#/components/responses/{status}"} for status in statuses}
-    return described
-
-
-def help_page(described: dict[str, Any]) -> str:
-    """Return the description as HTML."""
-    parts = described["components"]
-
-    def keys(content: dict[str, Any]) -> str:
-        return ", ".join(parts["schemas"][content["schema"]["$ref"].rpartition("/")[2]]["properties"])
-
-    addresses = []
-    for path, methods in described["paths"].items():
-        for method, one in methods.items():
-            body, answer = one.get("requestBody"), one["responses"]["200"]["content"].get("application/json")
-            fields = [("body", keys(body["content"]["application/json"])), ("answer", keys(answer))] if body else []
-            addresses.append((method.upper(), path, one["summary"], fields))
-    refused = {status: one["description"] for status, one in parts["responses"].items()}
-    return render_page(_TEMPLATES / "help.html", title=described["info"]["title"], addresses=addresses, refused=refused)
 
 
 def experiment_page(state: LiveState) -> str:

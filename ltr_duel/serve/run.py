@@ -1,36 +1,33 @@
-"""Run the service as a process: open the experiments, listen, and shut down cleanly."""
+"""Run the service as a process: open the experiment, listen, and shut down cleanly."""
 
 from __future__ import annotations
 
 import errno
-import re
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import uvicorn
 
 from ltr_duel.core import InputError, alone, places, schema
 from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
-from ltr_duel.serve.events import EventLog, forward_logging
-from ltr_duel.serve.gate import Gate, Several
+from ltr_duel.serve.gate import Gate
 from ltr_duel.serve.keys import KeyFiles
-from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
+from ltr_duel.serve.lines import logging_to, write
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
 _GRACE = 10  # maximum number of seconds to wait for open requests at shutdown
 _LOOK = 0.05  # seconds between two attempts to open the store
 _TRIALS = 3  # number of pages that are shown, so that the code is compiled
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
+_LARGEST_HEAD = 16_384  # bytes
 
 
 def run_service(
-    path: str | Path | Sequence[str | Path],
+    path: str | Path,
     *,
     host: str = "",
     port: int | None = None,
@@ -38,90 +35,37 @@ def run_service(
     wait: float = 0.0,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the experiments of settings files until SIGTERM or SIGINT, which is raised again after a clean shutdown.
+    """Serve the experiment of a settings file until SIGTERM or SIGINT, which is raised again after a clean shutdown.
 
-    With several experiments, each URL path begins with its experiment's name, and the first file sets host, port and
-    the limits of connections. ``wait`` is the time in seconds to wait for another process to release the store.
-    ``ready`` receives the URL when the service listens.
+    ``wait`` is the time in seconds to wait for another process to release the store. ``ready`` receives the URL when
+    the service listens.
     """
-    log = EventLog(waits=False)
-    paths = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]
+    path = Path(path)
     given = {**({"host": host} if host else {}), **({} if port is None else {"port": port})}
-    plans = _plans(paths, given, log)
-    with ExitStack() as stack:
-        gates, pages = {}, {}
-        for plan in plans:
-            how = {"keys": plan.keys.signing, "accept_new_code": accept_new_code, "user_key": plan.keys.user_key}
-            experiment = stack.enter_context(_opened(plan.store, plan.settings, wait, **how))
-            if experiment.accepted:
-                plan.log.write("new code", **experiment.accepted)
-            name = plan.settings.name
-            gates[name] = make_app(experiment, plan.service, plan.keys.api_keys, plan.log, plan.keys.look)
-            pages[name] = experiment
-        _run(gates, pages, plans[0].service, log, ready)
+    settings = read_settings(path)
+    service = service_settings({**settings.serve, **given}, str(path))
+    with schema.located(f"{path}: serve"):
+        keys = KeyFiles(path.parent, service)
+    _compile(settings)
+    how = {"keys": keys.signing, "accept_new_code": accept_new_code, "user_key": keys.user_key}
+    store = (path.parent / service.store).resolve()
+    with logging_to(), _opened(store, settings, wait, **how) as experiment:
+        if experiment.accepted:
+            write("new code", **experiment.accepted)
+        _run(make_app(experiment, service, keys.api_keys, keys.look), experiment, service, ready)
 
 
-class _Plan(NamedTuple):
-    """An experiment to serve."""
-
-    settings: Settings
-    service: ServiceSettings
-    store: Path
-    keys: KeyFiles
-    log: EventLog
-
-
-def _plans(paths: Sequence[Path], given: Mapping[str, Any], log: EventLog) -> list[_Plan]:
-    """Read the settings files and compile the code of the experiments."""
-    plans: list[_Plan] = []
-    for path in paths:
-        settings = read_settings(path)
-        if plans:  # all experiments share one address
-            given = {"host": plans[0].service.host, "port": plans[0].service.port}
-        service = service_settings({**settings.serve, **given}, str(path))
-        store = (path.parent / service.store).resolve()
-        if len(paths) > 1:
-            log = log.about(experiment=settings.name)
-            if not _NAME.fullmatch(settings.name):
-                raise InputError(
-                    f"{path}: name: with several experiments, a name has 1 to 32 characters of A-Z, a-z, 0-9, '_', '-'"
-                )
-            for other in plans:
-                if other.settings.name == settings.name or other.store == store:
-                    what = "name" if other.settings.name == settings.name else "store"
-                    raise InputError(f"{path}: another experiment has the same {what}")
-        with schema.located(f"{path}: serve"):
-            plans.append(_Plan(settings, service, store, KeyFiles(path.parent, service, log), log))
-    for plan in plans:
-        _compile(plan.settings)
-    return plans
-
-
-def _run(
-    gates: Mapping[str, Gate],
-    experiments: Mapping[str, Experiment],
-    service: ServiceSettings,
-    log: EventLog,
-    ready: Callable[[str], None],
-) -> None:
+def _run(app: Gate, experiment: Experiment, service: ServiceSettings, ready: Callable[[str], None]) -> None:
     """Listen until a signal arrives."""
-    (first, *others) = gates.values()
     with _listening(service) as listener:
-        forward_logging("uvicorn.error", log)
-        address = listener.getsockname()
-        for name, experiment in experiments.items():
-            log.write("start", experiment=name, host=address[0], port=address[1], pages=experiment.pages)
+        address, name = listener.getsockname(), experiment.settings.name
+        write("start", experiment=name, host=address[0], port=address[1], pages=experiment.pages)
         url = f"http://{f'[{address[0]}]' if ':' in address[0] else address[0]}:{address[1]}"
-        config = _config(Several(gates) if others else first, service)
-        if config.http == PLAIN:
-            log.write("limits", message=NOT_LIMITED)
-        server = _Server(config, ready=lambda: ready(url))
+        server = _Server(_config(app, service), ready=lambda: ready(url))
         try:
             server.run([listener])
         finally:
-            for name, experiment in experiments.items():
-                log.write("stop", experiment=name, pages=experiment.counts.pages)  # the counts need no open store
-            log.close()
+            write("stop", experiment=name, pages=experiment.counts.pages)  # the counts need no open store
 
 
 def _opened(path: Path, settings: Settings, wait: float, **how: Any) -> Experiment:
@@ -157,10 +101,12 @@ class _Server(uvicorn.Server):
         self._ready()
 
 
-def _config(app: Gate | Several, settings: ServiceSettings) -> uvicorn.Config:
+def _config(app: Gate, settings: ServiceSettings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        **http_options(settings, app.metrics),
+        http="auto" if settings.loopback else "h11",  # httptools is faster, but does not limit the size of a head
+        h11_max_incomplete_event_size=_LARGEST_HEAD,
+        limit_concurrency=settings.connections,
         ws="none",
         lifespan="on",
         log_config=None,

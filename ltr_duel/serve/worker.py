@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, LiveState, Record, StoreError, Switch
-from ltr_duel.serve.events import EventLog
-from ltr_duel.serve.metrics import Metrics
+from ltr_duel.serve.lines import write
 
 _MOST = 256  # maximum number of requests in a batch, so that the next requests do not wait for long
 _STATE_LASTS = 1.0  # minimum lifetime of a state in seconds
@@ -21,15 +20,16 @@ _Call = Decide | Record | Drop | Switch
 
 
 class Worker:
-    """Queue at most ``waiting`` requests from the event loop, and answer them when their changes are on disk."""
+    """Queue at most ``room`` requests from the event loop, and answer them when their changes are on disk."""
 
-    def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics, log: EventLog) -> None:
-        self._experiment, self._room, self._metrics, self._log = experiment, waiting, metrics, log
+    def __init__(self, experiment: Experiment, room: int) -> None:
+        self._experiment, self._room = experiment, room
         self._thread = ThreadPoolExecutor(1, "experiment")
         self._waiting: deque[tuple[_Call, asyncio.Future[Any]]] = deque()
         self._runs: asyncio.Task[None] | None = None
         self._looks = ThreadPoolExecutor(1, "state")
         self._state: asyncio.Future[LiveState] | None = None
+        self.failed = 0  # number of transactions that failed
         self.broken = ""  # error of the last transaction, or empty
         self._began = math.inf  # loop time at which the current transaction began
         self._state_ends = 0.0  # loop time at which the state becomes outdated
@@ -44,7 +44,6 @@ class Worker:
             raise BusyError("too many requests are waiting for an answer")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
-        self._metrics.waiting = len(self._waiting)
         if self._runs is None:
             self._runs = asyncio.create_task(self._work())
         return await future
@@ -68,9 +67,14 @@ class Worker:
                 return state
 
     @property
+    def waiting(self) -> int:
+        """Number of queued requests."""
+        return len(self._waiting)
+
+    @property
     def full(self) -> bool:
         """Whether the queue is full."""
-        return len(self._waiting) >= self._room
+        return self.waiting >= self._room
 
     @property
     def stalls(self) -> bool:
@@ -116,10 +120,10 @@ class Worker:
                 raise
             forgotten += part
         if forgotten:
-            self._log.write("forgotten", pages=forgotten)
+            write("forgotten", pages=forgotten)
         if not believed:
             message = "the clock is days ahead of the previous check; nothing is forgotten until the time is confirmed"
-            self._log.write("clock", message=message)
+            write("clock", message=message)
 
     def _works(self, error: Exception | None) -> None:
         """Record whether the store works, and log each change once."""
@@ -129,7 +133,7 @@ class Worker:
             if error.__cause__:  # the message may quote the store
                 broken = "the store cannot be read"
         if bool(broken) != bool(self.broken):
-            self._log.write("store", message=broken or "the store can be written again")
+            write("store", message=broken or "the store can be written again")
         self.broken = broken
 
     async def _work(self) -> None:
@@ -138,8 +142,7 @@ class Worker:
             batch = self._next_batch()
             if not batch:
                 continue
-            began, before = loop.time(), self._experiment.counts.pages
-            self._began = began
+            self._began, before = loop.time(), self._experiment.counts.pages
             try:
                 answers: Any = await loop.run_in_executor(
                     self._thread, self._experiment.answer, [request for request, _ in batch]
@@ -148,9 +151,8 @@ class Worker:
             except Exception as error:  # StoreError or an unexpected error; each request of the batch receives it
                 answers = [error] * len(batch)
                 self._works(error)
-                self._metrics.failed += 1
+                self.failed += 1
             self._began = math.inf
-            self._metrics.batch(len(batch), loop.time() - began)
             delivered = {
                 answer.page
                 for (_, future), answer in zip(batch, answers, strict=True)
@@ -172,7 +174,6 @@ class Worker:
     def _next_batch(self) -> list[tuple[_Call, asyncio.Future[Any]]]:
         """Take the next requests from the queue, except for requests that have timed out."""
         some = [self._waiting.popleft() for _ in range(min(_MOST, len(self._waiting)))]
-        self._metrics.waiting = len(self._waiting)
         return [one for one in some if not one[1].done()]
 
     async def close(self) -> None:

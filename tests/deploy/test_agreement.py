@@ -38,15 +38,11 @@ def test_the_experiment_is_that_of_the_example():
     assert {**vars(example), "serve": None} == {**vars(SETTINGS), "serve": None}
 
 
-def test_behind_a_proxy_one_address_may_have_all_connections():
-    assert SERVICE.connections_per_address == SERVICE.connections
-
-
 @pytest.mark.parametrize("words", [image("CMD"), unit_command("ltr-duel.service")], ids=["image", "unit"])
 def test_the_command_serves_the_settings_with_legal_options(words):
     assert Path(words[0]).name == "ltr-duel" and words[1] == "serve"
     given = cli.get_command(None, "serve").make_context("serve", list(words[2:])).params
-    assert given["config"] == (Path("/etc/ltr-duel/live.toml"),) and given["wait"] > run._GRACE
+    assert given["config"] == Path("/etc/ltr-duel/live.toml") and given["wait"] > run._GRACE
 
 
 def test_the_image_listens_for_others_where_its_port_is_and_is_asked_whether_it_is_ready():
@@ -111,17 +107,13 @@ def test_the_backup_may_do_no_more_than_the_service():
 @pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
 def test_the_proxies_publish_what_search_pages_and_balancers_ask(name):
     (pattern,) = re.findall(r"\^\S+\$", (DEPLOY / name).read_text())
-    open_to_all = ["/decide", "/clicks", "/events", "/health", "/ready", "/shoes/decide"]
+    open_to_all = ["/decide", "/clicks", "/events", "/health", "/ready"]
     closed = [
         "/",
         "/switch",
         "/state",
-        "/metrics",
-        "/docs",
-        "/openapi.json",
-        "/shoes/switch",
+        "/shoes/decide",
         "/decide/switch",
-        "/shoes",
     ]
     assert [path for path in [*open_to_all, *closed] if re.search(pattern, path)] == open_to_all
 
@@ -146,7 +138,6 @@ def test_proxies_wait_longer_than_the_service_and_drop_kept_connections_before_i
     assert nginx["proxy_read_timeout"] > SERVICE.answer_seconds < caddy["response_header_timeout"]
     assert nginx["proxy_send_timeout"] > SERVICE.body_seconds < caddy["write_timeout"]
     assert nginx["client_body_timeout"] > SERVICE.body_seconds < caddy["read_body"]
-    assert nginx["client_header_timeout"] > SERVICE.header_seconds < caddy["read_header"]
     assert nginx["keepalive_timeout"] < SERVICE.idle_seconds > caddy["keepalive"]
     assert caddy["write"] > caddy["response_header_timeout"]
 

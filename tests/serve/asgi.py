@@ -5,15 +5,25 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import logging
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, NamedTuple
 
 from ltr_duel.live import Experiment, Keys, Settings
-from ltr_duel.serve import ApiKeys, EventLog, ServiceSettings, make_app
+from ltr_duel.serve import ApiKeys, ServiceSettings, make_app
+from ltr_duel.serve.lines import LOG, JsonLines
 
 RANKERS = ("bm25", "dense", "mixed")
 LISTS = {"bm25": ["a", "b", "c", "d"], "dense": ["d", "c", "b"], "mixed": ["c", "e", "a"]}
 KEYS = Keys({"one": bytes(range(32))})
+
+
+def log_to(stream: io.StringIO) -> None:
+    """Write the log of the latest service to a stream."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    LOG.handlers = [handler]
+    LOG.setLevel(logging.INFO)
 
 
 class Clock:
@@ -49,7 +59,8 @@ class Service:
         )
         self.log = io.StringIO()
         self.limits = ServiceSettings(**{"log": "all", "answer_seconds": 60, **(limits or {})})
-        self.app = make_app(self.experiment, self.limits, ApiKeys(list(keys)), EventLog(self.log))
+        self.app = make_app(self.experiment, self.limits, ApiKeys(list(keys)))
+        log_to(self.log)
 
     async def call(
         self,

@@ -19,17 +19,13 @@ import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide, StoreError, Switches
-from ltr_duel.live.contents import _KEYS
-from ltr_duel.live.switches import WHAT
+from ltr_duel.live import StoreError
 from ltr_duel.serve import ApiKeys, ServiceSettings, make_app, service_settings
-from ltr_duel.serve.app import _OF_DECISION
 from ltr_duel.serve.keys import read_api_keys, read_by_others, signing_keys
-from ltr_duel.serve.page import description
 from tests.serve.asgi import LISTS, Service, using
 
 KEY = "0123456789abcdef"
-READ = ("/", "/state", "/metrics", "/openapi.json", "/docs")
+READ = ("/", "/state")
 
 
 def test_a_page_is_decided_and_its_clicks_are_counted(tmp_path):
@@ -119,10 +115,10 @@ def test_a_key_has_a_role(tmp_path):
         return found
 
     assert using(Service(tmp_path, keys=keys), story) == [
-        [200] * 6,
-        [403] + [200] * 5,
-        [200] + [403] * 5,
-        [403] + [200] * 5,
+        [200] * 3,
+        [403] + [200] * 2,
+        [200] + [403] * 2,
+        [403] + [200] * 2,
     ]
 
 
@@ -242,11 +238,11 @@ def test_a_service_whose_store_cannot_be_written_is_not_ready_and_says_so_until_
         await asyncio.sleep(0.1)
         said = await service.call("GET", "/ready")
         assert (said.status, said.json) == (503, {"error": "the store cannot be written"})
-        metrics = await service.call("GET", "/metrics")
-        assert metrics.status == 200 and b"\nltr_duel_failed_batches_total 1\n" in metrics.body
         assert (await service.call("GET", "/health")).status == 200
         db.execute("PRAGMA query_only = 0")
         await until_ready(service)
+        known = (await service.call("GET", "/state")).json["service"]
+        assert known == {"waiting": 0, "failed": 1, "early": 0, "damaged": 0}
 
     using(Service(tmp_path), story)
 
@@ -267,26 +263,6 @@ def test_a_service_whose_disk_stalls_is_not_ready_until_it_answers(tmp_path, mon
         assert (await service.call("GET", "/ready")).status == 200
 
     using(Service(tmp_path), story)
-
-
-def test_metrics_show_pages_that_wait_and_what_was_refused(tmp_path):
-    async def story(service):
-        page = await service.decide()
-        await service.decide()
-        service.clock.now += 1900
-        service.app.metrics.refused(431)
-        text = (await service.call("GET", "/metrics")).body.decode()
-        assert (await service.clicks(page["token"], [])).status == 410
-        return text
-
-    text = using(Service(tmp_path), story)
-    for line in (
-        'requests_total{path="",status="431"} 1',
-        "late_seconds 100",
-        "open_pages_limit 100000",
-        "connections 0",
-    ):
-        assert f"\nltr_duel_{line}\n" in text
 
 
 def test_users_are_hashed_before_anything_is_kept(tmp_path):
@@ -313,33 +289,6 @@ def test_a_store_is_for_its_owner_alone(tmp_path):
     assert set(modes) >= {"live.db", "live.db-wal"} and set(modes.values()) == {0o600}
 
 
-def test_metrics_count_what_was_asked(tmp_path):
-    async def story(service):
-        for _ in range(3):
-            await service.decide()
-        await service.call("GET", "/nothing")
-        return (await service.call("GET", "/metrics")).body.decode()
-
-    text = using(Service(tmp_path), story)
-    line = re.compile(r'[a-z_]+(\{[a-z]+="[^"\n]*"(,[a-z]+="[^"\n]*")*\})? [-+0-9.eInf]+')
-    assert all(line.fullmatch(one) for one in text.splitlines() if not one.startswith("# "))
-    assert 'ltr_duel_requests_total{path="/decide",status="200"} 3\n' in text
-    assert 'ltr_duel_requests_total{path="",status="404"} 1\n' in text
-    assert "\nltr_duel_pages_total 3\n" in text and "\nltr_duel_open_pages 3\n" in text
-    assert 'ltr_duel_request_seconds_bucket{path="/decide",le="+Inf"} 3\n' in text
-
-
-def test_metrics_need_no_state_and_no_store(tmp_path, monkeypatch):
-    async def story(service):
-        await service.decide()
-        for name in ("state", "answer", "_ready"):
-            monkeypatch.setattr(service.experiment, name, lambda *given: 1 / 0)
-        return await service.call("GET", "/metrics")
-
-    said = using(Service(tmp_path), story)
-    assert said.status == 200 and b"\nltr_duel_pages_total 1\n" in said.body
-
-
 def test_one_state_is_worked_out_at_a_time_and_serves_all_who_look_meanwhile(tmp_path, monkeypatch):
     import asyncio
     import threading
@@ -360,90 +309,12 @@ def test_one_state_is_worked_out_at_a_time_and_serves_all_who_look_meanwhile(tmp
 
         monkeypatch.setattr(service.experiment, "state", slowly)
         for _ in range(3):
-            looks = [asyncio.create_task(service.call("GET", path)) for path in ("/state", "/", "/metrics") * 3]
+            looks = [asyncio.create_task(service.call("GET", path)) for path in ("/state", "/") * 3]
             await asyncio.sleep(0.05)
         assert {one.status for one in await asyncio.gather(*looks)} == {200}
 
     using(Service(tmp_path), story)
     assert all(most) and len(made) <= 2
-
-
-def test_the_description_names_every_address_and_ranker(tmp_path):
-    async def story(service):
-        described = (await service.call("GET", "/openapi.json")).json
-        page = (await service.call("GET", "/docs")).body.decode()
-        return described, page
-
-    described, page = using(Service(tmp_path), story)
-    assert set(described["paths"]) == {
-        "/",
-        "/decide",
-        "/clicks",
-        "/events",
-        "/switch",
-        "/state",
-        "/health",
-        "/ready",
-        "/metrics",
-    }
-    body = resolved(described)["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert body["properties"]["rankings"]["required"] == ["bm25"] and set(LISTS) == set(lists_of(body))
-    assert "POST /decide" in page and "<script" not in page
-
-
-def resolved(described, part=None):
-    """Return a description with each reference replaced by its part of the same document."""
-    part = described if part is None else part
-    if isinstance(part, list):
-        return [resolved(described, one) for one in part]
-    if not isinstance(part, dict):
-        return part
-    if "$ref" in part:
-        _, components, kind, name = part["$ref"].split("/")
-        return resolved(described, described[components][kind][name])
-    return {key: resolved(described, one) for key, one in part.items()}
-
-
-def test_the_description_has_the_keys_of_the_calls_and_answers(tmp_path):
-    service = Service(tmp_path)
-    service.experiment.close()
-    described = description(service.experiment.settings, ServiceSettings(longest_text=77, longest_list=55))
-    schemas = described["components"]["schemas"]
-    keys = {name: set(one["properties"]) for name, one in schemas.items() if "properties" in one}
-    assert keys["Search"] == {*Decide._fields} - {"joined"} and keys["Page"] == {"page", *_OF_DECISION}
-    assert keys["Switches"] == {*Switches._fields} and keys["Outcome"] == {*_KEYS}
-    assert tuple(schemas["Use"]["properties"]["switch"]["enum"]) == WHAT
-    assert {one["maxLength"] for one in (schemas["Query"], schemas["User"], schemas["TextId"])} == {77}
-    assert {one["maxItems"] for one in (schemas["Ids"], schemas["Clicked"], schemas["Happened"])} == {55}
-
-
-def lists_of(body):
-    return body["properties"]["rankings"]["properties"]
-
-
-def test_the_description_is_that_of_the_service(tmp_path):
-    """The service accepts every described form of request; the description contains all statuses and headers."""
-
-    async def story(service):
-        described = (await service.call("GET", "/openapi.json")).json
-        short = await service.call("POST", "/decide", {"query": "q", "offset": 1, "rankings": {"bm25": ["", "a"]}})
-        service.experiment.answer = None
-        full = service.app.problem
-        service.app._routes["/ready"][1].__self__.worker.broken = "the disk is full"
-        return resolved(described)["paths"], short, await service.call("GET", "/ready"), full
-
-    paths, short, ready, _ = using(Service(tmp_path), story)
-    assert short.status == 200 and short.json["served"] == "later"
-    texts = lists_of(paths["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"])["bm25"]["items"]
-    assert "minLength" not in texts["oneOf"][0]
-    assert (ready.status, ready.headers["retry-after"]) == (503, "1")
-    for path in ("/ready", "/state", "/"):
-        assert {"200", "401", "403", "503"} <= paths[path]["get"]["responses"].keys()
-    for path in ("/decide", "/clicks", "/events"):
-        (header,) = paths[path]["post"]["parameters"]
-        assert (header["name"], header["in"]) == ("idempotency-key", "header")
-        assert "role" in paths[path]["post"]["responses"]["403"]["description"]
-    assert {} in paths["/health"]["get"]["security"]  # with several experiments, a key is required
 
 
 def test_the_log_holds_no_query_unless_asked(tmp_path):

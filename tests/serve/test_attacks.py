@@ -8,8 +8,6 @@ import time
 import pytest
 
 from ltr_duel.live import Decide, Keys, StoreError
-from ltr_duel.serve.events import EventLog
-from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.worker import Worker
 from tests.serve.asgi import LISTS, Service, using
 from tests.serve.attacks import attack, malformed, random_attacks, wrong_way
@@ -169,7 +167,7 @@ def test_who_asks_while_deadlines_pass_waits_for_some_of_them_only(tmp_path):
         for _ in range(20):
             service.experiment.answer([Decide("q", LISTS)] * 100)
         service.clock.now += 1801
-        worker = Worker(service.experiment, 10, Metrics(), EventLog(service.log))
+        worker = Worker(service.experiment, 10)
         ends = asyncio.create_task(worker.expire())
         await asyncio.sleep(0)
         await worker.ask(Decide("q", LISTS))

@@ -9,9 +9,9 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.live import Experiment, Settings, TokenError
-from ltr_duel.serve import EventLog, ServiceSettings, make_app
+from ltr_duel.serve import ServiceSettings, make_app
 from ltr_duel.serve.keys import KeyFiles
-from tests.serve.asgi import LISTS, RANKERS, Service, using
+from tests.serve.asgi import LISTS, RANKERS, Service, log_to, using
 
 OLD, NEW = "0123456789abcdef", "fedcba9876543210"
 FIRST, SECOND = f"first {'ab' * 32}\n", f"second {'cd' * 32}\n"
@@ -24,8 +24,8 @@ def made(folder):
     (folder / "signing").write_text(FIRST)
     for name in ("api", "signing"):
         (folder / name).chmod(0o600)
-    log = io.StringIO()
-    return KeyFiles(folder, NAMES, EventLog(log)), log
+    log_to(log := io.StringIO())
+    return KeyFiles(folder, NAMES), log
 
 
 def looked(keys):
@@ -61,7 +61,8 @@ def test_a_key_of_the_service_is_exchanged_while_it_runs(tmp_path, monkeypatch):
     class Own(Service):
         def __init__(self, folder):
             super().__init__(folder)
-            self.app = make_app(self.experiment, self.limits, keys.api_keys, EventLog(log), keys.look)
+            self.app = make_app(self.experiment, self.limits, keys.api_keys, keys.look)
+            log_to(log)
 
     async def story(service):
         async def status(key):
@@ -141,4 +142,4 @@ def test_files_that_do_not_change_are_not_read_again(tmp_path, monkeypatch):
 def test_at_the_start_a_file_must_hold_keys(tmp_path):
     (tmp_path / "api").write_text("short\n")
     with pytest.raises(InputError, match="at least 16"):
-        KeyFiles(tmp_path, NAMES, EventLog(io.StringIO()))
+        KeyFiles(tmp_path, NAMES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import signal
@@ -12,20 +11,19 @@ import sys
 import threading
 import time
 import urllib.request
-from contextlib import closing, contextmanager, suppress
+from collections import Counter
+from contextlib import closing, contextmanager
 
 import numpy as np
 import psutil
 import pytest
 
+from benchmarks.visitors import visit
 from ltr_duel import serve
 from ltr_duel.cli.main import main
 from ltr_duel.client import Client
-from ltr_duel.core import InputError
 from ltr_duel.live import Experiment
-from ltr_duel.replay import SimulatedUsers, replay
-from ltr_duel.replay.client import Connection, address_of
-from ltr_duel.replay.replaying import Replay
+from ltr_duel.replay import SimulatedUsers
 from tests.conftest import hear_interrupts, random_rankings
 
 CONFIG = """
@@ -67,39 +65,12 @@ def state_of(url):
         return json.load(answer)
 
 
-def counted(url, pages, concurrency):
-    """Replay until the replay or the service ends; return acknowledged calls of the experiment, and other pages."""
-    acknowledged, outside = {"/decide": 0, "/clicks": 0, "away": 0}, set()
-
-    class Counting(Connection):
-        async def post(self, path, body):
-            answer = await super().post(path, body)
-            said = json.loads(answer.body) if answer.status == 200 else {}
-            if said.get("served") == "away":
-                outside.add(said["token"])
-                acknowledged["away"] += 1
-            elif said and json.loads(body).get("token") not in outside:
-                acknowledged[path] += 1
-            return answer
-
-    run = Replay(
-        users(1),
-        lambda: Counting(address_of(url)),
-        pages,
-        0.0,
-        np.random.default_rng(0),
-    )
-    with suppress(InputError):  # the service was killed
-        asyncio.run(run.all(concurrency))
-    return acknowledged
-
-
 def killed_under_load(folder, seconds):
     """Kill a service at a given time after its first request; check that all acknowledged calls are in the store."""
     with process(folder, ends_with=-signal.SIGKILL) as (url, running):
         before = state_of(url)
         threading.Timer(seconds, running.kill).start()
-        acknowledged = counted(url, 10**6, 8)
+        acknowledged = visit(users(1), url, 10**6, several=8).counted
     began = time.monotonic()
     with Experiment.open(folder / "live.db") as experiment:
         state = experiment.state()
@@ -110,15 +81,14 @@ def killed_under_load(folder, seconds):
     return time.monotonic() - began
 
 
-def test_a_service_that_is_killed_under_load_forgets_nothing_and_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 1)
+def test_a_service_that_is_killed_under_load_forgets_nothing_and_goes_on(tmp_path):
     (tmp_path / "live.toml").write_text(CONFIG)
     killed_under_load(tmp_path, 0.7)
     with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
         before = state_of(url)
-        found = replay(users(2), url, steps=40, concurrency=4)
+        found = visit(users(2), url, 40, several=4)
         state = state_of(url)
-        assert (found.pages, state["pages"] - before["pages"]) == (40, 40)
+        assert (found.error, found.counted["/decide"], state["pages"] - before["pages"]) == ("", 40, 40)
         running.send_signal(signal.SIGTERM)
     log = (tmp_path / "log").read_text()
     events = [json.loads(line)["event"] for line in log.splitlines()]  # all lines are JSON
@@ -128,7 +98,7 @@ def test_a_service_that_is_killed_under_load_forgets_nothing_and_goes_on(tmp_pat
 def test_a_service_whose_store_is_away_ends_tidily(tmp_path):
     (tmp_path / "live.toml").write_text(CONFIG)
     with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
-        assert replay(users(2), url, steps=3).pages == 3
+        assert visit(users(2), url, 3).counted["/decide"] == 3
         (tmp_path / "live.db").rename(tmp_path / "away.db")
         with Client(url, "ranker 0", deadline=5) as client:
             assert client.decide("q", {f"ranker {k}": ["a", "b"] for k in range(3)}).served == "away"
@@ -138,19 +108,17 @@ def test_a_service_whose_store_is_away_ends_tidily(tmp_path):
 
 
 @pytest.mark.long
-def test_on_a_full_disk_the_incumbents_list_is_served_and_nothing_acknowledged_is_lost(tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 1)
+def test_on_a_full_disk_the_incumbents_list_is_served_and_nothing_acknowledged_is_lost(tmp_path):
     (tmp_path / "live.toml").write_text(CONFIG)
     with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
         limited, limit = psutil.Process(running.pid), psutil.RLIMIT_FSIZE
         before = limited.rlimit(limit)
         limited.rlimit(limit, (2_000_000, psutil.RLIM_INFINITY))
-        acknowledged = counted(url, 10**6, 4)  # until a call is rejected
-        assert counted(url, 3, 1) == {"/decide": 0, "/clicks": 0, "away": 3}
+        acknowledged = visit(users(1), url, 10**6, several=4).counted  # until a call is rejected
+        assert visit(users(1), url, 3).counted == Counter(away=3)
         limited.rlimit(limit, before)
         time.sleep(2.2)  # the store is tried again each second
-        monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 8)
-        assert replay(users(4), url, steps=20).pages == 20
+        assert visit(users(4), url, 20).counted["/decide"] == 20
         state = state_of(url)
         running.send_signal(signal.SIGTERM)
     assert acknowledged["/decide"] > 20
@@ -160,8 +128,7 @@ def test_on_a_full_disk_the_incumbents_list_is_served_and_nothing_acknowledged_i
 
 
 @pytest.mark.long
-def test_a_service_that_is_killed_fifty_times_forgets_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 1)
+def test_a_service_that_is_killed_fifty_times_forgets_nothing(tmp_path):
     (tmp_path / "live.toml").write_text(CONFIG)
     rng = np.random.default_rng(5)
     assert max(killed_under_load(tmp_path, float(rng.uniform(0.05, 1.5))) for _ in range(50)) < 10

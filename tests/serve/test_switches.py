@@ -92,7 +92,7 @@ def test_what_is_no_use_of_a_switch_is_refused_in_a_sentence(tmp_path, given, se
     assert said.status == 400 and sentence in said.json["error"] and used == ()
 
 
-def test_switches_are_seen_on_the_page_in_the_state_and_in_the_metrics(tmp_path):
+def test_switches_are_seen_on_the_page_and_in_the_state(tmp_path):
     async def story(service):
         await decide(service)
         await service.call("GET", "/state", headers=bearer(BOTH))  # cached for a second without a switch
@@ -101,23 +101,14 @@ def test_switches_are_seen_on_the_page_in_the_state_and_in_the_metrics(tmp_path)
         assert said.json == Switches(share=0, holdback=0.1, dropped=("mixed",))._asdict() | {"dropped": ["mixed"]}
         page = await decide(service, {"query": "q", "rankings": {name: LISTS[name] for name in ("bm25", "dense")}})
         assert page["served"] in ("share", "holdback") and page["page"] == LISTS["bm25"]
-        seen = [await service.call("GET", path, headers=bearer(BOTH)) for path in ("/", "/state", "/metrics")]
+        seen = [await service.call("GET", path, headers=bearer(BOTH)) for path in ("/", "/state")]
         return [one.body.decode() for one in seen]
 
-    page, state, metrics = using(Service(tmp_path, keys=KEYS), story)
+    page, state = using(Service(tmp_path, keys=KEYS), story)
     assert "0 of the users are in the experiment; 0.1 held back; dropped: mixed" in page
     assert "drop mixed (Ann of search), after page 1" in page and "share 0, holdback 0.1" in page
     known = json.loads(state)
     assert known["switches"]["share"] == 0 and [one["switch"]["what"] for one in known["switched"]] == ["drop", "share"]
-    for line in (
-        'mode{mode="experiment"} 1',
-        'mode{mode="paused"} 0',
-        'share{of="experiment"} 0',
-        'dropped{ranker="mixed"} 1',
-        'dropped{ranker="dense"} 0',
-        'served_total{as="experiment"} 1',
-    ):
-        assert f"\nltr_duel_{line}\n" in metrics
 
 
 def test_paused_a_search_page_needs_the_incumbents_list_alone(tmp_path):

@@ -1,4 +1,4 @@
-"""The policy behind the service is the policy of the simulation."""
+"""The policy of a live experiment with simulated users is the policy of the simulation."""
 
 from __future__ import annotations
 
@@ -7,50 +7,29 @@ import pytest
 from scipy import stats
 
 from ltr_duel.bandits import POLICIES, Run, new_recorder, relabelled
-from ltr_duel.core import stream
-from ltr_duel.replay import SimulatedUsers
-from ltr_duel.replay.client import Answer
-from ltr_duel.replay.replaying import Replay
+from ltr_duel.live import Experiment, Settings
+from ltr_duel.replay import SimulatedUsers, replay
 from ltr_duel.simulation import Live, RunKey, checkpoints, run_order, run_streams
 from tests.conftest import random_rankings
-from tests.serve.asgi import Service, using
 
 POLICIES_OF = [("rucb", "team_draft"), ("rmed2fh", "probabilistic"), ("multi_self_sparring:size=3", "sosm")]
 K = 5
-
-
-class WithoutSockets:
-    """Sends requests to a service in this process, with the methods of a connection."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    async def post(self, path: str, body: bytes) -> Answer:
-        said = await self._service.call("POST", path, body)
-        return Answer(said.status, said.body)
-
-    def close(self) -> None:
-        """Do nothing, because no connection is open."""
 
 
 def corpus():
     return random_rankings(K, n_queries=6, n_docs=8, grades=3, seed=3)
 
 
-def through_the_service(folder, policy, method, steps, *, seed=0, concurrency=1, **settings):
+def experimented(folder, policy, method, steps, *, seed=0, concurrency=1, **settings):
     """Return the state after the given number of pages."""
     rankings = corpus()
-    service = Service(
-        folder, rankers=rankings.names, policy=policy, method=method, top=5, seed=seed, horizon=steps, **settings
+    given = Settings(
+        name="law", rankers=rankings.names, policy=policy, method=method, top=5, seed=seed, horizon=steps, **settings
     )
     users = SimulatedUsers(rankings, "informational", top=5, seed=seed)
-
-    async def story(service):
-        replay = Replay(users, lambda: WithoutSockets(service), steps, 0.0, stream(seed, "lost"))
-        await replay.all(concurrency)
-        return service.experiment.state()
-
-    return using(service, story)
+    with Experiment.open(folder / "live.db", given) as experiment:
+        replay(users, experiment, steps=steps, concurrency=concurrency)
+        return experiment.state()
 
 
 def simulated(policy, method, steps, *, seed=0):
@@ -69,8 +48,8 @@ def simulated(policy, method, steps, *, seed=0):
 
 
 @pytest.mark.parametrize(("policy", "method"), POLICIES_OF)
-def test_one_at_a_time_the_service_walks_the_path_of_the_simulation(tmp_path, policy, method):
-    state = through_the_service(tmp_path, policy, method, 80, seed=4)
+def test_one_at_a_time_users_take_the_policy_along_the_path_of_the_simulation(tmp_path, policy, method):
+    state = experimented(tmp_path, policy, method, 80, seed=4)
     assert state.steps == state.pages == 80
     np.testing.assert_array_equal(state.pulls, simulated(policy, method, 80, seed=4))
     assert len(set(state.pulls.tolist())) > 1
@@ -78,13 +57,13 @@ def test_one_at_a_time_the_service_walks_the_path_of_the_simulation(tmp_path, po
 
 @pytest.mark.long
 @pytest.mark.parametrize(("policy", "method"), POLICIES_OF)
-def test_pulls_through_the_service_have_the_law_of_the_simulation(tmp_path, policy, method):
-    served, drawn = [], []
+def test_pulls_of_simultaneous_users_have_the_law_of_the_simulation(tmp_path, policy, method):
+    found, drawn = [], []
     for seed in range(40):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        state = through_the_service(folder, policy, method, 250, seed=seed, concurrency=4, order="shown")
-        served.append(state.pulls)
+        state = experimented(folder, policy, method, 250, seed=seed, concurrency=4, order="shown")
+        found.append(state.pulls)
         drawn.append(simulated(policy, method, int(state.steps), seed=1000 + seed))
     for arm in range(K):
-        assert stats.ks_2samp(np.array(served)[:, arm], np.array(drawn)[:, arm]).pvalue > 1e-4
+        assert stats.ks_2samp(np.array(found)[:, arm], np.array(drawn)[:, arm]).pvalue > 1e-4

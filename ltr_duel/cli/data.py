@@ -1,8 +1,7 @@
-"""``ltr-duel data``: inspect feature files, convert them, and manage the converted corpora."""
+"""``ltr-duel data``: get corpora, inspect and check feature files, and manage the cache."""
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from ltr_duel.core import InputError, cache_home
 
 @click.group(cls=Commands)
 def command() -> None:
-    """Read, convert and check corpora."""
+    """Get, inspect and check corpora."""
 
 
 @command.command("list")
@@ -83,29 +82,6 @@ def info(path: Path, reading: Reading) -> None:
 
 @command.command()
 @click.argument("path", type=PATH)
-@options.plugin
-@click.option("--corpus", help="Name of the corpus in `ltr-duel data list`; sets reading options and grades.")
-@click.option("--memory", type=float, help="Maximum memory, in megabytes.")
-@click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all cores.")
-@reading_options
-def convert(path: Path, corpus: str | None, memory: float | None, jobs: int, reading: Reading) -> None:
-    """Convert PATH once, so that it opens in milliseconds afterwards; print the path of the converted corpus."""
-    split, fold, _ = reading.for_files
-    how, naming = reading.options, None
-    if corpus:
-        known = data.CORPORA[corpus]
-        how = known.reading(**reading.given)
-        naming = data.Naming(data.default_name(path, split, fold), known.grades_read(how), None, corpus)
-        if known.reading_choices:
-            click.echo(f"{corpus} is read with {known.reading_choices}, unless options override this", err=True)
-    if memory is not None and not 0 < memory < math.inf:
-        raise InputError(f"--memory must be a number of megabytes above 0, not {memory}")
-    room = int(memory * 2**20) if memory is not None else None
-    click.echo(data.convert(path, how, naming=naming, split=split, fold=fold, jobs=jobs, memory=room))
-
-
-@command.command()
-@click.argument("path", type=PATH)
 @click.option("--corpus", help="Name of the expected corpus in `ltr-duel data list`.")
 @options.plugin
 @reading_options
@@ -155,7 +131,7 @@ def cache(clear: bool, yes: bool) -> None:
     click.echo(home)
     for kind, (count, size) in found.items():
         click.echo(f"  {kind:<12} {count:>5}  {size / 1e6:>10,.1f} MB")
-    click.echo(f"Above {most / 1e9:g} GB ({data.LIMIT}), data that were not converted by `ltr-duel data` are evicted.")
+    click.echo(f"Above {most / 1e9:g} GB ({data.LIMIT}), data that `data fetch` did not convert are evicted.")
     if parts:
         click.echo(
             f"Unfinished entries: {parts} ({bytes_of_parts / 1e6:,.1f} MB), of commands that are still writing or were"

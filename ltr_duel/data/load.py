@@ -53,8 +53,8 @@ def load_dataset(
     ----------
     path : str or Path
         One of: a file, plain or gzipped; a pipe; a folder with some of the parts train, vali and test, which are joined
-        in this order (a query must not be in two parts); a folder with Fold1 to Fold5; or a folder made by ``ltr-duel
-        data convert``. Of five folds only the test parts are read, which together contain each document once.
+        in this order (a query must not be in two parts); a folder with Fold1 to Fold5; or the folder of a
+        converted corpus. Of five folds only the test parts are read, which together contain each document once.
     name : str, optional
         Name of the corpus in plots and reports; by default derived from the path.
     split : {"train", "vali", "test"}, optional

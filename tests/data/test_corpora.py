@@ -101,13 +101,6 @@ def test_a_page_of_the_users_own_is_named_by_plugin(tmp_path: Path) -> None:
     assert any(line.startswith("own-lines ") for line in result.output.split("\n"))
 
 
-def test_what_the_user_says_takes_precedence_over_the_declaration(page: str, tmp_path: Path) -> None:
-    (tmp_path / "two.txt").write_text("0.4 qid:1 1:1\n1.5 qid:2 2:1\n")
-    words = ["convert", str(tmp_path / "two.txt"), "--corpus", page, "--labels", "distinct", "--features", "2"]
-    folder = CliRunner().invoke(command, words, catch_exceptions=False).stdout.splitlines()[-1]
-    assert load_dataset(folder).relevance.tolist() == [0, 1] and load_dataset(folder).n_features == 2
-
-
 def git_blob(data: bytes) -> str:
     return "git:" + hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from ltr_duel import data
-from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import PATH
 from ltr_duel.cli._reading import Reading, column_label, reading_options
 from ltr_duel.cli._words import Commands
@@ -21,7 +20,6 @@ def command() -> None:
 
 
 @command.command("list")
-@options.plugin
 def list_corpora() -> None:
     """Print the known corpora: size, grades, licence, how to get them, and whether they are converted."""
     import json
@@ -35,7 +33,7 @@ def list_corpora() -> None:
     widths = {"queries": 9, "documents": 11, "features": 9, "grades": 7}
     counts = "".join(f"{word:>{width}}" for word, width in widths.items())
     click.echo(f"{'name':<15}{counts}  {'converted':<10}licence")
-    for corpus in data.CORPORA:
+    for corpus in data.CORPORA.values():
         facts = corpus.facts()
         counts = "".join(f"{facts[word]:>{width}}" for word, width in widths.items())
         click.echo(f"{corpus.name:<15}{counts}  {'yes' if corpus.name in present else 'no':<10}{facts['licence']}")
@@ -44,7 +42,6 @@ def list_corpora() -> None:
 
 @command.command()
 @click.argument("name")
-@options.plugin
 @click.option("--accept-terms", is_flag=True, help="I have read and accept the terms of the corpus.")
 @click.option("--archive", type=PATH, help="The archive, downloaded manually.")
 @click.option("--folder", type=PATH, help="Folder of the archive and its files.  [default: corpora/NAME]")
@@ -83,7 +80,6 @@ def info(path: Path, reading: Reading) -> None:
 @command.command()
 @click.argument("path", type=PATH)
 @click.option("--corpus", help="Name of the expected corpus in `ltr-duel data list`.")
-@options.plugin
 @reading_options
 def check(path: Path, corpus: str | None, reading: Reading) -> None:
     """Compare PATH with published checksums and counts, and report lines that break the format."""

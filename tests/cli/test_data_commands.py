@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from ltr_duel.cli.data import command
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.corpora.corpus import CORPORA
+from ltr_duel.data.corpora.catalogue import CORPORA
 from ltr_duel.data.store.convert import convert
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.data.text.reading import Naming
@@ -35,7 +35,7 @@ def test_list_names_every_corpus_and_what_is_converted(tmp_path: Path) -> None:
     convert(file, naming=Naming("a", corpus="mq2007"))
     lines = run("list").output.splitlines()
     rows = {line.split()[0]: line for line in lines[1:] if not line.startswith(" ")}
-    assert set(rows) == set(CORPORA.names())
+    assert set(rows) == set(CORPORA)
     assert " yes " in rows["mq2007"] and " no " in rows["mq2008"]
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.corpora.corpus import CORPORA, Archive
+from ltr_duel.data.corpora.catalogue import CORPORA
+from ltr_duel.data.corpora.corpus import Archive
 from ltr_duel.data.corpora.download import download
 from ltr_duel.data.corpora.fetch import FetchOptions, fetch
 from ltr_duel.data.corpora.unpack import unpack

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core import progress
-from ltr_duel.data.corpora.corpus import CORPORA
+from ltr_duel.data.corpora.catalogue import CORPORA
 from ltr_duel.data.text.chunks import Chunk, FileDigest, read_chunks
 from ltr_duel.data.text.dialects import dialect_named, read_sidecar, recognise_dialect
 from ltr_duel.data.text.options import ReadOptions

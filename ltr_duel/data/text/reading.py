@@ -38,7 +38,7 @@ class Naming(NamedTuple):
     name: str  # for plots and reports
     grades: int | None = None
     feature_names: Sequence[str] | None = None  # one name for each column
-    corpus: str | None = None  # name of its registered component in CORPORA
+    corpus: str | None = None  # its name in CORPORA
 
 
 class Part(NamedTuple):

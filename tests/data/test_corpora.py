@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,20 +31,14 @@ def test_an_unknown_corpus_is_answered_with_the_nearest_name() -> None:
         CORPORA["mq200"]
 
 
-def git_blob(data: bytes) -> str:
-    return "git:" + hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
-@pytest.mark.parametrize("written", ["plain", "with CR LF", "gzipped"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
 @pytest.mark.parametrize("ending", [b"\n", b""])
-def test_a_file_is_known_by_the_digests_that_git_has_of_its_text(
-    tmp_path: Path, written: str, ending: bytes, monkeypatch: pytest.MonkeyPatch
+def test_a_file_is_known_by_the_digest_of_its_bytes_or_of_its_text(
+    tmp_path: Path, pack: Callable[[bytes], bytes], ending: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = b"0 qid:1 1:1 2:3\n1 qid:2 1:5 2:4" + ending
-    bytes_of = {"plain": text, "with CR LF": text.replace(b"\n", b"\r\n"), "gzipped": gzip.compress(text)}
-    (tmp_path / "a.txt").write_bytes(bytes_of[written])
-    for published in {text, bytes_of[written]}:
-        monkeypatch.setattr(check, "published", lambda known=published: {git_blob(known): ["some a.txt"]})
-        assert check.check_file(tmp_path / "a.txt").known_as == ("some a.txt",)
-    monkeypatch.setattr(check, "published", lambda: {git_blob(text + b"2"): ["some a.txt"]})
-    assert check.check_file(tmp_path / "a.txt").known_as == ()
+    (tmp_path / "a.txt").write_bytes(pack(text))
+    for known, place in ((text, ("some a.txt",)), (pack(text), ("some a.txt",)), (text + b"2", ())):
+        table = {f"sha256:{hashlib.sha256(known).hexdigest()}": ["some a.txt"]}
+        monkeypatch.setattr(check, "published", lambda table=table: table)
+        assert check.check_file(tmp_path / "a.txt").known_as == place

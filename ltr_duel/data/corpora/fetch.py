@@ -159,9 +159,8 @@ def _checked(file: Path, corpus: Corpus, reading: ReadOptions) -> str:
     """Check a feature file; return its description."""
     found = check_file(file, reading)
     if not found.known_as:
-        expected = expected_digests(file, corpus.name)
-        # A SHA-256 digest is listed only for a file with a single published version.
-        if any(digest.startswith("sha256:") for digest in expected):
+        # A digest is listed only for a file with a single published version.
+        if expected := expected_digests(file, corpus.name):
             raise InputError(f"{file}: the checksum differs from the published {', '.join(sorted(expected.values()))}")
     if found.errors:
         raise InputError("; ".join(found.errors[:3]))

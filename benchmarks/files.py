@@ -10,12 +10,13 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
-from benchmarks.row import Cost, Row, command, scratch
+from benchmarks.row import Cost, Row, process, scratch
 
 SHAPES = {
     "dense": {"queries": 1000, "documents": 100, "features": 136, "doc_ids": False},
     "sparse": {"queries": 2500, "documents": 24, "features": 700, "sparsity": 0.7, "ties": 0.1, "doc_ids": False},
 }
+CONVERT = "import sys; from ltr_duel.data import convert; convert(sys.argv[1])"
 CALLS = {
     "ltr_duel": "load_dataset(file, jobs=1, cache=False)",
     "sklearn": "load_svmlight_file(file, query_id=True, dtype=np.float32)",
@@ -32,7 +33,7 @@ def rows() -> list[Row]:
                 made.append(row(f"{shape}-{reader}", call, partial(prepare_reader, shape, reader), shape, "cpu"))
         call = "load_dataset(file, jobs=-1, cache=False)"
         made.append(row(f"{shape}-all-cores", call, partial(prepare_reader, shape, "all cores"), shape, "wall"))
-    convert = row("dense-convert", "ltr-duel data convert FILE", prepare_convert, "dense", "wall")
+    convert = row("dense-convert", "data.convert(FILE)", prepare_convert, "dense", "wall")
     opened = row("dense-open", "open_converted(folder)", prepare_open, "dense", "wall")
     return [*made, convert, opened]
 
@@ -94,7 +95,7 @@ def prepare_convert():
     file, size = made("dense")
     with file.open() as lines:
         small.write_text("".join(islice(lines, 200)))
-    command("data", "convert", small, LTR_DUEL_HOME=str(home))
+    process("-c", CONVERT, str(small), LTR_DUEL_HOME=str(home))
 
     def convert() -> Cost:
         for path in home.iterdir():
@@ -102,7 +103,7 @@ def prepare_convert():
                 path.unlink()
             elif path.name != "kernels":
                 shutil.rmtree(path)
-        return command("data", "convert", file, LTR_DUEL_HOME=str(home))._replace(amount=size)
+        return process("-c", CONVERT, str(file), LTR_DUEL_HOME=str(home))._replace(amount=size)
 
     return convert
 

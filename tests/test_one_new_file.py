@@ -1,4 +1,4 @@
-"""A new policy, comparison method, click model or corpus is one new file without further edits, tested in a copy.
+"""A new policy, comparison method or click model is one new file without further edits, tested in a copy.
 
 The copy runs interpreted, so that nothing has to be compiled; interpreted and compiled give the same bytes.
 """
@@ -56,18 +56,6 @@ def recommend(state, params):
 
 register(__name__, assumes="nothing", regret="linear in T", cost="O(K)", where="a test")
 '''
-CORPUS = '''
-"""A corpus that nobody has."""
-
-from ltr_duel.data import CORPORA, Corpus
-
-CORPORA.add(
-    Corpus(
-        name="novel-corpus", title="Novel", grades=3, features=4, dialect="letor", licence="none",
-        terms_url="https://example.org/terms", obtain="Ask nobody",
-    )
-)
-'''
 COMMANDS = """
 import sys
 from pathlib import Path
@@ -83,7 +71,7 @@ def run(*words):
 out = Path(sys.argv[1])
 corpus = out / "corpus.txt"
 write_svmlight(make_corpus(queries=6, documents=8, features=4, grades=3), corpus)
-for words in (["policies"], ["methods"], ["clicks"], ["data", "list"]):
+for words in (["policies"], ["methods"], ["clicks"]):
     print(run(*words))
 estimate = ["prefs", "estimate", corpus, "--clicks", "hasty", "--method", "novel_method", "--comparisons", 20]
 run(*estimate, "--drop-constant", "--out", out / "p.parquet")
@@ -100,7 +88,7 @@ def example(page: str, marker: str) -> str:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """Copy the required files, add seven new files, and return a function that runs Python in the copy."""
+    """Copy the required files, add six new files, and return a function that runs Python in the copy."""
     folder = tmp_path_factory.mktemp("copy")
     for path in (Path(ltr_duel.__file__).parent, ROOT / "docs", ROOT / "tests", ROOT / "tools"):
         unwanted = shutil.ignore_patterns("__pycache__", "_build", "generated")
@@ -110,7 +98,6 @@ def copy(tmp_path_factory):
     pages = {package / "bandits" / "policies" / f"{name}.py": POLICY for name in POLICIES}
     pages[package / "interleaving" / "methods" / "novel_method.py"] = example("methods.md", "def draw_pair")
     pages[package / "clicks" / "models" / "hasty.py"] = example("methods.md", 'name="hasty"')
-    pages[package / "data" / "corpora" / "catalogue" / "novel.py"] = CORPUS
     for path, text in pages.items():
         assert path.parent.is_dir() and not path.exists()
         path.write_text(text.lstrip(), encoding="utf-8")
@@ -137,7 +124,7 @@ def test_the_tests_of_the_copy_pass_for_what_is_new(copy):
         "tests/bandits/test_check.py", "tests/interleaving/test_check.py", "tests/cli/test_plugin_files.py",
         "tests/cli/test_tables.py", "tests/analysis",
     )  # fmt: skip
-    for name in (*POLICIES, "novel_method", "hasty", "novel-corpus"):
+    for name in (*POLICIES, "novel_method", "hasty"):
         assert re.search(rf"\[(\w+-)?{name}\] PASSED", found), f"no contract was checked of {name}"
     assert "look" in found and "up_to_date" in found
 
@@ -146,6 +133,5 @@ def test_the_commands_of_the_copy_know_what_is_new(copy, tmp_path):
     found = copy("-c", COMMANDS, str(tmp_path))
     for name in (*POLICIES, "novel_method", "hasty"):
         assert re.search(rf"^ *{name}(  .*)?$", found, re.M), f"{name} is not listed"
-    assert re.search(r"^novel-corpus .* none$", found, re.M)
     assert found.count("novel_three") == 2, "listed, and in the table of the simulation"
     assert (tmp_path / "simulation" / "regret.png").stat().st_size > 5000

@@ -30,7 +30,7 @@ _PLACE = re.compile(r"(<!-- begin: ([\w ]+) -->\n).*?(<!-- end: \2 -->)", re.S)
 def table_of(name: str) -> str:
     """Return a table by name, in Markdown."""
     source = pkgutil.resolve_name(TABLES[name])
-    rows = columns(source) if isinstance(source, dict) else facts_of(name, source)
+    rows = columns(source) if name == "columns" else facts_of(name, source)
     head = list(rows[0])
     lines = [head, ["---"] * len(head), *(list(row.values()) for row in rows)]
     cells = ([" ".join(cell.split()).replace("|", "&#124;") for cell in line] for line in lines)
@@ -42,10 +42,10 @@ def columns(declared: dict[str, Any]) -> list[dict[str, str]]:
     return [{"column": f"`{name}`", "type": one.dtype, "meaning": one.meaning} for name, one in declared.items()]
 
 
-def facts_of(name: str, registry: components.Registry[Any]) -> list[dict[str, str]]:
-    """Return a row for each component of a registry."""
+def facts_of(name: str, registry: components.Registry[Any] | dict[str, Any]) -> list[dict[str, str]]:
+    """Return a row for each component of a registry or a dictionary."""
     rows = []
-    for component in registry:
+    for component in registry.values() if isinstance(registry, dict) else registry:
         facts = component.facts()
         sources = "; ".join(source.short for source in component.sources)
         if "source" in facts and sources:

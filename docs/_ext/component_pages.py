@@ -10,7 +10,7 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from pages import as_markdown, written
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS, ClickFamily
-from ltr_duel.core import Component, Registry
+from ltr_duel.core import Component
 from ltr_duel.data import CORPORA, Corpus
 from ltr_duel.interleaving import METHODS, Method
 from ltr_duel.rankers import RANKER_KINDS, RankerKind
@@ -57,7 +57,7 @@ Probability that a user examines each position of a list whose documents all hav
 grades."""
 _CORPORA = """\
 The corpora of `ltr-duel data fetch`: the size of each, its licence, how to get it, and how its files are read.
-[Data](../../data.md) lists all corpora in one table, and explains how to add one."""
+[Data](../../data.md) lists all corpora in one table."""
 _KINDS = """\
 The values of `--rankers`, and of the list of `rankers_named`, in addition to names of features.
 [Rankers](../../rankers.md) explains how to mix kinds, and how to add one."""
@@ -119,7 +119,7 @@ def corpus_page(corpus: Corpus) -> str:
         size, digest = f"{one.size:,}" if one.size else "not known", f"`{one.digest}`" if one.digest else "none"
         archives += f"| `{one.name}` | {size} | {digest} |\n"
     return (
-        f"# {corpus.name}\n\n{corpus.title}. {said_by(declared_in(corpus.name, 'ltr_duel.data.corpora.catalogue'))}\n\n"
+        f"# {corpus.name}\n\n{corpus.title}.\n\n"
         f"{listed(facts)}terms\n: <{corpus.terms_url}>\n\nfetched by\n: `ltr-duel data fetch {corpus.name}`\n"
         + (f"\n| archive | bytes | published checksum |\n| --- | --- | --- |\n{archives}" if archives else "")
         + cited(corpus)
@@ -144,7 +144,7 @@ def declared_in(name: str, package: str) -> str:
     raise LookupError(name)
 
 
-def index_page(title: str, about: str, registry: Registry[Any]) -> str:
+def index_page(title: str, about: str, registry: Iterable[Any]) -> str:
     """Return the page that lists the components of a kind."""
     names = "".join(f"{component.name}\n" for component in registry)
     return f"# {title}\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}```\n"
@@ -154,7 +154,7 @@ def write_pages(app: Any) -> None:
     """Write all pages and draw their curves."""
     folder = Path(app.srcdir) / "generated"
 
-    def pages_of(name: str, title: str, about: str, registry: Registry[Any], page: Callable[[Any], str]) -> None:
+    def pages_of(name: str, title: str, about: str, registry: Iterable[Any], page: Callable[[Any], str]) -> None:
         for component in registry:
             written(folder / name / f"{component.name}.md", page(component))
         written(folder / name / "index.md", index_page(title, about, registry))
@@ -165,7 +165,7 @@ def write_pages(app: Any) -> None:
     pages_of("policies", "Each policy", _POLICIES, POLICIES, lambda policy: curve_page(policy, _POLICY_CURVE))
     pages_of("methods", "Each comparison method", _METHODS, METHODS, method_page)
     pages_of("click_models", "Each click model", _CLICKS, CLICK_MODELS, click_page)
-    pages_of("corpora", "Each corpus", _CORPORA, CORPORA, corpus_page)
+    pages_of("corpora", "Each corpus", _CORPORA, CORPORA.values(), corpus_page)
     pages_of("kinds_of_rankers", "Each kind of ranker", _KINDS, RANKER_KINDS, kind_page)
     curves.drawn(folder / "policies", curves.policy_runs)
     curves.drawn(folder / "methods", curves.method_runs)

@@ -1,15 +1,13 @@
-"""``ltr-duel data``: inspect feature files, convert them, and manage the converted corpora."""
+"""``ltr-duel data``: get corpora, inspect and check feature files, and manage the cache."""
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from ltr_duel import data
-from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import PATH
 from ltr_duel.cli._reading import Reading, column_label, reading_options
 from ltr_duel.cli._words import Commands
@@ -18,11 +16,10 @@ from ltr_duel.core import InputError, cache_home
 
 @click.group(cls=Commands)
 def command() -> None:
-    """Read, convert and check corpora."""
+    """Get, inspect and check corpora."""
 
 
 @command.command("list")
-@options.plugin
 def list_corpora() -> None:
     """Print the known corpora: size, grades, licence, how to get them, and whether they are converted."""
     import json
@@ -36,7 +33,7 @@ def list_corpora() -> None:
     widths = {"queries": 9, "documents": 11, "features": 9, "grades": 7}
     counts = "".join(f"{word:>{width}}" for word, width in widths.items())
     click.echo(f"{'name':<15}{counts}  {'converted':<10}licence")
-    for corpus in data.CORPORA:
+    for corpus in data.CORPORA.values():
         facts = corpus.facts()
         counts = "".join(f"{facts[word]:>{width}}" for word, width in widths.items())
         click.echo(f"{corpus.name:<15}{counts}  {'yes' if corpus.name in present else 'no':<10}{facts['licence']}")
@@ -45,7 +42,6 @@ def list_corpora() -> None:
 
 @command.command()
 @click.argument("name")
-@options.plugin
 @click.option("--accept-terms", is_flag=True, help="I have read and accept the terms of the corpus.")
 @click.option("--archive", type=PATH, help="The archive, downloaded manually.")
 @click.option("--folder", type=PATH, help="Folder of the archive and its files.  [default: corpora/NAME]")
@@ -76,38 +72,15 @@ def fetch(
 @reading_options
 def info(path: Path, reading: Reading) -> None:
     """Describe the data in PATH, a feature file or a folder with train, vali and test."""
+    form = data.format_of(path, reading.split, reading.fold, reading.given.get("dialect"))
     dataset = reading.load(path)
-    for label, value in _facts(dataset, data.describe(dataset)):
+    for label, value in [("corpus", dataset.name), ("format", form), *_facts(dataset, data.describe(dataset))]:
         click.echo(f"{label:<20} {value}")
 
 
 @command.command()
 @click.argument("path", type=PATH)
-@options.plugin
-@click.option("--corpus", help="Name of the corpus in `ltr-duel data list`; sets reading options and grades.")
-@click.option("--memory", type=float, help="Maximum memory, in megabytes.")
-@click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all cores.")
-@reading_options
-def convert(path: Path, corpus: str | None, memory: float | None, jobs: int, reading: Reading) -> None:
-    """Convert PATH once, so that it opens in milliseconds afterwards; print the path of the converted corpus."""
-    split, fold, _ = reading.for_files
-    how, naming = reading.options, None
-    if corpus:
-        known = data.CORPORA[corpus]
-        how = known.reading(**reading.given)
-        naming = data.Naming(data.default_name(path, split, fold), known.grades_read(how), None, corpus)
-        if known.reading_choices:
-            click.echo(f"{corpus} is read with {known.reading_choices}, unless options override this", err=True)
-    if memory is not None and not 0 < memory < math.inf:
-        raise InputError(f"--memory must be a number of megabytes above 0, not {memory}")
-    room = int(memory * 2**20) if memory is not None else None
-    click.echo(data.convert(path, how, naming=naming, split=split, fold=fold, jobs=jobs, memory=room))
-
-
-@command.command()
-@click.argument("path", type=PATH)
 @click.option("--corpus", help="Name of the expected corpus in `ltr-duel data list`.")
-@options.plugin
 @reading_options
 def check(path: Path, corpus: str | None, reading: Reading) -> None:
     """Compare PATH with published checksums and counts, and report lines that break the format."""
@@ -155,7 +128,7 @@ def cache(clear: bool, yes: bool) -> None:
     click.echo(home)
     for kind, (count, size) in found.items():
         click.echo(f"  {kind:<12} {count:>5}  {size / 1e6:>10,.1f} MB")
-    click.echo(f"Above {most / 1e9:g} GB ({data.LIMIT}), data that were not converted by `ltr-duel data` are evicted.")
+    click.echo(f"Above {most / 1e9:g} GB ({data.LIMIT}), data that `data fetch` did not convert are evicted.")
     if parts:
         click.echo(
             f"Unfinished entries: {parts} ({bytes_of_parts / 1e6:,.1f} MB), of commands that are still writing or were"
@@ -177,7 +150,6 @@ def _facts(dataset: data.Dataset, seen: data.Description) -> list[tuple[str, str
     grades = ", ".join(f"{g}: {n:,} ({n / dataset.n_docs:.1%})" for g, n in enumerate(seen.grade_counts.tolist()))
     twins = "; ".join(f"{column_label(dataset, a)} = {column_label(dataset, b)}" for a, b in seen.twins)
     return [
-        ("corpus", dataset.name),
         ("queries", f"{dataset.n_queries:,}, {seen.queries_without_relevant:,} of them without a relevant document"),
         ("documents", f"{dataset.n_docs:,}; for each query {low:.0f} to {high:.0f}, median {median:g}"),
         ("features", f"{dataset.n_features}" + (", ranks (lower is better)" if dataset.lower_is_better else "")),

@@ -13,7 +13,6 @@ __all__ = [
     "Dataset",
     "Naming",
     "ReadOptions",
-    "check_corpus",
     "convert",
     "describe",
     "load_dataset",

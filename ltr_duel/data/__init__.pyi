@@ -1,15 +1,15 @@
+from .corpora.catalogue import CORPORA as CORPORA
 from .corpora.check import check_file as check_file
 from .corpora.check import count_problems as count_problems
 from .corpora.check import expected_digests as expected_digests
-from .corpora.corpus import CORPORA as CORPORA
 from .corpora.corpus import Archive as Archive
 from .corpora.corpus import Corpus as Corpus
-from .corpora.corpus import check_corpus as check_corpus
 from .corpora.fetch import FetchOptions as FetchOptions
 from .corpora.fetch import fetch as fetch
 from .dataset import Dataset as Dataset
 from .dataset import Description as Description
 from .dataset import describe as describe
+from .load import format_of as format_of
 from .load import load_dataset as load_dataset
 from .store.cache import cached_arrays as cached_arrays
 from .store.convert import convert as convert

@@ -51,7 +51,7 @@ def feature_rankers(
         Number of threads, -1 for all cores.
     cache : bool, optional
         Store orders and ranks on disk and map them into memory, so that they are computed only once. The default is
-        True if the features are also mapped from disk, as in corpora converted by ``ltr-duel data convert``.
+        True if the features are also mapped from disk, as in converted corpora.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""``ltr-duel data list, convert, check, cache``."""
+"""``ltr-duel data list, check, cache``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from click.testing import CliRunner, Result
 
 from ltr_duel.cli.data import command
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.corpora.corpus import CORPORA
+from ltr_duel.data.corpora.catalogue import CORPORA
+from ltr_duel.data.store.convert import convert
 from ltr_duel.data.synthetic import make_corpus
+from ltr_duel.data.text.reading import Naming
 from ltr_duel.data.text.write import write_svmlight
 from tests.data.test_reading import SHARED, needs_real_files
 
@@ -30,22 +32,22 @@ def run(*words: str | Path) -> Result:
 
 def test_list_names_every_corpus_and_what_is_converted(tmp_path: Path) -> None:
     file = write_svmlight(make_corpus(queries=3, features=4, grades=3), tmp_path / "a.txt")
-    run("convert", file, "--corpus", "mq2007", "--features", 46)
+    convert(file, naming=Naming("a", corpus="mq2007"))
     lines = run("list").output.splitlines()
     rows = {line.split()[0]: line for line in lines[1:] if not line.startswith(" ")}
-    assert set(rows) == set(CORPORA.names())
+    assert set(rows) == set(CORPORA)
     assert " yes " in rows["mq2007"] and " no " in rows["mq2008"]
 
 
 def test_list_leaves_out_what_is_damaged(tmp_path: Path) -> None:
-    folder = Path(run("convert", write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt")).output.strip())
+    folder = convert(write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt"))
     (folder / "corpus.json").write_bytes(bytes(400))
     assert run("list").exit_code == 0
 
 
-def test_convert_prints_the_place_and_cache_its_size(tmp_path: Path, own_home: Path) -> None:
+def test_the_cache_is_listed_with_its_size(tmp_path: Path, own_home: Path) -> None:
     file = write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt")
-    folder = Path(run("convert", file).output.strip())
+    folder = convert(file)
     assert folder.parent == own_home / "corpora" and folder.is_dir()
     listed = run("cache").output
     assert str(own_home) in listed and "corpora          1" in listed
@@ -53,7 +55,7 @@ def test_convert_prints_the_place_and_cache_its_size(tmp_path: Path, own_home: P
 
 
 def test_clear_frees_everything_after_asking(tmp_path: Path, own_home: Path) -> None:
-    run("convert", write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt"))
+    convert(write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt"))
     assert CliRunner().invoke(command, ["cache", "--clear"], input="n\n").exit_code == 1
     assert (own_home / "corpora").is_dir()
     assert run("cache", "--clear", "--yes").output.startswith("freed ")
@@ -108,7 +110,7 @@ def test_check_compares_counts_with_the_published_ones(tmp_path: Path) -> None:
 def test_bad_input_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("0 qid:1 1:1 1:2\n")
     done = subprocess.run(
-        [sys.executable, "-m", "ltr_duel.cli.main", "data", "convert", str(tmp_path / "a.txt")],
+        [sys.executable, "-m", "ltr_duel.cli.main", "data", "info", str(tmp_path / "a.txt")],
         capture_output=True,
         text=True,
         check=False,
@@ -123,5 +125,5 @@ def test_bad_input_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
 
 @needs_real_files
 def test_check_knows_the_real_mq2008() -> None:
-    output = run("check", SHARED / "MQ2008" / "Fold1").output
-    assert "is the published mq2008 Fold1/train.txt" in output and output.endswith("no problems found\n")
+    output = run("check", SHARED / "MQ2008" / "Fold1", "--corpus", "mq2008").output
+    assert "no published checksum" in output and output.endswith("no problems found\n")

@@ -16,11 +16,11 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import InputError, load_plugin, plugins, reload_plugin
 from ltr_duel.core.machine import plain_compiler_wanted
-from ltr_duel.data import CORPORA, make_corpus, write_svmlight
+from ltr_duel.data import make_corpus, write_svmlight
 from ltr_duel.interleaving import METHODS
 from ltr_duel.rankers import RANKER_KINDS
 
-KINDS: tuple[Any, ...] = (POLICIES, METHODS, CLICK_MODELS, CORPORA, RANKER_KINDS)
+KINDS: tuple[Any, ...] = (POLICIES, METHODS, CLICK_MODELS, RANKER_KINDS)
 COMPILED = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="what is not compiled loses no writes")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CLICKS = """
@@ -143,11 +143,9 @@ def test_check_says_line_by_line_what_keeps_its_contract(write, ltr_duel):
     assert broken.code == 2 and "ModuleNotFoundError" in broken.err
 
 
-@pytest.mark.parametrize(
-    ("registry", "name"), [(registry, name) for registry in (CLICK_MODELS, CORPORA) for name in registry.names()]
-)
-def test_every_click_model_and_corpus_keeps_the_contract(registry, name):
-    registry.check(name)
+@pytest.mark.parametrize("name", CLICK_MODELS.names())
+def test_every_click_model_keeps_the_contract(name):
+    CLICK_MODELS.check(name)
 
 
 @pytest.mark.parametrize(

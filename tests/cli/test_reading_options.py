@@ -15,7 +15,7 @@ OPTIONS = {
     "--limit", "--no-cache",
 }  # fmt: skip
 READERS = {
-    "data info", "data convert", "data check", "data fetch", "prefs estimate", "prefs extend",
+    "data info", "data check", "data fetch", "prefs estimate", "prefs extend",
     "prefs winners", "simulate", "demo",
     "sensitivity", "rankers evaluate", "logs power", "advise", "replay",
 }  # fmt: skip
@@ -55,12 +55,11 @@ def test_every_command_that_reads_a_corpus_takes_all_of_them():
     assert {name: words for name, words in taken.items() if words} == dict.fromkeys(READERS, OPTIONS)
 
 
-@pytest.mark.parametrize("words", [("info",), ("convert", "--jobs", 1), ("check",)], ids=lambda words: words[0])
-def test_the_data_commands_read_as_they_are_told(ltr_duel, odd, words):
+@pytest.mark.parametrize("command", ["info", "check"])
+def test_the_data_commands_read_as_they_are_told(ltr_duel, odd, command):
     path, options = odd
-    command, *more = words
-    assert ltr_duel("data", command, path, *more).code != 0
-    answer = ltr_duel("data", command, path, *more, *options)
+    assert ltr_duel("data", command, path).code != 0
+    answer = ltr_duel("data", command, path, *options)
     assert answer.code == 0, answer.err
 
 
@@ -141,7 +140,7 @@ def test_no_cache_reads_the_text_and_goes_with_commands_that_load_a_corpus(ltr_d
         raise InputError(f"cache {options['cache']}")
 
     path, options = odd
-    refused = ltr_duel("data", "convert", path, "--no-cache", *options)
+    refused = ltr_duel("data", "check", path, "--no-cache", *options)
     assert refused.code == 2 and "--no-cache applies to commands that load a corpus" in refused.err
     monkeypatch.setattr("ltr_duel.data.load_dataset", reader)
     assert ltr_duel("data", "info", path, "--no-cache", *options).err == "ltr-duel: cache False\n"

@@ -188,7 +188,7 @@ def test_a_kill_in_the_middle_leaves_no_corpus(tmp_path: Path, own_home: Path, k
 
 
 def test_a_memory_cap_that_is_too_small_says_the_least(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--memory 1 MB is too small; at least \d+ MB is needed here"):
+    with pytest.raises(InputError, match=r"memory 1 MB is too small; at least \d+ MB is needed here"):
         convert(text_file(tmp_path), memory=2**20)
 
 

@@ -75,10 +75,17 @@ def test_a_busy_server_is_asked_again(server: Server, tmp_path: Path) -> None:
     assert get(server, tmp_path, "busy").read_bytes() == DATA
 
 
-def test_a_part_of_another_file_is_not_resumed(server: Server, tmp_path: Path) -> None:
-    (tmp_path / "a.zip.part").write_bytes(b"x" * 400_000)
-    (tmp_path / "a.zip.part.from").write_text(server.url("good", "a.zip") + "\n")
-    assert get(server, tmp_path, "good").read_bytes() == DATA
+@pytest.mark.parametrize("size", [1000, 400_000])
+def test_a_part_of_another_file_costs_an_attempt_and_no_wrong_archive(
+    server: Server, tmp_path: Path, size: int
+) -> None:
+    (tmp_path / "a.zip.part").write_bytes(b"x" * size)
+    assert get(server, tmp_path, "good", "good").read_bytes() == DATA
+
+
+def test_without_a_published_digest_every_transfer_starts_at_the_beginning(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "a.zip.part").write_bytes(b"x" * 1000)
+    assert get(server, tmp_path, "good", digest=None).read_bytes() == DATA
 
 
 @pytest.mark.parametrize(

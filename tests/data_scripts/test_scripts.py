@@ -18,7 +18,8 @@ import pytest
 
 from ltr_duel.cli.demo import command as demo
 from ltr_duel.cli.main import main
-from ltr_duel.data.corpora.corpus import CORPORA, Archive
+from ltr_duel.data.corpora.catalogue import CORPORA
+from ltr_duel.data.corpora.corpus import Archive
 from ltr_duel.data.load import load_dataset
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.data.text.write import write_svmlight
@@ -75,20 +76,15 @@ def run(name: str, *arguments: str) -> int:
 
 @pytest.fixture(autouse=True)
 def declared_as_before() -> Iterator[None]:
-    before = list(CORPORA)
+    before = dict(CORPORA)
     yield
-    for corpus in before:
-        if CORPORA[corpus.name] is not corpus:
-            CORPORA.remove(corpus.name)
-            CORPORA.add(corpus)
+    CORPORA.update(before)
 
 
 def publish(name: str, data: bytes, *urls: str) -> None:
     old = CORPORA[name].archives[0]
     archive = Archive(old.name, urls, "sha256:" + hashlib.sha256(data).hexdigest(), len(data))
-    changed = replace(CORPORA[name], archives=(archive,))
-    CORPORA.remove(name)
-    CORPORA.add(changed)
+    CORPORA[name] = replace(CORPORA[name], archives=(archive,))
 
 
 def converted(tmp_path: Path) -> Path:

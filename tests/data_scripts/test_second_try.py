@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
-import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.corpora.corpus import CORPORA, Archive
+from ltr_duel.data.corpora.catalogue import CORPORA
+from ltr_duel.data.corpora.corpus import Archive
 from ltr_duel.data.corpora.download import download
 from ltr_duel.data.corpora.fetch import FetchOptions, fetch
 from ltr_duel.data.corpora.unpack import unpack
@@ -89,42 +90,18 @@ def test_a_file_as_folder_is_named(tmp_path: Path) -> None:
         get(archive, written(tmp_path / "file", "x"))
 
 
-@pytest.mark.parametrize("members", [("a.txt", "a.txt"), ("a", "a/b.txt"), ("a/b.txt", "a")])
-@pytest.mark.parametrize("kind", ["zip", "tar"])
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_members_that_collide_are_refused(tmp_path: Path, members: tuple[str, str], kind: str) -> None:
-    path = tmp_path / f"a.{kind}"
-    if kind == "zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            for name in members:
-                archive.writestr(name, "0 qid:1 1:1\n")
-    else:
-        with tarfile.open(path, "w") as opened:
-            for name in members:
-                opened.addfile(info := tarfile.TarInfo(name), io.BytesIO(b"" * info.size))
-    with pytest.raises(InputError, match=rf"a\.{kind}: member '{members[1]}' would overwrite another member"):
-        unpack(path, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_member_with_a_name_too_long_is_refused(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("x" * 300, "0 qid:1 1:1\n")
-    with pytest.raises(InputError, match=r"a\.zip: member 'x{60}' cannot be written: File name too long"):
-        unpack(tmp_path / "a.zip", tmp_path / "out")
-
-
 def test_a_gzipped_file_that_is_no_text_is_no_archive(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="neither zip, tar nor rar"):
         unpack(written(tmp_path / "a.gz", gzip.compress(b"PNG or the like")), tmp_path / "out")
-    with pytest.raises(InputError, match="the archive is damaged or cut short"):
+    with pytest.raises(InputError, match="damaged or cut short"):
         unpack(written(tmp_path / "a.gz", gzip.compress(LEARNING.encode())[:-20]), tmp_path / "out")
 
 
 def test_only_what_has_come_is_said_to_be_kept(tmp_path: Path, server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ltr_duel.data.corpora.download.ATTEMPTS", 1)
     server.files["a.zip"] = b"x" * 5_000
+    digest = f"sha256:{hashlib.sha256(b'x' * 5_000).hexdigest()}"
     with pytest.raises(InputError, match=r"1 times$"):
-        download(Archive("a.zip", ("http://127.0.0.1:9/a.zip",)), tmp_path / "c")
+        download(Archive("a.zip", ("http://127.0.0.1:9/a.zip",), digest), tmp_path / "c")
     with pytest.raises(InputError, match=r"1 times; the received part is kept, run this again to resume$"):
-        download(Archive("a.zip", (server.url("cut", "a.zip"),)), tmp_path / "c")
+        download(Archive("a.zip", (server.url("cut", "a.zip"),), digest), tmp_path / "c")

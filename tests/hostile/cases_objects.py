@@ -29,7 +29,6 @@ from ltr_duel.analysis import (
 from ltr_duel.core import load_plugin
 from ltr_duel.data import (
     Dataset,
-    check_corpus,
     convert,
     describe,
     feature_files,
@@ -108,7 +107,6 @@ CASES = [
     called("run_experiment('x')", lambda: run_experiment("x", "o"), "the result of make_plan, must be a Plan, not 'x'"),
     called("gaps(5)", lambda: gaps(5), "the matrix must be a PreferenceMatrix, not 5"),
     called("describe(5)", lambda: describe(5), "the corpus must be a Dataset, not 5"),
-    called("check_corpus(5)", lambda: check_corpus(5), "the corpus must be a Corpus, not 5"),
     called("convert(5)", lambda: convert(5), "a corpus must be the path of a file or folder, not 5"),
     called("load_plugin(5)", lambda: load_plugin(5), "a plug-in must be the path of a file or folder, not 5"),
     called("credit(5)", lambda: interleave({"a": ["x"], "b": ["y"]}).credit(5), "a list of document ids, not 5"),

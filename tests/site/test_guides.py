@@ -17,7 +17,7 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.cli.main import cli
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import plugins
-from ltr_duel.data import CORPORA, load_dataset, make_corpus, write_svmlight
+from ltr_duel.data import load_dataset, make_corpus, write_svmlight
 from ltr_duel.interleaving import METHODS
 from ltr_duel.logs import simulate_log
 from ltr_duel.preferences import arxiv
@@ -125,7 +125,7 @@ def desk(tmp_path, monkeypatch, real_data):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
     monkeypatch.setattr(plugins, "_loaded", {})
-    known = {registry: set(registry.names()) for registry in (POLICIES, METHODS, CLICK_MODELS, CORPORA)}
+    known = {registry: set(registry.names()) for registry in (POLICIES, METHODS, CLICK_MODELS)}
     for name, target in {"MQ2008": real_data / "MQ2008", "experiments": ROOT / "experiments"}.items():
         (tmp_path / name).symlink_to(target)
     corpus = load_dataset("MQ2008/Fold1")

@@ -12,14 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core import progress
-from ltr_duel.data.corpora.corpus import CORPORA
+from ltr_duel.data.corpora.catalogue import CORPORA
 from ltr_duel.data.text.chunks import Chunk, FileDigest, read_chunks
 from ltr_duel.data.text.dialects import dialect_named, read_sidecar, recognise_dialect
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
 from ltr_duel.data.text.parse_errors import parse_error
 from ltr_duel.data.text.scan import DONE, IN_SIDECAR, Grammar
-from ltr_duel.data.text.tokens import LINE_FEED, RETURN
+from ltr_duel.data.text.tokens import LINE_FEED
 
 MOST_ERRORS = 20
 
@@ -35,7 +35,7 @@ class FileReport(NamedTuple):
 
 
 def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
-    """Read a whole file, continue after bad lines, and compare its digests with the published digests.
+    """Read a whole file, continue after bad lines, and compare its digest, or its text's, with the published digests.
 
     NULL, and values allowed by the options, are not errors.
     """
@@ -44,18 +44,20 @@ def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
     decimals = options.labels != "grades" or chosen.name == "imat2009"
     grammar = Grammar(chosen.place, True, options.first_id, options.repeated == "last")
     rules = Rules(grammar, options.features or chosen.features)
-    digests = _Digests(file, options.limit_bytes)
+    stored, text = FileDigest(), hashlib.sha256()
     seen = _Seen(file, dense=chosen.name in ("letor", "letor-agg", "mslr"), first_id=options.first_id)
     lines = 0
     with progress.progress_bar(unit="B", unit_scale=True, desc="check") as bar:
-        for chunk in read_chunks(file, digests.raw, limit=options.limit_bytes):
-            digests.update(chunk)
+        for chunk in read_chunks(file, stored, limit=options.limit_bytes):
+            text.update(chunk.text if chunk.finished else chunk.text[:-1])
             for parsed, before in _pieces(chunk, rules, lines):
                 seen.add(parsed, before, queries=chosen.place != IN_SIDECAR, decimals=decimals)
             lines += int(np.count_nonzero(chunk.text == LINE_FEED))
             bar.update(len(chunk.text))
     queries = len(read_sidecar(file)) if chosen.place == IN_SIDECAR else len(seen.queries)
-    return FileReport(file, seen.documents, queries, digests.known_as(), tuple(seen.errors))
+    stored.end_file()
+    places = published().get(f"sha256:{stored.hexdigest()}") or published().get(f"sha256:{text.hexdigest()}", [])
+    return FileReport(file, seen.documents, queries, tuple(sorted(places)), tuple(seen.errors))
 
 
 class _Seen:
@@ -162,56 +164,3 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
         end = at + int(np.argmax(text[at:] == LINE_FEED)) + 1
         lines_before += int(np.count_nonzero(text[:end] == LINE_FEED))
         text = text[end:]
-
-
-class _Digests:
-    """The digests under which a file may be published: SHA-256 and git digests of its bytes and its uncompressed text.
-
-    The git digest of the text with LF line ends is another such digest.
-    """
-
-    def __init__(self, file: Path, limit: int | None) -> None:
-        self._limit = limit
-        self.raw = FileDigest()
-        self._file = file
-        self._text = hashlib.sha256()
-        self._size = 0
-        self._returns = 0
-
-    def update(self, chunk: Chunk) -> None:
-        """Add the text of the next chunk."""
-        text = _as_written(chunk)
-        self._text.update(text)
-        self._size += len(text)
-        self._returns += text.count(RETURN)
-
-    def known_as(self) -> tuple[str, ...]:
-        """Return the published files with one of the digests, as "corpus path"; to be called after the last chunk."""
-        self.raw.end_file()
-        digests = {f"sha256:{self.raw.hexdigest()}", f"sha256:{self._text.hexdigest()}"}
-        if not digests & published().keys():
-            digests |= self._git_blobs()
-        return tuple(sorted({place for digest in digests for place in published().get(digest, [])}))
-
-    def _git_blobs(self) -> set[str]:
-        """Return the git digests. The file is read again, because the input of a git digest begins with the size."""
-        raw, text = _git_blob(self._file.stat().st_size), _git_blob(self._size)
-        unix = _git_blob(self._size - self._returns)  # size with LF instead of CR LF
-        if self.raw.hexdigest() != self._text.hexdigest():  # gzipped, for example
-            with self._file.open("rb") as source:
-                while data := source.read(2**20):
-                    raw.update(data)
-        for chunk in read_chunks(self._file, limit=self._limit):
-            data = _as_written(chunk)
-            text.update(data)
-            if self._returns:
-                unix.update(data.replace(b"\r\n", b"\n"))
-        return {f"git:{digest.hexdigest()}" for digest in (raw, text, unix)}
-
-
-def _as_written(chunk: Chunk) -> bytes:
-    return (chunk.text if chunk.finished else chunk.text[:-1]).tobytes()
-
-
-def _git_blob(size: int) -> hashlib._Hash:
-    return hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)

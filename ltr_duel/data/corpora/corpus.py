@@ -1,23 +1,16 @@
-"""Declarations of public corpora: title, terms, sources, reading options.
+"""The declaration of a public corpus: title, terms, sources, reading options; `catalogue` contains all of them.
 
-Each module of ``catalogue/`` declares one corpus or a family of corpora. `fetch` downloads a corpus if its licence
-allows automatic downloads; otherwise the field ``obtain`` describes the manual steps.
+`fetch` downloads a corpus if its licence allows automatic downloads; otherwise the field ``obtain`` describes the
+manual steps.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, fields
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from ltr_duel.core import InputError, arguments, components, errors
+from ltr_duel.core import components
 from ltr_duel.data.text.options import ReadOptions
-
-MICROSOFT = "Microsoft research agreement, no redistribution"
-
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}")
-_ADDRESS = re.compile(r"https?://[^/\s]+/\S*")
 
 
 class Archive(NamedTuple):
@@ -37,7 +30,7 @@ class Archive(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Corpus(components.Component):
-    """A public corpus. Call `check_corpus` first, then register it with ``CORPORA.add``.
+    """A public corpus.
 
     Parameters
     ----------
@@ -72,6 +65,7 @@ class Corpus(components.Component):
 
     Examples
     --------
+    >>> from ltr_duel.data import CORPORA
     >>> corpus = CORPORA["mq2008"]
     >>> corpus.features, corpus.queries
     (46, 784)
@@ -128,64 +122,3 @@ class Corpus(components.Component):
             "licence": self.licence,
             "source": super().facts()["source"],
         }
-
-
-CORPORA = components.Registry[Corpus](
-    "corpus", "ltr_duel.data.corpora.catalogue", check="ltr_duel.data.corpora.corpus:check_corpus"
-)
-
-
-def check_corpus(corpus: Corpus | str) -> None:
-    """Check the declaration of a corpus before `fetch` and ``ltr-duel data`` use it.
-
-    Parameters
-    ----------
-    corpus : Corpus or str
-        A declaration, or the name of a registered corpus.
-
-    Raises
-    ------
-    InputError
-        If the corpus is not registered; if a text is empty; if a number or a reading option is invalid; if the number
-        of folds is not 1 or 5; if a name, an address, a digest or a path is malformed; or if the cited source is
-        unknown.
-
-    Examples
-    --------
-    >>> check_corpus("mq2008")
-    >>> from dataclasses import replace
-    >>> check_corpus(replace(CORPORA["mq2008"], folds=4))
-    Traceback (most recent call last):
-    ltr_duel.core.errors.InputError: corpus 'mq2008': folds must be 1 or 5, not 4
-    """
-    from ltr_duel.data.text.dialects import dialect_named
-
-    corpus = CORPORA[corpus] if isinstance(corpus, str) else corpus
-    arguments.require_type("the corpus", corpus, Corpus)
-    about = f"corpus '{corpus.name}'"
-    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", corpus.name):
-        raise InputError(f"{about}: a name consists of lower-case letters, digits and single hyphens")
-    for word in ("title", "licence", "obtain"):
-        if not getattr(corpus, word).strip():
-            raise InputError(f"{about}: {word} is empty")
-    errors.require_between(f"{about}: grades", corpus.grades, 2)
-    for word in ("features", "queries", "documents"):
-        if getattr(corpus, word) is not None:
-            errors.require_between(f"{about}: {word}", getattr(corpus, word), 1)
-    if corpus.queries and corpus.documents and corpus.documents < corpus.queries:
-        raise InputError(f"{about}: {corpus.documents:,} documents are too few for {corpus.queries:,} queries")
-    if corpus.folds not in (1, 5):
-        raise InputError(f"{about}: folds must be 1 or 5, not {corpus.folds}")
-    for archive in corpus.archives:
-        if archive.digest is not None and not _DIGEST.fullmatch(archive.digest):
-            raise InputError(f"{about}: '{archive.digest}' is neither 'sha256:' with 64 hex digits nor 'md5:' with 32")
-        if archive.size is not None:
-            errors.require_between(f"{about}: size of {archive.name}", archive.size, 1)
-    for url in (corpus.terms_url, *(url for archive in corpus.archives for url in archive.urls)):
-        if not _ADDRESS.fullmatch(url):
-            raise InputError(f"{about}: '{url}' is not an address such as https://example.org/corpus.zip")
-    for path in (corpus.main_part, *(archive.name for archive in corpus.archives)):
-        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-            raise InputError(f"{about}: '{path}' must be a path inside the archive's folder")
-    dialect_named(corpus.reading().dialect or "")
-    corpus.facts()  # raises for an unknown source

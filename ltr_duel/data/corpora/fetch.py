@@ -16,7 +16,7 @@ from ltr_duel.core import digest as core_digest
 from ltr_duel.data.corpora.check import check_file, expected_digests
 from ltr_duel.data.corpora.corpus import Archive, Corpus
 from ltr_duel.data.corpora.download import download
-from ltr_duel.data.corpora.unpack import MOST_BYTES, unpack
+from ltr_duel.data.corpora.unpack import unpack
 from ltr_duel.data.store.convert import convert
 from ltr_duel.data.store.folders import default_name, feature_files
 from ltr_duel.data.text.options import ReadOptions
@@ -105,8 +105,7 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
     unpacked = folder / f"{_UNPACKED}{core_digest.sha256_file(archive)[:16]}"
     if not unpacked.is_dir():
         report(f"unpack   {archive}")
-        limit = corpus.reading(**options.reading).limit_bytes
-        unpack(archive, unpacked, limit=MOST_BYTES if limit is None else limit)
+        unpack(archive, unpacked)
         try:
             locate(unpacked, corpus)
         except InputError as error:
@@ -158,11 +157,9 @@ def _check_digest(file: Path, archive: Archive | None) -> None:
 def _checked(file: Path, corpus: Corpus, reading: ReadOptions) -> str:
     """Check a feature file; return its description."""
     found = check_file(file, reading)
-    if not found.known_as:
-        expected = expected_digests(file, corpus.name)
-        # A SHA-256 digest is listed only for a file with a single published version.
-        if any(digest.startswith("sha256:") for digest in expected):
-            raise InputError(f"{file}: the checksum differs from the published {', '.join(sorted(expected.values()))}")
+    # A digest is listed only for a file with a single published version.
+    if not found.known_as and (expected := expected_digests(file, corpus.name)):
+        raise InputError(f"{file}: the checksum differs from the published {', '.join(sorted(expected.values()))}")
     if found.errors:
         raise InputError("; ".join(found.errors[:3]))
     known = f", is the published {found.known_as[0]}" if found.known_as else ""

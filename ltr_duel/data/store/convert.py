@@ -202,5 +202,5 @@ def _chunk_bytes(workers: int, memory: int | None) -> int:
     room = memory - used
     if room < _LEAST_BUFFERS:
         least = (used + _LEAST_BUFFERS) // 2**20 + 1
-        raise InputError(f"--memory {memory / 2**20:.0f} MB is too small; at least {least} MB is needed here")
+        raise InputError(f"memory {memory / 2**20:.0f} MB is too small; at least {least} MB is needed here")
     return int(min(chunks.CHUNK_BYTES, room / (6 * (workers + 3))))

@@ -1,1 +1,0 @@
-"""The public corpora, one family per module. To add a corpus, add a module that registers it."""

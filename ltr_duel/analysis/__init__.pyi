@@ -8,11 +8,9 @@ from .measures import measures_table as measures_table
 from .measures import plot_measures as plot_measures
 from .methods import plot_distortion as plot_distortion
 from .methods import plot_sensitivity as plot_sensitivity
-from .properties import UNDECIDED as UNDECIDED
 from .properties import agreement_lines as agreement_lines
 from .properties import agreement_table as agreement_table
 from .properties import property_lines as property_lines
-from .properties import winner_row as winner_row
 from .rankers import confidence_sentence as confidence_sentence
 from .rankers import equal_words as equal_words
 from .rankers import rankers_table as rankers_table

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.analysis.rankers import (
-    SURE,
     chance_words,
     confidence_sentence,
     equal_words,
@@ -21,8 +20,6 @@ from ltr_duel.preferences import (
     STATISTICS,
     Agreement,
     PreferenceMatrix,
-    condorcet_confidence,
-    cyclic_triples,
     matrix_properties,
     transitive_null,
 )
@@ -30,25 +27,6 @@ from ltr_duel.preferences import (
 _WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # simulated transitive matrices: for up to `_MANY` rankers, and for more
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
-UNDECIDED = "undecided"
-
-
-def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return the Condorcet winner, the likeliest winner with its probability, P(none) and the cycles, as table cells.
-
-    The winner is `UNDECIDED` if the conclusion of the matrix (a winner, or none) has a probability below `SURE`.
-    """
-    sure, noise = condorcet_confidence(matrix), null_words(matrix)
-    best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
-    winner = matrix.condorcet_winner
-    decided = (none if winner is None else sure[matrix.index(winner)]) >= SURE
-    return {
-        "Condorcet winner": (winner or "none") if decided else UNDECIDED,
-        "likeliest": matrix.names[best],
-        "P": chance_words(float(sure[best])),
-        "P(none)": chance_words(none),
-        "cycles of three": f"{cyclic_triples(matrix):,}{noise['cyclic_triples']}",
-    }
 
 
 def null_words(matrix: PreferenceMatrix) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""``ltr-duel prefs estimate`` and ``extend``: estimate preference matrices by simulated comparisons."""
+"""``ltr-duel prefs estimate``: estimate a preference matrix by simulated comparisons."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import click
 
-from ltr_duel import analysis, interleaving, preferences, rankers
+from ltr_duel import analysis, interleaving, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, PATH
 from ltr_duel.cli._output import only_writer
-from ltr_duel.cli._reading import Corpus, corpus_options, old_corpus_options
+from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
-from ltr_duel.core import InputError, several
+from ltr_duel.core import several
 
 _DIGITS = re.compile("[0-9]{1,9}")
 
@@ -112,49 +112,6 @@ def estimate(
         click.echo(f"{parts}: share {share[0]} of {share[1]} is counted")
         return
     _save(matrix, out, parts)
-
-
-@click.command(cls=Command)
-@click.argument("file", type=PATH)
-@click.argument("path", type=PATH)
-@click.option("--comparisons", type=COUNT, default=0, help="Total number of comparisons for each pair.")
-@old_corpus_options
-@goal_options
-@options.checked_plugin
-@options.jobs
-@options.most_rankers
-@click.option("--out", type=OUT_FILE, help="The Parquet file to write.  [default: FILE]")
-def extend(
-    file: Path, path: Path, corpus: Corpus, store: Path | None, jobs: int, most_rankers: int, out: Path | None,
-    **goals: Any,
-) -> None:  # fmt: skip
-    """Add comparisons with the same settings to the matrix in FILE, which was estimated on the corpus at PATH.
-
-    If rankers were read from files, give the same --rankers as when the matrix was estimated.
-    """
-    matrix = preferences.load_preferences(file, most_rankers=most_rankers)
-    if matrix.tally is None:
-        raise InputError(f"{file}: this matrix has no counts to add to, because it was not estimated by ltr_duel")
-    about, dataset = matrix.provenance, corpus.load(path)
-    if about.get("corpus_sha256") != dataset.sha256:
-        raise InputError(
-            f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}'), or read with other options"
-        )
-    ties = {"ties": about["ties"], "seed": about.get("tie_seed", 0)}
-    if about.get("rankers"):
-        if not corpus.words:
-            raise InputError(f"{file}: some of its rankers were read from files; name them again with --rankers")
-        rankings = corpus._replace(ties=ties).rank(dataset, jobs=jobs, drop_constant=False)
-        if rankings.provenance.get("rankers") != about["rankers"]:
-            raise InputError(f"{file}: was estimated with other rankers, or their files have changed since")
-    else:
-        rankings = rankers.feature_rankers(dataset, features=matrix.names, **ties, jobs=jobs)
-    del dataset  # frees gigabytes of features
-    out = out or file
-    only_writer(out)
-    parts = store or _parts_of(out)
-    grown = preferences.extend_preferences(matrix, rankings, jobs=jobs, store=parts, **goals)
-    _save(grown, out, parts)
 
 
 def _parts_of(out: Path) -> Path:

@@ -158,22 +158,18 @@ _TIE_SEED = click.option(
 )  # fmt: skip
 
 
-def corpus_options(function: Callable[..., Any], *, with_ties: bool = True) -> Callable[..., Any]:
+def corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a corpus and its rankers; the command receives them as one `Corpus`, ``corpus``."""
 
     @functools.wraps(function)
     def with_corpus(
-        *args: Any, reading: Reading, words: tuple[str, ...], ties: str = "", tie_seed: int = 0, **given: Any
+        *args: Any, reading: Reading, words: tuple[str, ...], ties: str, tie_seed: int, **given: Any
     ) -> Any:
-        order = {"ties": ties, "seed": tie_seed} if with_ties else {}
-        return function(*args, corpus=Corpus(reading, words, order), **given)
+        return function(*args, corpus=Corpus(reading, words, {"ties": ties, "seed": tie_seed}), **given)
 
-    for option in (_TIE_SEED, _TIES, _RANKERS) if with_ties else (_RANKERS,):
+    for option in (_TIE_SEED, _TIES, _RANKERS):
         option(with_corpus)
     return reading_options(with_corpus)
-
-
-old_corpus_options = functools.partial(corpus_options, with_ties=False)  # the matrix sets --ties
 
 
 def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:

@@ -1,4 +1,4 @@
-"""``ltr-duel prefs``: estimate, extend, show, compare, plot, subset."""
+"""``ltr-duel prefs``: estimate, show, compare."""
 
 from __future__ import annotations
 
@@ -19,15 +19,6 @@ def estimate(ltr_duel, corpus, out, *words):
     answer = ltr_duel("prefs", "estimate", corpus, "--drop-constant", "--out", out, *words)
     assert answer.code == 0, answer.err
     return answer
-
-
-def test_extended_is_estimated_at_once(ltr_duel, corpus, tmp_path):
-    estimate(ltr_duel, corpus, tmp_path / "once", "--comparisons", "500")
-    estimate(ltr_duel, corpus, tmp_path / "grown", "--comparisons", "200", "--seed", "0")
-    answer = ltr_duel("prefs", "extend", tmp_path / "grown", corpus, "--comparisons", "500")
-    assert answer.code == 0 and "3 rankers, 500 comparisons for each pair" in answer.out, answer.err
-    assert (tmp_path / "grown").read_bytes() == (tmp_path / "once").read_bytes()
-    assert not list(tmp_path.glob("*.parts"))
 
 
 def test_partial_results_are_removed_and_nothing_else(ltr_duel, corpus, tmp_path):
@@ -125,8 +116,6 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
     assert load_preferences(out).provenance["outcome"] == "marginal_bernoulli"
     assert estimate(ltr_duel, corpus, out, "--overwrite", *named).out.endswith("outcome rule: marginal_sign\n")
     assert "marginal_bernoulli" in ltr_duel("prefs", "estimate", "--help").out
-    answer = ltr_duel("prefs", "winners", out)
-    assert answer.code == 2 and "prefs winners requires a corpus" in answer.err
 
 
 @pytest.mark.parametrize("method", ["balanced", "document_constraints", "team_draft"])
@@ -172,43 +161,15 @@ def test_compare_says_whether_two_matrices_agree(ltr_duel, corpus, tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
-def test_plot_writes_a_picture(ltr_duel, tmp_path, ending):
+def test_show_draws_a_picture(ltr_duel, tmp_path, ending):
     out = tmp_path / f"picture{ending}"
-    assert ltr_duel("prefs", "plot", "arxiv", "--out", out).code == 0
+    assert ltr_duel("prefs", "show", "arxiv", "--plot", out).out.endswith(f"{out}\n")
     assert out.stat().st_size > 5000
-    answer = ltr_duel("prefs", "plot", "arxiv", "--out", tmp_path / "picture.bmp")
+    answer = ltr_duel("prefs", "show", "arxiv", "--plot", tmp_path / "picture.bmp")
     assert answer.code == 2 and "must end in .png, .pdf or .svg" in answer.err
 
 
-def test_subset_picks_renames_and_converts(ltr_duel, tmp_path):
-    out = tmp_path / "few.csv"
-    answer = ltr_duel("prefs", "subset", "arxiv", "--rankers", "C,A", "--rename", "A=best", "--out", out)
-    assert answer.code == 0 and "Condorcet winner: best" in answer.out
-    few = load_preferences(out)
-    assert few.names == ("C", "best") and few.p[1, 0] == 0.55
-    assert (
-        ltr_duel("prefs", "subset", "arxiv", "--size", "3", "--out", out).code == 0 and len(load_preferences(out)) == 3
-    )
-    path = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "m.parquet")
-    for words, sentence in (
-        (("--size", "3"), "no subset of 3 rankers has a Condorcet winner"),
-        (("--rankers", "9"), "no ranker '9'"),
-        (("--rankers", "1", "--size", "1"), "either --rankers or --size"),
-        (("--rename", "0"), "written OLD=NEW"),
-    ):
-        answer = ltr_duel("prefs", "subset", path, *words, "--out", out)
-        assert answer.code == 2 and sentence in answer.err and answer.err.count("\n") == 1
-
-
-def test_extending_what_does_not_fit_is_refused(ltr_duel, corpus, tmp_path):
-    estimate(ltr_duel, corpus, tmp_path / "m", "--comparisons", "100")
-    other = tmp_path / "other.txt"
-    other.write_text(corpus.read_text().replace("qid:5", "qid:7"))
-    answer = ltr_duel("prefs", "extend", tmp_path / "m", other, "--comparisons", "200")
-    assert answer.code == 2 and "not the corpus that" in answer.err
-    plain = save_preferences(bradley_terry(3), tmp_path / "plain.csv")
-    answer = ltr_duel("prefs", "extend", plain, corpus)
-    assert answer.code == 2 and "this matrix has no counts to add to" in answer.err
+def test_options_that_do_not_fit_are_refused(ltr_duel, corpus, tmp_path):
     for words, sentence in (
         (("--share", "3/2"), "'3/2' is not a share"),
         (("--variance-reduction", "magic"), "no variance reduction 'magic'"),

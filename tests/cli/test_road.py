@@ -97,7 +97,7 @@ def test_the_same_seed_gives_the_same_files(ltr_duel, corpus, tmp_path):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
 
 
-@pytest.mark.parametrize("command", ["simulate --live", "prefs winners", "sensitivity"])
+@pytest.mark.parametrize("command", ["simulate --live", "sensitivity"])
 def test_a_feature_without_an_order_is_used_where_it_is_named_and_named_where_it_is_not_used(
     ltr_duel, corpus, tmp_path, monkeypatch, command
 ):

@@ -28,7 +28,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
     ("typed", "begun", "completed"),
     [
         ("", "simu", ["simulate"]),
-        ("prefs", "ext", ["extend"]),
+        ("prefs", "est", ["estimate"]),
         ("simulate --policy", "rucb", ["rucb", "rucb_icml"]),
         ("demo --policy", "md", ["mdb"]),
         ("policies", "rc", ["rcs"]),

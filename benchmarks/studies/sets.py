@@ -49,7 +49,7 @@ def study(data: Path, kept: Path, *, quick: bool, runs: int, horizon: int) -> No
     """Run the missing lines of the file, by corpus and click model."""
     done = {one["name"] for one in read(kept)} if kept.exists() else set()
     for corpus, comparisons in CORPORA.items():
-        rankings = feature_rankers(load_dataset(data / corpus / "Fold1"), drop_constant=True)
+        rankings = feature_rankers(load_dataset(data / corpus / "Fold1"))
         for clicks in CLICKS:
             wanted = [one for one in cells() if f"{corpus} {clicks} {' '.join(one)}" not in done]
             if not wanted:

@@ -78,7 +78,6 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     "--comparisons", type=COUNT, help="Comparisons per pair.  [default: 1,000; without variance reduction 4,000]"
 )
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
-@click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
 @corpus_options
 @click.option("--against", help="Compare only pairs with this ranker.")
 @goal_options
@@ -93,7 +92,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
 @options.overwrite
 def estimate(
-    path: Path, corpus: Corpus, drop_constant: bool, store: Path | None, share: tuple[int, int] | None, jobs: int,
+    path: Path, corpus: Corpus, store: Path | None, share: tuple[int, int] | None, jobs: int,
     out: Path, overwrite: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
@@ -105,7 +104,7 @@ def estimate(
     only_writer(None if share else out)
     if not share:
         options.require_new(out, overwrite)
-    rankings = corpus.rank(corpus.load(path), jobs=jobs, drop_constant=drop_constant)
+    rankings = corpus.rank(corpus.load(path), jobs=jobs)
     parts = store or _parts_of(out)
     matrix = preferences.estimate_preferences(rankings, jobs=jobs, store=parts, share=share, **settings)
     if share:

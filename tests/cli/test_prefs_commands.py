@@ -16,7 +16,7 @@ from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 
 def estimate(ltr_duel, corpus, out, *words):
-    answer = ltr_duel("prefs", "estimate", corpus, "--drop-constant", "--out", out, *words)
+    answer = ltr_duel("prefs", "estimate", corpus, "--out", out, *words)
     assert answer.code == 0, answer.err
     return answer
 
@@ -175,7 +175,7 @@ def test_options_that_do_not_fit_are_refused(ltr_duel, corpus, tmp_path):
         (("--variance-reduction", "magic"), "no variance reduction 'magic'"),
         (("--until-winner", "2"), "confidence must be between"),
     ):
-        answer = ltr_duel("prefs", "estimate", corpus, "--drop-constant", "--out", tmp_path / "x", *words)
+        answer = ltr_duel("prefs", "estimate", corpus, "--out", tmp_path / "x", *words)
         assert answer.code == 2 and sentence in answer.err and not (tmp_path / "x").exists()
 
 

@@ -196,7 +196,7 @@ def test_matrices_that_cannot_be_read_or_written_are_refused(ltr_duel, corpus, t
         ltr_duel("simulate", corpus, "--policy", "rucb", "--out", tmp_path / "out"), "small.txt:1", "row of numbers"
     )
     target = corpus / "below a file.parquet"
-    refused(ltr_duel("prefs", "estimate", corpus, "--comparisons", "2", "--drop-constant", "--out", target), "written")
+    refused(ltr_duel("prefs", "estimate", corpus, "--comparisons", "2", "--out", target), "written")
     assert not (tmp_path / "out").exists()
 
 

@@ -147,7 +147,7 @@ def test_numbers_that_cannot_be_made_are_refused(rankings, tmp_path):
     }.items():  # fmt: skip
         with pytest.raises(InputError, match=sentence):
             estimate_preferences(rankings, **{"comparisons": 100, **arguments})
-    with pytest.raises(InputError, match="different rankers"):
+    with pytest.raises(InputError, match="only the matrix has"):
         extend_preferences(made, rankings[[0, 1]], comparisons=200)
     with pytest.raises(InputError, match="has no counts"):
         extend_preferences(type(made)(made.p), rankings, comparisons=200)

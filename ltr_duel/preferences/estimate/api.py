@@ -160,9 +160,7 @@ def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickMode
     """Rebuild the settings of a matrix from its provenance, which may come from any file."""
     about = matrix.provenance
     if matrix.names != rankings.names:
-        raise InputError(
-            "the matrix and the rankings contain different rankers, or the same rankers in a different order"
-        )
+        raise errors.other_rankers("the matrix", matrix.names, "the rankings", rankings.names)
     try:
         parameters = ",".join(f"{key}={value}" for key, value in about["method_parameters"].items())
         model = clicks or ClickModel(

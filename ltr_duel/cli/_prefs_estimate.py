@@ -71,7 +71,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @options.clicks()
 @options.method("Method of comparing two rankers.")
 @click.option(
-    "--outcome", default="", show_default="marginal_bernoulli for probabilistic, else the method's first rule",
+    "--outcome", default="", show_default="the method's first rule",
     help="Rule that decides the winner from the clicks.",
 )  # fmt: skip
 @click.option(
@@ -133,16 +133,11 @@ def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
 
 
 def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
-    """Return a line on the outcome rule of an estimated matrix and whether it is the default; "" for an unknown rule.
-
-    The default is called unbiased only if the method declares it as its unbiased rule.
-    """
+    """Return a line on the outcome rule of an estimated matrix, and whether it is the default, or ""."""
     rule, method = matrix.provenance.get("outcome"), interleaving.METHODS.get(str(matrix.provenance.get("method")))
     if not rule:
         return ""
-    if method is None or rule != method.research_outcome:
-        return f"outcome rule: {rule}"
-    return f"outcome rule: {rule} ({'unbiased, ' * (rule == method.unbiased)}the default)"
+    return f"outcome rule: {rule}{' (the default)' * (method is not None and rule == method.default_outcome())}"
 
 
 def _forget(parts: Path) -> None:

@@ -191,7 +191,7 @@ def _method(table: Any, rows: NDArray[np.bool_]) -> tuple[str, str]:
             raise InputError(f"weights need one method in the whole log, not {texts}")
         found.append(texts[0])
     label, method, _ = METHODS.configure(found[0] or "team_draft")
-    return label, found[1] or method.outcomes[0]
+    return label, found[1] or method.default_outcome(sets=True)
 
 
 class PageTargets(Orders):

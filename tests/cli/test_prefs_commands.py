@@ -107,7 +107,7 @@ def test_one_cycle_is_one(ltr_duel, tmp_path):
 
 
 def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corpus, tmp_path):
-    out, last = tmp_path / "m.parquet", "outcome rule: marginal_bernoulli (unbiased, the default)\n"
+    out, last = tmp_path / "m.parquet", "outcome rule: marginal_bernoulli (the default)\n"
     assert estimate(ltr_duel, corpus, out, "--comparisons", "100").out.endswith(last)
     assert ltr_duel("prefs", "show", out).out.endswith(last)
     named = ("--comparisons", "100", "--outcome", "marginal_sign")
@@ -116,14 +116,6 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
     assert load_preferences(out).provenance["outcome"] == "marginal_bernoulli"
     assert estimate(ltr_duel, corpus, out, "--overwrite", *named).out.endswith("outcome rule: marginal_sign\n")
     assert "marginal_bernoulli" in ltr_duel("prefs", "estimate", "--help").out
-
-
-@pytest.mark.parametrize("method", ["balanced", "document_constraints", "team_draft"])
-def test_a_default_outcome_rule_is_called_unbiased_only_if_the_method_declares_it(ltr_duel, corpus, tmp_path, method):
-    """Regression: the default rule of every method was called unbiased, also of methods that random clicks bias."""
-    out, last = tmp_path / "m.parquet", "outcome rule: credit (the default)\n"
-    assert estimate(ltr_duel, corpus, out, "--comparisons", "100", "--method", method).out.endswith(last)
-    assert ltr_duel("prefs", "show", out).out.endswith(last)
 
 
 def test_a_probability_names_the_queries_and_users_that_it_is_about(ltr_duel, corpus, tmp_path):

@@ -509,7 +509,9 @@ def test_bad_input_is_refused_in_one_sentence(rankings, options, sentence):
 
 # ------------------------------------------------------------------- hostile JSON
 
-GOOD = interleave({"one": ["a", "b", 3], "other": ["c", "a"]}, "probabilistic", seed=0).to_json()
+GOOD = interleave(
+    {"one": ["a", "b", 3], "other": ["c", "a"]}, "probabilistic", outcome="marginal_sign", seed=0
+).to_json()
 
 
 def changed(**values):

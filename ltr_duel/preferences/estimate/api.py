@@ -53,9 +53,9 @@ def estimate_preferences(
     clicks : str or ClickModel
         Name of a click model, or a custom table.
     method, outcome : str
-        The method that compares two rankers, and the rule that determines the winner (see `ltr_duel.interleaving`). For
-        probabilistic interleave, the default rule is ``marginal_bernoulli``; the papers used ``marginal_sign``, which
-        is biased. For any other method, the default is its first rule, which may be biased under random clicks.
+        The method that compares two rankers, and the rule that determines the winner (see `ltr_duel.interleaving`). The
+        default is the method's first rule; for probabilistic interleave it is ``marginal_bernoulli``, whereas the
+        papers used ``marginal_sign``, which is biased under random clicks.
     comparisons : int, optional
         Number of comparisons of each pair, at least 2; by default 1,000, or 4,000 without variance reduction. If a
         variance reduction compares in groups of 2 or 4 lists, the number is rounded up to whole groups (at least two).

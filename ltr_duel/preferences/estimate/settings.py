@@ -142,7 +142,7 @@ def make_settings(
     model = click_model(clicks, rankings.grades)
     if len(rankings) < 2:
         raise InputError(f"preferences need at least two rankers; there is {len(rankings)} ('{rankings.names[0]}')")
-    comparer = Comparer(rankings, model, method, outcome or METHODS.configure(method).component.research_outcome, top)
+    comparer = Comparer(rankings, model, method, outcome, top)
     require_pairs(comparer)
     if isinstance(variance_reduction, str):
         variance_reduction = (variance_reduction,)

@@ -76,7 +76,8 @@ def estimate_preferences(
         Largest number of comparisons of a pair for ``target_error`` and ``until_winner``.
     variance_reduction : {"auto", "none"} or sequence of {"common", "stratified", "integrated", "antithetic", "control"}
         Methods that reach the same error with fewer lists; see `ltr_duel.preferences.estimate.settings`. By default,
-        the method and the tie rule determine the reductions, and the provenance names them.
+        the method, the tie rule and the numbers of comparisons and queries determine the reductions, and the provenance
+        names them.
     store : path, optional
         Folder for partial results, from which the same call resumes if the process was killed. The folder may be
         deleted once the matrix is saved.
@@ -103,7 +104,8 @@ def estimate_preferences(
     >>> matrix.comparisons[0, 1]
     np.int64(100)
     """
-    settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction)
+    planned = comparisons if target_error is None and until_winner is None else at_most
+    settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction, planned)
     comparisons = settings.checked_count(comparisons)
     goal = Goal(comparisons, against, target_error, until_winner, at_most)
     return grown(_sampler(settings, jobs, store, share), Tally.empty(len(rankings)), goal)

@@ -107,9 +107,15 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
 def agreement_lines(agreement: Agreement) -> list[str]:
     """Return the differences between two matrices as lines of text."""
     z = agreement.pairs["z"].abs()
-    lines = [f"{len(agreement.names)} rankers in common; the differences have a root mean square of"
-             f" {agreement.root_mean_square:.4f}, and are at most"
-             f" {agreement.pairs['difference'].abs().max():.4f}"]  # fmt: skip
+    (one, its), (other, others) = ((winner or "none", equal_words(sure)) for winner, sure in agreement.winners)
+    winner = f"Different Condorcet winners: {one} (P {its}) and {other} (P {others})"
+    if one == other:
+        winner = f"The same Condorcet winner: {one} (P {its} and {others})"
+    lines = [
+        winner,
+        f"{len(agreement.names)} rankers in common; the differences have a root mean square of"
+        f" {agreement.root_mean_square:.4f}, and are at most {agreement.pairs['difference'].abs().max():.4f}",
+    ]
     if agreement.chance is not None:
         lines.append(
             f"{(z > 2).mean():.1%} of pairs differ by more than two standard errors (4.6% expected by chance);"

@@ -69,7 +69,10 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command(cls=Command)
 @click.argument("path", type=PATH)
 @options.clicks()
-@options.method("Method of comparing two rankers.")
+@options.method("Method of comparing rankers.")
+@click.option(
+    "--size", type=COUNT, help="Compare sets of this many rankers.  [default of methods for sets: all, at most 200]"
+)
 @click.option(
     "--outcome", default="", show_default="the method's first rule",
     help="Rule that decides the winner from the clicks.",
@@ -96,6 +99,8 @@ def estimate(
     out: Path, overwrite: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
+
+    A method for sets, such as sosm, multileaves sets of rankers, and each list compares all pairs of its set.
 
     Partial results are stored beside OUT until OUT is written; after an interruption, the same command resumes.
     Several machines with a common folder can divide the work: run with --share 1/2 on one machine, with --share 2/2 on
@@ -137,7 +142,8 @@ def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
     rule, method = matrix.provenance.get("outcome"), interleaving.METHODS.get(str(matrix.provenance.get("method")))
     if not rule:
         return ""
-    return f"outcome rule: {rule}{' (the default)' * (method is not None and rule == method.default_outcome())}"
+    usual = method is not None and rule == method.default_outcome(sets="size" in matrix.provenance)
+    return f"outcome rule: {rule}{' (the default)' * usual}"
 
 
 def _forget(parts: Path) -> None:

@@ -115,7 +115,13 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
     assert refused.code == 2 and f"{out}: already exists" in refused.err, "another matrix is not replaced"
     assert load_preferences(out).provenance["outcome"] == "marginal_bernoulli"
     assert estimate(ltr_duel, corpus, out, "--overwrite", *named).out.endswith("outcome rule: marginal_sign\n")
-    assert "marginal_bernoulli" in ltr_duel("prefs", "estimate", "--help").out
+
+
+def test_a_method_for_sets_estimates_a_matrix(ltr_duel, corpus, tmp_path):
+    said = estimate(ltr_duel, corpus, tmp_path / "m", "--method", "sosm", "--comparisons", "100").out
+    assert "3 rankers, 100 comparisons for each pair" in said and said.endswith("outcome rule: credit (the default)\n")
+    few = estimate(ltr_duel, corpus, tmp_path / "few", "--method", "probabilistic", "--size", "2").out
+    assert few.endswith("outcome rule: marginal_sign (the default)\n"), "the rule of sets"
 
 
 def test_a_probability_names_the_queries_and_users_that_it_is_about(ltr_duel, corpus, tmp_path):
@@ -149,6 +155,11 @@ def test_compare_says_whether_two_matrices_agree(ltr_duel, corpus, tmp_path):
     assert "3 rankers in common" in answer.out and "the largest z is" in answer.out
     assert "The matrices were estimated with different settings: tie_seed: 1 and 2" in answer.out
     same = ltr_duel("prefs", "compare", tmp_path / "1", tmp_path / "1").out
+    assert same.startswith("The same Condorcet winner: 1 (P ")
+    scissors = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "scissors.csv")
+    other = save_preferences(bradley_terry(3).relabelled(ROCK_PAPER_SCISSORS.names), tmp_path / "order.csv")
+    first = ltr_duel("prefs", "compare", other, scissors).out.splitlines()[0]
+    assert first == f"Different Condorcet winners: {ROCK_PAPER_SCISSORS.names[0]} (P > 0.999) and none (P > 0.999)"
     assert "at most 0.0000" in same and "do not estimate" not in same
 
 
@@ -179,7 +190,8 @@ def test_rows_and_names_of_a_csv_must_agree(tmp_path):
 
 def test_of_pairs_that_were_never_compared_nothing_is_printed(ltr_duel, corpus, tmp_path):
     out = tmp_path / "against.parquet"
-    answer = ltr_duel("prefs", "estimate", corpus, "--against", "2", "--comparisons", "200", "--out", out)
+    answer = ltr_duel("prefs", "estimate", corpus, "--keep-constant", "--against", "2", "--comparisons", "200",
+                      "--out", out)  # fmt: skip
     assert "No ranker is shown to beat all others; 3 pairs were not compared." in answer.out
     shown = ltr_duel("prefs", "show", out).out
     assert "3 pairs were not compared" in shown and "need all pairs" in shown

@@ -43,7 +43,7 @@ def prepare(comparisons: int, reduction: tuple[str, ...]):
     corpus = make_corpus(
         queries=2000, documents=24, features=RANKERS, dead=0, constant=0, seed=1, name="yahoo-set-1-shaped"
     )
-    rankings = feature_rankers(corpus)
+    rankings = feature_rankers(corpus, drop_constant=False)
     options = {"clicks": "navigational", "variance_reduction": reduction or "none"}
     estimate_preferences(rankings[[0, 1]], comparisons=8, **options)
     return lambda: estimate_preferences(rankings, comparisons=comparisons, **options)

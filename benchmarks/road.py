@@ -21,12 +21,12 @@ def read(file: Path) -> Callable[[], Dataset]:
 def order(file: Path) -> Callable[[], Rankings]:
     """Order the documents of each query by each feature."""
     dataset = load_dataset(file)
-    return lambda: feature_rankers(dataset)
+    return lambda: feature_rankers(dataset, drop_constant=False)
 
 
 def estimate(file: Path, comparisons: int) -> Callable[[], object]:
     """Compare all pairs of rankers."""
-    rankings = feature_rankers(load_dataset(file))
+    rankings = feature_rankers(load_dataset(file), drop_constant=False)
     return lambda: estimate_preferences(rankings, comparisons=comparisons)
 
 

@@ -225,7 +225,7 @@ def rows() -> dict[str, Callable[[], Made]]:
             for link in ("linear", "logistic", "natural")
         },
         "utilities normal": partial(runs, NormalScores([1.0, 0.5, 0.0]), "rucb", "mdb", horizon=300),
-        "log of pairs": partial(log, "rucb"),
+        "log of pairs": partial(log, "rucb", outcome="marginal_sign"),
         "log of sets": partial(log, "mdb", users=9),
         "study": study,
     }

@@ -74,7 +74,7 @@ write_svmlight(make_corpus(queries=6, documents=8, features=4, grades=3), corpus
 for words in (["policies"], ["methods"], ["clicks"]):
     print(run(*words))
 estimate = ["prefs", "estimate", corpus, "--clicks", "hasty", "--method", "novel_method", "--comparisons", 20]
-run(*estimate, "--drop-constant", "--out", out / "p.parquet")
+run(*estimate, "--out", out / "p.parquet")
 named = [word for name in ("novel_one", "novel_two", "novel_three") for word in ("--policy", name)]
 print(run("simulate", out / "p.parquet", *named, "--horizon", 50, "--repetitions", 2, "--out", out / "simulation"))
 """

@@ -188,7 +188,7 @@ def _made(size: int) -> Rankings:
 
 
 def _corpus(folder: Path) -> Rankings:
-    return feature_rankers(load_dataset(folder), drop_constant=True)
+    return feature_rankers(load_dataset(folder))
 
 
 @cache

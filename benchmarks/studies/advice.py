@@ -64,7 +64,7 @@ def problem(number: int, data: Path) -> tuple[Rankings, list[str], int]:
     """Return the rankers, the users, and the budget of a problem."""
     rng = stream(17, "advice study", number)
     corpus = CORPORA[number % len(CORPORA)]
-    rankings = feature_rankers(corpus_named(corpus, data), drop_constant=True)
+    rankings = feature_rankers(corpus_named(corpus, data))
     size = SIZES[int(rng.random() * len(SIZES))]
     chosen = sorted(rng.permutation(len(rankings))[:size].tolist())
     budget = BUDGETS[0 if corpus in LONG else int(rng.random() * len(BUDGETS))]

@@ -47,7 +47,7 @@ class Candidate(NamedTuple):
     @property
     def outcome(self) -> str:
         """The outcome rule for pairs, which is not biased by random clicks; "" for sets."""
-        return METHODS.configure(self.method).component.research_outcome if self.kind == "pairs" else ""
+        return METHODS.configure(self.method).component.default_outcome() if self.kind == "pairs" else ""
 
     @property
     def needs_horizon(self) -> bool:

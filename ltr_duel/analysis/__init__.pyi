@@ -7,11 +7,9 @@ from .matrix import plot_preferences as plot_preferences
 from .measures import measures_table as measures_table
 from .measures import plot_measures as plot_measures
 from .methods import plot_sensitivity as plot_sensitivity
-from .properties import UNDECIDED as UNDECIDED
 from .properties import agreement_lines as agreement_lines
 from .properties import agreement_table as agreement_table
 from .properties import property_lines as property_lines
-from .properties import winner_row as winner_row
 from .rankers import confidence_sentence as confidence_sentence
 from .rankers import rankers_table as rankers_table
 from .rankers import search_sentence as search_sentence

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.analysis.rankers import (
-    SURE,
     chance_words,
     confidence_sentence,
     equal_words,
@@ -21,8 +20,6 @@ from ltr_duel.preferences import (
     STATISTICS,
     Agreement,
     PreferenceMatrix,
-    condorcet_confidence,
-    cyclic_triples,
     matrix_properties,
     transitive_null,
 )
@@ -30,25 +27,6 @@ from ltr_duel.preferences import (
 _WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # simulated transitive matrices: for up to `_MANY` rankers, and for more
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
-UNDECIDED = "undecided"
-
-
-def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return the Condorcet winner, the likeliest winner with its probability, P(none) and the cycles, as table cells.
-
-    The winner is `UNDECIDED` if the conclusion of the matrix (a winner, or none) has a probability below `SURE`.
-    """
-    sure, noise = condorcet_confidence(matrix), null_words(matrix)
-    best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
-    winner = matrix.condorcet_winner
-    decided = (none if winner is None else sure[matrix.index(winner)]) >= SURE
-    return {
-        "Condorcet winner": (winner or "none") if decided else UNDECIDED,
-        "likeliest": matrix.names[best],
-        "P": chance_words(float(sure[best])),
-        "P(none)": chance_words(none),
-        "cycles of three": f"{cyclic_triples(matrix):,}{noise['cyclic_triples']}",
-    }
 
 
 def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
@@ -129,9 +107,15 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
 def agreement_lines(agreement: Agreement) -> list[str]:
     """Return the differences between two matrices as lines of text."""
     z = agreement.pairs["z"].abs()
-    lines = [f"{len(agreement.names)} rankers in common; the differences have a root mean square of"
-             f" {agreement.root_mean_square:.4f}, and are at most"
-             f" {agreement.pairs['difference'].abs().max():.4f}"]  # fmt: skip
+    (one, its), (other, others) = ((winner or "none", equal_words(sure)) for winner, sure in agreement.winners)
+    winner = f"Different Condorcet winners: {one} (P {its}) and {other} (P {others})"
+    if one == other:
+        winner = f"The same Condorcet winner: {one} (P {its} and {others})"
+    lines = [
+        winner,
+        f"{len(agreement.names)} rankers in common; the differences have a root mean square of"
+        f" {agreement.root_mean_square:.4f}, and are at most {agreement.pairs['difference'].abs().max():.4f}",
+    ]
     if agreement.chance is not None:
         lines.append(
             f"{(z > 2).mean():.1%} of pairs differ by more than two standard errors (4.6% expected by chance);"

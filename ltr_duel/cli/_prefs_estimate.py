@@ -1,4 +1,4 @@
-"""``ltr-duel prefs estimate`` and ``extend``: estimate preference matrices by simulated comparisons."""
+"""``ltr-duel prefs estimate``: estimate a preference matrix by simulated comparisons."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import click
 
-from ltr_duel import analysis, interleaving, preferences, rankers
+from ltr_duel import analysis, interleaving, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, PATH
 from ltr_duel.cli._output import only_writer
-from ltr_duel.cli._reading import Corpus, corpus_options, old_corpus_options
+from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
-from ltr_duel.core import InputError, several
+from ltr_duel.core import several
 
 _DIGITS = re.compile("[0-9]{1,9}")
 
@@ -69,16 +69,18 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command(cls=Command)
 @click.argument("path", type=PATH)
 @options.clicks()
-@options.method("Method of comparing two rankers.")
+@options.method("Method of comparing rankers.")
 @click.option(
-    "--outcome", default="", show_default="marginal_bernoulli for probabilistic, else the method's first rule",
+    "--size", type=COUNT, help="Compare sets of this many rankers.  [default of methods for sets: all, at most 200]"
+)
+@click.option(
+    "--outcome", default="", show_default="the method's first rule",
     help="Rule that decides the winner from the clicks.",
 )  # fmt: skip
 @click.option(
     "--comparisons", type=COUNT, help="Comparisons per pair.  [default: 1,000; without variance reduction 4,000]"
 )
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
-@click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
 @corpus_options
 @click.option("--against", help="Compare only pairs with this ranker.")
 @goal_options
@@ -93,10 +95,12 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
 @options.overwrite
 def estimate(
-    path: Path, corpus: Corpus, drop_constant: bool, store: Path | None, share: tuple[int, int] | None, jobs: int,
+    path: Path, corpus: Corpus, store: Path | None, share: tuple[int, int] | None, jobs: int,
     out: Path, overwrite: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
+
+    A method for sets, such as sosm, multileaves sets of rankers, and each list compares all pairs of its set.
 
     Partial results are stored beside OUT until OUT is written; after an interruption, the same command resumes.
     Several machines with a common folder can divide the work: run with --share 1/2 on one machine, with --share 2/2 on
@@ -105,56 +109,13 @@ def estimate(
     only_writer(None if share else out)
     if not share:
         options.require_new(out, overwrite)
-    rankings = corpus.rank(corpus.load(path), jobs=jobs, drop_constant=drop_constant)
+    rankings = corpus.rank(corpus.load(path), jobs=jobs)
     parts = store or _parts_of(out)
     matrix = preferences.estimate_preferences(rankings, jobs=jobs, store=parts, share=share, **settings)
     if share:
         click.echo(f"{parts}: share {share[0]} of {share[1]} is counted")
         return
     _save(matrix, out, parts)
-
-
-@click.command(cls=Command)
-@click.argument("file", type=PATH)
-@click.argument("path", type=PATH)
-@click.option("--comparisons", type=COUNT, default=0, help="Total number of comparisons for each pair.")
-@old_corpus_options
-@goal_options
-@options.checked_plugin
-@options.jobs
-@options.most_rankers
-@click.option("--out", type=OUT_FILE, help="The Parquet file to write.  [default: FILE]")
-def extend(
-    file: Path, path: Path, corpus: Corpus, store: Path | None, jobs: int, most_rankers: int, out: Path | None,
-    **goals: Any,
-) -> None:  # fmt: skip
-    """Add comparisons with the same settings to the matrix in FILE, which was estimated on the corpus at PATH.
-
-    If rankers were read from files, give the same --rankers as when the matrix was estimated.
-    """
-    matrix = preferences.load_preferences(file, most_rankers=most_rankers)
-    if matrix.tally is None:
-        raise InputError(f"{file}: this matrix has no counts to add to, because it was not estimated by ltr_duel")
-    about, dataset = matrix.provenance, corpus.load(path)
-    if about.get("corpus_sha256") != dataset.sha256:
-        raise InputError(
-            f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}'), or read with other options"
-        )
-    ties = {"ties": about["ties"], "seed": about.get("tie_seed", 0)}
-    if about.get("rankers"):
-        if not corpus.words:
-            raise InputError(f"{file}: some of its rankers were read from files; name them again with --rankers")
-        rankings = corpus._replace(ties=ties).rank(dataset, jobs=jobs, drop_constant=False)
-        if rankings.provenance.get("rankers") != about["rankers"]:
-            raise InputError(f"{file}: was estimated with other rankers, or their files have changed since")
-    else:
-        rankings = rankers.feature_rankers(dataset, features=matrix.names, **ties, jobs=jobs)
-    del dataset  # frees gigabytes of features
-    out = out or file
-    only_writer(out)
-    parts = store or _parts_of(out)
-    grown = preferences.extend_preferences(matrix, rankings, jobs=jobs, store=parts, **goals)
-    _save(grown, out, parts)
 
 
 def _parts_of(out: Path) -> Path:
@@ -177,16 +138,12 @@ def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
 
 
 def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
-    """Return a line on the outcome rule of an estimated matrix and whether it is the default; "" for an unknown rule.
-
-    The default is called unbiased only if the method declares it as its unbiased rule.
-    """
+    """Return a line on the outcome rule of an estimated matrix, and whether it is the default, or ""."""
     rule, method = matrix.provenance.get("outcome"), interleaving.METHODS.get(str(matrix.provenance.get("method")))
     if not rule:
         return ""
-    if method is None or rule != method.research_outcome:
-        return f"outcome rule: {rule}"
-    return f"outcome rule: {rule} ({'unbiased, ' * (rule == method.unbiased)}the default)"
+    usual = method is not None and rule == method.default_outcome(sets="size" in matrix.provenance)
+    return f"outcome rule: {rule}{' (the default)' * usual}"
 
 
 def _forget(parts: Path) -> None:

@@ -103,7 +103,7 @@ class Corpus(NamedTuple):
 
     reading: Reading
     words: tuple[str, ...]  # the words that name the rankers
-    ties: dict[str, Any]  # the tie rule, as arguments of `rankers_named`
+    how: dict[str, Any]  # the tie rule and `drop_constant`, as arguments of `rankers_named`
 
     def load(self, path: Path) -> data.Dataset:
         """Read the corpus at a path; build the corpus ``qrels:FILE`` from judgements and retrieved documents."""
@@ -120,9 +120,9 @@ class Corpus(NamedTuple):
         )
         return pool.dataset
 
-    def rank(self, dataset: data.Dataset, *, jobs: int, drop_constant: bool = True) -> rankers.Rankings:
+    def rank(self, dataset: data.Dataset, *, jobs: int) -> rankers.Rankings:
         """Build the rankers; report constant features, and entries of ranker files that the corpus lacks."""
-        rankings = rankers.rankers_named(dataset, self.words, **self.ties, drop_constant=drop_constant, jobs=jobs)
+        rankings = rankers.rankers_named(dataset, self.words, **self.how, jobs=jobs)
         _print_constant(dataset, rankings.names, all_named="features" in (self.words or ("features",)))
         for name, about in rankings.provenance.get("rankers", {}).items():
             unknown = {key.removeprefix("unknown_"): about[key] for key in about if key.startswith("unknown_")}
@@ -132,7 +132,7 @@ class Corpus(NamedTuple):
         return rankings
 
     def rankings(self, path: Path, jobs: int) -> rankers.Rankings:
-        """Build the rankers of the corpus at a path, without constant rankers."""
+        """Build the rankers of the corpus at a path."""
         return self.rank(self.load(path), jobs=jobs)
 
 
@@ -148,6 +148,7 @@ _RANKERS = click.option(
     help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, optionally"
     " after NAME=; may be repeated.  [default: all features]",
 )  # fmt: skip
+_KEEP = click.option("--keep-constant", is_flag=True, help="Rank also by features that are constant within each query.")
 _TIES = click.option(
     "--ties", default="fixed_random", show_default=True,
     help="Order of documents with equal scores: fixed_random, shared, file, resample or redraw_at_inference.",
@@ -158,22 +159,25 @@ _TIE_SEED = click.option(
 )  # fmt: skip
 
 
-def corpus_options(function: Callable[..., Any], *, with_ties: bool = True) -> Callable[..., Any]:
+def corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of a corpus and its rankers; the command receives them as one `Corpus`, ``corpus``."""
 
     @functools.wraps(function)
     def with_corpus(
-        *args: Any, reading: Reading, words: tuple[str, ...], ties: str = "", tie_seed: int = 0, **given: Any
+        *args: Any,
+        reading: Reading,
+        words: tuple[str, ...],
+        keep_constant: bool,
+        ties: str,
+        tie_seed: int,
+        **given: Any,
     ) -> Any:
-        order = {"ties": ties, "seed": tie_seed} if with_ties else {}
-        return function(*args, corpus=Corpus(reading, words, order), **given)
+        how = {"ties": ties, "seed": tie_seed, "drop_constant": not keep_constant}
+        return function(*args, corpus=Corpus(reading, words, how), **given)
 
-    for option in (_TIE_SEED, _TIES, _RANKERS) if with_ties else (_RANKERS,):
+    for option in (_TIE_SEED, _TIES, _KEEP, _RANKERS):
         option(with_corpus)
     return reading_options(with_corpus)
-
-
-old_corpus_options = functools.partial(corpus_options, with_ties=False)  # the matrix sets --ties
 
 
 def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:
@@ -183,7 +187,11 @@ def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named:
         column = dataset.feature_names.index(name)
         if name in names or all_named:
             reason = "constant within each query" if dataset.features[:, column].any() else "zero everywhere"
-            use = "--ties alone orders the documents" if name in names else "left out of the rankers"
+            use = (
+                "--ties alone orders the documents"
+                if name in names
+                else "left out of the rankers (--keep-constant keeps them)"
+            )
             reasons.setdefault(f"{reason} in {dataset.name}; {use}", []).append(column_label(dataset, column))
     for reason, columns in reasons.items():
         listed = ", ".join(columns[:8]) + f" and {len(columns) - 8} more" * (len(columns) > 8)

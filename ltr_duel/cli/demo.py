@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ltr_duel import analysis, bandits, core, data, preferences, rankers, simulation
+from ltr_duel import analysis, bandits, core, data, preferences, simulation
 from ltr_duel import clicks as click_models
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
@@ -63,13 +63,12 @@ def command(
         f" {dataset.n_features or 'no'} features, grades 0..{dataset.grades - 1}"
     )
     notes = ["This is a synthetic corpus; its features have no meaning."] if path is None else []
-    constant = () if corpus.words else rankers.constant_features(dataset)
-    if constant:
-        notes.append(
-            f"{len(constant)} features are constant within each query, so they are not used as rankers:"
-            f" {', '.join(constant)}."
-        )
     rankings = corpus.rank(dataset, jobs=jobs)
+    if rankings.left_out:
+        notes.append(
+            f"{len(rankings.left_out)} features are constant within each query, so they are not used as rankers:"
+            f" {', '.join(rankings.left_out)}."
+        )
     click.echo(f"{len(rankings)} rankers; {comparisons:,} comparisons for each pair, {clicks} clicks ...")
     matrix = preferences.estimate_preferences(rankings, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     click.echo(f"{', '.join(policies)}: {repetitions} runs of {horizon:,} steps each, every step a simulated user ...")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ltr_duel import analysis, interleaving, logs, preferences
+from ltr_duel import analysis, logs, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_compare import compare
 from ltr_duel.cli._options import COUNT, OUT_FILE, OUTCOMES, PATH, format_option, opened, skip_option, sources
@@ -122,7 +122,7 @@ def power(
             rankings,
             clicks=clicks,
             method=method,
-            outcome=outcome or interleaving.METHODS.configure(method).component.outcomes[0],  # the default rule of logs
+            outcome=outcome,
             comparisons=comparisons,
             variance_reduction="none",
             top=top,

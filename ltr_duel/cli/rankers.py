@@ -45,7 +45,7 @@ def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, j
     """
     only_writer(out)
     dataset = corpus.load(path)
-    rankings = corpus.rank(dataset, jobs=jobs, drop_constant=False)
+    rankings = corpus.rank(dataset, jobs=jobs)
     table = rankers.evaluate_rankers(rankings, measures or rankers.DEFAULT_MEASURES)
     text = analysis.measures_table(table)
     title = f"{dataset.name}: {len(rankings)} rankers"

@@ -129,7 +129,7 @@ def command(
         )  # fmt: skip
         click.echo(f"{log}: {several(written, 'impression')}")
     if live is not None:
-        _print_cautions(interleaving.METHODS.configure(method).component, outcome, logged=log is not None)
+        _print_cautions(interleaving.METHODS.configure(method).component, outcome)
     click.echo(analysis.winner_sentence(matrix) + _taken_winner(matrix))
     table = analysis.policies_table(results)
     print_table(table)
@@ -152,11 +152,10 @@ def _taken_winner(matrix: preferences.PreferenceMatrix) -> str:
     return f" The table assumes the winner of this matrix, {matrix.condorcet_winner}." if undecided else ""
 
 
-def _print_cautions(method: interleaving.Method, outcome: str, *, logged: bool) -> None:
-    """Print a note if random clicks favour a ranker under the outcome rule of the users or of the log."""
-    rules = {outcome or method.research_outcome} | ({outcome or method.outcomes[0]} if logged else set())
-    fair = next((f" Use --outcome {rule} instead." for rule in method.outcomes if rule not in method.biased), "")
-    for caution in sorted({method.caution(rule) for rule in rules} - {""}):
+def _print_cautions(method: interleaving.Method, outcome: str) -> None:
+    """Print a note if random clicks favour a ranker under the outcome rule."""
+    if caution := method.caution(outcome or method.default_outcome()):
+        fair = next((f" Use --outcome {rule} instead." for rule in method.outcomes if rule not in method.biased), "")
         click.echo(f"note: {caution}{fair}")
 
 

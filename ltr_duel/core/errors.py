@@ -89,6 +89,22 @@ def require_whole(name: str, value: Any, low: int | None = None, high: int | Non
     return number
 
 
+def other_rankers(one: str, its: Sequence[str], other: str, others: Sequence[str]) -> InputError:
+    """Build the error for two things with other rankers: the rankers of one side only, and what makes them equal."""
+    sides = ((one, [name for name in its if name not in others]), (other, [name for name in others if name not in its]))
+    only = [f"only {what} has {listed([*names[:8], *_more(names[8:])])}" for what, names in sides if names]
+    if not only:
+        return InputError(f"{one} has the rankers of {other} in a different order")
+    return InputError(
+        f"{one} has other rankers than {other}: {'; '.join(only)}; features that are constant within each query are"
+        " rankers only with --keep-constant (in Python drop_constant=False)"
+    )
+
+
+def _more(names: Sequence[str]) -> list[str]:
+    return [f"{len(names)} more"] * bool(names)
+
+
 def listed(names: Sequence[str], word: str = "and") -> str:
     """Return names in the form of a sentence: ``a, b and c``."""
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)

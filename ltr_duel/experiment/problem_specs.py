@@ -110,7 +110,7 @@ class CorpusSpec(ReadingSpec):
     subsets: Subsets | None = schema.table(Subsets, default=None)
     clicks: tuple[str, ...] = schema.axis(schema.component(CLICK_MODELS), default=("navigational",))
     method: tuple[str, ...] = schema.axis(schema.component(METHODS), default=("probabilistic",))
-    outcome: tuple[str, ...] = schema.axis(schema.text, default=("",))  # empty: the method's `research_outcome`
+    outcome: tuple[str, ...] = schema.axis(schema.text, default=("",))  # empty: the method's first
     top: tuple[int, ...] = schema.axis(schema.whole(1, 1000), default=(10,))
     comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
     variance_reduction: tuple[str, ...] = schema.axis(  # a list is one value: a combination of reductions

@@ -154,7 +154,7 @@ def _of_corpus(
         rankings = _rankings(spec, folder, path, jobs)
         corpus = spec.name if spec.name and len(spec.path) < 2 else str(rankings.provenance.get("corpus", path))
         for clicks, method, outcome, top in product(spec.clicks, spec.method, spec.outcome, spec.top):
-            rule = outcome or METHODS.configure(method).component.research_outcome
+            rule = outcome or METHODS.configure(method).component.default_outcome()
             settings: dict[str, Any] = {"clicks": clicks, "method": method, "outcome": rule, "top": top}
             words = [_if_several(one, getattr(spec, key)) for key, one in settings.items()]
             words[0] = words[0] if spec.name else clicks

@@ -59,10 +59,10 @@ class Method(components.Component):
     posterior : tuple of str
         The outcome rules whose outcome is the sign of a mean over the possible contributors; see `find_contributors`.
     outcomes : tuple of str
-        The outcome rules for pairs; the first rule is the default for pages and logs of real users.
-    unbiased : str
-        The default outcome rule of simulations and estimates, under which random clicks favour neither of two rankers.
-        If the string is empty, the default is the first of ``outcomes``.
+        The outcome rules for pairs; the first rule is the default.
+    slate_outcome : str
+        The rule of ``outcomes`` by which pairs of a set are decided, and rows of a log that name no rule; by default
+        the first.
     biased : tuple of str
         The outcome rules under which random clicks favour one of two rankers.
     shows, wins, needs, cost : str
@@ -92,7 +92,7 @@ class Method(components.Component):
     draw_mirrored: Callable[..., Any] | None = field(default=None, repr=False)
     posterior: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ("credit",)
-    unbiased: str = ""
+    slate_outcome: str = ""
     biased: tuple[str, ...] = ()
     shows: str = field(default="not stated", repr=False)
     wins: str = field(default="not stated", repr=False)
@@ -111,10 +111,9 @@ class Method(components.Component):
         """Whether the method compares sets of rankers."""
         return self.draw_slate is not None
 
-    @property
-    def research_outcome(self) -> str:
-        """The default outcome rule of simulations and estimates."""
-        return self.unbiased or self.outcomes[0]
+    def default_outcome(self, *, sets: bool = False) -> str:
+        """Return the default outcome rule of pairs or of sets."""
+        return (sets and self.slate_outcome) or self.outcomes[0]
 
     @property
     def foreign(self) -> bool:

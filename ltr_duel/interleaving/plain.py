@@ -206,7 +206,7 @@ def interleave(
     method : str or Method
         A comparison method, with optional parameters (``"probabilistic:tau=1"``).
     outcome : str
-        Outcome rule for pairs; by default the first rule of the method.
+        Outcome rule for pairs; by default the first rule of the method, which for ``probabilistic`` is unbiased.
     top : int
         Largest number of documents shown, from 1 to 1,000.
     seed : int, optional

@@ -23,14 +23,15 @@ class Workspace:
     def __init__(self, method: str | Method, outcome: str, top: int, rankers: int, longest: int) -> None:
         label, self.method, self._params = METHODS.configure(method)
         self.named = label if self.method.name in METHODS and METHODS[self.method.name] is self.method else method
-        self.outcome = outcome or self.method.outcomes[0]
+        self.pair = rankers == 2 and self.method.pairs
+        usual = self.method.default_outcome(sets=not self.pair)
+        self.outcome = outcome or usual
         if self.outcome not in self.method.outcomes:
             raise errors.unknown_name(f"outcome rule of {self.method.name} called", self.outcome, self.method.outcomes)
-        self.pair = rankers == 2 and self.method.pairs
         if not self.pair and not self.method.slates:
             able = ", ".join(able_methods(sets=True))
             raise InputError(f"method '{self.method.name}' compares two rankers, not {rankers}; use one of: {able}")
-        if not self.pair and self.outcome != self.method.outcomes[0]:
+        if not self.pair and self.outcome != usual:
             raise InputError(f"outcome rule '{self.outcome}' requires two rankers, not {rankers}")
         self._size = Size(top, longest, rankers)
         self._page = Shown(*(np.zeros(top, np.int64) for _ in Shown._fields))

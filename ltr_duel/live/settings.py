@@ -158,7 +158,7 @@ class Settings:
 
     def _take_sets(self) -> None:
         method = METHODS.configure(self.method).component
-        to_sets = method.slates and len(self.rankers) > 2 and self.outcome in ("", method.outcomes[0])
+        to_sets = method.slates and len(self.rankers) > 2 and self.outcome in ("", method.default_outcome(sets=True))
         if to_sets and self.policy_component.for_sets:
             object.__setattr__(self, "policy", self.policy_component.for_sets)
 
@@ -177,14 +177,14 @@ class Settings:
             raise errors.unknown_name(f"outcome rule of {method.name} called", rule, method.outcomes)
         if rule == "expectation":
             raise InputError("outcome: 'expectation' is a number, for estimating matrices; a policy requires a winner")
-        if slates and rule != method.outcomes[0]:
+        if slates and rule != method.default_outcome(sets=True):
             raise InputError(f"outcome: '{rule}' is for two rankers, and '{self.policy}' compares sets")
 
 
 def default_outcome(settings: Settings) -> str:
     """Return the outcome rule of a new experiment whose settings name no rule."""
     method = METHODS.configure(settings.method).component
-    return method.outcomes[0] if settings.policy_component.feedback == "slate" else method.research_outcome
+    return method.default_outcome(sets=settings.policy_component.feedback == "slate")
 
 
 def _fields() -> list[Any]:

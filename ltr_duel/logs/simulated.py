@@ -169,8 +169,8 @@ def simulate_log(
     rankings : Rankings
         Rankings with a fixed order of ties.
     clicks, pairs, outcome, slates, top
-        See `Live`. The default outcome rule differs: it is the first rule of the method (``marginal_sign`` for
-        probabilistic interleaving), because this rule requires no page token.
+        See `Live`. The default outcome rule of probabilistic interleaving differs: it is ``sampled``, which has the
+        same mean and requires no page token.
     policy : str or Policy
         Policy that chooses the rankers of each impression; ``"random"`` samples all pairs uniformly.
     horizon : int
@@ -212,8 +212,8 @@ def simulate_log(
         raise InputError(f"the rule '{outcome}' uses a coin of the list, which only page tokens contain")
     if rankings.provenance.get("ties") in REDRAWING:
         raise InputError("a log contains one order of tied documents: use rankings with a fixed order of ties")
-    # The first rule of each method requires no page token; unbiased rules use a coin that only tokens contain.
-    outcome = outcome or METHODS.configure(pairs).component.outcomes[0]
+    if not outcome and METHODS.configure(pairs).component.name == "probabilistic":
+        outcome = "sampled"  # its default uses a coin of the list, which only page tokens contain
     live = Live(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
     label, component, params = POLICIES.configure(policy)
     oracle = live.open()

@@ -11,11 +11,12 @@ import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
+from ltr_duel.preferences.properties.confidence import condorcet_confidence
 
 # Provenance keys that must be equal if two matrices estimate the same preferences.
 _LAW = (
     "corpus_sha256", "clicks", "p_click", "p_stop", "stop_on", "position_bias", "p_leave", "p_notice", "method",
-    "method_parameters", "outcome", "top", "ties", "tie_seed",
+    "method_parameters", "outcome", "size", "top", "ties", "tie_seed",
 )  # fmt: skip
 
 
@@ -29,6 +30,7 @@ class Agreement:
     chance: the p-value of a chi-squared test that both matrices estimate the same preferences; None if neither matrix
         has standard errors.
     settings: both values of each setting in which the two estimates differ.
+    winners: the Condorcet winner of each matrix, among the rankers that both have, and the probability of this answer.
     """
 
     names: tuple[str, ...]
@@ -36,6 +38,7 @@ class Agreement:
     root_mean_square: float
     chance: float | None
     settings: dict[str, tuple[Any, Any]]
+    winners: tuple[tuple[str | None, float], ...]
 
 
 def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
@@ -67,10 +70,17 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
     worst = np.lexsort((-np.abs(difference), -np.nan_to_num(np.abs(z))))
     known = np.isfinite(error) & (error > 0)
     chance = float(scipy.special.chdtrc(known.sum(), (z[known] ** 2).sum())) if known.any() else None
+    estimated = all("p_click" in one.provenance for one in (a, b))  # a log does not know its users
     settings = {
         key: (a.provenance.get(key), b.provenance.get(key))
         for key in _LAW
         if a.provenance.get(key) != b.provenance.get(key)
+        and (estimated or (key in a.provenance and key in b.provenance))
     }
     rms = float(np.sqrt((difference**2).mean()))
-    return Agreement(names, pairs.iloc[worst].reset_index(drop=True), rms, chance, settings)
+    return Agreement(names, pairs.iloc[worst].reset_index(drop=True), rms, chance, settings, (_winner(a), _winner(b)))
+
+
+def _winner(matrix: PreferenceMatrix) -> tuple[str | None, float]:
+    winner, sure = matrix.condorcet_winner, condorcet_confidence(matrix)
+    return winner, float(1 - sure.sum() if winner is None else sure[matrix.index(winner)])

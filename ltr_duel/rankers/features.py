@@ -8,6 +8,7 @@ no value of the feature (NaN), the ranker does not retrieve the document.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,7 +30,7 @@ def feature_rankers(
     features: Sequence[str] | None = None,
     ties: TieRule = "fixed_random",
     seed: int = 0,
-    drop_constant: bool = False,
+    drop_constant: bool = True,
     jobs: int = -1,
     cache: bool | None = None,
 ) -> Rankings:
@@ -45,8 +46,8 @@ def feature_rankers(
     seed : int
         Seed of the tie rule.
     drop_constant : bool
-        Leave out features that are constant within every query, unless `features` names them. A ranker of such a
-        feature orders documents by the tie rule alone.
+        Leave out features that are constant within every query, unless `features` names them; the result lists them as
+        ``left_out``. A ranker of such a feature orders documents by the tie rule alone.
     jobs : int
         Number of threads, -1 for all cores.
     cache : bool, optional
@@ -72,21 +73,23 @@ def feature_rankers(
     if not isinstance(dataset, Dataset):
         raise InputError(f"rankers require a Dataset, not {errors.shown(dataset)}")
     seed = checked_seed(seed)
-    columns = _chosen(dataset, features)
-    if drop_constant and features is None:
-        constant = set(constant_features(dataset))
-        columns = [c for c in columns if dataset.feature_names[c] not in constant]
-        if not columns:
-            raise InputError(f"{dataset.name}: every feature is constant within each query, so no ranker is left")
+    left_out = constant_features(dataset) if drop_constant and features is None else ()
+    columns = [c for c in _chosen(dataset, features) if dataset.feature_names[c] not in left_out]
+    if left_out and not columns:
+        raise InputError(
+            f"{dataset.name}: every feature is constant within each query, so no ranker is left; --keep-constant (in"
+            " Python drop_constant=False) ranks by them"
+        )
 
     names = tuple(dataset.feature_names[c] for c in columns)
     kept = mapped.is_kept(dataset.features) if cache is None else cache
 
     key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
     make = partial(cached_arrays, {**key, "lower_is_better": dataset.lower_is_better}) if kept else None
-    return rankings_from_scores(
+    rankings = rankings_from_scores(
         dataset, names, lambda k: feature_scores(dataset, columns[k]), ties=ties, seed=seed, jobs=jobs, make=make
     )
+    return replace(rankings, left_out=left_out)
 
 
 def feature_scores(dataset: Dataset, column: int) -> NDArray[Any]:

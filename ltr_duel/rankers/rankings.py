@@ -52,6 +52,8 @@ class Rankings:
     tied_documents : ndarray of int64, shape (K,), or empty
         Number of documents that the tie rule orders, because another document of their query has the same score; empty
         if the scores are not known.
+    left_out : tuple of str
+        Features that are no rankers because they are constant within every query.
 
     Raises
     ------
@@ -80,6 +82,7 @@ class Rankings:
     provenance: dict[str, Any]
     tied: MarkMatrix = field(default_factory=lambda: np.zeros((0, 0), np.uint8), repr=False)
     tied_documents: IntVector = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
@@ -139,6 +142,8 @@ class Rankings:
             f"Rankings{corpus}: {several(len(self), 'ranker')}, {several(self.n_queries, 'query')},"
             f" {several(len(self.relevance), 'document')},"
             f" grades 0..{self.grades - 1}"
+            + f"; left out, constant within each query: {errors.listed(self.left_out)}"
+            * bool(self.left_out)
         )
 
     def _position(self, wanted: str | int) -> int:

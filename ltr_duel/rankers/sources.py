@@ -99,7 +99,7 @@ def rankers_named(
     folder: str | Path = "",
     ties: TieRule = "fixed_random",
     seed: int = 0,
-    drop_constant: bool = False,
+    drop_constant: bool = True,
     jobs: int = -1,
 ) -> Rankings:
     """Build the rankers named by words, all in one `Rankings`.
@@ -118,7 +118,7 @@ def rankers_named(
     seed : int
         Seed of the tie rule.
     drop_constant : bool
-        Leave out features that are constant within every query, unless a word names them.
+        Leave out features that are constant within every query, unless a word names them; see `feature_rankers`.
     jobs : int
         Number of threads, -1 for all cores.
 
@@ -150,7 +150,8 @@ def rankers_named(
         whats = [what for _, _, what in parsed]
         chosen = None if whats == [""] else [one for what in whats for one in _features(dataset, what)]
         return feature_rankers(dataset, features=chosen, ties=ties, seed=seed, drop_constant=drop_constant, jobs=jobs)
-    constant = set(constant_features(dataset)) if drop_constant else set()
+    every = drop_constant and any((kind, what) == ("features", "") for _, kind, what in parsed)
+    constant = constant_features(dataset) if every else ()
     rankers: list[Ranker] = []
     for name, kind, what in parsed:
         if kind == "features":
@@ -173,7 +174,8 @@ def rankers_named(
         dataset, tuple(names), lambda k: rankers[k].scores(), ties=ties, seed=seed, jobs=jobs
     )
     about = {ranker.name: ranker.about for ranker in rankers if ranker.about != _PLAIN_FEATURE}
-    return replace(rankings, provenance={**rankings.provenance, "rankers": about})
+    left_out = tuple(one for one in constant if one not in names)
+    return replace(rankings, provenance={**rankings.provenance, "rankers": about}, left_out=left_out)
 
 
 def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:

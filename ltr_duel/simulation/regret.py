@@ -98,15 +98,15 @@ def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -
     """Return, for each row of impressions, the standard error that the error of the matrix causes in average regret.
 
     For given impressions, average regret is the sum over the arms of gap times impressions. It is linear in the gaps,
-    so the variances of independently estimated gaps add up. If pairs share queries (variance reduction
-    ``stratified`` or ``common``), their errors are correlated, and the matrix does not contain the correlation. In this
-    case the standard errors are added up, which is an upper bound. The winner is assumed to be correct. The result is
-    zero for an exact matrix, and NaN if there is no Condorcet winner.
+    so the variances of independently estimated gaps add up. If pairs share lists (of sets) or queries
+    (variance reduction ``stratified`` or ``common``), their errors are correlated, and the matrix does not contain the
+    correlation. In this case the standard errors are added up, which is an upper bound. The winner is assumed to be
+    correct. The result is zero for an exact matrix, and NaN if there is no Condorcet winner.
     """
     winner = matrix.condorcet_winner
     if winner is None:
         return np.full(len(displayed), np.nan)
     error = matrix.standard_error[matrix.index(winner)]
-    if {"stratified", "common"} & set(matrix.provenance.get("variance_reduction", ())):
+    if "size" in matrix.provenance or {"stratified", "common"} & set(matrix.provenance.get("variance_reduction", ())):
         return displayed @ error
     return np.sqrt(np.square(displayed) @ error**2)

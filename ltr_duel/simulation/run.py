@@ -158,8 +158,7 @@ def _problem(
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
     if tuple(oracle.names) != tuple(matrix.names):
-        ours, theirs = (", ".join(one.names[:3]) + ", ..." * (len(one.names) > 3) for one in (matrix, oracle))
-        raise InputError(f"the preference matrix has other rankers than the oracle: {ours}; the oracle has {theirs}")
+        raise errors.other_rankers("the preference matrix", matrix.names, "the oracle", oracle.names)
     return oracle, matrix, "" if own is not None else matrix.digest
 
 

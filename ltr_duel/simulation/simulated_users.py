@@ -25,7 +25,7 @@ from ltr_duel.core import (
     uniform,
     vector,
 )
-from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate, require_able
+from ltr_duel.interleaving import Comparer, Comparison, Method, compare_pair, compare_slate, require_able
 from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation.oracle import OracleSource
 
@@ -86,7 +86,7 @@ class Live(OracleSource):
         Method that compares two rankers, optionally with parameters.
     outcome : str
         Outcome rule of the method ``pairs``, which must return a winner or a tie; a fair coin breaks ties. The default
-        is ``marginal_bernoulli`` for probabilistic interleave; for other methods, it is the first rule of the method.
+        is the first rule of the method.
     slates : str or Method
         Method that compares sets of rankers.
     ties : {"coin", "half"}
@@ -130,9 +130,7 @@ class Live(OracleSource):
             raise InputError("outcome 'expectation' is a number, for estimating matrices; live duels require a winner")
         errors.require_one_of("rule for ties", ties, TIE_RULES)
         model = click_model(clicks, rankings.grades)
-        self._pairs = Comparer(
-            rankings, model, pairs, outcome or METHODS.configure(pairs).component.research_outcome, top
-        )
+        self._pairs = Comparer(rankings, model, pairs, outcome, top)
         self._slates = Comparer(rankings, model, slates, "", top)
         self._cumulative = _running_sums(weights, rankings.n_queries)
         self._half = int(ties == "half")

@@ -285,7 +285,7 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
     simulate += ["--policy", "random", "--horizon", 400, "--repetitions", 1, "--log", path, "--users", 100]
     warning = "marginal_sign: under random clicks, the mean outcome is not 0, so the result does not show that"
     warning += " users prefer a ranker."
-    answer = ltr_duel(*simulate)
+    answer = ltr_duel(*simulate, "--outcome", "marginal_sign")
     assert answer.code == 0 and f"note: {warning} Use --outcome sampled instead.\n" in answer.out
     assert warning in ltr_duel("logs", "check", path).out.splitlines()
     said = ltr_duel("logs", "compare", path, "--stop-at", 0.95, "--report", page).out
@@ -299,7 +299,7 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
     before = path.read_bytes()
     refused = ltr_duel(*simulate, "--outcome", "sampled")
     assert refused.code == 2 and f"{path}: already exists" in refused.err and path.read_bytes() == before
-    answer = ltr_duel(*simulate, "--outcome", "sampled", "--overwrite")
+    answer = ltr_duel(*simulate, "--overwrite")  # by the default rule
     assert answer.code == 0 and "random clicks" not in answer.out + ltr_duel("logs", "compare", path).out
     answer = ltr_duel(*simulate, "--outcome", "marginal_bernoulli")
     assert answer.code == 2 and "use 'sampled', which has the same mean" in answer.err

@@ -118,7 +118,7 @@ def test_methods_and_click_models_from_files_are_named_on_the_command_line(write
     words = ("--plugin", method, "--plugin", users)
     answer = ltr_duel(
         "prefs", "estimate", corpus, *words, "--method", "coins", "--clicks", "mine:position_bias=0.5",
-        "--comparisons", "50", "--drop-constant", "--out", tmp_path / "p.parquet",
+        "--comparisons", "50", "--out", tmp_path / "p.parquet",
     )  # fmt: skip
     assert answer.code == 0, answer.err
     about = ltr_duel("prefs", "show", tmp_path / "p.parquet").out
@@ -167,7 +167,7 @@ def test_a_method_that_cannot_be_compiled_is_one_sentence(write, ltr_duel, corpu
     text = examples("methods.md")[1]
     assert old in text
     words = ("--plugin", write("plug", text.replace(old, new)), "--method", "plug", "--comparisons", "20")
-    answer = ltr_duel("prefs", "estimate", corpus, *words, "--drop-constant", "--out", tmp_path / "p.parquet")
+    answer = ltr_duel("prefs", "estimate", corpus, *words, "--out", tmp_path / "p.parquet")
     if sentence is None:
         assert answer.code == 0, answer.err  # only an annotation differs
         return

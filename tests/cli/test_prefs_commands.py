@@ -1,4 +1,4 @@
-"""``ltr-duel prefs``: estimate, extend, show, compare, plot, subset."""
+"""``ltr-duel prefs``: estimate, show, compare."""
 
 from __future__ import annotations
 
@@ -16,18 +16,9 @@ from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 
 def estimate(ltr_duel, corpus, out, *words):
-    answer = ltr_duel("prefs", "estimate", corpus, "--drop-constant", "--out", out, *words)
+    answer = ltr_duel("prefs", "estimate", corpus, "--out", out, *words)
     assert answer.code == 0, answer.err
     return answer
-
-
-def test_extended_is_estimated_at_once(ltr_duel, corpus, tmp_path):
-    estimate(ltr_duel, corpus, tmp_path / "once", "--comparisons", "500")
-    estimate(ltr_duel, corpus, tmp_path / "grown", "--comparisons", "200", "--seed", "0")
-    answer = ltr_duel("prefs", "extend", tmp_path / "grown", corpus, "--comparisons", "500")
-    assert answer.code == 0 and "3 rankers, 500 comparisons for each pair" in answer.out, answer.err
-    assert (tmp_path / "grown").read_bytes() == (tmp_path / "once").read_bytes()
-    assert not list(tmp_path.glob("*.parts"))
 
 
 def test_partial_results_are_removed_and_nothing_else(ltr_duel, corpus, tmp_path):
@@ -116,7 +107,7 @@ def test_one_cycle_is_one(ltr_duel, tmp_path):
 
 
 def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corpus, tmp_path):
-    out, last = tmp_path / "m.parquet", "outcome rule: marginal_bernoulli (unbiased, the default)\n"
+    out, last = tmp_path / "m.parquet", "outcome rule: marginal_bernoulli (the default)\n"
     assert estimate(ltr_duel, corpus, out, "--comparisons", "100").out.endswith(last)
     assert ltr_duel("prefs", "show", out).out.endswith(last)
     named = ("--comparisons", "100", "--outcome", "marginal_sign")
@@ -124,17 +115,13 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
     assert refused.code == 2 and f"{out}: already exists" in refused.err, "another matrix is not replaced"
     assert load_preferences(out).provenance["outcome"] == "marginal_bernoulli"
     assert estimate(ltr_duel, corpus, out, "--overwrite", *named).out.endswith("outcome rule: marginal_sign\n")
-    assert "marginal_bernoulli" in ltr_duel("prefs", "estimate", "--help").out
-    answer = ltr_duel("prefs", "winners", out)
-    assert answer.code == 2 and "prefs winners requires a corpus" in answer.err
 
 
-@pytest.mark.parametrize("method", ["balanced", "document_constraints", "team_draft"])
-def test_a_default_outcome_rule_is_called_unbiased_only_if_the_method_declares_it(ltr_duel, corpus, tmp_path, method):
-    """Regression: the default rule of every method was called unbiased, also of methods that random clicks bias."""
-    out, last = tmp_path / "m.parquet", "outcome rule: credit (the default)\n"
-    assert estimate(ltr_duel, corpus, out, "--comparisons", "100", "--method", method).out.endswith(last)
-    assert ltr_duel("prefs", "show", out).out.endswith(last)
+def test_a_method_for_sets_estimates_a_matrix(ltr_duel, corpus, tmp_path):
+    said = estimate(ltr_duel, corpus, tmp_path / "m", "--method", "sosm", "--comparisons", "100").out
+    assert "3 rankers, 100 comparisons for each pair" in said and said.endswith("outcome rule: credit (the default)\n")
+    few = estimate(ltr_duel, corpus, tmp_path / "few", "--method", "probabilistic", "--size", "2").out
+    assert few.endswith("outcome rule: marginal_sign (the default)\n"), "the rule of sets"
 
 
 def test_a_probability_names_the_queries_and_users_that_it_is_about(ltr_duel, corpus, tmp_path):
@@ -168,53 +155,30 @@ def test_compare_says_whether_two_matrices_agree(ltr_duel, corpus, tmp_path):
     assert "3 rankers in common" in answer.out and "the largest z is" in answer.out
     assert "The matrices were estimated with different settings: tie_seed: 1 and 2" in answer.out
     same = ltr_duel("prefs", "compare", tmp_path / "1", tmp_path / "1").out
+    assert same.startswith("The same Condorcet winner: 1 (P ")
+    scissors = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "scissors.csv")
+    other = save_preferences(bradley_terry(3).relabelled(ROCK_PAPER_SCISSORS.names), tmp_path / "order.csv")
+    first = ltr_duel("prefs", "compare", other, scissors).out.splitlines()[0]
+    assert first == f"Different Condorcet winners: {ROCK_PAPER_SCISSORS.names[0]} (P > 0.999) and none (P > 0.999)"
     assert "at most 0.0000" in same and "do not estimate" not in same
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
-def test_plot_writes_a_picture(ltr_duel, tmp_path, ending):
+def test_show_draws_a_picture(ltr_duel, tmp_path, ending):
     out = tmp_path / f"picture{ending}"
-    assert ltr_duel("prefs", "plot", "arxiv", "--out", out).code == 0
+    assert ltr_duel("prefs", "show", "arxiv", "--plot", out).out.endswith(f"{out}\n")
     assert out.stat().st_size > 5000
-    answer = ltr_duel("prefs", "plot", "arxiv", "--out", tmp_path / "picture.bmp")
+    answer = ltr_duel("prefs", "show", "arxiv", "--plot", tmp_path / "picture.bmp")
     assert answer.code == 2 and "must end in .png, .pdf or .svg" in answer.err
 
 
-def test_subset_picks_renames_and_converts(ltr_duel, tmp_path):
-    out = tmp_path / "few.csv"
-    answer = ltr_duel("prefs", "subset", "arxiv", "--rankers", "C,A", "--rename", "A=best", "--out", out)
-    assert answer.code == 0 and "Condorcet winner: best" in answer.out
-    few = load_preferences(out)
-    assert few.names == ("C", "best") and few.p[1, 0] == 0.55
-    assert (
-        ltr_duel("prefs", "subset", "arxiv", "--size", "3", "--out", out).code == 0 and len(load_preferences(out)) == 3
-    )
-    path = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "m.parquet")
-    for words, sentence in (
-        (("--size", "3"), "no subset of 3 rankers has a Condorcet winner"),
-        (("--rankers", "9"), "no ranker '9'"),
-        (("--rankers", "1", "--size", "1"), "either --rankers or --size"),
-        (("--rename", "0"), "written OLD=NEW"),
-    ):
-        answer = ltr_duel("prefs", "subset", path, *words, "--out", out)
-        assert answer.code == 2 and sentence in answer.err and answer.err.count("\n") == 1
-
-
-def test_extending_what_does_not_fit_is_refused(ltr_duel, corpus, tmp_path):
-    estimate(ltr_duel, corpus, tmp_path / "m", "--comparisons", "100")
-    other = tmp_path / "other.txt"
-    other.write_text(corpus.read_text().replace("qid:5", "qid:7"))
-    answer = ltr_duel("prefs", "extend", tmp_path / "m", other, "--comparisons", "200")
-    assert answer.code == 2 and "not the corpus that" in answer.err
-    plain = save_preferences(bradley_terry(3), tmp_path / "plain.csv")
-    answer = ltr_duel("prefs", "extend", plain, corpus)
-    assert answer.code == 2 and "this matrix has no counts to add to" in answer.err
+def test_options_that_do_not_fit_are_refused(ltr_duel, corpus, tmp_path):
     for words, sentence in (
         (("--share", "3/2"), "'3/2' is not a share"),
         (("--variance-reduction", "magic"), "no variance reduction 'magic'"),
         (("--until-winner", "2"), "confidence must be between"),
     ):
-        answer = ltr_duel("prefs", "estimate", corpus, "--drop-constant", "--out", tmp_path / "x", *words)
+        answer = ltr_duel("prefs", "estimate", corpus, "--out", tmp_path / "x", *words)
         assert answer.code == 2 and sentence in answer.err and not (tmp_path / "x").exists()
 
 
@@ -226,7 +190,8 @@ def test_rows_and_names_of_a_csv_must_agree(tmp_path):
 
 def test_of_pairs_that_were_never_compared_nothing_is_printed(ltr_duel, corpus, tmp_path):
     out = tmp_path / "against.parquet"
-    answer = ltr_duel("prefs", "estimate", corpus, "--against", "2", "--comparisons", "200", "--out", out)
+    answer = ltr_duel("prefs", "estimate", corpus, "--keep-constant", "--against", "2", "--comparisons", "200",
+                      "--out", out)  # fmt: skip
     assert "No ranker is shown to beat all others; 3 pairs were not compared." in answer.out
     shown = ltr_duel("prefs", "show", out).out
     assert "3 pairs were not compared" in shown and "need all pairs" in shown

@@ -30,7 +30,7 @@ def run(tmp_path):
     return f"run:{path}"
 
 
-def test_a_matrix_of_features_a_model_and_a_run_is_estimated_and_extended(ltr_duel, corpus, model, run, tmp_path):
+def test_a_matrix_of_features_a_model_and_a_run_is_estimated(ltr_duel, corpus, model, run, tmp_path):
     out = tmp_path / "m.parquet"
     words = ("--rankers", "features:1,2", "--rankers", model, "--rankers", run)
     answer = ltr_duel("prefs", "estimate", corpus, *words, "--comparisons", "200", "--out", out)
@@ -39,16 +39,6 @@ def test_a_matrix_of_features_a_model_and_a_run_is_estimated_and_extended(ltr_du
     matrix = load_preferences(out)
     assert matrix.names == ("1", "2", "lightgbm:model", "run:bm25")
     assert set(matrix.provenance["rankers"]) == {"lightgbm:model", "run:bm25"}
-    refused = ltr_duel("prefs", "extend", out, corpus, "--comparisons", "400")
-    assert refused.code == 2 and "name them again with --rankers" in refused.err
-    assert ltr_duel("prefs", "extend", out, corpus, *words, "--comparisons", "400").code == 0
-    assert load_preferences(out).comparisons[0, 1] == 400
-    once = tmp_path / "once.parquet"
-    ltr_duel("prefs", "estimate", corpus, *words, "--comparisons", "400", "--out", once)
-    assert (load_preferences(once).p == load_preferences(out).p).all()
-    lightgbm_model(load_dataset(corpus), tmp_path / "model.txt", rounds=6)
-    refused = ltr_duel("prefs", "extend", out, corpus, *words, "--comparisons", "800")
-    assert refused.code == 2 and "or their files have changed since" in refused.err
 
 
 def test_rankers_are_evaluated_into_a_table_and_three_files(ltr_duel, corpus, model, tmp_path):

@@ -8,15 +8,13 @@ from ltr_duel.cli.main import cli
 from ltr_duel.core import InputError
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.spec import read_spec
-from ltr_duel.preferences import load_preferences
 
 OPTIONS = {
     "--split", "--fold", "--dialect", "--features", "--first-id", "--repeated", "--fill", "--labels", "--unlabelled",
     "--limit", "--no-cache",
 }  # fmt: skip
 READERS = {
-    "data info", "data check", "data fetch", "prefs estimate", "prefs extend",
-    "prefs winners", "simulate", "demo",
+    "data info", "data check", "data fetch", "prefs estimate", "simulate", "demo",
     "sensitivity", "rankers evaluate", "logs power", "advise", "replay",
 }  # fmt: skip
 
@@ -86,16 +84,6 @@ def test_the_options_reach_the_reader(ltr_duel, odd, monkeypatch, words):
     assert answer.err == "ltr-duel: seen\n"
     given = {"fill": "min", "labels": "round", "repeated": "last", "limit": 2.0, "first_id": 0}
     assert seen == {"path": path, "split": "test", "fold": None, "cache": True, **given}
-
-
-def test_an_estimate_is_extended_on_the_corpus_as_it_was_read(ltr_duel, odd, tmp_path):
-    path, options = odd
-    out = tmp_path / "o.parquet"
-    assert ltr_duel("prefs", "estimate", path, "--comparisons", 20, "--out", out, *options).code == 0
-    other = ltr_duel("prefs", "extend", out, path, "--comparisons", 40, *options, "--fill", "0")
-    assert other.code == 2 and "not the corpus that" in other.err and "or read with other options" in other.err
-    assert ltr_duel("prefs", "extend", out, path, "--comparisons", 40, *options).code == 0
-    assert load_preferences(out).comparisons.max() == 40
 
 
 def test_a_specification_takes_the_same_keys(odd, tmp_path):

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from ltr_duel.data import make_corpus
+
 ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+PLAIN = "make_corpus(queries=200, documents=20, features=10, seed=3)"
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8").replace(PLAIN, f"{PLAIN[:-1]}, dead=0.1)")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.M | re.S)
 
 
@@ -20,6 +23,13 @@ def run_all(ltr_duel, commands):
     for command in commands:
         answer = ltr_duel(*shlex.split(command, comments=True)[1:])
         assert answer.code == 0, f"{command}: {answer.err}"
+
+
+def test_the_corpus_of_the_readme_is_tested_with_a_column_of_zeros():
+    assert (
+        "dead=0.1" in TEXT
+        and make_corpus(queries=200, documents=20, features=10, seed=3, dead=0.1).features.any(axis=0).sum() == 9
+    )
 
 
 def test_the_readme_is_a_page():

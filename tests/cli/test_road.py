@@ -97,7 +97,7 @@ def test_the_same_seed_gives_the_same_files(ltr_duel, corpus, tmp_path):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
 
 
-@pytest.mark.parametrize("command", ["simulate --live", "prefs winners", "sensitivity"])
+@pytest.mark.parametrize("command", ["simulate --live", "sensitivity"])
 def test_a_feature_without_an_order_is_used_where_it_is_named_and_named_where_it_is_not_used(
     ltr_duel, corpus, tmp_path, monkeypatch, command
 ):
@@ -196,7 +196,7 @@ def test_matrices_that_cannot_be_read_or_written_are_refused(ltr_duel, corpus, t
         ltr_duel("simulate", corpus, "--policy", "rucb", "--out", tmp_path / "out"), "small.txt:1", "row of numbers"
     )
     target = corpus / "below a file.parquet"
-    refused(ltr_duel("prefs", "estimate", corpus, "--comparisons", "2", "--drop-constant", "--out", target), "written")
+    refused(ltr_duel("prefs", "estimate", corpus, "--comparisons", "2", "--out", target), "written")
     assert not (tmp_path / "out").exists()
 
 

@@ -13,7 +13,7 @@ from ltr_duel.rankers import TIE_RULES
 from tests.cli.test_prefs_commands import estimate
 
 COMMANDS = (
-    "advise", "demo", "logs power", "prefs estimate", "prefs winners", "rankers evaluate", "replay",
+    "advise", "demo", "logs power", "prefs estimate", "rankers evaluate", "replay",
     "sensitivity", "simulate",
 )  # fmt: skip
 
@@ -62,27 +62,6 @@ def test_beside_its_probability_the_winner_has_the_order_of_ties(ltr_duel, tied,
     again = estimate(ltr_duel, tied, tmp_path / "n", "--comparisons", "40", "--ties", "resample").out
     assert "of documents are tied, in a new order for each comparison (resample)." in again
     assert "documents are tied" not in estimate(ltr_duel, corpus, tmp_path / "o", "--comparisons", "40").out
-
-
-def test_winners_by_the_order_of_ties_stand_below_those_by_rule(ltr_duel, tied, corpus):
-    words = ("--comparisons", "40", "--tie-orders", "2")
-    shown = ltr_duel("prefs", "winners", tied, "--tie-seed", "5", *words).out
-    rows = shown.partition("by the order of tied documents, outcome rule marginal_bernoulli:")[2].splitlines()
-    heads = ["order of ties", *(f"fixed_random, tie seed {seed}" for seed in (5, 0, 1)), "resample"]
-    assert [row[: len(head)] for row, head in zip(rows[1:], heads, strict=True)] == heads
-    assert "documents tie" not in ltr_duel("prefs", "winners", corpus, *words).out, "no document ties"
-
-
-@pytest.mark.parametrize("clicks, sure", [("navigational", True), ("almost_random", False)])
-def test_a_winner_that_is_not_sure_is_undecided_as_prefs_show_says(ltr_duel, tied, clicks, sure):
-    words = ("--comparisons", "20", "--seed", "0", "--clicks", clicks)
-    shown = ltr_duel("prefs", "winners", tied, *words, "--tie-orders", "0").out
-    assert (
-        "Undecided." not in ltr_duel("prefs", "estimate", tied, *words, "--out", tied.with_suffix(".m")).out or not sure
-    )
-    (row,) = (row.split() for row in shown.splitlines() if row.startswith("marginal_bernoulli"))
-    assert row[2] == ("1" if sure else "undecided"), "after the rule, (default)"
-    assert ("--comparisons 400 may decide" in shown) != sure
 
 
 def test_simulate_says_who_the_winner_of_its_table_is_where_the_matrix_leaves_it_undecided(ltr_duel, tmp_path):

@@ -20,6 +20,7 @@ from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import estimate_preferences
 from ltr_duel.preferences.io import load_preferences
 from ltr_duel.rankers import feature_rankers
+from tests.cli.test_readme import TEXT
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 
@@ -28,7 +29,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
     ("typed", "begun", "completed"),
     [
         ("", "simu", ["simulate"]),
-        ("prefs", "ext", ["extend"]),
+        ("prefs", "est", ["estimate"]),
         ("simulate --policy", "rucb", ["rucb", "rucb_icml"]),
         ("demo --policy", "md", ["mdb"]),
         ("policies", "rc", ["rcs"]),
@@ -47,7 +48,7 @@ def test_the_shell_completes(typed, begun, completed):
 def test_python_and_command_line_of_the_readme_are_the_same_experiment(ltr_duel, tmp_path, monkeypatch, capsys):
     """The first number that Python prints is a mean."""
     monkeypatch.chdir(tmp_path)
-    text = README.read_text(encoding="utf-8").replace("1_000_000", "1_000")
+    text = TEXT.replace("1_000_000", "1_000")
     text = re.sub("repetitions([= ])10", r"repetitions\g<1>2", text.replace("1e6", "1e3"))
     python = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
     names = {}
@@ -58,6 +59,7 @@ def test_python_and_command_line_of_the_readme_are_the_same_experiment(ltr_duel,
     ):
         answer = ltr_duel(*shlex.split(command, comments=True))
         assert answer.code == 0, answer.err
+    assert len(names["rankers"]) == 9 and len(names["rankers"].left_out) == 1, "the column of zeros is no ranker"
     matrix, typed = load_preferences("matrix.parquet"), pd.read_parquet("runs/results.parquet")
     assert matrix.names == names["matrix"].names and np.array_equal(matrix.p, names["matrix"].p)
     written = names["results"].to_frame()

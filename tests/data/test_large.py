@@ -119,7 +119,7 @@ def peak():
 
 def walk(file):
     dataset = load_dataset(file, jobs=2)
-    rankings = feature_rankers(dataset, drop_constant=True, jobs=2)
+    rankings = feature_rankers(dataset, jobs=2)
     evaluate_rankers(rankings, ["NDCG@10", "P@5"])
     estimate_preferences(rankings, against=rankings.names[0], comparisons=8, jobs=2, store=sys.argv[3])
     return dataset

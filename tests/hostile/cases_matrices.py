@@ -131,11 +131,6 @@ FILES: dict[str, tuple[Content, str]] = {  # the content of the file, and the me
     "a link to nowhere": (lambda path: path.symlink_to("nowhere"), "no such file"),
 }
 
-FORGED_PROVENANCE = parquet(
-    {"provenance": {"clicks": 5, "corpus_sha256": "x", "variance_reduction": 7}},
-    p=np.array([0.5]), total=np.array([0]), square=np.array([0]), within=np.array([0]), comparisons=np.array([10]),
-)  # fmt: skip
-
 CORPUS = "".join(f"{(q + d) % 3} qid:{q} 1:{d} 2:{q * d % 5} 3:{d % 4}\n" for q in range(1, 4) for d in range(6))
 
 
@@ -176,34 +171,26 @@ def into(name: str, words: tuple[str, ...], out: str, says: str, make: Callable[
 
 SIMULATE = ("simulate", "m.txt", "--policy", "rucb", "--horizon", "10", "--repetitions", "1", "--jobs", "1")
 ESTIMATE = ("prefs", "estimate", "corpus.txt", "--comparisons", "10", "--jobs", "1")
-SUBSET = ("prefs", "subset", "m.txt")
-PLOT = ("prefs", "plot", "m.txt")
 
 CASES = [
     *(Case(f"matrix: {name}", ("prefs", "show", "m"), files={"m": made}, says=says)
       for name, (made, says) in FILES.items()),
-    *places("plot", PLOT, ".png"),
-    *places("subset", SUBSET, ".csv"),
     *places("estimate", ESTIMATE, ".parquet"),
     *places("simulate", SIMULATE, ""),
     *places("demo", ("demo", "--data", "corpus.txt"), ""),
     *places("sensitivity", ("sensitivity", "corpus.txt"), ""),
-    into("subset into a pipe", SUBSET, "pipe", "there is a pipe, not a file", fifo),
     into("estimate into a pipe", ESTIMATE, "pipe", "there is a pipe, not a file", fifo),
-    into("subset into a folder", SUBSET, "dir", "there is a folder, not a file", Path.mkdir),
+    into("estimate into a folder", ESTIMATE, "dir", "there is a folder, not a file", Path.mkdir),
     into("simulate into a pipe", SIMULATE, "pipe", "pipe is a pipe, not a folder", fifo),
     into("demo into a file", ("demo", "--data", "corpus.txt"), "one", "one is a file, not a folder",
          lambda path: path.write_text("x")),
-    into("plot into a circle of links", PLOT, "loop/x.png", "Too many levels of symbolic links", circle),
-    into("subset into a circle of links", SUBSET, "loop", "Too many levels of symbolic links", circle),
+    into("estimate beyond a circle of links", ESTIMATE, "loop/x.parquet", "Too many levels of symbolic links", circle),
+    into("estimate into a circle of links", ESTIMATE, "loop", "Too many levels of symbolic links", circle),
     typed("a matrix of 300 letters", ("prefs", "show", LONG), "File name too long"),
     typed("a matrix beyond the limit", ("prefs", "show", "m.txt", "--most-rankers", "2"), "3 rankers exceeds"),
     typed("no rankers allowed", ("prefs", "show", "m.txt", "--most-rankers", "0"), "between 1 and 1e.06, not 0"),
     typed("compare beyond the limit", ("prefs", "compare", "m.txt", "m.txt", "--most-rankers", "2"), "limit of 2"),
     typed("simulate beyond the limit", (*SIMULATE, "--most-rankers", "2"), "a matrix of 3 rankers exceeds"),
-    typed("extend what was not estimated", ("prefs", "extend", "m.txt", "corpus.txt"), "this matrix has no counts"),
-    typed("extend a forged provenance", ("prefs", "extend", "forged", "corpus.txt"), "not the corpus that forged",
-          forged=FORGED_PROVENANCE),
     called("load None", lambda: load_preferences(None), "requires the path of a file, not None"),
     called("load a null character", lambda: load_preferences("\0"), r"\\x00: not a preference matrix"),
     called("load beyond the limit", lambda: load_preferences("m.txt", most_rankers=2), "most_rankers= in Python"),

@@ -24,7 +24,8 @@ def pages(number=40, seed=0):
         rankers = rng.permutation(RANKERS)[: 2 + k % 2].tolist()
         some = rng.permutation(len(ids))[: rng.integers(1, 14)]
         lists = {name: [ids[m] for m in rng.permutation(some)[: rng.integers(1, 14)]] for name in rankers}
-        yield interleave(lists, ("team_draft", "sosm", "probabilistic:tau=1")[k % 3], top=5, rng=rng)
+        method, rule = (("team_draft", ""), ("sosm", ""), ("probabilistic:tau=1", "marginal_sign"))[k % 3]
+        yield interleave(lists, method, outcome=rule, top=5, rng=rng)
 
 
 def scanned(texts, shown):

@@ -10,7 +10,8 @@ import pytest
 from ltr_duel.clicks.model import ClickModel, click_model
 from ltr_duel.core import interpreted
 from ltr_duel.core.random import stream
-from ltr_duel.interleaving.comparison import Comparer, credit_pair, draw_pair
+from ltr_duel.interleaving import interleave
+from ltr_duel.interleaving.comparison import Comparer, compare_pair, credit_pair, draw_pair
 from ltr_duel.interleaving.methods.probabilistic import first_left, lead_of_two, trace_clicks
 from tests.conftest import make_rankings
 from tests.driving import pairs_often as compare_often
@@ -152,3 +153,22 @@ def test_lists_have_no_duplicates_and_are_as_long_as_they_can_be():
     for _ in range(200):
         length = draw_pair(c.method, c.lists, 0, 0, 1, c.page, rng)
         assert length == 10 and len(set(c.page.shown.tolist())) == 10
+
+
+def z_of(outcomes):
+    return np.mean(outcomes) / (np.std(outcomes) / np.sqrt(len(outcomes)))
+
+
+def test_by_default_random_clicks_favour_neither_ranker():
+    """Under the papers' rule, they favour one of these two rankers."""
+    random = ClickModel("random", (0.5, 0.5), (0.0, 0.0))
+    for rule, fair in (("", True), ("marginal_sign", False)):
+        c, rng = opened((0, 1, 2, 3), (2, 0, 1, 3), 3, clicks=random, outcome=rule), stream(4, "random", rule)
+        assert (abs(z_of([compare_pair(c, 0, 0, 1, rng, rng) for _ in range(5000)])) < 4) == fair
+
+
+def test_by_default_random_clicks_on_pages_favour_neither_ranker():
+    lists, rng = {"a": [0, 1, 2, 3], "b": [2, 0, 1, 3]}, stream(5, "pages")
+    pages = [interleave(lists, "probabilistic", top=3, rng=rng) for _ in range(2500)]
+    clicks = [[document for document in page.shown if rng.random() < 0.5] for page in pages]
+    assert abs(z_of([page.credit(some)["a", "b"] for page, some in zip(pages, clicks, strict=True)])) < 4

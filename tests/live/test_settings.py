@@ -128,7 +128,7 @@ def test_a_store_draws_a_seed_that_nobody_gave_and_keeps_it(tmp_path):
     [
         ("rucb", "probabilistic", "marginal_bernoulli"),
         ("multi_self_sparring:size=3", "probabilistic", "marginal_sign"),
-        ("rucb", "team_draft", METHODS.configure("team_draft").component.research_outcome),
+        ("rucb", "team_draft", METHODS.configure("team_draft").component.default_outcome()),
     ],
 )
 def test_a_new_store_takes_the_unbiased_rule_and_records_it(tmp_path, policy, method, outcome):

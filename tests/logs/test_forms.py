@@ -66,7 +66,7 @@ def same(found, other):
     [
         ("team_draft", 2, ""),
         ("balanced", 2, ""),
-        ("probabilistic:tau=1", 2, ""),
+        ("probabilistic:tau=1", 2, "marginal_sign"),
         ("probabilistic", 2, "expectation"),
         ("optimized", 2, ""),
         ("sosm", 3, ""),
@@ -86,7 +86,7 @@ def test_all_forms_lead_to_the_same_comparison(tmp_path, monkeypatch, method, ra
 
 
 def test_tokens_written_in_another_way_count_the_same_and_say_what_is_wrong(tmp_path, monkeypatch):
-    rows = list(impressions("probabilistic", 2, 80))
+    rows = list(impressions("probabilistic", 2, 80, "marginal_sign"))
     as_usual, odd = forms(rows)[1], forms(rows)[1]
     for k, row in enumerate(odd):
         given = json.loads(row["page"])

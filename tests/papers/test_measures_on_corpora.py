@@ -175,4 +175,4 @@ def test_rankers_that_order_nothing_and_the_one_left_out_are_not_in_the_sets(mon
 
 
 def names_of(entry):
-    return feature_rankers(make_corpus(**entry["synthetic"]), drop_constant=True).names
+    return feature_rankers(make_corpus(**entry["synthetic"])).names

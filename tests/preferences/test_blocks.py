@@ -147,7 +147,7 @@ def test_numbers_that_cannot_be_made_are_refused(rankings, tmp_path):
     }.items():  # fmt: skip
         with pytest.raises(InputError, match=sentence):
             estimate_preferences(rankings, **{"comparisons": 100, **arguments})
-    with pytest.raises(InputError, match="different rankers"):
+    with pytest.raises(InputError, match="only the matrix has"):
         extend_preferences(made, rankings[[0, 1]], comparisons=200)
     with pytest.raises(InputError, match="has no counts"):
         extend_preferences(type(made)(made.p), rankings, comparisons=200)
@@ -159,3 +159,9 @@ def test_numbers_that_cannot_be_made_are_refused(rankings, tmp_path):
 
 def test_blocks_fit_all_units():
     assert BLOCK % 4 == 0
+
+
+@pytest.mark.parametrize(("comparisons", "strata"), [(19, False), (20, True)])
+def test_by_default_strata_need_twice_as_many_comparisons_as_queries(comparisons, strata):
+    matrix = estimate_preferences(random_rankings(2, 10, 5), comparisons=comparisons, jobs=1)
+    assert ("stratified" in matrix.provenance["variance_reduction"]) == strata

@@ -39,7 +39,7 @@ def test_rank_is_the_inverse_of_order():
 
 def test_ties_are_fixed_by_the_seed_and_differ_between_rankers_and_queries():
     dataset = make_dataset(np.zeros((400, 2)), [200, 200])
-    one, again, other = (feature_rankers(dataset, seed=seed).order for seed in (1, 1, 2))
+    one, again, other = (feature_rankers(dataset, seed=seed, drop_constant=False).order for seed in (1, 1, 2))
     assert (one == again).all()
     assert (one != other).any()
     assert (one[0] != one[1]).any(), "two constant rankers must not become twins"
@@ -47,31 +47,40 @@ def test_ties_are_fixed_by_the_seed_and_differ_between_rankers_and_queries():
 
 
 def test_ties_do_not_leak_the_order_of_the_file():
-    order = feature_rankers(make_dataset(np.zeros((20_000, 1)), [20] * 1000)).order.reshape(1000, 20)
+    order = feature_rankers(make_dataset(np.zeros((20_000, 1)), [20] * 1000), drop_constant=False).order.reshape(
+        1000, 20
+    )
     first = np.bincount(order[:, 0], minlength=20)
     assert ((first - 50) ** 2 / 50).sum() < 19 + 6 * np.sqrt(2 * 19)
 
 
 def test_ties_of_one_query_do_not_depend_on_the_rest_of_the_corpus():
     values = np.zeros((30, 1))
-    together = feature_rankers(make_dataset(values, [10, 20], ["a", "b"])).order[0, 10:]
-    alone = feature_rankers(make_dataset(values[10:], [20], ["b"])).order[0]
+    together = feature_rankers(make_dataset(values, [10, 20], ["a", "b"]), drop_constant=False).order[0, 10:]
+    alone = feature_rankers(make_dataset(values[10:], [20], ["b"]), drop_constant=False).order[0]
     assert (together == alone).all()
 
 
 def test_ties_by_file_keep_the_order_of_the_file():
-    assert feature_rankers(make_dataset(np.zeros((5, 1)), [5]), ties="file").order.tolist() == [[0, 1, 2, 3, 4]]
+    assert feature_rankers(make_dataset(np.zeros((5, 1)), [5]), ties="file", drop_constant=False).order.tolist() == [
+        [0, 1, 2, 3, 4]
+    ]
 
 
 def test_columns_constant_within_every_query_are_reported_and_dropped():
     dataset = make_dataset([[1, 5, 0], [1, 6, 0], [2, 7, 0], [2, 7, 0]], [2, 2])
     assert constant_features(dataset) == ("1", "3")
-    assert feature_rankers(dataset, drop_constant=True).names == ("2",)
-    assert feature_rankers(dataset, features=["2", "3"], drop_constant=True).names == ("2", "3"), "named ones are used"
+    left = feature_rankers(dataset)
+    assert left.names == ("2",) and repr(left).endswith("left out, constant within each query: 1 and 3>")
+    assert feature_rankers(dataset, drop_constant=False).names == ("1", "2", "3")
+    assert feature_rankers(dataset, features=["2", "3"]).names == ("2", "3"), "named ones are used"
     for words, kept in ((["features"], ("2",)), (["features:1,2"], ("1", "2")), (["a=features:3", "2"], ("a", "2"))):
-        assert rankers_named(dataset, words, drop_constant=True).names == kept
+        assert rankers_named(dataset, words).names == kept
+        assert rankers_named(dataset, words, drop_constant=False).names == (
+            ("1", "2", "3") if words == ["features"] else kept
+        )
     with pytest.raises(InputError, match="no ranker is left"):
-        feature_rankers(make_dataset([[1], [1]], [2]), drop_constant=True)
+        feature_rankers(make_dataset([[1], [1]], [2]))
 
 
 def test_the_number_of_workers_changes_nothing():
@@ -105,7 +114,7 @@ def test_unknown_features_and_tie_rules_are_refused():
 
 def test_a_query_too_long_for_16_bits_is_refused():
     with pytest.raises(InputError, match=r"query q0 has 40,000 documents; at most 32,767"):
-        feature_rankers(make_dataset(np.zeros((40_000, 1)), [40_000]))
+        feature_rankers(make_dataset(np.zeros((40_000, 1)), [40_000]), drop_constant=False)
 
 
 def test_rank_lists_are_read_the_other_way_round_and_missing_documents_come_last():

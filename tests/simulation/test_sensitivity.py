@@ -71,7 +71,7 @@ def test_accuracy_grows_and_the_number_of_workers_changes_nothing():
     pd.testing.assert_frame_equal(one, two)
     curve = one.groupby(["method", "impressions"])["accuracy"].mean()
     for method in ("probabilistic", "sosm"):
-        assert curve[method, 1] < 0.85 and curve[method, 600] > 0.95
+        assert curve[method, 1] < 0.85 and curve[method, 600] > 0.9
     assert len(one[["better", "worse"]].drop_duplicates()) == 5
 
 

@@ -13,14 +13,14 @@ Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences fr
 rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (here, the contributor of
 each position is chosen independently of the contributors of other positions).
 
-Outcome rules for pairs, where P1 (P2) is the posterior probability that the first (second) ranker owns more clicks
-than the other ranker:
+Outcome rules for pairs, of which the first is the default; P1 (P2) is the posterior probability that the first
+(second) ranker owns more clicks than the other ranker:
 
+- ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2, so the mean outcome is the
+  same as for ``sampled``. The list keeps the coin that decides.
 - ``marginal_sign``: the first ranker wins if P1 > P2; equal probabilities tie. Published baselines used this rule. It
   is biased: it favours some rankers under random clicks. It also turns even the smallest lead into a win.
 - ``sampled``: the ranker that owns more clicks under the actually drawn contributors wins.
-- ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2, so the mean outcome is the
-  same as for ``sampled``. This rule is the default for simulated users and for estimated matrices.
 - ``expectation``: the outcome is P1 - P2; it has the same mean as ``sampled``, with less variance.
 
 ``marginal_sign`` and ``sampled`` lead to different preference matrices; never mix them. Sets of rankers use
@@ -52,7 +52,8 @@ from ltr_duel.core import (
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
-OUTCOMES = ("marginal_sign", "sampled", "marginal_bernoulli", "expectation")
+OUTCOMES = ("marginal_bernoulli", "marginal_sign", "sampled", "expectation")
+_BERNOULLI, _SIGN, _SAMPLED = range(3)
 _BITS = 63  # bits of a mask
 _EQUAL = 1e-12  # smaller differences between posteriors are rounding errors, and count as ties
 
@@ -171,7 +172,7 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
     """Draw a list for the pair."""
     state.pair[0] = first
     state.pair[1] = second
-    if state.rule == 2:  # marginal_bernoulli
+    if state.rule == _BERNOULLI:
         state.kept[0] = uniform(rng)
     return draw_list(state, lists, query, state.pair, 2, page, rng)
 
@@ -315,16 +316,16 @@ def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     """Apply the outcome rule to the owned clicks."""
-    if state.rule == 1:  # sampled
+    if state.rule == _SAMPLED:
         outcome = float(owned_lead(page, n_clicks))
     else:
         state.pair[0] = first
         state.pair[1] = second
         trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)
         outcome = lead_of_two(state, n_clicks)
-        if state.rule == 0:  # marginal_sign
+        if state.rule == _SIGN:
             outcome = float(vector.sign(outcome, _EQUAL))
-        elif state.rule == 2:  # marginal_bernoulli: P1 + (1 - P1 - P2) / 2 = (1 + lead) / 2
+        elif state.rule == _BERNOULLI:  # P1 + (1 - P1 - P2) / 2 = (1 + lead) / 2
             outcome = float(vector.sign(1.0 + outcome - 2.0 * state.kept[0], 0.0))
     return outcome
 
@@ -389,7 +390,7 @@ register(
     __name__,
     limits={"tau": (0, 100)},
     outcomes=OUTCOMES,
-    unbiased="marginal_bernoulli",
+    slate_outcome="marginal_sign",
     biased=("marginal_sign",),
     posterior=("marginal_sign",),
     shows="at each position, a document from the softmax over ranks of a random ranker",

@@ -29,7 +29,7 @@ def load_matrix(found: Found, *, clicks: str, comparisons: int, seed: int, jobs:
     """
     if "file" in found.entry:
         return load_preferences(found.entry["file"])
-    rankings = feature_rankers(load_corpus(found, jobs=jobs), jobs=jobs)
+    rankings = feature_rankers(load_corpus(found, jobs=jobs), drop_constant=False, jobs=jobs)
     return estimate_preferences(
         rankings,
         clicks=clicks,

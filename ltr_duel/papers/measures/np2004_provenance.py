@@ -53,7 +53,7 @@ def measure(
     rows = []
     for variant in variants:
         choice = {"outcome": "marginal_sign", "top": 10, **variant}
-        rankings = feature_rankers(dataset, ties=choice["ties"], jobs=jobs)
+        rankings = feature_rankers(dataset, ties=choice["ties"], drop_constant=False, jobs=jobs)
         shares, matrices = _by_query(rankings, choice, comparisons, seed, jobs)
         for item, value, error, printed in _compared(shares, matrices, published, seed):
             rows.append((*(choice[key] for key in _CHOICE), len(published), item, value, error, printed))

@@ -12,7 +12,7 @@ from pathlib import Path
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import InputError, errors, parallel
 from ltr_duel.preferences.estimate.goals import Goal, grown
-from ltr_duel.preferences.estimate.sampling import PairSampler, PieceStore
+from ltr_duel.preferences.estimate.sampling import PairSampler, PieceStore, SlateSampler
 from ltr_duel.preferences.estimate.settings import Settings, make_settings
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import Tally
@@ -27,6 +27,7 @@ def estimate_preferences(
     clicks: str | ClickModel = "navigational",
     method: str = "probabilistic",
     outcome: str = "",
+    size: int | None = None,
     comparisons: int | None = None,
     top: int = 10,
     seed: int = 0,
@@ -39,12 +40,15 @@ def estimate_preferences(
     store: str | Path | None = None,
     share: tuple[int, int] | None = None,
 ) -> PreferenceMatrix:
-    """Compare each pair of rankers on simulated users, and return the share of comparisons that each ranker wins.
+    """Compare all pairs of rankers on simulated users, and return the share of comparisons that each ranker wins.
 
     Without variance reduction, a comparison draws a query uniformly with replacement, shows a list interleaved from the
     two rankers, simulates the clicks of a user, and credits the clicks. Each block of 4,000 comparisons of a pair has a
     separate random stream, whose key contains the names of the two rankers. So the result depends neither on the number
     of workers nor on the other rankers in the set, and an estimate can be extended later.
+
+    A method for sets multileaves random sets of rankers instead, and each list is one comparison of each pair of its
+    set. The standard error of a pair is exact, but errors of different pairs are correlated.
 
     Parameters
     ----------
@@ -53,13 +57,17 @@ def estimate_preferences(
     clicks : str or ClickModel
         Name of a click model, or a custom table.
     method, outcome : str
-        The method that compares two rankers, and the rule that determines the winner (see `ltr_duel.interleaving`). For
-        probabilistic interleave, the default rule is ``marginal_bernoulli``; the papers used ``marginal_sign``, which
-        is biased. For any other method, the default is its first rule, which may be biased under random clicks.
+        The method that compares rankers, and the rule that determines the winner (see `ltr_duel.interleaving`). The
+        default is the method's first rule; for probabilistic interleave it is ``marginal_bernoulli``, whereas the
+        papers used ``marginal_sign``, which is biased under random clicks.
+    size : int, optional
+        Number of rankers of a set, for methods that compare sets. The default is all rankers, but at most 200,
+        if the method compares only sets; other methods compare pairs by default.
     comparisons : int, optional
-        Number of comparisons of each pair, at least 2; by default 1,000, or 4,000 without variance reduction. If a
-        variance reduction compares in groups of 2 or 4 lists, the number is rounded up to whole groups (at least two).
-        With ``target_error`` or ``until_winner``, this is the initial number.
+        Number of comparisons of each pair, at least 2; for sets of some of the rankers, a mean over pairs. By default
+        1,000, or 4,000 of sets and without variance reduction. If a variance reduction compares in groups of 2 or 4
+        lists, the number is rounded up to whole groups (at least two). With ``target_error`` or ``until_winner``, this
+        is the initial number.
     top : int
         Number of documents shown.
     seed : int
@@ -76,7 +84,8 @@ def estimate_preferences(
         Largest number of comparisons of a pair for ``target_error`` and ``until_winner``.
     variance_reduction : {"auto", "none"} or sequence of {"common", "stratified", "integrated", "antithetic", "control"}
         Methods that reach the same error with fewer lists; see `ltr_duel.preferences.estimate.settings`. By default,
-        the method and the tie rule determine the reductions, and the provenance names them.
+        the method, the tie rule and the numbers of comparisons and queries determine the reductions, and the provenance
+        names them.
     store : path, optional
         Folder for partial results, from which the same call resumes if the process was killed. The folder may be
         deleted once the matrix is saved.
@@ -103,7 +112,8 @@ def estimate_preferences(
     >>> matrix.comparisons[0, 1]
     np.int64(100)
     """
-    settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction)
+    planned = comparisons if target_error is None and until_winner is None else at_most
+    settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction, planned, size)
     comparisons = settings.checked_count(comparisons)
     goal = Goal(comparisons, against, target_error, until_winner, at_most)
     return grown(_sampler(settings, jobs, store, share), Tally.empty(len(rankings)), goal)
@@ -139,6 +149,8 @@ def extend_preferences(
     about = matrix.provenance
     if matrix.tally is None:
         raise InputError("comparisons cannot be added: this matrix has no counts, because it was not estimated here")
+    if "size" in about:
+        raise InputError("comparisons cannot be added to a matrix of sets; estimate it again with more comparisons")
     settings = _settings_of(matrix, rankings, clicks)
     for key, value in {"numbers": {}, **settings.provenance}.items():
         before = about.get(key, {} if key == "numbers" else None)
@@ -160,9 +172,7 @@ def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickMode
     """Rebuild the settings of a matrix from its provenance, which may come from any file."""
     about = matrix.provenance
     if matrix.names != rankings.names:
-        raise InputError(
-            "the matrix and the rankings contain different rankers, or the same rankers in a different order"
-        )
+        raise errors.other_rankers("the matrix", matrix.names, "the rankings", rankings.names)
     try:
         parameters = ",".join(f"{key}={value}" for key, value in about["method_parameters"].items())
         model = clicks or ClickModel(
@@ -194,4 +204,5 @@ def _sampler(settings: Settings, jobs: int, store: str | Path | None, share: tup
     if step > 1 and store is None:
         raise InputError("a share of the work needs a store, in which the shares are combined")
     pieces = PieceStore(Path(store), settings.digest) if store is not None else None
-    return PairSampler(settings, jobs, pieces, slice(start, None, step))
+    sampler = SlateSampler if settings.size else PairSampler
+    return sampler(settings, jobs, pieces, slice(start, None, step))

@@ -48,6 +48,8 @@ def grown(sampler: PairSampler, tally: Tally, goal: Goal) -> PreferenceMatrix:
         errors.require_between("the confidence", goal.until_winner, 0.5, 0.999999)
     if goal.target_error is not None or goal.until_winner is not None:
         at_most = settings.checked_count(at_most)
+    if settings.size and (goal.against, goal.target_error, goal.until_winner) != (None, None, None):
+        raise InputError("sets of rankers are compared a given number of times; goals, and one rival, need pairs")
     if goal.until_winner is not None and goal.against is not None:
         raise InputError("the Condorcet winner cannot be found from comparisons with only one ranker")
     first, second = _pairs(settings.rankings.names, goal.against)

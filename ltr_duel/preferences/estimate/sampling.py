@@ -10,6 +10,7 @@ import hashlib
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from ltr_duel.preferences.estimate.blocks import NOTHING, BlockWorker, Piece
 from ltr_duel.preferences.estimate.control import taken_off
 from ltr_duel.preferences.estimate.integrated import open_evaluator
 from ltr_duel.preferences.estimate.settings import Settings
+from ltr_duel.preferences.estimate.slates import LISTS, SlateWorker
 from ltr_duel.preferences.tally import Tally
 
 _COMPARISONS_IN_A_PIECE = 400_000  # counted in < 1 s, so progress is frequent, Ctrl-C is fast, and a kill loses little
@@ -35,14 +37,14 @@ class PieceStore:
         self._folder = folder / key[:16]
         self._is_new = False
 
-    def get(self, piece: Piece) -> IntMatrix | None:
-        """Return the counts of a piece, or None if they are not stored or not readable."""
+    def get(self, piece: Piece, comparisons: int) -> IntMatrix | None:
+        """Return the counts of a piece with this many comparisons, or None if they are not stored or not readable."""
         try:
             rows: IntMatrix = np.load(self._path(piece), allow_pickle=False)
         except (OSError, ValueError, EOFError):
             return None
         whole = rows.shape == (len(piece.first), 4) and rows.dtype == np.int64
-        return rows if whole and (rows[:, 0] == piece.end - piece.begin).all() else None
+        return rows if whole and rows[:, 0].sum() == comparisons else None
 
     def put(self, piece: Piece, rows: IntMatrix) -> None:
         """Store the counts of a piece."""
@@ -93,13 +95,16 @@ class PairSampler:
 
     def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
         """Compare each pair ``first[n] < second[n]`` until ``tally`` contains ``upto[n]`` comparisons of it."""
-        if self._store:
-            self._store.prepare()
         if "control" in self.settings.reductions and self._taken is NOTHING:
             self._taken = taken_off(self.settings)
         begin = tally.lists[first, second]
         more = upto > begin
-        ours = list(_pieces(first[more], second[more], begin[more], upto[more]))[self._share]
+        self._add(tally, list(_pieces(first[more], second[more], begin[more], upto[more])))
+
+    def _add(self, tally: Tally, pieces: list[Piece]) -> None:
+        if self._store:
+            self._store.prepare()
+        ours = pieces[self._share]
         answers = parallel.run_tasks(
             self._count,
             ours,
@@ -113,15 +118,43 @@ class PairSampler:
             tally.add(piece.first, piece.second, rows)
 
     def _count(self, piece: Piece) -> IntMatrix:
-        known = self._store.get(piece) if self._store else None
+        known = self._store.get(piece, self._comparisons(piece)) if self._store else None
         if known is not None:
             return known
         if not hasattr(self._local, "worker"):
-            self._local.worker = BlockWorker(self.settings, open_evaluator(self.settings), self._taken)
+            self._local.worker = self._worker()
         rows: IntMatrix = self._local.worker.count(piece)
         if self._store:
             self._store.put(piece, rows)
         return rows
+
+    def _comparisons(self, piece: Piece) -> int:
+        return int((piece.end - piece.begin).sum())
+
+    def _worker(self) -> BlockWorker | SlateWorker:
+        return BlockWorker(self.settings, open_evaluator(self.settings), self._taken)
+
+
+class SlateSampler(PairSampler):
+    """Counts comparisons of sets of rankers; a list compares all pairs of its set."""
+
+    _lists = 0  # number of lists drawn so far
+
+    def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
+        """Draw lists until each pair has ``max(upto)`` comparisons, on average if a set is not of all rankers."""
+        size, rankers = self.settings.size, len(self.settings.rankings)
+        begin, end = self._lists, -(-int(upto.max()) * rankers * (rankers - 1) // (size * (size - 1)))
+        step = -(-_COMPARISONS_IN_A_PIECE // (size * (size - 1) // 2 * LISTS)) * LISTS
+        cuts = [begin, *range((begin // step + 1) * step, end, step), end]
+        pairs = np.triu_indices(rankers, 1)
+        self._add(tally, [Piece(*pairs, np.array([a]), np.array([b])) for a, b in pairwise(cuts)])
+        self._lists = end
+
+    def _comparisons(self, piece: Piece) -> int:
+        return int(piece.end[0] - piece.begin[0]) * self.settings.size * (self.settings.size - 1) // 2
+
+    def _worker(self) -> SlateWorker:
+        return SlateWorker(self.settings)
 
 
 def _pieces(first: IntVector, second: IntVector, begin: IntVector, end: IntVector) -> Iterator[Piece]:

@@ -1,0 +1,77 @@
+"""A matrix from sets: each list is one comparison of each pair of its set."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from ltr_duel.clicks.model import ClickModel
+from ltr_duel.core.errors import InputError
+from ltr_duel.logs import ClickLog, compare_log, simulate_log
+from ltr_duel.preferences import compare_matrices, estimate_preferences, extend_preferences
+from ltr_duel.preferences.estimate import sampling
+from tests.conftest import make_rankings, random_rankings
+from tests.reference.interleaving import sign_of, sosm_scores, team_draft_lists
+
+ORDERS = [[0, 1, 2, 3], [2, 3, 0, 1], [3, 1, 0, 2]]
+EAGER = ClickModel("eager", (0.0, 1.0), (0.0, 0.0))  # clicks on each relevant document
+
+
+def test_preferences_and_errors_are_those_of_all_lists():
+    matrix = estimate_preferences(make_rankings(ORDERS, 2, [1, 0, 1, 0]), clicks=EAGER, method="sosm", top=2)
+    mean, square = np.zeros((2, 3, 3))
+    for (shown, _), p in team_draft_lists(ORDERS, 2).items():
+        scores = sosm_scores(ORDERS, shown, [k for k, document in enumerate(shown) if document in (0, 2)])
+        for a, b in itertools.combinations(range(3), 2):
+            mean[a, b] += p * sign_of(scores[a] - scores[b])
+            square[a, b] += p * sign_of(scores[a] - scores[b]) ** 2
+    for a, b in itertools.combinations(range(3), 2):
+        error = math.sqrt((square[a, b] - mean[a, b] ** 2) / 4000) / 2
+        assert matrix.comparisons[a, b] == 4000 and matrix.p[a, b] == pytest.approx((1 + mean[a, b]) / 2, abs=4 * error)
+        assert matrix.standard_error[a, b] == pytest.approx(error, rel=0.1)
+
+
+def test_sets_of_some_rankers_share_out_the_comparisons_on_any_number_of_workers(tmp_path, monkeypatch):
+    rankings = random_rankings(6, 5, 8)
+    given = {"method": "team_draft", "size": 3, "comparisons": 500}
+    one = estimate_preferences(rankings, jobs=1, **given)
+    assert one.tally.lists.sum() == 500 * 6 * 5 // (3 * 2) * 3, "a list of three has three pairs"
+    assert abs(one.tally.lists[np.triu_indices(6, 1)] - 500).max() < 4 * math.sqrt(500)
+    monkeypatch.setattr(sampling, "_COMPARISONS_IN_A_PIECE", 300)
+    for share in ((2, 2), (1, 2)):
+        estimate_preferences(rankings, jobs=1, store=tmp_path, share=share, **given)
+    monkeypatch.setattr(sampling, "SlateWorker", None)  # would fail if called
+    assert estimate_preferences(rankings, jobs=2, store=tmp_path, **given).p.tobytes() == one.p.tobytes()
+
+
+def test_the_numbers_are_those_of_a_simulated_log(tmp_path):
+    rankings = random_rankings(4, 6, 8)
+    simulate_log(tmp_path / "log.parquet", rankings, policy="random_slate", horizon=3000)
+    long_way = compare_log(ClickLog(tmp_path / "log.parquet"), bootstrap=0).preferences
+    agreement = compare_matrices(estimate_preferences(rankings, method="sosm"), long_way)
+    assert len(agreement.pairs) == 6 and agreement.chance > 0.001
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"method": "balanced", "size": 3}, "'balanced' does not compare sets of rankers; methods that do: "),
+        ({"method": "sosm", "size": 5}, "the size of sets must be between 2 and 4, not 5"),
+        ({"method": "sosm", "variance_reduction": "common"}, "apply to pairs of rankers"),
+        ({"method": "probabilistic", "size": 3, "outcome": "sampled"}, "'sampled' is for two rankers"),
+        ({"method": "sosm", "until_winner": 0.9}, "goals, and one rival, need pairs"),
+        ({"method": "sosm", "against": "ranker 1"}, "goals, and one rival, need pairs"),
+    ],
+)
+def test_what_sets_cannot_do_is_refused(given, says):
+    with pytest.raises(InputError, match=says):
+        estimate_preferences(random_rankings(4, 3, 5), **given)
+
+
+def test_a_matrix_of_sets_is_not_extended():
+    rankings = random_rankings(3, 3, 5)
+    with pytest.raises(InputError, match="cannot be added to a matrix of sets"):
+        extend_preferences(estimate_preferences(rankings, method="sosm", comparisons=10), rankings, comparisons=20)

@@ -67,5 +67,5 @@ def _corpus(name: str) -> components.Component | None:
     def plain(text: str) -> str:
         return re.sub(r"[^a-z0-9]", "", text.lower())
 
-    fitting = [one for one in CORPORA if plain(name).startswith(plain(one.name))]
+    fitting = [one for one in CORPORA.values() if plain(name).startswith(plain(one.name))]
     return max(fitting, key=lambda one: len(one.name), default=None)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.bandits import Lateness, MatrixOracle, Policy, Run, new_recorder, random_order, relabelled, suited
+from ltr_duel.bandits import Lateness, Policy, Run, new_recorder, random_order, relabelled, suited
 from ltr_duel.core import IntVector, Streams, components, handed_over, stream
 from ltr_duel.simulation.oracle import OracleSource
 from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult
@@ -35,8 +35,6 @@ def run_once(
     order = run_order(key, size)
     back = np.argsort(order)
     known: Any = relabelled(oracle.open(), order)
-    if oracle.in_sweeps:  # a sweep reads the matrix itself
-        known = MatrixOracle(known.oracle.p.take(order, 0).take(order, 1))
     counts = new_recorder(size, times, order if place is None else place[order])
     run = Run(
         policy,

@@ -9,7 +9,7 @@ import pytest
 
 from ltr_duel.bandits.loop import Run
 from ltr_duel.bandits.policy import POLICIES
-from ltr_duel.bandits.recorder import count_met, new_recorder
+from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.run import simulate
 from ltr_duel.simulation.run_result import RunKey
@@ -45,12 +45,6 @@ def test_a_set_gives_an_outcome_for_each_two_of_its_places_that_hold_different_a
     received = [sum(a != b for a, b in combinations(slate, 2)) for slate in slates]
     assert outcomes.tolist() == np.cumsum(received).tolist()
     assert max(received) > 1
-
-
-def test_of_duels_counted_together_those_of_an_arm_with_itself_give_no_outcome():
-    counts = new_recorder(2, [10])
-    count_met(counts, np.array([[2, 3], [1, 4]]), 0)
-    assert counts.outcomes.tolist() == [3 + 1]
 
 
 def test_the_tidy_table_holds_the_outcomes_of_each_checkpoint():

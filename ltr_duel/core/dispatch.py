@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from ltr_duel.core._machine.instructions import compiled_text, resolved_as
 from ltr_duel.core._machine.options import INLINED, KERNEL
-from ltr_duel.core.jit import interpreted, tell_apart
+from ltr_duel.core.jit import interpreted
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_numbers = itertools.count()
 
 
 class Dispatch:
@@ -38,12 +41,12 @@ class Dispatch:
                 f"{kind.__module__}: {self._stub.__name__} takes ({', '.join(self._parameters)}),"
                 f" not ({', '.join(given)})"
             )
-        if kind.__module__.startswith("ltr_duel."):
+        if "." not in kind.__name__:
             # numba names compiled code by the names of classes, without their modules. Without this change of the name,
-            # code from the disk cache could run for another class with the same name and the same types of fields.
-            kind.__name__ = f"{kind.__module__}.{kind.__qualname__}"
-        else:
-            self._table[tell_apart(kind)] = text
+            # code could run for another class with the same name and the same types of fields. Names of classes from
+            # outside the package have a number, because the user may define a class again; their code is not stored.
+            number = "" if kind.__module__.startswith("ltr_duel.") else f"number{next(_numbers)}."
+            kind.__name__ = f"{number}{kind.__module__}.{kind.__qualname__}"
         self._table[kind] = text
 
     def find(self, kind: type | None) -> Callable[..., Any]:

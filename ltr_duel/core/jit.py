@@ -149,7 +149,7 @@ class Kernel(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the compiled function."""
         try:
-            if self._ready is not None and not (kwargs or (self._open and _renamed)):
+            if self._ready is not None and not kwargs:
                 return cast(R, self._ready(*args))
             result = self._called(self.given(*args, **kwargs))
         except (OSError, *_UNREADABLE) as error:  # errors of the disk cache; kernels raise no such errors
@@ -170,8 +170,6 @@ class Kernel(Generic[P, R]):
         """Return the arguments for compiled code: by position, with Generators as addresses."""
         if kwargs:
             args = inspect.signature(self.py_func).bind(*args, **kwargs).args
-        if self._open and _renamed:
-            args = tuple(map(_told_apart, args))
         places = self._lent_places(args) if self._lending is None else self._lending
         if not places:
             return args
@@ -257,23 +255,6 @@ def _has_outsiders(values: Any) -> bool:
 @functools.cache
 def _is_own(kind: type) -> bool:
     return kind is tuple or kind.__module__.startswith("ltr_duel.")
-
-
-_renamed: dict[type, type] = {}  # class from outside the package for which stubs are implemented -> renamed subclass
-
-
-def tell_apart(kind: type) -> type:
-    """Return a uniquely named subclass of a NamedTuple class, because numba distinguishes classes only by name."""
-    name = f"number{len(_renamed)}.{kind.__module__}.{kind.__qualname__}"
-    return _renamed.setdefault(kind, type(name, (kind,), {"__slots__": (), "__module__": kind.__module__}))
-
-
-def _told_apart(value: Any) -> Any:
-    if not isinstance(value, tuple):
-        return value
-    parts, kind = [_told_apart(one) for one in value], type(value)
-    changed = kind in _renamed or any(one is not other for one, other in zip(parts, value, strict=True))
-    return tuple.__new__(_renamed.get(kind, kind), parts) if changed else value
 
 
 def _lent(value: Any) -> Any:

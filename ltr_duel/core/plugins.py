@@ -46,11 +46,14 @@ class Plugin(NamedTuple):
         return (kind, name) in self.components
 
 
-_loaded: dict[tuple[Path, str], Plugin] = {}  # keyed by path and digest, as a process runs each version of a file once
+_loaded: dict[Path, Plugin] = {}  # the current version of each file
 
 
 def load_plugin(path: str | Path) -> Plugin:
     """Run a Python file that registers components, so that their names can be used.
+
+    If the file was loaded before and has been edited, its components replace those of the earlier version. If the new
+    version cannot be used, those of the earlier version remain.
 
     Parameters
     ----------
@@ -76,41 +79,54 @@ def load_plugin(path: str | Path) -> Plugin:
     if not is_file(path):
         raise InputError(f"{path}: there is no such plug-in file")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if (path, digest) in _loaded:
-        return _loaded[path, digest]
+    earlier = _loaded.get(path)
+    if earlier and earlier.sha256 == digest:
+        return earlier
     if path.suffix != ".py":
         raise InputError(f"{path}: a plug-in is a Python file and ends in .py")
-    name = f"ltr_duel_plugin_{path.stem}"
-    loader = _AsItIsNow(name, str(path))
     for home in _HOMES:
         pkgutil.resolve_name(home)
-    before = {registry.kind: set(registry.names()) for registry in REGISTRIES}
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))  # type: ignore[arg-type]  # it has a file
-    sys.modules[name] = module
+    registries = {registry.kind: registry for registry in REGISTRIES}
+    replaced = [
+        (registries[kind], registries[kind].remove(name))
+        for kind, name in (earlier.components if earlier else ())
+        if name in registries[kind]
+    ]
+    before = {kind: set(registry.names()) for kind, registry in registries.items()}
+    name = f"ltr_duel_plugin_{path.stem}"
+    known = sys.modules.get(name)
     try:
-        loader.exec_module(module)
+        _run(name, path)
+        added = _added(before)
+        if not added:
+            raise InputError("registers no component; end it with register(__name__, ...)")
     except BaseException as error:
-        for kind, known in _added(before):
-            next(registry for registry in REGISTRIES if registry.kind == kind).remove(known)
-        del sys.modules[name]
+        for kind, one in _added(before):
+            registries[kind].remove(one)
+        for registry, item in replaced:
+            registry.add(item)
+        sys.modules.pop(name, None)
+        if known is not None:
+            sys.modules[name] = known
         if isinstance(error, KeyboardInterrupt):
             raise
-        copies = [plugin for (_, known), plugin in _loaded.items() if known == digest]
-        if copies:  # a copy of a loaded file fails, because its names are already registered
-            _loaded[path, digest] = copies[0]._replace(path=str(path))
-            return _loaded[path, digest]
         said = error if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         raise InputError(f"{path}: {said}") from error
-    added = _added(before)
-    if not added:
-        raise InputError(f"{path}: registers no component; end it with register(__name__, ...)")
-    _loaded[path, digest] = Plugin(str(path), digest, added)
-    return _loaded[path, digest]
+    _loaded[path] = Plugin(str(path), digest, added)
+    return _loaded[path]
+
+
+def _run(name: str, path: Path) -> None:
+    """Run a file as the module ``name``."""
+    loader = _AsItIsNow(name, str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))  # type: ignore[arg-type]  # it has a file
+    sys.modules[name] = module
+    loader.exec_module(module)
 
 
 def plugin_complaint(error: BaseException) -> str | None:
     """Return location and message of an error that was raised in a plug-in; None if it was raised elsewhere."""
-    files = {str(path) for path, _ in _loaded}
+    files = set(map(str, _loaded))
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     if not frames:
         return None
@@ -124,7 +140,7 @@ def reload_plugin(plugin: Plugin) -> None:
     Raises `InputError` if the file has changed since the plan was made, or cannot be used.
     """
     path = Path(plugin.path)
-    if (path, plugin.sha256) not in _loaded and load_plugin(path).sha256 != plugin.sha256:
+    if _loaded.get(path) != plugin and load_plugin(path).sha256 != plugin.sha256:
         raise InputError(f"{path}: changed since the experiment was started")
 
 

@@ -139,5 +139,5 @@ def read_spec(
     with schema.located(f"{path}: plugins"):  # plug-ins are loaded first, because they may define policies
         more = [path.parent / one for one in named] if load_named else []
         loaded = [core_plugins.load_plugin(one) for one in [*plugins, *more]]
-    once = {plugin.sha256: plugin for plugin in loaded}  # a copy of a file counts as the same plug-in
+    once = {plugin.sha256: plugin for plugin in loaded}  # a file may be named twice
     return SpecFile(path, content, schema.read_table(Spec, given, f"{path}:"), tuple(once.values()))

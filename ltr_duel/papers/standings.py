@@ -14,7 +14,8 @@ import pandas as pd
 from ltr_duel.bandits import named_policy
 from ltr_duel.core import columns as col
 from ltr_duel.core import errors, stream
-from ltr_duel.simulation import compare_with_best, final_rows
+from ltr_duel.papers.best import compare_with_best
+from ltr_duel.simulation import final_rows
 
 _FACTS = (col.RANKERS, col.CLICKS, col.SOURCE, col.ANSWERS)
 _SURE = 0.95  # minimum probability of the winner for results that depend on the winner

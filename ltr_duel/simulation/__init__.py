@@ -16,7 +16,6 @@ __all__ = [
     "RunResult",
     "averaged",
     "checkpoints",
-    "compare_with_best",
     "final_rows",
     "measure_distortion",
     "measure_sensitivity",

@@ -1,4 +1,3 @@
-from .best import compare_with_best as compare_with_best
 from .distortion import distortion_table as distortion_table
 from .distortion import measure_distortion as measure_distortion
 from .oracle import COINS_LABEL as COINS_LABEL

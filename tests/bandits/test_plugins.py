@@ -63,14 +63,15 @@ def load(tmp_path):
 
     def write_and_load(text, name):
         file = tmp_path / f"{name}.py"
-        file.write_text(f"# {file}\n{text}")  # a file of the same bytes would not be run again
+        file.write_text(text)
         loaded.append(load_plugin(file))
         return loaded[-1]
 
     yield write_and_load
-    for kind, name in (one for plugin in loaded for one in plugin.components):
+    for kind, name in {one for plugin in loaded for one in plugin.components}:
         assert kind == "policy"
-        POLICIES.remove(name)
+        if name in POLICIES:  # not replaced by a later version of its file
+            POLICIES.remove(name)
 
 
 def test_a_policy_in_a_file_keeps_the_contract(load):
@@ -94,11 +95,11 @@ def test_an_edit_of_the_same_second_and_length_is_seen(load, tmp_path, monkeypat
     assert [path.name for path in tmp_path.iterdir()] == ["same.py"]
 
 
-def test_an_edited_file_is_compiled_anew(load):
+def test_an_edited_file_replaces_its_policy_and_is_compiled_anew(load):
     paths = []
-    for number, text in enumerate((TEXT, TEXT.replace("return best, random_below", "return 0 * best, random_below"))):
-        load(text.replace("(__name__", f'(__name__, name="mine_{number}"'), "mine")
-        paths.append(play(POLICIES.configure(f"mine_{number}"), bradley_terry(3), 50).path)
+    for text in (TEXT, TEXT.replace("return best, random_below", "return 0 * best, random_below")):
+        load(text, "mine")
+        paths.append(play(POLICIES.configure("mine"), bradley_terry(3), 50).path)
     assert paths[0][:, 0].any()
     assert not paths[1][:, 0].any()
 

@@ -175,11 +175,58 @@ def test_a_method_that_cannot_be_compiled_is_one_sentence(write, ltr_duel, corpu
     assert re.search(f"ltr-duel: method 'plug': .*{sentence}", answer.err)
 
 
-def test_a_copy_of_a_known_file_keeps_its_own_place(write, tmp_path):
-    first = write("here", CLICKS.format(name="copied"))
-    (tmp_path / "there.py").write_bytes(first.read_bytes())
-    known, copy = load_plugin(first), load_plugin(tmp_path / "there.py")
-    assert copy == known._replace(path=str(tmp_path / "there.py")) and known.path == str(first)
+def test_a_copy_of_a_known_file_is_refused_because_its_names_are_taken(write):
+    text = CLICKS.format(name="copied")
+    load_plugin(write("here", text))
+    with pytest.raises(InputError, match=r"there\.py: a click model named 'copied' already exists"):
+        load_plugin(write("there", text))
+
+
+def test_an_edited_file_replaces_the_click_models_of_its_earlier_version(write):
+    load_plugin(write("users", CLICKS.format(name="kept") + CLICKS.format(name="dropped")))
+    edited = CLICKS.format(name="kept").replace("0.8", "0.9") + CLICKS.format(name="new")
+    assert load_plugin(write("users", edited)).components == (("click model", "kept"), ("click model", "new"))
+    assert CLICK_MODELS["kept"].tables[2] == ((0.1, 0.9), (0.0, 0.9))
+    assert "dropped" not in CLICK_MODELS
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (CLICKS.format(name="other") + "raise ValueError('half-way')", "ValueError: half-way"),
+        ("x = 1", "registers no component"),
+        (CLICKS.format(name="other") + CLICKS.format(name="perfect"), "a click model named 'perfect' already exists"),
+    ],
+)
+def test_after_a_faulty_edit_the_components_of_the_earlier_version_remain(write, text, sentence):
+    good = CLICKS.format(name="mine")
+    plugin = load_plugin(write("users", good))
+    item, module = CLICK_MODELS["mine"], sys.modules["ltr_duel_plugin_users"]
+    with pytest.raises(InputError, match=sentence):
+        load_plugin(write("users", text))
+    assert CLICK_MODELS["mine"] is item and "other" not in CLICK_MODELS
+    assert sys.modules["ltr_duel_plugin_users"] is module
+    assert load_plugin(write("users", good)) is plugin
+
+
+METHOD = """
+from ltr_duel.interleaving import register
+
+def draw(orders, top, rng):
+    return orders[{shown}][:top]
+
+def credit(orders, shown, clicks):
+    return [float(len(clicks)) for _ in orders]
+
+register(__name__)
+"""
+
+
+def test_an_edited_method_shows_the_lists_of_its_new_version(write):
+    for shown in (0, 1):
+        load_plugin(write("only_one", METHOD.format(shown=shown)))
+        page = interleaving.interleave({"a": [1, 2, 3], "b": [3, 2, 1]}, method="only_one", seed=1)
+        assert list(page.shown) == [[1, 2, 3], [3, 2, 1]][shown]
 
 
 def test_check_is_the_first_command_of_a_process(write):

@@ -54,10 +54,6 @@ def test_a_thread_that_decorates_meanwhile_keeps_its_cache_folder(found, user_ca
     assert [folder for folder in found["folders"] if not folder.startswith(str(user_cache))] == []
 
 
-def test_the_state_class_of_a_policy_keeps_its_name(found):
-    assert found["name"] == "State"
-
-
 @pytest.mark.skipif(numba.version_info.short < (0, 63), reason="numba 0.62 gives a function another text each time")
 def test_functions_of_others_compile_to_the_same_text_with_and_without_ltr_duel(found, run):
     """The reference texts come from a process before it imported ltr_duel."""

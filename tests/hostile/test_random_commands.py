@@ -116,7 +116,7 @@ mutations = st.none() | st.tuples(
 
 @pytest.fixture(autouse=True)
 def no_policies_of_other_tests(monkeypatch):
-    """Unload policies of other tests that fail or never end, because `warm-up` would run them."""
+    """Unload policies of other tests that fail or never end, because a command for all policies would run them."""
     POLICIES.names()
     own = {name: item for name, item in POLICIES._items.items() if item.init.__module__.startswith("ltr_duel.")}
     monkeypatch.setattr(POLICIES, "_items", own)

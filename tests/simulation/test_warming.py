@@ -1,10 +1,9 @@
-"""A simulation does not compile what `warm-up` has compiled."""
+"""A simulation does not compile what `warm_up` has compiled."""
 
 import pytest
 from numba.core import event
 
 from ltr_duel.bandits import compiling
-from ltr_duel.cli.main import main
 from ltr_duel.core import jit as kernels
 from ltr_duel.core import kernel_cache
 from ltr_duel.core.errors import InputError
@@ -23,10 +22,8 @@ def no_loop_is_compiled(tmp_path, monkeypatch):
         remembered.cache_clear()
 
 
-def test_what_was_warmed_up_is_not_compiled_again(no_loop_is_compiled, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main("warm-up", "interleaved_filter", "interleaved_filter", "--jobs", "1")
-    assert ended.value.code == 0 and capsys.readouterr().out.startswith("1 compiled in ")
+def test_what_was_warmed_up_is_not_compiled_again(no_loop_is_compiled):
+    assert warm_up(["interleaved_filter", "interleaved_filter"], jobs=1) == ["interleaved_filter"]
     matrix = bradley_terry(4)
     with event.install_recorder("numba:compile") as compiled:
         simulate(matrix, "interleaved_filter", horizon=3000, repetitions=3, jobs=1)
@@ -37,9 +34,6 @@ def test_other_processes_compile_as_well():
     assert sorted(warm_up(["random", "round_robin"], jobs=2)) == ["random", "round_robin"]
 
 
-def test_nothing_is_compiled_if_one_policy_is_unknown(capsys):
+def test_nothing_is_compiled_if_one_policy_is_unknown():
     with pytest.raises(InputError, match="no policy 'rcub'; did you mean 'rucb'"):
         warm_up(["random", "rcub"])
-    with pytest.raises(SystemExit) as ended:
-        main("warm-up", "rcub")
-    assert ended.value.code == 2 and "rcub" in capsys.readouterr().err

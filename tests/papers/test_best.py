@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ltr_duel.simulation.best import _balanced, _differences, compare_with_best
+from ltr_duel.papers.best import _balanced, _differences, compare_with_best
 
 LAWS = {
     "normal": lambda rng, shape: 1 + 0.3 * rng.standard_normal(shape),

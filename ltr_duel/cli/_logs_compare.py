@@ -41,7 +41,6 @@ from ltr_duel.core import InputError, errors
     "--per", type=click.Choice(["impression", "user"]), default="impression", show_default=True,
     help="Unit that counts once; with user, the mean is the share of users won minus the share lost.",
 )  # fmt: skip
-@click.option("--bootstrap", type=ROWS, default=0, help="Bootstrap samples of a second interval, as a cross-check.")
 @click.option(
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
 )
@@ -60,13 +59,12 @@ from ltr_duel.core import InputError, errors
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
 @click.option("--plot", type=OUT_FILE, help="Figure over time to write (.png, .svg, .pdf).")
 @options.plugin
-@options.seed
 @options.wide
 def compare(
     kind: str, skip_bad: int, cluster: str, confidence: float, stop_at: float | None, margin: float, any_time: bool,
-    rankers: tuple[str, ...], bootstrap: int, outcomes: tuple[str, ...], primary: str,
-    guards: tuple[str, ...], guardrail_margin: float, checks: bool, ways: tuple[str, ...],
-    per: str, rows: int, out: Path | None, report: Path | None, plot: Path | None, seed: int, **given: Any,
+    rankers: tuple[str, ...], outcomes: tuple[str, ...], primary: str, guards: tuple[str, ...], guardrail_margin: float,
+    checks: bool, ways: tuple[str, ...], per: str, rows: int, out: Path | None, report: Path | None, plot: Path | None,
+    **given: Any,
 ) -> None:  # fmt: skip
     """For each pair of rankers in LOG, report the winner, its certainty and, with --stop-at, whether to stop."""
     always = stop_at is not None
@@ -86,15 +84,11 @@ def compare(
         cluster=cluster,
         confidence=level,
         rankers=rankers,
-        bootstrap=0 if always else bootstrap,  # bootstrap cross-checks only intervals for one look
-        seed=seed,
         looks=report is not None or plot is not None or always,
         per=per,
     )
     others = {
-        name: logs.compare_log(
-            opened(name, given), cluster=found.cluster, rankers=found.names, bootstrap=0, looks=False
-        )
+        name: logs.compare_log(opened(name, given), cluster=found.cluster, rankers=found.names, looks=False)
         for name in dict.fromkeys((*outcomes, *guards))
         if name != primary
     }

@@ -113,7 +113,7 @@ def power(
         raise InputError("--days requires --per-day")
     if live is None:
         log = opened(outcome or "click", given | {"kind": kind, "skip_bad": skip_bad})
-        found = logs.compare_log(log, cluster=cluster, bootstrap=0, looks=False)
+        found = logs.compare_log(log, cluster=cluster, looks=False)
         spreads, rankers = logs.spreads_in_log(found), len(found.names)
         of = f"{found.impressions:,} impressions of {log.path}"
     else:

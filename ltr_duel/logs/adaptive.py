@@ -132,7 +132,6 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
         high=high,
         p=p,
         p_corrected=statistics.holm(p),
-        bootstrap=np.full_like(found.bootstrap, np.nan),
         provenance=found.provenance | {"policies": choices.policies},
         warnings=[_note(choices.policies, _how(choices, found.cluster), found.cluster), *found.warnings],
     )

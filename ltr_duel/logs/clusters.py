@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics, stream
+from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics
 
 Kinds = tuple[tuple[float, float], ...]  # impressions per user, and share of all impressions, for each kind
 _MOST = 4  # maximum number of kinds; four kinds match the sums of eight powers
@@ -177,20 +177,6 @@ def interval_ends(cautious: Means, confidence: float) -> tuple[FloatVector, Floa
     half = reach(cautious, confidence)
     middle = np.where(np.isfinite(half), cautious.mean, 0.0)
     return np.maximum(middle - half, -1), np.minimum(middle + half, 1)
-
-
-def bootstrap_means(count: FloatMatrix, total: FloatMatrix, *, draws: int, seed: int) -> FloatMatrix:
-    """Sample clusters with replacement; return the means, shape (draws, pairs), NaN where a pair was not sampled."""
-    rng = stream(seed, "logs", "bootstrap")
-    held = np.flatnonzero(count.any(axis=0))
-    count, total = count[:, held], total[:, held]
-    means = np.empty((draws, len(count)))
-    for start in range(0, draws, 100):
-        some = min(100, draws - start)
-        weights = rng.multinomial(len(held), np.full(len(held), 1 / len(held)), some).astype(np.float64)
-        with np.errstate(invalid="ignore"):
-            means[start : start + some] = (weights @ total.T) / (weights @ count.T)
-    return means
 
 
 def kinds_of(size: FloatVector, number: FloatVector) -> Kinds:

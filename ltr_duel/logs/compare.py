@@ -11,7 +11,7 @@ import numpy as np
 
 from ltr_duel.core import InputError, digest, errors, statistics
 from ltr_duel.logs.adaptive import Choices, adapted, choices_of, policies_of
-from ltr_duel.logs.clusters import Means, bootstrap_means
+from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import LogComparison, compared
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.engine import Engine
@@ -132,8 +132,6 @@ def compare_log(
     cluster: str = "",
     confidence: float = 0.95,
     rankers: Collection[str] = (),
-    bootstrap: int = 1000,
-    seed: int = 0,
     looks: bool = True,
     per: str = "impression",
 ) -> LogComparison:
@@ -154,10 +152,6 @@ def compare_log(
         Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
         The permitted rankers; by default, all rankers are permitted.
-    bootstrap : int
-        Number of bootstrap draws; 0 for no bootstrap.
-    seed : int
-        Seed of the bootstrap.
     looks : bool
         Whether to record the development over time, which the plot requires; this takes longer.
     per : {"impression", "user"}
@@ -189,7 +183,6 @@ def compare_log(
     (('old', 'new'), [10], 'new')
     """
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
-    errors.require_between("the number of bootstrap draws", bootstrap, 0)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
     errors.require_one_of("unit that counts once", per, ("impression", "user"))
@@ -208,11 +201,6 @@ def compare_log(
             "each user counts once, for the ranker with the larger sum of outcomes of the user's impressions: the mean"
             " is the share of users who prefer the first ranker minus the share of users who prefer the second"
         )
-    limits = np.full((2, len(creditor.pairs)), np.nan)
-    if bootstrap and sums.cluster in ("user", "query"):
-        drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
-        limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        limits[:, limits[0] == limits[1]] = np.nan  # no interval if all outcomes are equal
     provenance = {
         "source": "click log",
         "log": log.path.name,
@@ -241,7 +229,6 @@ def compare_log(
             impressions=found.impressions,
             provenance=provenance,
         ),
-        bootstrap=limits,
         looks=found.looks,
     )
     comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, creditor.named_pairs)])

@@ -39,9 +39,6 @@ class LogComparison:
     p, p_corrected : ndarray of float64
         p-value of the test that the mean is 0 (the larger of two p-values: Student's t test, and the exact sign test of
         clusters), and the p-value corrected for the number of pairs (Holm).
-    bootstrap : ndarray of float64, shape (2, pairs)
-        Interval of the mean, from resampled clusters. NaN if the clusters are neither users nor queries; if all draws
-        are equal; or if the log is adaptive.
     sequences : Sequences
         Sums for `stopping_decisions`.
     kinds : list of tuple
@@ -80,7 +77,6 @@ class LogComparison:
     high: FloatVector
     p: FloatVector
     p_corrected: FloatVector
-    bootstrap: FloatVector
     sequences: Sequences
     kinds: list[Kinds] = field(repr=False)
     half: list[float] = field(repr=False)
@@ -170,8 +166,6 @@ class LogComparison:
                 "naive_error": self.naive.error,
                 "low": self.low,
                 "high": self.high,
-                "bootstrap_low": self.bootstrap[0],
-                "bootstrap_high": self.bootstrap[1],
                 "p": self.p,
                 "p_corrected": self.p_corrected,
             }
@@ -188,7 +182,7 @@ def compared(
     impressions: int,
     provenance: dict[str, Any],
 ) -> LogComparison:
-    """Return the comparison without bootstrap, looks or warnings; a pair may occur several times, once per slice."""
+    """Return the comparison without looks or warnings; a pair may occur several times, once per slice."""
     cautious = sums.cautious()
     p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())
     return LogComparison(
@@ -203,7 +197,6 @@ def compared(
         *tested_ends(cautious, p, confidence),
         p,
         statistics.holm(p),
-        np.full((2, len(pairs)), np.nan),
         sums.sequences,
         sums.sizes(),
         sums.half(),

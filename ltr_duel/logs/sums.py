@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics, stream
+from ltr_duel.core import FloatVector, IntVector, statistics
 from ltr_duel.logs.clusters import (
     Kinds,
     Means,
@@ -28,7 +28,6 @@ from ltr_duel.logs.outcomes import UNIT
 
 CLUSTERS = ("user", "query", "both", "impression")
 CLUSTER_KEYS = {"user": (("user",),), "query": (("query",),), "both": (("user",), ("query",), ("user", "query"))}
-_GROUPS = 4096  # maximum number of clusters that the bootstrap samples from
 
 
 class Sequences(NamedTuple):
@@ -162,22 +161,6 @@ class PairSums:
     def half(self) -> list[float]:
         """Return `Clusters.half` of each pair; for both, the larger of users' and queries' values."""
         return [max((kind.half(p) for kind in self.kinds[:2]), default=0.0) for p in range(len(self.wins))]
-
-    def drawn(self, seed: int) -> tuple[FloatMatrix, FloatMatrix]:
-        """Return numbers and sums of outcomes of clusters for the bootstrap, shape (pairs, 4096).
-
-        If there are more than 4096 clusters, they are grouped at random; groups of independent clusters are independent
-        too.
-        """
-        rng = stream(seed, "logs", "groups")
-        count, total = np.zeros((2, len(self.wins), _GROUPS))
-        for p in range(len(self.wins)):
-            *each, number = self.kinds[0].of(p)
-            n, sums = (np.repeat(values, number.astype(np.int64)) for values in each)
-            group = np.arange(len(n)) if len(n) <= _GROUPS else rng.integers(0, _GROUPS, len(n))
-            count[p] = np.bincount(group, n, _GROUPS)
-            total[p] = np.bincount(group, sums, _GROUPS)
-        return count, total
 
 
 class Grouping(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 
 from ltr_duel.logs.adaptive import first_impressions, weighs
@@ -113,11 +112,9 @@ def _head(found: LogComparison, k: int, mean: float, verdict: str, of: str) -> d
 
 def _one_look(found: LogComparison, k: int, of: str) -> dict[str, str]:
     sign = 1 if found.means.mean[k] >= 0 else -1
-    drawn = found.bootstrap[:, k]
     return {
         _mean_of(of): f"{sign * found.means.mean[k]:+z.4f}",
         "interval": _ends(sign, found.low[k], found.high[k]),
-        **({} if np.isnan(drawn[0]) else {"bootstrap": _ends(sign, *drawn)}),
         "p": _p(found.p[k]),
         "p, corrected": _p(found.p_corrected[k]),
     }

@@ -49,7 +49,7 @@ def test_check_compare_and_power(ltr_duel, log, tmp_path):
     assert answer.code == 0
     assert "credit for " in answer.out and "is based on the owners" in answer.out
     matrix, page, picture = tmp_path / "m.parquet", tmp_path / "r.html", tmp_path / "p.png"
-    words = ["logs", "compare", log, "--stop-at", 0.95, "--margin", 0.01, "--bootstrap", 100]
+    words = ["logs", "compare", log, "--stop-at", 0.95, "--margin", 0.01]
     answer = ltr_duel(*words, "--out", matrix, "--report", page, "--plot", picture)
     assert answer.code == 0, answer.err
     assert "errors clustered by user: the answer is for users who ask these " in answer.out
@@ -89,7 +89,7 @@ def test_exposures_and_events_with_a_guardrail_and_a_failing_check(ltr_duel, tmp
     for name, rows in (("exposures", exposures), ("events", events)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     words = ["--exposures", tmp_path / "exposures.jsonl", "--events", tmp_path / "events.jsonl", "--outcome", "buy"]
-    answer = ltr_duel("logs", "compare", *words, "--guardrail", "click", "--bootstrap", 0)
+    answer = ltr_duel("logs", "compare", *words, "--guardrail", "click")
     assert answer.code == 0, answer.err
     row = next(line for line in answer.out.splitlines() if line.startswith("old > new"))
     assert row.split()[3:9] == ["no", "decision", "50", "40", "10", "0"]
@@ -221,7 +221,7 @@ def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
     for name, rows in (("exposures", exposures), ("events", events)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     words = ["logs", "compare", "--exposures", tmp_path / "exposures.jsonl", "--events", tmp_path / "events.jsonl"]
-    words += ["--outcome", "click", "--outcome", "buy", "--bootstrap", 0]
+    words += ["--outcome", "click", "--outcome", "buy"]
     answer = ltr_duel(*words, "--by", "device")
     assert answer.code == 0, answer.err
     lines = answer.out.splitlines()
@@ -268,7 +268,7 @@ def test_line_breaks_in_names_do_not_reach_the_terminal(ltr_duel, tmp_path):
     rows.append(rows[0] | {"rankers": ["\x1b[4m", "old"], "time": 100, "impression": "last"})
     path = tmp_path / "clicks.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
-    for words in (["check"], ["compare", "--bootstrap", 0, "--skip-bad", 2]):
+    for words in (["check"], ["compare", "--skip-bad", 2]):
         answer = ltr_duel("logs", words[0], path, *words[1:])
         assert answer.out and not {"\x1b", "\r"} & {*answer.out}, answer.err
         assert "user 'x\\r\\ny\\x1b[31m' has 3" in answer.out

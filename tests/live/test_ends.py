@@ -232,7 +232,7 @@ def test_an_id_that_is_a_number_and_a_text_is_refused_and_the_log_can_be_read(tm
         page = experiment.decide("q", {"a": [1, 2, 3], "b": ["x", "y", "z"]})
         experiment.record(page.token, page.shown[:1])
     assert export_log(tmp_path / "shop.db", tmp_path / "log.csv") == 1
-    assert compare_log(ClickLog(tmp_path / "log.csv"), rankers=("a", "b"), bootstrap=0).impressions == 1
+    assert compare_log(ClickLog(tmp_path / "log.csv"), rankers=("a", "b")).impressions == 1
 
 
 @pytest.mark.parametrize("change", ["one", "float", "arms", "asked", "order", "asks one", "asks three", "asks in half"])

@@ -35,7 +35,7 @@ def test_compare_finds_in_the_log_what_the_state_says(tmp_path, users, policy, m
     log = tmp_path / f"log.{suffix}"
     assert export_log(tmp_path / "shop.db", log) == state.compared > 0
     read = ClickLog(log, format="ubi" if suffix == "ndjson" else suffix)
-    found = compare_log(read, rankers=NAMES, cluster="user" if users else "impression", bootstrap=0)
+    found = compare_log(read, rankers=NAMES, cluster="user" if users else "impression")
     assert found.impressions == state.compared and found.names == NAMES
     for (a, b), wins, losses, ties in zip(found.pairs, found.wins, found.losses, found.ties, strict=True):
         assert (state.wins[a, b], state.wins[b, a], state.ties[a, b]) == (wins, losses, ties)
@@ -63,7 +63,7 @@ def test_a_page_waits_in_the_store_while_an_earlier_one_of_its_user_and_pair_is_
     rows = [row for batch in ClickLog(tmp_path / "closed.jsonl").batches() for row in batch.table.to_pylist()]
     assert [(row["impression"], row["user"]) for row in rows] == [("1", "ann"), ("2", "ann"), ("3", "bob")]
     assert {(row["policy"], row["propensity"]) for row in rows} == {("random", 1.0)}
-    found = compare_log(ClickLog(tmp_path / "closed.jsonl"), bootstrap=0)
+    found = compare_log(ClickLog(tmp_path / "closed.jsonl"))
     (decision,), other = stopping_decisions(found, 0.95), state.decisions[0]
     assert decision.per_user == other.mean == 0 and other.observations == 2 and decision.observations == 3
 

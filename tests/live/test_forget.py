@@ -50,7 +50,7 @@ def test_a_user_is_forgotten_and_counts_stay(tmp_path):
         state = experiment.state()
         assert state.to_json() == before
     assert export_log(tmp_path / "shop.db", tmp_path / "log.jsonl") == 4
-    found = compare_log(ClickLog(tmp_path / "log.jsonl"), cluster="user", bootstrap=0)
+    found = compare_log(ClickLog(tmp_path / "log.jsonl"), cluster="user")
     assert found.impressions == 4 and found.sequences.n.tolist() == [state.decisions[0].observations] == [2]
     assert forget(tmp_path / "shop.db", user="ann of somewhere") == 0
 
@@ -315,7 +315,7 @@ def test_users_who_come_back_after_they_were_forgotten_are_said_to_count_again(t
         state = experiment.state()
         assert state.first_wins.sum() + state.first_ties[0, 1] == 60 and "count as new users" in state.note
     export_log(tmp_path / "shop.db", tmp_path / "log.parquet")
-    warnings = compare_log(ClickLog(tmp_path / "log.parquet"), bootstrap=0).warnings
+    warnings = compare_log(ClickLog(tmp_path / "log.parquet")).warnings
     assert any("forgotten 30 users (keep_days" in one for one in warnings)
     assert NAMELESS == _FORGOTTEN
 

@@ -75,7 +75,7 @@ def test_purchases_of_the_export_are_compared_by_the_log_tools(tmp_path, suffix)
                 experiment.record(page.token, [{"document": DOCUMENTS[0], "kind": "purchase"}], late=True)
     log, events = tmp_path / f"log{suffix}", tmp_path / f"events{suffix}"
     rows = export_log(tmp_path / "shop.db", log, events=events)
-    found = compare_log(ClickLog(log, events=events, outcome="purchase"), bootstrap=0)
+    found = compare_log(ClickLog(log, events=events, outcome="purchase"))
     assert rows == len(compared) == found.impressions
     (pair,) = found.pairs  # document 0 is the first of ranker a, and below the page for ranker b
     wins = found.wins if found.names[pair[0]] == "a" else found.losses

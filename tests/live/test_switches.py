@@ -301,7 +301,7 @@ def test_the_intervals_of_the_others_stay_and_the_sentence_is_about_them(tmp_pat
     assert after.decisions == before.decisions
     assert after.sentence.startswith("stop: a wins.") and after.impressions_to_go == 0
     assert export_log(tmp_path / "shop.db", tmp_path / "log.jsonl") == 300
-    assert compare_log(ClickLog(tmp_path / "log.jsonl"), bootstrap=0).impressions == 300
+    assert compare_log(ClickLog(tmp_path / "log.jsonl")).impressions == 300
 
 
 def test_a_switch_from_beside_is_seen_by_the_next_call(tmp_path):

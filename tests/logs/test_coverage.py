@@ -8,7 +8,7 @@ from scipy import stats
 
 from ltr_duel.core import stream
 from ltr_duel.logs import Sequences, comparison, confidence_sequence
-from ltr_duel.logs.clusters import bootstrap_means, cautious_means, clustered_means, naive_means, reach, two_way
+from ltr_duel.logs.clusters import cautious_means, clustered_means, naive_means, reach, two_way
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sums import Clusters, PairSums
 
@@ -83,14 +83,6 @@ def test_the_error_by_users_and_queries_is_that_of_statsmodels():
     user, query = (axis.ravel() for axis in np.indices(y.shape))
     found = two_way(*kinds)
     assert (found.mean[0], found.error[0]) == pytest.approx(regressed(y.ravel(), np.stack([user, query], axis=1)))
-
-
-def test_the_bootstrap_gives_the_same_interval():
-    count, total, _ = logs_of_users(20, 200, 5, 0.3, 0.05, 1)
-    found = clustered_means(count, total)
-    drawn = bootstrap_means(count, total, draws=2000, seed=0)
-    assert drawn.std(axis=0) == pytest.approx(found.error, rel=0.08)
-    assert np.abs(drawn.mean(axis=0) - found.mean).max() < found.error.max() / 5
 
 
 def test_one_observation_a_user_keeps_the_sequence_right_where_all_impressions_do_not():

@@ -117,7 +117,7 @@ def test_a_log_written_as_search_records_leads_to_the_same_comparison(tmp_path, 
     for name, settings in (("clicks.parquet", {}), ("records.ndjson", {"format": "ubi"})):
         with write_log(tmp_path / name, columns) as log:
             log.write({name: [row[name] for row in rows] for name in columns})
-        found.append(compare_log(ClickLog(tmp_path / name, **settings), bootstrap=0))
+        found.append(compare_log(ClickLog(tmp_path / name, **settings)))
     own, records = found
     assert (own.wins[0], own.losses[0], own.impressions) == (records.wins[0], records.losses[0], 60)
     assert own.wins[0] + own.losses[0] > 10 and own.low.tolist() == records.low.tolist()

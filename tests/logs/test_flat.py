@@ -43,14 +43,14 @@ def test_rows_of_one_search_are_one_exposure_with_its_items_by_place(tmp_path, k
     log = ClickLog(write(tmp_path / f"items.{kind}", rows), source=tmp_path / "m.toml")
     shown = [row for batch in log.batches() for row in batch.table.select(["shown", "owners", "clicks"]).to_pylist()]
     assert shown[2] == {"shown": ["c", "a", "b"], "owners": [1, 0, 0], "clicks": [2, 3]}
-    found = compare_log(log, bootstrap=0)
+    found = compare_log(log)
     assert (found.names, found.wins[0], found.losses[0], found.ties[0]) == (("old", "new"), 2, 1, 1)
 
 
 def test_several_clicks_on_an_item_are_one_item(tmp_path):
     rows = flat("s1", "a", ["new"], "a") * 3 + flat("s2", "b", ["old"], "b")
     (tmp_path / "m.toml").write_text(FLAT)
-    found = compare_log(ClickLog(write(tmp_path / "clicks.parquet", rows), source=tmp_path / "m.toml"), bootstrap=0)
+    found = compare_log(ClickLog(write(tmp_path / "clicks.parquet", rows), source=tmp_path / "m.toml"))
     assert (found.wins[0], found.losses[0], found.impressions) == (1, 1, 2)
 
 
@@ -61,20 +61,20 @@ def test_rows_of_one_search_must_agree_except_in_the_time_if_they_have_a_value(t
     (tmp_path / "m.toml").write_text(FLAT)
     log = ClickLog(write(tmp_path / "items.jsonl", rows), source=tmp_path / "m.toml")
     if column == "moment" or value is None:
-        found = compare_log(log, bootstrap=0)
+        found = compare_log(log)
         assert found.impressions == 2 and found.provenance["users"] == 1
         return
     named = {"who": "user", "words": "query"}[column]
     message = rf"items.jsonl, impression that begins in line 1: the rows of its items differ in '{named}'"
     with pytest.raises(InputError, match=message):
-        compare_log(log, bootstrap=0)
+        compare_log(log)
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_a_log_is_sliced_by_any_column_of_its_files(tmp_path, kind):
     rows = [impression(n, device=["phone", "desk"][n % 2], clicks=[1 + n % 2]) for n in range(40)]
     log = ClickLog(write(tmp_path / f"clicks.{kind}", rows), context=("device",))
-    devices = sliced(log, compare_log(log, bootstrap=0), "device").frame
+    devices = sliced(log, compare_log(log), "device").frame
     assert dict(zip(devices["device"], devices["mean"], strict=True)) == {"phone": 1.0, "desk": -1.0}
     assert log.other_columns == ()
 
@@ -84,6 +84,6 @@ def test_of_many_bad_lines_only_the_first_of_each_reason_is_looked_up(tmp_path, 
     log = ClickLog(write(tmp_path / "clicks.jsonl", rows), skip_bad=None)
     places, find = [], log.loaded.find
     monkeypatch.setattr(log, "loaded", log.loaded._replace(find=lambda line: places.append(line) or find(line)))
-    assert compare_log(log, bootstrap=0).impressions == 200
+    assert compare_log(log).impressions == 200
     assert sorted(set(places)) == [1, 2] and log.bad.count == 200
     assert [sentence.split("; ")[1] for sentence in log.bad.sentences] == ["100 such lines"] * 2

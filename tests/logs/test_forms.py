@@ -77,12 +77,12 @@ def same(found, other):
 def test_all_forms_lead_to_the_same_comparison(tmp_path, monkeypatch, method, rankers, outcome):
     rows = list(impressions(method, rankers, 60 if method == "optimized" else 400, outcome))
     ranked, tokens = forms(rows)
-    fast = compare_log(ClickLog(written(tmp_path, tokens, "tokens.jsonl")), bootstrap=0)
+    fast = compare_log(ClickLog(written(tmp_path, tokens, "tokens.jsonl")))
     assert fast.impressions == len(rows) and fast.wins.sum() > 5 and fast.cluster == "user"
     if method != "team_draft":  # team draft credits by owners
-        same(compare_log(ClickLog(written(tmp_path, ranked, "rankings.jsonl")), bootstrap=0), fast)
+        same(compare_log(ClickLog(written(tmp_path, ranked, "rankings.jsonl"))), fast)
     monkeypatch.setattr(PageReader, "read", one_by_one)
-    same(compare_log(ClickLog(tmp_path / "tokens.jsonl"), bootstrap=0), fast)
+    same(compare_log(ClickLog(tmp_path / "tokens.jsonl")), fast)
 
 
 def test_tokens_written_in_another_way_count_the_same_and_say_what_is_wrong(tmp_path, monkeypatch):
@@ -108,7 +108,7 @@ def test_tokens_written_in_another_way_count_the_same_and_say_what_is_wrong(tmp_
 
     def sentences():
         log = ClickLog(path, skip_bad=None)
-        return compare_log(log, bootstrap=0), log.bad.sentences
+        return compare_log(log), log.bad.sentences
 
     found, fast = sentences()
     monkeypatch.setattr(PageReader, "read", one_by_one)

@@ -23,7 +23,7 @@ def opened(folder, exposures, events, **settings):
 def said(log):
     """Return the verdicts and sentences of the checks of events, and the notes of the comparison."""
     found = {one.name: (one.verdict, one.sentence) for one in check_log(log) if one.name.startswith("events")}
-    return found, [one for one in compare_log(log, bootstrap=0).warnings if "have no impression" in one]
+    return found, [one for one in compare_log(log).warnings if "have no impression" in one]
 
 
 @pytest.mark.parametrize(("settings", "verdict", "more"), [
@@ -127,5 +127,5 @@ def test_events_on_items_outside_their_list_are_counted_aloud(tmp_path, connecte
             log = opened(tmp_path, exposures, events)
         (found,) = (one for one in check_log(log) if one.name == "events outside lists")
         assert found.verdict == verdict
-        notes = [one for one in compare_log(log, bootstrap=0).warnings if "item of their list" in one]
+        notes = [one for one in compare_log(log).warnings if "item of their list" in one]
         assert len(notes) == (lost > 0) and all(one.startswith(f"{lost} of 60 events (click) are not") for one in notes)

@@ -41,7 +41,7 @@ def write(path, rows):
 
 
 def compared(*args, **settings):
-    found = compare_log(ClickLog(*args, **settings), bootstrap=0)
+    found = compare_log(ClickLog(*args, **settings))
     return found.names, found.wins[0], found.losses[0], found.ties[0], found.impressions
 
 
@@ -62,7 +62,7 @@ def test_a_row_of_many_files_is_named_by_its_own(tmp_path, kind):
     write(tmp_path / f"day1.{kind}", [impression(0), impression(1)])
     write(tmp_path / f"day2.{kind}", [impression(2), impression(3, clicks=[7]), impression("1", time=4)])
     log = ClickLog(tmp_path / f"day*.{kind}", skip_bad=2)
-    assert compare_log(log, bootstrap=0).impressions == 3
+    assert compare_log(log).impressions == 3
     line = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
     second = tmp_path / f"day2.{kind}"
     assert log.bad.sentences == [
@@ -199,6 +199,6 @@ def test_check_counts_the_lines_that_comparisons_skip(tmp_path):
     assert (facts.bad, facts.not_compared) == (3, 2)
     assert log_lines(facts)[-1].strip().startswith("'logs compare' counts 2 of these lines")
     log = ClickLog(path, skip_bad=2)
-    assert compare_log(log, bootstrap=0).impressions == 4 and log.bad.count == 2
+    assert compare_log(log).impressions == 4 and log.bad.count == 2
     with pytest.raises(InputError, match=":4: clicks cannot be credited"):
         compared(path, skip_bad=1)

@@ -69,7 +69,7 @@ def test_each_day_is_the_comparison_of_its_impressions_alone(tmp_path):
     for day in range(5):
         here = date == day
         alone = written(tmp_path / "day.jsonl", y[here], users[here], times[here])
-        found = compare_log(alone, confidence=1 - 0.05 / 5, bootstrap=0)  # the five intervals hold together
+        found = compare_log(alone, confidence=1 - 0.05 / 5)  # the five intervals hold together
         row = table.iloc[day]
         assert (row["low"], row["high"]) == pytest.approx((found.low[0], found.high[0]))
         assert row["users"] == len(set(users[here]))
@@ -163,7 +163,7 @@ def test_parts_with_the_same_users_differ_by_what_they_do_not_have_in_common():
 def noted(path, y, users, times, by="new"):
     """Return the p-value of the note."""
     log = written(path, y, users, times)
-    (note,) = sliced(log, compare_log(log, bootstrap=0, looks=False), by).differ
+    (note,) = sliced(log, compare_log(log, looks=False), by).differ
     return float(note.rpartition("p = ")[2].rstrip(")")), note
 
 

@@ -54,7 +54,7 @@ def event(impression, item, kind="click", **more):
 def outcome_of(folder, exposures, events, **settings):
     """Return wins, losses and ties of the old ranker."""
     paths = [parquet(folder, name, rows) for name, rows in (("exposures", exposures), ("events", events))]
-    found = compare_log(ClickLog(paths[0], events=paths[1], **settings), bootstrap=0)
+    found = compare_log(ClickLog(paths[0], events=paths[1], **settings))
     assert found.names == ("old", "new")
     return found.wins[0], found.losses[0], found.ties[0]
 
@@ -115,8 +115,7 @@ def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path)
     events = [event(f"i{n}", "a") for n in range(100)] + [event(f"i{n}", "b", "purchase") for n in range(10)]
     paths = [parquet(tmp_path, name, rows) for name, rows in (("exposures", exposures), ("events", events))]
     clicks, purchases = (
-        compare_log(ClickLog(paths[0], events=paths[1], outcome=outcome), bootstrap=0)
-        for outcome in ("click", "purchase")
+        compare_log(ClickLog(paths[0], events=paths[1], outcome=outcome)) for outcome in ("click", "purchase")
     )
     error = np.sqrt(0.1 * 0.9 / 99)  # 100 users, ten of them with -1
     limit = -0.1 - stats.t.ppf(0.95, 99) * error
@@ -160,7 +159,7 @@ def test_a_folder_of_exposures_has_files_of_any_one_format(tmp_path, kind):
             (tmp_path / "shown" / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     parquet(tmp_path / "clicked", "all", [event("i1", "a"), event("i2", "b")])
     log = ClickLog(tmp_path / "shown", events=tmp_path / "clicked", skip_bad=1)
-    found = compare_log(log, bootstrap=0)
+    found = compare_log(log)
     assert (found.wins[0], found.losses[0], found.ties[0]) == (1, 1, 1)
     row = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
     assert f"day10.{kind}:{row}: impression 'i0' repeats" in log.bad.sentences[0]
@@ -201,7 +200,7 @@ def test_the_delimiter_of_a_csv_file_can_be_given_and_an_empty_owner_is_none(tmp
     path = tmp_path / "pages.csv"
     path.write_text("page;seen;query;documents;teams;clicked\n" + "\n".join(pages) + "\n")
     (tmp_path / "split.toml").write_text(SPLIT)
-    found = compare_log(ClickLog(path, source=tmp_path / "split.toml"), bootstrap=0)
+    found = compare_log(ClickLog(path, source=tmp_path / "split.toml"))
     assert (found.names, found.losses[0], found.impressions) == (("old", "new"), 4, 4)
 
 
@@ -214,7 +213,7 @@ def test_the_types_of_a_csv_file_do_not_depend_on_its_first_rows(tmp_path):
         """owners = "[0, 1]"\nrankers = ["old", "new"]\n[events]\nimpression = "page"\n"""
         """position = "unnest(string_split(clicked::varchar, '|'))::int"\n"""
     )
-    found = compare_log(ClickLog(tmp_path / "log.csv", source=tmp_path / "log.toml"), bootstrap=0)
+    found = compare_log(ClickLog(tmp_path / "log.csv", source=tmp_path / "log.toml"))
     assert (found.wins[0], found.ties[0]) == (25_000, 1)
 
 
@@ -286,7 +285,7 @@ def test_columns_may_be_named_like_sql_keywords_and_lists_may_contain_objects(tm
             database.execute(f"CREATE TABLE searches AS SELECT * FROM read_json('{path}')")
         options = {"connect": f"duckdb://{tmp_path / 'shop.duckdb'}", "events": "searches"}
     log = ClickLog("searches" if connected else path, source=tmp_path / "nested.toml", **(options if connected else {}))
-    found = compare_log(log, bootstrap=0)
+    found = compare_log(log)
     assert (found.names, found.wins[0], found.losses[0]) == (("old", "new"), 2, 4)
     assert describe_log(log).users == 6
 
@@ -359,7 +358,7 @@ def test_ubi_positions_count_from_where_their_application_begins(tmp_path):
         )
     path = tmp_path / "ubi.ndjson"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = compare_log(ClickLog(path, format="ubi"), bootstrap=0)
+    found = compare_log(ClickLog(path, format="ubi"))
     assert (found.names, found.losses[0], found.impressions) == (("x", "y"), 2, 2)
 
 
@@ -471,9 +470,9 @@ def test_a_connection_may_name_the_owners(tmp_path, owner, placed):
     log = ClickLog("exposures", events="events", connect=f"duckdb://{tmp_path / 'shop.duckdb'}")
     if placed is None:
         with pytest.raises(InputError, match="is not a ranker"):
-            compare_log(log, bootstrap=0)
+            compare_log(log)
     else:
-        found = compare_log(log, bootstrap=0)
+        found = compare_log(log)
         assert (found.wins[0], found.losses[0]) == (0, int(placed == 1)) and found.names == ("old", "new")
 
 
@@ -557,9 +556,7 @@ def test_outcomes_that_are_all_ties_leave_a_guardrail_in_doubt(tmp_path):
     exposures = [exposure(n, f"u{n}") for n in range(30)]
     events = [event(f"i{n}", "a") for n in range(30)] + [event("i0", "z", "purchase")]
     paths = [parquet(tmp_path, name, rows) for name, rows in (("exposures", exposures), ("events", events))]
-    clicks, none = (
-        compare_log(ClickLog(paths[0], events=paths[1], outcome=kind), bootstrap=0) for kind in ("click", "purchase")
-    )
+    clicks, none = (compare_log(ClickLog(paths[0], events=paths[1], outcome=kind)) for kind in ("click", "purchase"))
     (found,) = guardrails(clicks, none, "purchase", margin=0.01)
     assert found.mean == 0 and found.low < -0.01 and not found.holds
 

@@ -44,7 +44,7 @@ def test_the_first_unreadable_value_of_an_event_is_named(tmp_path, kind, column,
     sound = {"dwell": "31", "time": "2026-03-01T12:00:00Z", "value": "3.5", "position": "2"}[column]
     log = log_of(tmp_path, kind, column, [sound, "", value, value])
     with pytest.raises(InputError) as raised:
-        compare_log(log, bootstrap=0)
+        compare_log(log)
     assert f"events.{kind}:{4 if kind == 'csv' else 3}: '{column}' of an" in str(raised.value)
     assert message in str(raised.value)
 
@@ -64,18 +64,18 @@ item = "item"
 dwell = "replace(seen, ',', '.')"
 """
     log = log_of(tmp_path, kind, "seen", ["40,5", "29,9", "30,0"], mapping)
-    assert compare_log(log, bootstrap=0).wins[0] == 2
+    assert compare_log(log).wins[0] == 2
 
 
 def test_an_unreadable_value_among_numbers_is_named(tmp_path):
     """DuckDB reads such a column of a JSON file as JSON."""
     with pytest.raises(InputError, match=r"events.jsonl:2: 'dwell' of an event must be a number of .*, not '27 s'"):
-        compare_log(log_of(tmp_path, "jsonl", "dwell", [40.0, "27 s", 31.0]), bootstrap=0)
+        compare_log(log_of(tmp_path, "jsonl", "dwell", [40.0, "27 s", 31.0]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_missing_value_of_an_event_is_no_fault(tmp_path, kind):
-    assert compare_log(log_of(tmp_path, kind, "dwell", ["40", None, "31"]), bootstrap=0).wins[0] == 2
+    assert compare_log(log_of(tmp_path, kind, "dwell", ["40", None, "31"])).wins[0] == 2
 
 
 def test_a_column_that_differs_from_a_mapped_key_in_case_only_is_reported_as_absent(tmp_path):
@@ -92,11 +92,11 @@ item = "item"
 """)
     write(tmp_path / "one.csv", [{"impression": "1", "time": 1, "query": "q", "anon": "u", "owners": "[0]"}])
     with pytest.raises(InputError, match=r"user = 'User': .*one.csv has no column 'User'.*\(it has impression, time"):
-        compare_log(ClickLog(tmp_path / "one.csv", source=tmp_path / "m.toml"), bootstrap=0)
+        compare_log(ClickLog(tmp_path / "one.csv", source=tmp_path / "m.toml"))
 
 
 def test_the_digest_of_separate_events_is_in_the_provenance(tmp_path):
-    found = [compare_log(log_of(tmp_path, "csv", "seen", values), bootstrap=0).provenance for values in ("ab", "ac")]
+    found = [compare_log(log_of(tmp_path, "csv", "seen", values)).provenance for values in ("ab", "ac")]
     assert found[0]["sha256"] == found[1]["sha256"] and found[0]["events_sha256"] != found[1]["events_sha256"]
 
 
@@ -113,6 +113,6 @@ def test_sets_that_contain_a_ranker_twice_are_not_in_a_log(tmp_path):
     rankings = feature_rankers(make_corpus(queries=20, documents=8, features=9))
     for policy in ("auto_sets", "self_sparring"):
         assert 0 < simulate_log(tmp_path / "log.parquet", rankings, policy=policy, horizon=300) < 300
-        compare_log(ClickLog(tmp_path / "log.parquet"), bootstrap=0)
+        compare_log(ClickLog(tmp_path / "log.parquet"))
     with pytest.raises(InputError, match="no step of 'multi_self_sparring' compares different rankers"):
         simulate_log(tmp_path / "log.parquet", rankings, policy="multi_self_sparring", horizon=300)

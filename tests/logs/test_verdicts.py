@@ -59,9 +59,9 @@ def comparisons(tmp_path_factory):
     for name, (y, users, days) in LOGS.items():
         n = len(y)
         log = written(folder / "log.jsonl", np.array(y), np.arange(n) % users, np.linspace(0, days * DAY, n))
-        found[name] = compare_log(log, bootstrap=0)
+        found[name] = compare_log(log)
     for name, days in (("three", 14), ("three within a week", 17)):
-        found[name] = compare_log(log_of_three(folder / "log.jsonl", days), bootstrap=0)
+        found[name] = compare_log(log_of_three(folder / "log.jsonl", days))
     return found
 
 

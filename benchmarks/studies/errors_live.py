@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 
 from benchmarks.studies.tables import table
-from tests.logs.collected import Case, calibration, coverage, misses_of_a_pair_left_to_chance, share
+from tests.logs.collected import Case, calibration, coverage, share
 
 POLICIES = ("rucb", "double_thompson", "winner_stays_strong")
 
@@ -37,13 +37,6 @@ def main() -> None:
                 print(rows[-1], flush=True)
     head = ["policy", "truth in plain interval", "truth in given interval", "false alarms (Bonferroni)"]
     table(f"Logs collected by a policy: 95 % intervals of each shown pair, {number} experiments", head, rows)
-    rows = []
-    for often, seldom, steps, others in ((0.4, 0.0, 2000, 2), (0.9, 0.05, 2100, 1), (0.9, 0.005, 2000, 1)):
-        misses = misses_of_a_pair_left_to_chance(often, seldom, steps, others, number, dropped=seldom == 0)
-        found = [_words(hits / number, np.sqrt(hits / number * (1 - hits / number) / number)) for hits in misses]
-        rows.append([f"{often}, then {seldom}, {steps:,} impressions", *found])
-    head = ["shown by chances of", "above", "below", "by weights"]
-    table(f"Intervals of two equal rankers that miss the true value, {number} experiments", head, rows)
     rows = [
         [f"{ties:.0%} ties", f"{given:.3f}", f"{right:.3f} ± {np.sqrt(right * (1 - right) / n):.3f}", f"{n:,}"]
         for ties in (0.0, 0.9)

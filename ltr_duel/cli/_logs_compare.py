@@ -107,7 +107,7 @@ def compare(
         ],
     )
     written = _written(evidence, out, report, plot, stop_at, margin)  # first, because printing may end early
-    echo_lines(logs.comparison_lines(found, always=always))
+    echo_lines(logs.comparison_lines(found))
     if not found.provenance["users"] and (hint := logs.user_hint(log.other_columns)):
         click.echo(f"note: {hint}")
     _print_evidence(evidence, rows)

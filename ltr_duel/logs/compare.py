@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import InputError, digest, errors, statistics
-from ltr_duel.logs.adaptive import Choices, adapted, choices_of, policies_of
+from ltr_duel.logs.adaptive import adapted, policies_of
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import LogComparison, compared
 from ltr_duel.logs.credit import Creditor
@@ -38,7 +38,7 @@ class Summed(NamedTuple):
 
     creditor: Creditor  # has the names, pairs, method and outcome rule
     sums: PairSums
-    choices: Choices  # policies that chose the rankers, and propensities
+    policies: list[str]  # policies that chose the rankers and react to outcomes
     looks: list[Look]
     impressions: int
     users: Users
@@ -63,7 +63,8 @@ def summed(
     outcomes, rows, creditor, whole = credited(log, rankers)
     about = log.facts(rows, rankers)
     cluster = cluster or ("user" if about["named"] else "query")
-    if cluster in ("query", "both") and policies_of(log.engine, rows)[1]:
+    policies = policies_of(log.engine, rows)
+    if policies and cluster in ("query", "both"):
         cluster = "user" if about["named"] else "impression"  # unit of the confidence sequence of an adaptive log
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
@@ -76,9 +77,9 @@ def summed(
         users = largest_of(log.engine, rows, number, most, about["n"])
     else:
         users = users_of(log.engine, rows, about["n"])
-    choices, notes = choices_of(log.engine, rows, outcomes, len(creditor.pairs)), forgotten_note(log.engine, rows)
+    notes = forgotten_note(log.engine, rows)
     return Summed(
-        creditor, sums, choices, noted, about["n"], users, about["queries"], about["first"], about["last"], notes
+        creditor, sums, policies, noted, about["n"], users, about["queries"], about["first"], about["last"], notes
     )
 
 
@@ -191,7 +192,7 @@ def compare_log(
     cluster = cluster or "user" * (per == "user")
     found = summed(log, cluster, rankers, looks=looks and per == "impression")
     creditor, sums = found.creditor, found.sums
-    if per == "user" and found.choices.policies:
+    if per == "user" and found.policies:
         raise InputError(f"{log.path}: each user can count once only if no policy reacts to outcomes")
     if cluster in ("user", "both") and not found.users.number:
         raise InputError(f"no impression of {log.path.name} has a user, so errors cannot be clustered by {cluster}")
@@ -235,7 +236,7 @@ def compare_log(
     comparison.warnings.extend(filter(None, (uncounted(log), outside(log)[2])))
     if sums.cluster == "query":
         comparison.warnings.extend(_these_queries(sums, comparison))
-    return adapted(comparison, found.choices)
+    return adapted(comparison, found.policies)
 
 
 def _these_queries(sums: PairSums, found: LogComparison) -> list[str]:

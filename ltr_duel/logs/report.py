@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ltr_duel.core import files, several
-from ltr_duel.logs.adaptive import first_impressions, note_at_any_time, weighs
+from ltr_duel.logs.adaptive import first_impressions
 from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.limits import guardrail_lines
@@ -33,8 +33,8 @@ _WHOSE = {
 }
 
 
-def comparison_lines(found: LogComparison, *, always: bool = False) -> list[str]:
-    """Return sentences about data and settings; ``always``: whether the table is valid at any time."""
+def comparison_lines(found: LogComparison) -> list[str]:
+    """Return sentences about data and settings."""
     about = found.provenance
     pairs = several(len(found.pairs), "pair")
     lines = [
@@ -47,8 +47,7 @@ def comparison_lines(found: LogComparison, *, always: bool = False) -> list[str]
     if about["bad_lines"]:
         lines.append(f"bad lines that were skipped: {about['bad_lines']:,}")
     notes = [about["caution"]] if "caution" in about else []
-    notes += [note_at_any_time(found), *found.warnings[1:]] if always and found.adaptive else found.warnings
-    return lines + [f"note: {one}" for one in notes]
+    return lines + [f"note: {one}" for one in [*notes, *found.warnings]]
 
 
 def _robust(cluster: str) -> str:
@@ -71,7 +70,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
     page = render_page(
         _TEMPLATE,
         title=title or f"Comparison of {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}",
-        lines=comparison_lines(found, always=always is not None),
+        lines=comparison_lines(found),
         headline=_capital(headline, found.names) + "." * bool(rest),
         answer=[*filter(None, [rest]), *answer],
         findings=None if evidence.findings is None else finding_lines(list(evidence.findings)),
@@ -109,11 +108,8 @@ def picture_caption(evidence: Evidence, most: int = 4) -> str:
     found, pairs = evidence.found, len(evidence.found.pairs)
     of = "users' first impressions of a pair" if first_impressions(found) else "all impressions of a pair"
     which = f"For the {most} clearest of {pairs:,} pairs, the" if pairs > most else "The"
-    interval = "with the interval by which the decision is made"
-    if evidence.decisions is None and weighs(found):
-        interval = "with its confidence sequence (the decision is by weighted means)"
     margin = f" The grey band is the margin, {evidence.margin:g} on either side of 0." if evidence.margin > 0 else ""
-    drawn = f"{interval}; intervals that cover -1 to 1 are not drawn"
+    drawn = "with the interval by which the decision is made; intervals that cover -1 to 1 are not drawn"
     return f"{which} mean outcome of {of} up to each time, {drawn}.{margin}"
 
 
@@ -161,7 +157,7 @@ def _estimand(evidence: Evidence) -> str:
         return (
             f"The estimand is the mean outcome over {once}, in the order in which {names} showed them: {names} chose"
             " the rankers by earlier outcomes, so plain means are biased. The intervals form a confidence sequence,"
-            f" which is valid for any choice of pairs as long as the next user is new.{_weighted(evidence)}"
+            f" which is valid for any choice of pairs as long as the next user is new."
         )
     if any(not np.isnan(one.per_user) for one in evidence.decisions or ()):
         return (
@@ -170,12 +166,6 @@ def _estimand(evidence: Evidence) -> str:
         )
     so_far = "" if evidence.decisions is None else " so far"
     return f"The estimand is the mean outcome over the impressions{so_far}."
-
-
-def _weighted(evidence: Evidence) -> str:
-    if evidence.decisions is None and weighs(evidence.found):
-        return " Here means are weighted by the propensities instead, and are valid for this look only."
-    return ""
 
 
 def _family(evidence: Evidence) -> str:

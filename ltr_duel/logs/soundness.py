@@ -92,7 +92,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     if {"owners", "rankers"} <= set(rows.columns) and whole:
         owned = rows.filter(rows.owners.notnull() & rows.rankers.notnull())
         orders = sorted({tuple(kind["rankers"]) for kind in log.kinds(rows) if kind["given"] and kind["rankers"]})
-        coins = owner_findings(engine, owned, (first, last), planned, policies_of(engine, rows)[1], orders)
+        coins = owner_findings(engine, owned, (first, last), planned, policies_of(engine, rows), orders)
     found += coins or [Finding("coins of the draft", "not checked", np.nan, _NO_OWNERS)]
     found.append(_gaps(engine, rows, first, last, n))
     if log.loaded.events is not None:

@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from ltr_duel.logs.adaptive import first_impressions, weighs
+from ltr_duel.logs.adaptive import first_impressions
 from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.stopping import FEWEST, StoppingDecision, outcomes_go_together
@@ -19,7 +19,7 @@ ROWS = 40  # maximum number of pairs on a page
 def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
     """Return the pairs with verdicts, as formatted strings; the clearest pair and the leading rankers come first."""
     found, decisions, verdicts = evidence.found, evidence.decisions, decision_of(evidence).pairs
-    of = _of(found, one_look=decisions is None)
+    of = "first impressions" if first_impressions(found) else ""
     order = _clearest(evidence)[:rows]
     if decisions is None:
         return pd.DataFrame(
@@ -87,13 +87,6 @@ def two_tests(found: LogComparison) -> str:
     return f"Once the first {who} returns, a different test is used"
 
 
-def _of(found: LogComparison, *, one_look: bool) -> str:
-    """Return the unit of a mean; "" if all impressions count equally."""
-    if one_look and found.adaptive and weighs(found):
-        return "weighted"
-    return "first impressions" if first_impressions(found) else ""
-
-
 def _head(found: LogComparison, k: int, mean: float, verdict: str, of: str) -> dict[str, str]:
     """Return the first cells of a row; wins, losses and ties only if they determine the mean."""
     sign = 1 if mean >= 0 else -1
@@ -103,10 +96,8 @@ def _head(found: LogComparison, k: int, mean: float, verdict: str, of: str) -> d
         "verdict": verdict,
         f"{found.unit}s": f"{found.counts[k]:,}",
     }
-    if of == "first impressions":
+    if of:
         return row | {of: f"{found.sequences.n[k]:,.0f}"}
-    if of == "weighted":
-        return row
     return row | {"wins": f"{won:,}", "losses": f"{lost:,}", "ties": f"{found.ties[k]:,}"}
 
 

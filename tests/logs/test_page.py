@@ -105,9 +105,6 @@ def test_the_caption_of_the_picture_says_of_what_the_curve_is(tmp_path):
     for evidence, said in ways:
         save_comparison(evidence, tmp_path / "page.html")
         assert f"The mean outcome of {said}" in text_of(tmp_path / "page.html")
-    known = evidence_of(written(tmp_path / "log.jsonl", *drawn(), policy=["rucb"] * 600, propensity=[1.0] * 600))
-    weighted = known._replace(decisions=None)
-    assert "(the decision is by weighted means)" in picture_caption(weighted)
     assert "grey" not in picture_caption(plain)
     assert "The grey band is the margin, 0.02 on either side of 0." in picture_caption(plain._replace(margin=0.02))
 

@@ -132,7 +132,8 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
             count = len(report.failed) + len(report.damaged)
             raise InputError(
                 f"{figure.name}: {count:,} of {report.planned:,} runs failed or are damaged; 'ltr-duel status {store}'"
-                f" explains why, 'ltr-duel run {path} --out {store} --retry' repeats them"
+                f" explains why, 'ltr-duel run {path} --out {store} --retry' repeats failed runs, and"
+                f" 'ltr-duel verify --repair {store}' repairs damaged files"
             )
         plans.append(plan)
         if figure.about["paper"] == "state_of_the_art":

@@ -12,10 +12,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from ltr_duel.core import InputError
 from ltr_duel.live import Decide, Experiment, LiveState, Record, StoreError
 from ltr_duel.serve.gate import Endpoint, Gate, Refusal
-from ltr_duel.serve.keys import VARIABLE, ApiKeys, authorization
+from ltr_duel.serve.keys import ApiKeys
 from ltr_duel.serve.lines import write
 from ltr_duel.serve.messages import read_body, read_decide, read_events, read_object, read_record, read_switch
 from ltr_duel.serve.page import experiment_page
@@ -39,11 +38,9 @@ class _Service:
         self,
         experiment: Experiment,
         settings: ServiceSettings,
-        keys: ApiKeys,
-        look: Callable[[], object],
     ) -> None:
         self._experiment, self._settings = experiment, settings
-        self._keys, self._switches, self._look = keys, experiment.switches, look
+        self._switches = experiment.switches
         self.worker = Worker(experiment, settings.waiting)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # the delay before this start is not reported
         self._repeats = Repeats(self._ask)
@@ -91,8 +88,7 @@ class _Service:
 
     async def switch(self, request: Request) -> Response:
         given = read_object(await read_body(request, self._settings))
-        by = self._keys.name(authorization(request.headers.raw))
-        now = await self.worker.ask(read_switch(given, by))
+        now = await self.worker.ask(read_switch(given))
         return JSONResponse(now._asdict())
 
     async def state(self, request: Request) -> Response:
@@ -154,7 +150,6 @@ class _Service:
         while True:
             await asyncio.sleep(_EVERY)
             try:
-                self._look()
                 with suppress(StoreError):  # the worker has logged the error
                     await self.worker.expire()
                     if loop.time() >= forget:
@@ -199,17 +194,7 @@ class _Service:
         }
 
 
-def make_app(
-    experiment: Experiment,
-    settings: ServiceSettings,
-    keys: ApiKeys | None = None,
-    look: Callable[[], object] = lambda: None,
-) -> Gate:
-    """Return the service of an open experiment as an ASGI application; ``look`` is called each second."""
-    keys = keys or ApiKeys()
-    if not keys and not settings.loopback:
-        raise InputError(
-            f"on {settings.host} other machines could connect: set API keys in 'api_key_file' or {VARIABLE}"
-        )
-    service = _Service(experiment, settings, keys, look)
+def make_app(experiment: Experiment, settings: ServiceSettings, keys: ApiKeys) -> Gate:
+    """Return the service of an open experiment as an ASGI application."""
+    service = _Service(experiment, settings)
     return Gate(service.routes(), keys, settings, service.lifespan)

@@ -99,8 +99,8 @@ def read_events(given: dict[str, Any], limits: ServiceSettings) -> Record:
     return Record(given["token"], given["events"], final=False, late=True)
 
 
-def read_switch(given: dict[str, Any], by: str) -> Switch:
-    """Check a request to operate a switch; ``by`` is the name of the API key that authorised the request."""
+def read_switch(given: dict[str, Any]) -> Switch:
+    """Check a request to operate a switch."""
     what = given.get("switch", "pause")
     for name in ("switch", "ranker"):
         _require_text(f"'{name}'", given.get(name, ""), _LONGEST_TOKEN, least=0)
@@ -110,7 +110,7 @@ def read_switch(given: dict[str, Any], by: str) -> Switch:
     for name in ("share", "holdback"):
         if isinstance(given.get(name, 0), bool) or not isinstance(given.get(name, 0), int | float):
             raise InputError(f"'{name}' must be a number, not {_named(given[name])}")
-    return Switch(given["switch"], given.get("ranker", ""), given.get("share", 1.0), given.get("holdback"), by)
+    return Switch(given["switch"], given.get("ranker", ""), given.get("share", 1.0), given.get("holdback"), "HTTP")
 
 
 def _require_keys(given: dict[str, Any], needed: tuple[str, ...], more: tuple[str, ...]) -> None:

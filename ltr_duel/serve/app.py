@@ -28,6 +28,7 @@ _NO_LOADING = (
 )
 _OF_DECISION = ("token", "expires", "rankers", "served", "total")
 _EVERY = 1.0  # seconds between checks for expired pages
+_REFRESH = "10"  # seconds after which a browser loads the page again
 _DAILY = 86_400.0  # seconds between checks for pages to forget
 
 
@@ -41,7 +42,7 @@ class _Service:
     ) -> None:
         self._experiment, self._settings = experiment, settings
         self._switches = experiment.switches
-        self.worker = Worker(experiment, settings.waiting)
+        self.worker = Worker(experiment)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # the delay before this start is not reported
         self._repeats = Repeats(self._ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[LiveState], bytes], tuple[LiveState, bytes]]()
@@ -52,8 +53,7 @@ class _Service:
         experiment, later = self._experiment, given.get("offset")  # a later part requires only the incumbent's list
         needed = (experiment.settings.incumbent,) if later else experiment.needed
         dropped = experiment.switches.dropped
-        asked = read_decide(given, experiment.settings.rankers, self._settings, needed, dropped)
-        request.scope.setdefault("state", {})["query"] = asked.query
+        asked = read_decide(given, experiment.settings.rankers, needed, dropped)
         decision: Any
         try:
             decision = await self._repeats.answer("/decide", request.headers, body, asked)
@@ -67,9 +67,9 @@ class _Service:
     async def events(self, request: Request) -> Response:
         return await self._report(request, read_events)
 
-    async def _report(self, request: Request, read: Callable[[dict[str, Any], ServiceSettings], Record]) -> Response:
+    async def _report(self, request: Request, read: Callable[[dict[str, Any]], Record]) -> Response:
         body = await read_body(request, self._settings)
-        record = read(read_object(body), self._settings)
+        record = read(read_object(body))
         await self._repeats.answer(request.scope["path"], request.headers, body, record)
         return JSONResponse({"recorded": True})
 
@@ -125,9 +125,8 @@ class _Service:
         return experiment_page(state).encode()
 
     async def page(self, request: Request) -> Response:
-        again = {"refresh": str(self._settings.refresh_seconds)}
         page = await self._from_state(self._as_page)
-        return HTMLResponse(page, headers={"content-security-policy": _NO_LOADING, **again})
+        return HTMLResponse(page, headers={"content-security-policy": _NO_LOADING, "refresh": _REFRESH})
 
     async def _from_state(self, make: Callable[[LiveState], bytes]) -> bytes:
         """Return the state as formatted by ``make``, which runs once for each state, in a thread."""
@@ -169,7 +168,7 @@ class _Service:
             write("switches", **switches._asdict())
         for what, value, message in (
             ("damaged pages", counts.damaged, "pages that could not be read were closed without an outcome"),
-            ("early pages", counts.early, "pages were closed before their deadline at the limit 'max_open'"),
+            ("early pages", counts.early, "pages were closed before their deadline because too many were open"),
             (
                 "clock",
                 delay,

@@ -104,8 +104,6 @@ class Gate:
         seconds = time.perf_counter() - began
         if self._settings.log == "all" or (self._settings.log == "errors" and status >= 400):
             facts = {"seconds": round(seconds, 6), "client": (scope.get("client") or ("",))[0]}
-            if self._settings.log_queries and "query" in scope.get("state", {}):
-                facts["query"] = scope["state"]["query"]
             write("request", method=scope["method"], path=path or "?", status=status, **facts)
 
     def _endpoint(self, scope: Scope) -> Endpoint:

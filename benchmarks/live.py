@@ -26,6 +26,7 @@ USERS = {
     32: "usual",
 }  # number of users at once -> selection in which the row is measured
 PAGES, BATCH = 20_000, 64
+KEY = "0123456789abcdef"
 CONFIG = """
 [experiment]
 name = "benchmark"
@@ -77,7 +78,8 @@ def serving(folder: Path) -> Iterator[tuple[str, int]]:
     """Yield the address and the process of a service that runs on one core."""
     (folder / "live.toml").write_text(CONFIG)
     words = [sys.executable, "-m", "ltr_duel.cli.main", "serve", str(folder / "live.toml")]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+    env = os.environ | {"LTR_DUEL_API_KEY": KEY}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env) as child:
         assert child.stdout is not None
         url = child.stdout.readline().split()[-1]
         if hasattr(os, "sched_setaffinity"):
@@ -94,9 +96,9 @@ def over_http(several: int):
 
     def work() -> Cost:
         with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as (url, pid):
-            visit(users(0), url, 300, several=8)
+            visit(users(0), url, 300, several=8, key=KEY)
             cpu, wall = spent(pid), time.perf_counter()
-            found = visit(users(several), url, min(5_000, 500 * several), several=several)
+            found = visit(users(several), url, min(5_000, 500 * several), several=several, key=KEY)
             wall, cpu = time.perf_counter() - wall, spent(pid) - cpu
             assert not found.error, found.error
             requests = sum(map(len, found.times.values()))

@@ -51,7 +51,7 @@ class Client:
     incumbent : str
         The ranker whose list is shown if the service does not answer.
     key : str
-        The API key, with the role ``ask``.
+        The API key.
     deadline : float
         Maximum time of `decide`, in seconds.
     top : int

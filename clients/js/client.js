@@ -34,7 +34,7 @@ export class Client {
    * @param {string} url `http://127.0.0.1:8080`; behind a proxy, with the path of the service
    * @param {string} incumbent the ranker whose list is shown if the service returns no page
    * @param {object} [options]
-   * @param {string} [options.key] the API key, with the role `ask`
+   * @param {string} [options.key] the API key
    * @param {number} [options.deadline] time limit of `decide` in milliseconds
    * @param {number} [options.top] number of documents shown from the incumbent's list; pass the `top` of the experiment
    * @param {number} [options.pause] milliseconds after a failure in which no call of the same kind is sent

@@ -15,13 +15,15 @@ from ltr_duel.client import Client
 HERE = Path(__file__).resolve().parent
 BOOKS = json.loads((HERE / "books.json").read_text(encoding="utf-8"))  # title, author, and year of each book
 LARGEST = 100_000  # maximum size of a request in bytes
+KEY = HERE.parents[1] / "examples" / "api.key"  # made by `ltr-duel serve examples/live.toml`
 SCRIPT = HERE.parents[1] / "clients" / "js" / "clicks.js"  # copy it to the scripts of your site
 
 
 def service(deadline=0.2):
     """Return a client of the experiment, whose incumbent is "words"."""
     url = os.environ.get("LTR_DUEL_SERVICE", "http://127.0.0.1:8080")
-    return Client(url, "words", key=os.environ.get("LTR_DUEL_API_KEY", ""), deadline=deadline)
+    key = os.environ.get("LTR_DUEL_API_KEY") or (KEY.read_text(encoding="ascii").strip() if KEY.exists() else "")
+    return Client(url, "words", key=key, deadline=deadline)
 
 
 def rankings(query):

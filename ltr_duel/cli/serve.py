@@ -26,8 +26,9 @@ def command(config: Path, host: str, port: int | None, accept_new_code: bool, wa
     """Serve the live experiment of CONFIG, a TOML file, until SIGTERM or Ctrl-C stops it.
 
     POST /decide returns a page for a query, POST /clicks receives the clicks; / shows the state of the experiment.
-    Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS,
-    API keys in 'api_key_file' or LTR_DUEL_API_KEY. Events are written to stderr, one JSON object per line.
+    Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS. The API key is in
+    LTR_DUEL_API_KEY or in the file 'api_key_file', by default api.key beside CONFIG, which is made at the first start.
+    Events are written to stderr, one JSON object per line.
     """
     try:
         run_service = serve.run_service
@@ -42,7 +43,13 @@ def command(config: Path, host: str, port: int | None, accept_new_code: bool, wa
             port=port,
             accept_new_code=accept_new_code,
             wait=wait,
-            ready=lambda url: click.echo(f"listening on {url}"),
+            ready=_say,
         )
     except KeyboardInterrupt:  # stderr is a log of JSON objects, so nothing else is printed
         end(interrupted()[0])
+
+
+def _say(url: str, key_file: Path | None) -> None:
+    click.echo(f"listening on {url}")
+    if key_file is not None:
+        click.echo(f"the API key is in {key_file}")

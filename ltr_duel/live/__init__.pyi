@@ -26,6 +26,7 @@ from .switches import Switches as Switches
 from .switches import read_switches as read_switches
 from .switches import switch_store as switch_store
 from .tokens import Keys as Keys
+from .tokens import make_secret as make_secret
 from .tokens import read_keys as read_keys
 from .tokens import signing_keys as signing_keys
 from .turns import live_order as live_order

@@ -44,7 +44,7 @@ from ltr_duel.live.rows import (
     unpack_page,
     write_ids,
 )
-from ltr_duel.live.settings import Settings
+from ltr_duel.live.settings import MOST_OPEN, Settings
 from ltr_duel.live.store import LiveStore, PageRow
 from ltr_duel.live.switches import Switch, Switches, completed, switched
 from ltr_duel.live.tokens import NO_PAGE, Claim, Keys, Marks
@@ -120,7 +120,7 @@ class Actions:
             given = {place: rankings[settings.rankers[arm]] for place, arm in arms_of}
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
             ids, sheet = page.shown, pack_page(page)
-        if len(memory.waiting) >= settings.max_open:
+        if len(memory.waiting) >= MOST_OPEN:
             self._store.gather(self._close_first(now), b"")  # later clicks on this page are then late, not repeated
             memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)

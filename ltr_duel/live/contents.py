@@ -29,6 +29,7 @@ _KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _LONGEST_ID, _LARGEST = 100, 1e12
 _MOST = 200  # maximum number of outcomes of a page
 _DAY = 86_400.0
+_LATE_DAYS = 30  # days after a page was shown during which its other outcomes are accepted
 
 
 def require_text(what: str, text: str) -> None:
@@ -201,9 +202,9 @@ class Outcomes:
             self._store.add_outcome(page, one, now)
 
     def require_in_time(self, page: int, now: float) -> None:
-        """Refuse outcomes of a page that was shown more than ``late_days`` ago."""
-        if now > self._store.shown(page)[0] + self._settings.late_days * _DAY:
-            raise ExpiredError(f"the page was shown more than {self._settings.late_days:g} days ago")
+        """Refuse outcomes of a page that was shown too long ago."""
+        if now > self._store.shown(page)[0] + _LATE_DAYS * _DAY:
+            raise ExpiredError(f"the page was shown more than {_LATE_DAYS} days ago")
 
 
 def _read(given: Mapping[str, Any], ids: tuple[Any, ...]) -> Outcome:

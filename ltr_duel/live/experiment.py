@@ -177,7 +177,7 @@ class Experiment(Running):
         TokenError
             If the token does not belong to this experiment.
         ExpiredError
-            If the page's deadline (for late reports: ``late_days``) has passed, or the page was closed early because
+            If the page's deadline (for late reports: 30 days) has passed, or the page was closed early because
             too many pages were open.
         UsedError
             If the clicks of the page were counted already.

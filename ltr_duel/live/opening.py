@@ -21,7 +21,7 @@ CODE, ACCEPTED = "code", "accepted code"  # keys of the table ``about``
 _USER_KEY = "user key"  # a key of ``about``: the fingerprint of the secret with which users are hashed
 _GIVEN = "as given"  # the value of `_USER_KEY` if users are not hashed
 _SEEDS = 10**15
-_MAY_CHANGE = ("margin", "deadline", "late_days", "context", "keep_days", "sticky", "max_open", "incumbent", "serve")
+_MAY_CHANGE = ("margin", "deadline", "context", "keep_days", "sticky", "incumbent", "serve")
 # the confidence may not change: a level chosen after looking at the data is invalid
 
 

@@ -18,6 +18,7 @@ from ltr_duel.interleaving import METHODS, able_methods
 from ltr_duel.logs import LOG_COLUMNS
 
 ORDERS = ("arrival", "shown")
+MOST_OPEN = 100_000  # maximum number of open pages; one more page closes the page with the earliest deadline
 _BESIDE = ("serve", "plan")  # further tables of the file
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MOST_RANKERS = 200
@@ -76,8 +77,6 @@ class Settings:
         without clicks.
     credit : str
         The kind of outcome that credits rankers.
-    late_days : float
-        Days during which late outcomes of a page are accepted, counted from the time when the page was shown.
     context : tuple of str
         Names of further attributes of a search, such as the device; they become columns of the exported log.
     keep_days : float
@@ -85,8 +84,6 @@ class Settings:
     sticky : float
         Seconds, at most ``deadline``, during which a user who repeats a query sees the same page; 0: each search has a
         new page.
-    max_open : int
-        Maximum number of open pages; one more page closes the page with the earliest deadline.
     incumbent : str
         The ranker whose list is served outside of the experiment; by default the first ranker.
     aa : bool
@@ -121,11 +118,9 @@ class Settings:
     seed: int | None = schema.value(_seed, default=None)
     deadline: float = schema.value(schema.number(0.001, 1e9), default=1800.0)
     credit: str = schema.value(schema.text, default="click")
-    late_days: float = schema.value(schema.number(0, 3650), default=30.0)
     context: tuple[str, ...] = schema.value(_columns, default=())
     keep_days: float = schema.value(schema.number(0, 36_500), default=0.0)
     sticky: float = schema.value(schema.number(0, 1e9), default=0.0)
-    max_open: int = schema.value(schema.whole(1, 10**6), default=100_000)
     incumbent: str = schema.value(_text_or_nothing, default="")
     aa: bool = schema.value(schema.flag, default=False)
     order: str = schema.value(schema.one_of("order of outcomes", ORDERS), default="arrival")

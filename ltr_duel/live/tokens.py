@@ -76,10 +76,6 @@ class Keys(Mapping[str, bytes]):
                 raise InputError(f"the secret of key '{name}' must be at least {_FEWEST_BYTES} bytes")
         self._secrets = dict(secrets)
 
-    def take(self, others: Keys) -> None:
-        """Replace the keys; other threads may use them meanwhile."""
-        self._secrets = dict(others)
-
     @classmethod
     def random(cls) -> Keys:
         """Make one random key, whose tokens become invalid when the process ends."""
@@ -200,17 +196,17 @@ def _content(path: Path) -> str:
 def signing_keys(path: Path | None) -> Keys:
     """Return the keys that sign tokens; a missing file is created, readable only by its owner."""
     if path is not None and not path.exists():
-        _make_secret(path)
+        make_secret(path, f"first {secrets.token_hex(32)}\n")
     return read_keys(path)
 
 
-def _make_secret(path: Path) -> None:
-    """Write a file with a random secret, completely and durably, or not at all."""
+def make_secret(path: Path, text: str) -> None:
+    """Write a file with a secret, readable only by its owner; completely and durably, or not at all."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         try:
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(f"first {secrets.token_hex(32)}\n")
+                file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
             try:

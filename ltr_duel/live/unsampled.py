@@ -14,7 +14,7 @@ from ltr_duel.live.contents import depth_of, part_of, plain_list, require_search
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.rows import DAMAGED, read_ids, read_key
 from ltr_duel.live.schema import FORGOT
-from ltr_duel.live.settings import Settings
+from ltr_duel.live.settings import MOST_OPEN, Settings
 from ltr_duel.live.store import LiveStore
 from ltr_duel.live.switches import ENDED, PAUSED, RUNS, WINNER, Switches, side_of
 from ltr_duel.live.tokens import NO_PAGE, Marks
@@ -116,17 +116,17 @@ class Drafts:
         self._forgot = self._store.about(FORGOT)
         self._latest: dict[bytes, tuple[int, float]] = {}  # digest of user and query -> page and its time
         if self._settings.sticky:
-            for page, at, query, user in self._store.recent(self._settings.max_open):
+            for page, at, query, user in self._store.recent(MOST_OPEN):
                 if isinstance(at, float):
                     self.add(page, at, query, user)
 
     def add(self, page: int, at: float, query: str, user: str) -> None:
-        """Add a page; remove pages older than ``sticky`` seconds, and the oldest if more than ``max_open`` remain."""
+        """Add a page; remove pages older than ``sticky`` seconds, and the oldest if more than `MOST_OPEN` remain."""
         if user and self._settings.sticky:
             place = _place(query, user)
             self._latest.pop(place, None)
             self._latest[place] = page, at
-            while len(self._latest) > self._settings.max_open or self._is_over(*next(iter(self._latest.values())), at):
+            while len(self._latest) > MOST_OPEN or self._is_over(*next(iter(self._latest.values())), at):
                 del self._latest[next(iter(self._latest))]
 
     def forget(self, page: int) -> None:

@@ -12,10 +12,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from ltr_duel.core import InputError
 from ltr_duel.live import Decide, Experiment, LiveState, Record, StoreError
 from ltr_duel.serve.gate import Endpoint, Gate, Refusal
-from ltr_duel.serve.keys import VARIABLE, ApiKeys, authorization
+from ltr_duel.serve.keys import ApiKeys
 from ltr_duel.serve.lines import write
 from ltr_duel.serve.messages import read_body, read_decide, read_events, read_object, read_record, read_switch
 from ltr_duel.serve.page import experiment_page
@@ -29,6 +28,7 @@ _NO_LOADING = (
 )
 _OF_DECISION = ("token", "expires", "rankers", "served", "total")
 _EVERY = 1.0  # seconds between checks for expired pages
+_REFRESH = "10"  # seconds after which a browser loads the page again
 _DAILY = 86_400.0  # seconds between checks for pages to forget
 
 
@@ -39,12 +39,10 @@ class _Service:
         self,
         experiment: Experiment,
         settings: ServiceSettings,
-        keys: ApiKeys,
-        look: Callable[[], object],
     ) -> None:
         self._experiment, self._settings = experiment, settings
-        self._keys, self._switches, self._look = keys, experiment.switches, look
-        self.worker = Worker(experiment, settings.waiting)
+        self._switches = experiment.switches
+        self.worker = Worker(experiment)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # the delay before this start is not reported
         self._repeats = Repeats(self._ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[LiveState], bytes], tuple[LiveState, bytes]]()
@@ -55,8 +53,7 @@ class _Service:
         experiment, later = self._experiment, given.get("offset")  # a later part requires only the incumbent's list
         needed = (experiment.settings.incumbent,) if later else experiment.needed
         dropped = experiment.switches.dropped
-        asked = read_decide(given, experiment.settings.rankers, self._settings, needed, dropped)
-        request.scope.setdefault("state", {})["query"] = asked.query
+        asked = read_decide(given, experiment.settings.rankers, needed, dropped)
         decision: Any
         try:
             decision = await self._repeats.answer("/decide", request.headers, body, asked)
@@ -70,9 +67,9 @@ class _Service:
     async def events(self, request: Request) -> Response:
         return await self._report(request, read_events)
 
-    async def _report(self, request: Request, read: Callable[[dict[str, Any], ServiceSettings], Record]) -> Response:
+    async def _report(self, request: Request, read: Callable[[dict[str, Any]], Record]) -> Response:
         body = await read_body(request, self._settings)
-        record = read(read_object(body), self._settings)
+        record = read(read_object(body))
         await self._repeats.answer(request.scope["path"], request.headers, body, record)
         return JSONResponse({"recorded": True})
 
@@ -91,8 +88,7 @@ class _Service:
 
     async def switch(self, request: Request) -> Response:
         given = read_object(await read_body(request, self._settings))
-        by = self._keys.name(authorization(request.headers.raw))
-        now = await self.worker.ask(read_switch(given, by))
+        now = await self.worker.ask(read_switch(given))
         return JSONResponse(now._asdict())
 
     async def state(self, request: Request) -> Response:
@@ -129,9 +125,8 @@ class _Service:
         return experiment_page(state).encode()
 
     async def page(self, request: Request) -> Response:
-        again = {"refresh": str(self._settings.refresh_seconds)}
         page = await self._from_state(self._as_page)
-        return HTMLResponse(page, headers={"content-security-policy": _NO_LOADING, **again})
+        return HTMLResponse(page, headers={"content-security-policy": _NO_LOADING, "refresh": _REFRESH})
 
     async def _from_state(self, make: Callable[[LiveState], bytes]) -> bytes:
         """Return the state as formatted by ``make``, which runs once for each state, in a thread."""
@@ -154,7 +149,6 @@ class _Service:
         while True:
             await asyncio.sleep(_EVERY)
             try:
-                self._look()
                 with suppress(StoreError):  # the worker has logged the error
                     await self.worker.expire()
                     if loop.time() >= forget:
@@ -174,7 +168,7 @@ class _Service:
             write("switches", **switches._asdict())
         for what, value, message in (
             ("damaged pages", counts.damaged, "pages that could not be read were closed without an outcome"),
-            ("early pages", counts.early, "pages were closed before their deadline at the limit 'max_open'"),
+            ("early pages", counts.early, "pages were closed before their deadline because too many were open"),
             (
                 "clock",
                 delay,
@@ -199,17 +193,7 @@ class _Service:
         }
 
 
-def make_app(
-    experiment: Experiment,
-    settings: ServiceSettings,
-    keys: ApiKeys | None = None,
-    look: Callable[[], object] = lambda: None,
-) -> Gate:
-    """Return the service of an open experiment as an ASGI application; ``look`` is called each second."""
-    keys = keys or ApiKeys()
-    if not keys and not settings.loopback:
-        raise InputError(
-            f"on {settings.host} other machines could connect: set API keys in 'api_key_file' or {VARIABLE}"
-        )
-    service = _Service(experiment, settings, keys, look)
+def make_app(experiment: Experiment, settings: ServiceSettings, keys: ApiKeys) -> Gate:
+    """Return the service of an open experiment as an ASGI application."""
+    service = _Service(experiment, settings)
     return Gate(service.routes(), keys, settings, service.lifespan)

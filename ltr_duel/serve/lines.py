@@ -1,6 +1,6 @@
 """The service's log on stderr, one JSON object per line, written by the `logging` module of the standard library.
 
-Lines contain no users, documents, tokens or keys; they contain queries only if ``log_queries`` is set.
+Lines contain no queries, users, documents, tokens or keys.
 """
 
 from __future__ import annotations

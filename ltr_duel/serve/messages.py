@@ -15,7 +15,8 @@ from ltr_duel.serve.gate import CLOSE, Refusal
 from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_ID = 2**63 - 1
-_LONGEST_TOKEN = 1000
+_LONGEST_TOKEN = _LONGEST_TEXT = 1000  # characters
+_LONGEST_LIST = 200  # documents
 _SWITCHES = {"pause": (), "resume": (), "winner": ("ranker",), "share": ("share",), "drop": ("ranker",), "end": ()}
 
 
@@ -39,7 +40,6 @@ def read_object(body: bytes) -> dict[str, Any]:
 def read_decide(
     given: dict[str, Any],
     rankers: Sequence[str],
-    limits: ServiceSettings,
     needed: Collection[str] | None = None,
     dropped: Collection[str] = (),
 ) -> Decide:
@@ -49,8 +49,8 @@ def read_decide(
     """
     _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token", "context"))
     query, user, rankings = given["query"], given.get("user", ""), given["rankings"]
-    _require_text("'query'", query, limits.longest_text)
-    _require_text("'user'", user, limits.longest_text, least=0)
+    _require_text("'query'", query, _LONGEST_TEXT)
+    _require_text("'user'", user, _LONGEST_TEXT, least=0)
     _require_text("'token'", given.get("token", ""), _LONGEST_TOKEN, least=0)
     for name, least in (("offset", 0), ("limit", 1)):
         if type(given.get(name, 1)) is not int or not least <= given.get(name, 1) <= _LARGEST_ID:
@@ -70,7 +70,7 @@ def read_decide(
     if not isinstance(context, dict) or not all(isinstance(one, str) for one in context.values()):
         raise InputError("'context' must be an object whose values are strings")
     for name, ids in rankings.items():
-        _require_ids(f"the list of ranker '{name}'", ids, limits)
+        _require_ids(f"the list of ranker '{name}'", ids)
         if name not in dropped:
             if not ids:
                 raise InputError(f"the list of ranker '{name}' is empty")
@@ -79,28 +79,28 @@ def read_decide(
     return Decide(query, rankings, user, given.get("offset", 0), given.get("limit"), given.get("token", ""), context)
 
 
-def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
+def read_record(given: dict[str, Any]) -> Record:
     """Check the clicks of a page."""
     _require_keys(given, ("token", "clicks"), ("final",))
     if not isinstance(given.get("final", True), bool):
         raise InputError(f"'final' must be true or false, not {_named(given['final'])}")
     _require_text("'token'", given["token"], _LONGEST_TOKEN)
-    _require_outcomes("'clicks'", given["clicks"], limits)
+    _require_outcomes("'clicks'", given["clicks"])
     return Record(given["token"], given["clicks"], given.get("final", True))
 
 
-def read_events(given: dict[str, Any], limits: ServiceSettings) -> Record:
+def read_events(given: dict[str, Any]) -> Record:
     """Check the events of a page, which may be reported after the page is closed."""
     _require_keys(given, ("token", "events"), ())
     _require_text("'token'", given["token"], _LONGEST_TOKEN)
-    _require_outcomes("'events'", given["events"], limits)
+    _require_outcomes("'events'", given["events"])
     if not all(isinstance(one, dict) for one in given["events"]):
         raise InputError("'events' must be a list of objects with a 'kind'")
     return Record(given["token"], given["events"], final=False, late=True)
 
 
-def read_switch(given: dict[str, Any], by: str) -> Switch:
-    """Check a request to operate a switch; ``by`` is the name of the API key that authorised the request."""
+def read_switch(given: dict[str, Any]) -> Switch:
+    """Check a request to operate a switch."""
     what = given.get("switch", "pause")
     for name in ("switch", "ranker"):
         _require_text(f"'{name}'", given.get(name, ""), _LONGEST_TOKEN, least=0)
@@ -110,7 +110,7 @@ def read_switch(given: dict[str, Any], by: str) -> Switch:
     for name in ("share", "holdback"):
         if isinstance(given.get(name, 0), bool) or not isinstance(given.get(name, 0), int | float):
             raise InputError(f"'{name}' must be a number, not {_named(given[name])}")
-    return Switch(given["switch"], given.get("ranker", ""), given.get("share", 1.0), given.get("holdback"), by)
+    return Switch(given["switch"], given.get("ranker", ""), given.get("share", 1.0), given.get("holdback"), "HTTP")
 
 
 def _require_keys(given: dict[str, Any], needed: tuple[str, ...], more: tuple[str, ...]) -> None:
@@ -129,28 +129,28 @@ def _require_text(what: str, given: Any, longest: int, *, least: int = 1) -> Non
         raise InputError(f"{what} must have from {least} to {longest:,} characters, not {len(given):,}")
 
 
-def _require_ids(what: str, given: Any, limits: ServiceSettings) -> None:
+def _require_ids(what: str, given: Any) -> None:
     if not isinstance(given, list):
         raise InputError(f"{what} must be a list of document ids, not {_named(given)}")
-    if len(given) > limits.longest_list:
-        raise InputError(f"{what} has {len(given):,} documents; at most {limits.longest_list:,} are allowed")
+    if len(given) > _LONGEST_LIST:
+        raise InputError(f"{what} has {len(given):,} documents; at most {_LONGEST_LIST:,} are allowed")
     for kind in set(map(type, given)):
         if kind is not str and kind is not int:
             raise InputError(f"{what} contains {_named(kind())} where a string or a whole number is required")
     for one in given:
-        if (len(one) > limits.longest_text) if isinstance(one, str) else (abs(one) > _LARGEST_ID):
+        if (len(one) > _LONGEST_TEXT) if isinstance(one, str) else (abs(one) > _LARGEST_ID):
             raise InputError(
-                f"{what} contains an id that is too long: strings may have at most {limits.longest_text:,} characters,"
+                f"{what} contains an id that is too long: strings may have at most {_LONGEST_TEXT:,} characters,"
                 " and numbers at most 63 bits"
             )
 
 
-def _require_outcomes(what: str, given: Any, limits: ServiceSettings) -> None:
+def _require_outcomes(what: str, given: Any) -> None:
     """Check the document ids in a list of ids and of objects with a 'document'; the experiment checks other keys."""
     if not isinstance(given, list):
         raise InputError(f"{what} must be a list of document ids or of objects, not {_named(given)}")
     plain = [one.get("document", "") if isinstance(one, dict) else one for one in given]
-    _require_ids(what, plain, limits)
+    _require_ids(what, plain)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from typing import Any
 import uvicorn
 
 from ltr_duel.core import InputError, alone, places, schema
-from ltr_duel.live import Experiment, Settings, read_settings
+from ltr_duel.live import Experiment, Settings, read_settings, signing_keys
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.gate import Gate
-from ltr_duel.serve.keys import KeyFiles
+from ltr_duel.serve.keys import ApiKeys, place_of_keys, read_api_keys
 from ltr_duel.serve.lines import logging_to, write
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
@@ -33,26 +33,30 @@ def run_service(
     port: int | None = None,
     accept_new_code: bool = False,
     wait: float = 0.0,
-    ready: Callable[[str], None] = print,
+    ready: Callable[[str, Path | None], None] = print,
 ) -> None:
     """Serve the experiment of a settings file until SIGTERM or SIGINT, which is raised again after a clean shutdown.
 
-    ``wait`` is the time in seconds to wait for another process to release the store. ``ready`` receives the URL when
-    the service listens.
+    ``wait`` is the time in seconds to wait for another process to release the store. ``ready`` receives, when the
+    service listens, its URL, and the file of its API key unless the key is in the environment.
     """
     path = Path(path)
     given = {**({"host": host} if host else {}), **({} if port is None else {"port": port})}
     settings = read_settings(path)
     service = service_settings({**settings.serve, **given}, str(path))
     with schema.located(f"{path}: serve"):
-        keys = KeyFiles(path.parent, service)
+        signing = signing_keys(path.parent / service.key_file if service.key_file else None)
+        users = signing_keys(path.parent / service.user_key_file) if service.user_key_file else {}
+        key_file = place_of_keys(path.parent, service.api_key_file)
+        keys = ApiKeys(read_api_keys(key_file))
     _compile(settings)
-    how = {"keys": keys.signing, "accept_new_code": accept_new_code, "user_key": keys.user_key}
+    user_key = next(iter(users.values())) if users else b""  # with another key, each user would count again
+    how = {"keys": signing, "accept_new_code": accept_new_code, "user_key": user_key}
     store = (path.parent / service.store).resolve()
     with logging_to(), _opened(store, settings, wait, **how) as experiment:
         if experiment.accepted:
             write("new code", **experiment.accepted)
-        _run(make_app(experiment, service, keys.api_keys, keys.look), experiment, service, ready)
+        _run(make_app(experiment, service, keys), experiment, service, lambda url: ready(url, key_file))
 
 
 def _run(app: Gate, experiment: Experiment, service: ServiceSettings, ready: Callable[[str], None]) -> None:

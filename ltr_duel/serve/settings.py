@@ -23,16 +23,11 @@ class ServiceSettings:
     port: int = schema.value(schema.whole(0, 65535), default=8080)
     api_key_file: str = schema.value(schema.text, default="")
     largest_body: int = schema.value(schema.whole(1000, 100_000_000), default=250_000)
-    longest_list: int = schema.value(schema.whole(1, 10_000), default=200)
-    longest_text: int = schema.value(schema.whole(1, 100_000), default=1000)
     connections: int = schema.value(schema.whole(1, 100_000), default=800)
-    waiting: int = schema.value(schema.whole(1, 100_000), default=500)
     body_seconds: float = schema.value(schema.number(0.05, 600), default=5.0)
     idle_seconds: float = schema.value(schema.number(1, 3600), default=30.0)
     answer_seconds: float = schema.value(schema.number(0.05, 600), default=10.0)
     log: str = schema.value(schema.one_of("kind of requests to log", LOGGED), default="errors")
-    log_queries: bool = schema.value(schema.flag, default=False)
-    refresh_seconds: int = schema.value(schema.whole(1, 3600), default=10)
 
     @property
     def loopback(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, LiveState, Record, StoreError, Switch
 from ltr_duel.serve.lines import write
 
+_ROOM = 500  # maximum number of queued requests
 _MOST = 256  # maximum number of requests in a batch, so that the next requests do not wait for long
 _STATE_LASTS = 1.0  # minimum lifetime of a state in seconds
 _STALL = 3.0  # if a transaction takes more seconds than this, the store counts as stalled
@@ -20,10 +21,10 @@ _Call = Decide | Record | Drop | Switch
 
 
 class Worker:
-    """Queue at most ``room`` requests from the event loop, and answer them when their changes are on disk."""
+    """Queue at most `_ROOM` requests from the event loop, and answer them when their changes are on disk."""
 
-    def __init__(self, experiment: Experiment, room: int) -> None:
-        self._experiment, self._room = experiment, room
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
         self._thread = ThreadPoolExecutor(1, "experiment")
         self._waiting: deque[tuple[_Call, asyncio.Future[Any]]] = deque()
         self._runs: asyncio.Task[None] | None = None
@@ -74,7 +75,7 @@ class Worker:
     @property
     def full(self) -> bool:
         """Whether the queue is full."""
-        return self.waiting >= self._room
+        return self.waiting >= _ROOM
 
     @property
     def stalls(self) -> bool:

@@ -89,9 +89,10 @@ def test_a_page_without_clicks_is_closed_at_its_deadline(tmp_path):
         assert state.ties.sum() == 6 and state.wins.sum() == 0
 
 
-def test_deciding_closes_what_is_past_its_deadline(tmp_path):
+def test_deciding_closes_what_is_past_its_deadline(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.live.actions.MOST_OPEN", 3)
     clock = Clock()
-    with opened(tmp_path, settings(max_open=3), clock=clock) as experiment:
+    with opened(tmp_path, settings(), clock=clock) as experiment:
         for _ in range(3):
             experiment.decide("q", RANKINGS)
         clock.now += 60
@@ -99,14 +100,15 @@ def test_deciding_closes_what_is_past_its_deadline(tmp_path):
         assert experiment.open_pages == 1 and experiment.pages == 4
 
 
-def test_a_page_that_was_closed_to_make_room_is_not_said_to_be_counted(tmp_path):
+def test_a_page_that_was_closed_to_make_room_is_not_said_to_be_counted(tmp_path, monkeypatch):
     """A client interprets "counted already" as the success of its first try, whose answer was lost."""
+    monkeypatch.setattr("ltr_duel.live.actions.MOST_OPEN", 2)
     clock = Clock()
-    with opened(tmp_path, settings(max_open=2), clock=clock) as experiment:
+    with opened(tmp_path, settings(), clock=clock) as experiment:
         pages = [experiment.decide("q", RANKINGS) for _ in range(2)]
         experiment.record(pages[1].token, pages[1].shown[:1], final=False)
         pages += [experiment.decide("q", RANKINGS) for _ in range(2)]
-    with opened(tmp_path, settings(max_open=2), clock=clock) as experiment:
+    with opened(tmp_path, settings(), clock=clock) as experiment:
         for page in pages[:2]:
             with pytest.raises(
                 ExpiredError, match=r"too many pages were open, so the page was closed with .* until then, if any$"

@@ -123,19 +123,19 @@ def test_an_outcome_with_an_id_of_its_own_is_another_one(tmp_path):
         assert len(experiment._store.outcomes(page.page)) == 2 and experiment.open_pages == 1
 
 
-def test_outcomes_come_for_as_many_days_as_the_settings_say_and_clicks_until_the_page_is_closed(tmp_path):
+def test_outcomes_are_accepted_for_thirty_days_and_clicks_until_the_page_is_closed(tmp_path):
     clock, late = Clock(), [{"kind": "purchase"}]
-    with opened(tmp_path, settings(late_days=2), clock=clock) as experiment:
+    with opened(tmp_path, settings(), clock=clock) as experiment:
         page, other = experiment.decide("q", RANKINGS), experiment.decide("q", RANKINGS)
         experiment.record(page.token, [])
         with pytest.raises(UsedError):
             experiment.record(page.token, late)
-        clock.now += 2 * DAY - 1
+        clock.now += 30 * DAY - 1
         with pytest.raises(ExpiredError):
             experiment.record(other.token, late)
         experiment.record(page.token, late, late=True)
         clock.now += 2
-        with pytest.raises(ExpiredError, match="more than 2 days ago"):
+        with pytest.raises(ExpiredError, match="more than 30 days ago"):
             experiment.record(other.token, late, late=True)
         with pytest.raises(TokenError):
             experiment.record(page.token[:-2], late, late=True)

@@ -204,8 +204,9 @@ def test_a_token_of_another_query_or_store_shows_no_page(tmp_path):
             experiment.decide("q", RANKINGS, token=foreign.token)
 
 
-def test_what_is_remembered_of_users_is_bounded(tmp_path):
-    with opened(tmp_path, settings(sticky=30.0, max_open=5)) as experiment:
+def test_what_is_remembered_of_users_is_bounded(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.live.unsampled.MOST_OPEN", 5)
+    with opened(tmp_path, settings(sticky=30.0)) as experiment:
         experiment.answer([Decide("q", RANKINGS, f"user {k}") for k in range(12)])
         assert len(experiment._actions._drafts._latest) == 5
         assert experiment.decide("q", RANKINGS, user="user 11").page == 12
@@ -279,9 +280,10 @@ def test_a_user_outside_of_the_share_begins_no_page_by_a_token(tmp_path):
         assert (later.served, later.shown, experiment.pages) == ("later", tuple(DOCUMENTS[5:10]), 1)
 
 
-def test_of_as_many_pages_as_may_be_open_the_one_shown_longest_ago_is_forgotten_first(tmp_path):
+def test_of_as_many_pages_as_may_be_open_the_one_shown_longest_ago_is_forgotten_first(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.live.unsampled.MOST_OPEN", 2)
     clock = Clock()
-    with opened(tmp_path, settings(sticky=10, max_open=2), clock=clock) as experiment:
+    with opened(tmp_path, settings(sticky=10), clock=clock) as experiment:
         first = [experiment.decide("q", RANKINGS, user=user).page for user in ("ann", "bob")]
         clock.now += 11  # Ann's search gets a new page, later than Bob's
         again = experiment.decide("q", RANKINGS, user="ann").page

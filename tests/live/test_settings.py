@@ -34,7 +34,6 @@ def test_what_is_written_is_read_again(tmp_path):
         margin=0.01,
         seed=5,
         deadline=3.5,
-        max_open=9,
         order="shown",
         serve={"port": 1},
     )

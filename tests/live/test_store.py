@@ -277,9 +277,9 @@ def test_a_program_that_puts_the_log_into_the_file_does_not_stop_the_service(tmp
 
 def test_what_may_change_changes(tmp_path):
     opened(tmp_path).close()
-    opened(tmp_path, settings(margin=0.1, deadline=5.0, max_open=7)).close()
+    opened(tmp_path, settings(margin=0.1, deadline=5.0)).close()
     with Experiment.open(tmp_path / "shop.db") as experiment:
-        assert (experiment.settings.margin, experiment.settings.max_open) == (0.1, 7)
+        assert (experiment.settings.margin, experiment.settings.deadline) == (0.1, 5.0)
 
 
 def foreign(path):

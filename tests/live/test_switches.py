@@ -148,7 +148,7 @@ def test_after_the_end_the_sentence_does_not_say_to_go_on(tmp_path):
 
 def test_the_share_is_what_was_asked_and_a_user_stays_on_one_side(tmp_path):
     users = [f"user {k}" for k in range(4000)]
-    with opened(tmp_path, settings(policy="random", max_open=10)) as experiment:
+    with opened(tmp_path, settings(policy="random")) as experiment:
         key = bytes.fromhex(experiment._store.about("sides"))
         sides = {}
         for share, holdback in ((0.1, 0.05), (0.3, 0.05), (0.95, 0.05)):
@@ -165,7 +165,7 @@ def test_the_share_is_what_was_asked_and_a_user_stays_on_one_side(tmp_path):
         switched(experiment, Switch("winner", ranker="b"))
         ways = {user: experiment.outside(Decide("q", RANKINGS, user)).served for user in users}
         assert {user for user, way in ways.items() if way == "holdback"} == held[0]
-    with opened(tmp_path, settings(policy="random", max_open=10)) as experiment:
+    with opened(tmp_path, settings(policy="random")) as experiment:
         switched(experiment, Switch("resume"), Switch("share", share=0.3, holdback=0.0))
         assert served(experiment, users[:50]) == {
             user: "experiment" if sides[0.3][user] == "experiment" else "share" for user in users[:50]
@@ -181,7 +181,7 @@ def test_sides_are_even_and_another_store_has_others():
 
 
 def test_searches_without_a_user_are_shared_out_too(tmp_path):
-    with opened(tmp_path, settings(policy="random", max_open=10)) as experiment:
+    with opened(tmp_path, settings(policy="random")) as experiment:
         switched(experiment, Switch("share", share=0.3))
         inside = sum(experiment.decide("q", RANKINGS).page > 0 for _ in range(1000))
         assert abs(inside - 300) < 4 * math.sqrt(1000 * 0.3 * 0.7) and experiment.pages == inside

@@ -16,6 +16,7 @@ from ltr_duel.serve.lines import LOG, JsonLines
 RANKERS = ("bm25", "dense", "mixed")
 LISTS = {"bm25": ["a", "b", "c", "d"], "dense": ["d", "c", "b"], "mixed": ["c", "e", "a"]}
 KEYS = Keys({"one": bytes(range(32))})
+KEY = "0123456789abcdef"  # the API key
 
 
 def log_to(stream: io.StringIO) -> None:
@@ -51,7 +52,7 @@ class Said(NamedTuple):
 class Service:
     """An application with its dependencies; `call` sends a request within a running loop."""
 
-    def __init__(self, folder, *, keys=(), clock=None, limits=None, user_key=None, **settings) -> None:
+    def __init__(self, folder, *, keys=(KEY,), clock=None, limits=None, user_key=None, **settings) -> None:
         given = {"name": "test", "rankers": RANKERS, "policy": "rucb", "seed": 0, **settings}
         self.clock = clock or Clock()
         self.experiment = Experiment.open(
@@ -69,16 +70,14 @@ class Service:
         body: bytes | Iterable[bytes] | dict = b"",
         *,
         headers: dict[str, str] | None = None,
-        more: Iterable[tuple[str, str]] = (),
         pause: float = 0.0,
-        version: str = "1.1",
     ) -> Said:
-        """Send one request; each part of a body follows a pause, and ``more`` headers may repeat other headers."""
+        """Send one request; each part of a body follows a pause."""
         if isinstance(body, dict):
             body = json.dumps(body).encode()
         parts = [body] if isinstance(body, bytes) else list(body)
-        said = {"host": "127.0.0.1:8080", "content-type": "application/json", **(headers or {})}
-        raw = [(name.encode(), value.encode("latin-1")) for name, value in [*said.items(), *more] if value]
+        said = {"authorization": f"Bearer {KEY}", "content-type": "application/json", **(headers or {})}
+        raw = [(name.encode(), value.encode("latin-1")) for name, value in said.items() if value]
         messages = [
             {"type": "http.request", "body": part, "more_body": k + 1 < len(parts)} for k, part in enumerate(parts)
         ]
@@ -94,7 +93,7 @@ class Service:
 
         path, _, query = path.partition("?")
         scope = {
-            "type": "http", "http_version": version, "method": method, "path": path, "raw_path": path.encode(),
+            "type": "http", "http_version": "1.1", "method": method, "path": path, "raw_path": path.encode(),
             "query_string": query.encode(), "root_path": "", "scheme": "http", "headers": raw, "state": {},
             "server": ("127.0.0.1", 8080), "client": ("127.0.0.1", 1),
         }  # fmt: skip

@@ -118,7 +118,9 @@ def test_a_token_of_another_experiment_or_key_is_none_of_this_one(tmp_path, monk
     using(Service(tmp_path), story)
 
 
-def test_pages_that_are_never_reported_do_not_stop_the_service(tmp_path):
+def test_pages_that_are_never_reported_do_not_stop_the_service(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.live.actions.MOST_OPEN", 3)
+
     async def story(service):
         for _ in range(20):
             last = await service.decide()
@@ -126,7 +128,7 @@ def test_pages_that_are_never_reported_do_not_stop_the_service(tmp_path):
         assert (await service.clicks(last["token"], last["page"][:1])).status == 200
         return service.experiment.counts
 
-    counts = using(Service(tmp_path, max_open=3), story)
+    counts = using(Service(tmp_path), story)
     assert (counts.early, counts.expired, counts.clicked) == (17, 17, 1)
 
 
@@ -167,7 +169,7 @@ def test_who_asks_while_deadlines_pass_waits_for_some_of_them_only(tmp_path):
         for _ in range(20):
             service.experiment.answer([Decide("q", LISTS)] * 100)
         service.clock.now += 1801
-        worker = Worker(service.experiment, 10)
+        worker = Worker(service.experiment)
         ends = asyncio.create_task(worker.expire())
         await asyncio.sleep(0)
         await worker.ask(Decide("q", LISTS))
@@ -180,7 +182,8 @@ def test_who_asks_while_deadlines_pass_waits_for_some_of_them_only(tmp_path):
     assert open_then > 1000 and open_now == 1
 
 
-def test_too_many_waiting_requests_are_refused_at_once(tmp_path):
+def test_too_many_waiting_requests_are_refused_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.serve.worker._ROOM", 4)
     asked = {"query": "q", "rankings": LISTS}
 
     async def story(service):
@@ -188,7 +191,7 @@ def test_too_many_waiting_requests_are_refused_at_once(tmp_path):
         assert {one.status for one in said} == {200, 503}
         assert service.experiment.pages == sum(one.status == 200 for one in said)
 
-    using(Service(tmp_path, limits={"waiting": 4}), story)
+    using(Service(tmp_path), story)
 
 
 def test_a_store_that_cannot_be_written_is_said_and_nothing_is_lost(tmp_path, monkeypatch):

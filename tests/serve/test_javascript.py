@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import ltr_duel
+from tests.serve.asgi import KEY
 
 CLIENT = Path(__file__).resolve().parents[2] / "clients" / "js"
 STORY = """
 import { Client } from "ltr-duel/client";
-const client = new Client(process.argv[1], "words", { deadline: 30000 });
+const client = new Client(process.argv[1], "words", { key: process.argv[2], deadline: 30000 });
 const lists = { words: ["a", "b"], titles: ["b", "c"], newest: ["c", "a"] };
 const page = await client.decide("from JavaScript", lists, { idempotencyKey: "same" });
 const again = await client.decide("from JavaScript", lists, { idempotencyKey: "same" });
@@ -53,7 +54,11 @@ def test_the_module_has_no_dependencies_and_the_version_of_the_package():
 
 def test_the_service_answers_the_module(node, running):
     done = subprocess.run(
-        [node, "--input-type=module", "-e", STORY, running.url], cwd=CLIENT, capture_output=True, text=True, timeout=120
+        [node, "--input-type=module", "-e", STORY, running.url, KEY],
+        cwd=CLIENT,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)

@@ -105,7 +105,7 @@ async def abandoned(service, monkeypatch, user):
         return answer(calls)
 
     monkeypatch.setattr(service.experiment, "answer", slowly)
-    worker = Worker(service.experiment, 10)
+    worker = Worker(service.experiment)
     late = asyncio.create_task(worker.ask(Decide("q", LISTS, user)))
     await begun.wait()
     late.cancel()

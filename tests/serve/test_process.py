@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import sqlite3
@@ -25,6 +26,7 @@ from ltr_duel.client import Client
 from ltr_duel.live import Experiment
 from ltr_duel.replay import SimulatedUsers
 from tests.conftest import hear_interrupts, random_rankings
+from tests.serve.asgi import KEY
 
 CONFIG = """
 [experiment]
@@ -42,8 +44,11 @@ port = 0
 def process(folder, *options, ends_with):
     """Serve the experiment in the folder; yield the address and the process."""
     words = [sys.executable, "-m", "ltr_duel.cli.main", "serve", str(folder / "live.toml"), *options]
+    env = os.environ | {"LTR_DUEL_API_KEY": KEY}
     with (folder / "log").open("ab") as log:
-        running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=hear_interrupts)
+        running = subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=log, text=True, env=env, preexec_fn=hear_interrupts
+        )
     try:
         said = running.stdout.readline()
         assert said.startswith("listening on "), (folder / "log").read_text()
@@ -61,7 +66,8 @@ def users(seed):
 
 def state_of(url):
     time.sleep(1.2)  # a state is computed at most once a second
-    with urllib.request.urlopen(f"{url}/state", timeout=60) as answer:
+    asked = urllib.request.Request(f"{url}/state", headers={"authorization": f"Bearer {KEY}"})
+    with urllib.request.urlopen(asked, timeout=60) as answer:
         return json.load(answer)
 
 
@@ -70,7 +76,7 @@ def killed_under_load(folder, seconds):
     with process(folder, ends_with=-signal.SIGKILL) as (url, running):
         before = state_of(url)
         threading.Timer(seconds, running.kill).start()
-        acknowledged = visit(users(1), url, 10**6, several=8).counted
+        acknowledged = visit(users(1), url, 10**6, several=8, key=KEY).counted
     began = time.monotonic()
     with Experiment.open(folder / "live.db") as experiment:
         state = experiment.state()
@@ -86,7 +92,7 @@ def test_a_service_that_is_killed_under_load_forgets_nothing_and_goes_on(tmp_pat
     killed_under_load(tmp_path, 0.7)
     with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
         before = state_of(url)
-        found = visit(users(2), url, 40, several=4)
+        found = visit(users(2), url, 40, several=4, key=KEY)
         state = state_of(url)
         assert (found.error, found.counted["/decide"], state["pages"] - before["pages"]) == ("", 40, 40)
         running.send_signal(signal.SIGTERM)
@@ -98,9 +104,9 @@ def test_a_service_that_is_killed_under_load_forgets_nothing_and_goes_on(tmp_pat
 def test_a_service_whose_store_is_away_ends_tidily(tmp_path):
     (tmp_path / "live.toml").write_text(CONFIG)
     with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
-        assert visit(users(2), url, 3).counted["/decide"] == 3
+        assert visit(users(2), url, 3, key=KEY).counted["/decide"] == 3
         (tmp_path / "live.db").rename(tmp_path / "away.db")
-        with Client(url, "ranker 0", deadline=5) as client:
+        with Client(url, "ranker 0", key=KEY, deadline=5) as client:
             assert client.decide("q", {f"ranker {k}": ["a", "b"] for k in range(3)}).served == "away"
         running.send_signal(signal.SIGTERM)
     last = json.loads((tmp_path / "log").read_text().splitlines()[-1])
@@ -114,11 +120,11 @@ def test_on_a_full_disk_the_incumbents_list_is_served_and_nothing_acknowledged_i
         limited, limit = psutil.Process(running.pid), psutil.RLIMIT_FSIZE
         before = limited.rlimit(limit)
         limited.rlimit(limit, (2_000_000, psutil.RLIM_INFINITY))
-        acknowledged = visit(users(1), url, 10**6, several=4).counted  # until a call is rejected
-        assert visit(users(1), url, 3).counted == Counter(away=3)
+        acknowledged = visit(users(1), url, 10**6, several=4, key=KEY).counted  # until a call is rejected
+        assert visit(users(1), url, 3, key=KEY).counted == Counter(away=3)
         limited.rlimit(limit, before)
         time.sleep(2.2)  # the store is tried again each second
-        assert visit(users(4), url, 20).counted["/decide"] == 20
+        assert visit(users(4), url, 20, key=KEY).counted["/decide"] == 20
         state = state_of(url)
         running.send_signal(signal.SIGTERM)
     assert acknowledged["/decide"] > 20
@@ -140,14 +146,15 @@ def test_the_next_process_takes_over_when_the_first_ends(tmp_path):
     words = [sys.executable, "-m", "ltr_duel.cli.main", "serve", str(tmp_path / "live.toml"), "--wait", "300"]
     lists = {f"ranker {k}": ["a", "b", "c"][k:] + ["a", "b", "c"][:k] for k in range(3)}
     with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
-        with Client(url, "ranker 0", deadline=60) as client:
+        with Client(url, "ranker 0", key=KEY, deadline=60) as client:
             page = client.decide("q", lists)
-        following = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=hear_interrupts)
+        env = os.environ | {"LTR_DUEL_API_KEY": KEY}
+        following = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env, preexec_fn=hear_interrupts)
         time.sleep(3)
         assert following.poll() is None
         running.terminate()
     try:
-        with Client(following.stdout.readline().split()[-1], "ranker 0", deadline=60) as client:
+        with Client(following.stdout.readline().split()[-1], "ranker 0", key=KEY, deadline=60) as client:
             assert client.clicks(page.token, [], deadline=60)
     finally:
         following.kill()

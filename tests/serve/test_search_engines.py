@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from ltr_duel.client import Client, Shown
+from tests.serve.asgi import KEY
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "search_engines"
 MODULES = ("engines", "middleware", "asgi")
@@ -308,7 +309,7 @@ def test_what_is_cut_short_or_no_request_of_http_is_left_to_the_site(example):
 def test_a_search_by_an_engine_is_counted_by_the_service(made, lists, running):
     (make, call), (asking, server) = made, lists
     query = f"{server.engine} {call.__name__}"
-    with Client(running.url, "words", deadline=30) as client:
+    with Client(running.url, "words", key=KEY, deadline=30) as client:
         application = make(asking, client)
         page, token, _ = json.loads(call(application, "GET", f"/search?q={query}")[1])
         assert token and set(page) <= {"d2", "d7", "d9"}

@@ -16,6 +16,7 @@ import pytest
 
 from ltr_duel.live import read_settings
 from ltr_duel.serve import service_settings
+from tests.serve.asgi import KEY
 from tests.serve.browsing import browsing, until
 from tests.serve.conftest import EXAMPLE
 
@@ -43,6 +44,7 @@ def site(search, url):
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("LTR_DUEL_SERVICE", url)
+        patched.setenv("LTR_DUEL_API_KEY", KEY)
         client = search.service(deadline=30)
     with client, ThreadingHTTPServer(("127.0.0.1", 0), Logged) as server:
         server.client, server.daemon_threads = client, True
@@ -98,13 +100,17 @@ def test_people_search_as_before_when_the_service_is_away(search, capsys, monkey
     assert "does not answer" in capsys.readouterr().err
 
 
-def test_the_example_gives_the_key_of_its_environment(search, monkeypatch):
+def test_the_example_gives_the_key_of_its_environment_or_of_the_example_experiment(search, tmp_path, monkeypatch):
     sent = []
     monkeypatch.setattr(search, "Client", lambda *given, key, **options: sent.append(key))
-    for key in ("0123456789abcdef", ""):
-        monkeypatch.setenv("LTR_DUEL_API_KEY", key)
-        search.service()
-    assert sent == ["0123456789abcdef", ""]
+    monkeypatch.setattr(search, "KEY", tmp_path / "api.key")
+    monkeypatch.delenv("LTR_DUEL_API_KEY", raising=False)
+    search.service()
+    (tmp_path / "api.key").write_text("fedcba9876543210\n")
+    search.service()
+    monkeypatch.setenv("LTR_DUEL_API_KEY", "0123456789abcdef")
+    search.service()
+    assert sent == ["", "fedcba9876543210", "0123456789abcdef"]
 
 
 class Reader:

@@ -8,7 +8,7 @@ from benchmarks.published import kind, matrix
 from benchmarks.row import Row
 
 MAIN = (
-    "rucb", "rmed1", "double_thompson", "merge_dts", "merge_rucb", "ecw_rmed", "double_thompson_plus",
+    "rucb", "rmed1", "double_thompson", "merge_dts", "merge_rucb", "ecw_rmed",
     "thompson_sparring", "self_sparring", "ccb", "rcs", "savage", "beat_the_mean", "interleaved_filter", "sparring",
     "multisbm", "mdb",
 )  # fmt: skip

@@ -35,7 +35,6 @@ POLICY_DEFAULTS = [
     Row("beat_the_mean_pac", "delta", 0.1, "none: what the user asks for, Definition 1"),
     Row("ccb", "alpha", 0.51, "Zoghi et al. 2015*: alpha > 1/2; Wu and Liu's program, Alg_CCB.cpp: 0.51"),
     Row("double_thompson", "alpha", 0.51, "Wu and Liu 2016*; their program (ucb_scale_factor = 0.51)"),
-    Row("double_thompson_plus", "alpha", 0.51, "Wu and Liu 2016*; their program (ucb_scale_factor = 0.51)"),
     Row("doubler", "alpha", 0.5, "Wolfenfeld's program, ucb1.py: sqrt(0.5 ln N / n)"),
     Row("ecw_rmed", "alpha", 3.0, "Komiyama et al. 2016*; Wu and Liu's program (ecwrmed_alpha = 3.0)"),
     Row("ecw_rmed", "beta", 0.01, "Komiyama et al. 2016*; Wu and Liu's program (ecwrmed_beta = 0.01)"),

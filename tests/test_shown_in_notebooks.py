@@ -66,7 +66,7 @@ def results(names=("a", "b", "c"), policy="rucb"):
 @pytest.fixture(scope="module")
 def advice():
     asked = {"budget": 120, "clicks": "perfect", "simulations": 10, "top": 3, "compiled": False, "jobs": 1}
-    return advise(feature_rankers(CORPUS), candidates=("round_robin/team_draft", "a/b"), **asked)
+    return advise(feature_rankers(CORPUS), candidates=("random/team_draft", "a/b"), **asked)
 
 
 def test_a_corpus_shows_how_its_grades_are_spread():

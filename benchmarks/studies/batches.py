@@ -25,7 +25,7 @@ from ltr_duel.simulation import FromMatrix, Live, simulate
 
 STEPS, BATCHES = 100_000, (100, 1000, 10_000)
 HORIZONS = (10_000, 100_000)
-CANDIDATES = ("double_thompson", "double_thompson_plus", "self_sparring", "thompson_sparring", "rucb", "versatile_db")
+CANDIDATES = ("double_thompson", "self_sparring", "thompson_sparring", "rucb", "versatile_db")
 
 
 def cost(source: Any, matrix: PreferenceMatrix, policy: str, steps: int, batch: int, runs: int) -> tuple[float, float]:

@@ -173,9 +173,9 @@ def try_candidates(
     >>> from ltr_duel.rankers import feature_rankers
     >>> rankings = feature_rankers(make_corpus(queries=20, documents=8, features=2))
     >>> few = {"budget": 100, "clicks": "perfect", "simulations": 10, "compiled": False}
-    >>> [row] = try_candidates(rankings, ["round_robin/team_draft"], **few)
+    >>> [row] = try_candidates(rankings, ["random/team_draft"], **few)
     >>> row.candidate, row.worst.runs, row.worst.lost.low <= row.worst.lost.value
-    ('round_robin/team_draft', 10, True)
+    ('random/team_draft', 10, True)
     """
     laboratory = _laboratory(budget, batch, seed, jobs, compiled=compiled)
     wanted = _Wanted(confidence, margin, AIMS[0], simulations)

@@ -26,7 +26,7 @@ DEFAULTS = (
     "winner_stays_strong/team_draft",
     "winner_stays_strong/probabilistic",
     "double_thompson/team_draft",
-    "round_robin/team_draft",  # comparison without a bandit
+    "random/team_draft",  # comparison without a bandit
     APART,
 )
 

@@ -30,7 +30,7 @@ FEWEST = 6  # minimum number of runs for intervals
 LEAST = 0.5  # minimum regret in ratios, because a lucky policy may have regret 0; about the maximum cost of one step
 BATCHES = 100  # batches of one percent each
 MATRIX = (
-    *("auto", "double_thompson", "merge_dts", "rmed1", "rmed2", "rucb", "scb", "self_sparring", "thompson_sparring"),
+    *("auto", "double_thompson", "merge_dts", "rmed1", "rmed2", "rucb", "self_sparring", "thompson_sparring"),
     *("versatile_db", "winner_stays_strong"),
 )
 LIVE = (

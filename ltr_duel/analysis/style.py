@@ -30,14 +30,14 @@ DASHES: tuple[Dash, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 PATTERNS: tuple[Dash, ...] = (*DASHES, (0, (10, 2)), (0, (1, 4)), (0, (7, 1, 3, 1)))  # dashes of one figure
 # The positions of known policies, seven per row, are arranged so that policies of the same figure in a paper differ in
 # colour, and related policies share a column. Dashes also change at every position, so that policies of one row whose
-# colours look the same in greyscale differ in their dashes. Any other policy gets a free position by the hash of its
-# name.
+# colours look the same in greyscale differ in their dashes. "" keeps the positions of the others. Any other policy gets
+# a free position by the hash of its name.
 _POLICIES = (
     "mdb", "rucb", "rmed1", "merge_rucb", "savage", "beat_the_mean", "interleaved_filter",
     "sparring", "double_thompson", "thompson_sparring", "rcs", "improved_doubler", "thompson_doubler", "doubler",
     "multi_self_sparring", "rucb_icml", "rmed2", "merge_dts", "balanced_doubler", "multisbm", "random_slate",
-    "self_sparring", "double_thompson_plus", "rmed2fh", "winner_stays", "versatile_db", "ccb", "random",
-    "exp3_sparring", "scb", "ecw_rmed", "winner_stays_strong", "beat_the_mean_pac", "auto", "auto_sets",
+    "self_sparring", "", "rmed2fh", "winner_stays", "versatile_db", "ccb", "random",
+    "exp3_sparring", "", "ecw_rmed", "winner_stays_strong", "beat_the_mean_pac", "auto", "auto_sets",
 )  # fmt: skip
 _METHODS = (
     "balanced", "document_constraints", "optimized", "optimized_multileave", "pairwise_preference", "probabilistic",

@@ -49,7 +49,6 @@ class Tournament(NamedTuple):
     every: IntVector  # (K,) constant: 0, 1, ...
     lane: LaneVector  # (8,) random words
     unmet: IntVector  # (padded K / 32,) masks of the arms that have not yet met all others
-    beaten: IntVector  # (padded K / 32,) masks of the arms that lost to the arm sampled last
     lost: CountVector  # (padded K,) losses of each arm so far
 
 
@@ -61,8 +60,8 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
     if players > MOST:
         raise InputError(f"a sampled tournament takes at most {MOST:,} arms, not {players:,}")
     size = filled_up(n_arms)
-    unmet, beaten = np.zeros((2, size // BLOCK), np.int64)
-    return Tournament(fair_odds(n_arms, n_arms), np.arange(n_arms), new_lane(), unmet, beaten, np.zeros(size, np.int16))
+    unmet, lost = np.zeros(size // BLOCK, np.int64), np.zeros(size, np.int16)
+    return Tournament(fair_odds(n_arms, n_arms), np.arange(n_arms), new_lane(), unmet, lost)
 
 
 @kernel
@@ -95,7 +94,7 @@ def most_wins(
     for place in range(-1, prefer.shape[0]):
         i = place if place >= 0 else favourite
         if rank[i] == least and lost[i] <= fewest and place != favourite:
-            toss_arm(tournament, coins_of(tournament, prefer, i, tournament.every), i, tournament.beaten, seed, rng)
+            toss_arm(tournament, coins_of(tournament, prefer, i, tournament.every), i, seed, rng)
             if lost[i] < fewest:
                 fewest, ties = lost[i], 0
             ties += lost[i] == fewest
@@ -121,7 +120,7 @@ def most_wins_among(
     for turn in range(-1, n):
         place = turn if turn >= 0 else favourite
         if lost[place] <= fewest and turn != favourite:
-            toss_arm(tournament, coins_of(tournament, prefer, arms[place], arms), place, tournament.beaten, seed, rng)
+            toss_arm(tournament, coins_of(tournament, prefer, arms[place], arms), place, seed, rng)
             if lost[place] < fewest:
                 fewest, ties = lost[place], 0
             ties += lost[place] == fewest
@@ -143,17 +142,15 @@ def coins_of(tournament: Tournament, prefer: FloatMatrix, i: int, arms: IntVecto
 
 
 @inlined
-def toss_arm(tournament: Tournament, coins: Coins, i: int, beaten: IntVector, seed: np.uint64, rng: Generator) -> None:
-    """Sample seat i's duels against all seats that it has not met; write masks of the beaten seats to ``beaten``."""
+def toss_arm(tournament: Tournament, coins: Coins, i: int, seed: np.uint64, rng: Generator) -> None:
+    """Sample seat i's duels against all seats that it has not met."""
     lost, unmet = tournament.lost, tournament.unmet
     unmet[i // BLOCK] &= ~(1 << i % BLOCK)
     losses, drawn = 0, i * (lost.shape[0] // 4)
     for at in range(0, coins.arms.shape[0], BLOCK):
         mask = unmet[at // BLOCK]
-        beaten[at // BLOCK] = 0
         if mask != 0:
             wins = toss_block(coins, seed, drawn + at // 4, at, mask, rng)
-            beaten[at // BLOCK] = wins
             tally_bits(lost, at, wins)
             losses += count_bits(mask ^ wins)
     lost[i] += losses

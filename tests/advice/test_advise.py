@@ -20,7 +20,7 @@ from ltr_duel.data import make_corpus
 from ltr_duel.live import live_policy, read_settings
 from ltr_duel.rankers import feature_rankers
 
-FEW = ("round_robin/team_draft", "mdb/sosm", "a/b")
+FEW = ("random/team_draft", "mdb/sosm", "a/b")
 SMALL = {"budget": 120, "clicks": "perfect", "simulations": 10, "top": 3, "compiled": False, "jobs": 1}
 EASY = SMALL | {"confidence": 0.5}  # at this confidence, the slow larger budgets are not tried
 
@@ -87,11 +87,12 @@ def test_equal_shares_of_equal_runs_have_the_same_interval_in_harder_worlds(rank
     assert len(pairs) > len(known) and all(a == b for a, b in pairs)
 
 
-def test_showing_all_pairs_in_turn_costs_the_mean_gap_in_regret(rankings, advice):
-    """120 impressions are 40 rounds of the three pairs: each ranker has a third of the exposure."""
+def test_showing_random_pairs_costs_the_mean_gap_in_regret(advice):
+    """Each of the three rankers has a third of the expected exposure."""
     ndcg = np.array(list(advice.ndcg.values()))
-    row = next(row for row in advice.rows if row.candidate == "round_robin/team_draft")
-    assert row.worst.regret.value == pytest.approx((ndcg.max() - ndcg).mean())
+    row = next(row for row in advice.rows if row.candidate == "random/team_draft")
+    assert row.worst.regret.low < (ndcg.max() - ndcg).mean() < row.worst.regret.high
+    assert row.worst.regret.high - row.worst.regret.low < 0.2 * row.worst.regret.value
 
 
 def test_the_sentences_name_what_to_deploy_and_the_incumbent(advice):
@@ -118,8 +119,9 @@ def test_the_sentences_name_what_to_deploy_and_the_incumbent(advice):
 
 
 def test_each_row_counts_whole_runs_of_the_click_model_that_it_names(rankings):
-    users = {"clicks": ("perfect", "informational"), "simulations": 16}
-    advice = advise(rankings, candidates=(*FEW, "double_thompson/team_draft"), **EASY | users)
+    users = {"clicks": ("perfect", "random"), "simulations": 16}
+    candidates = (*FEW, "double_thompson/team_draft", "mdb/team_draft")
+    advice = advise(rankings, candidates=candidates, **EASY | users)
     assert any(len({one.runs for one in row.worlds}) > 1 for row in advice.rows), "no row has unequal runs"
     for row, users in zip(advice.rows, advice.table()["users"], strict=True):
         shown = next(one for one in row.worlds if one.users == users)
@@ -128,7 +130,7 @@ def test_each_row_counts_whole_runs_of_the_click_model_that_it_names(rankings):
 
 
 def test_a_budget_that_is_too_small_gets_the_one_that_would_do(rankings):
-    advice = advise(rankings, candidates=("round_robin/team_draft",), confidence=0.999, margin=0, **SMALL)
+    advice = advise(rankings, candidates=("random/team_draft",), confidence=0.999, margin=0, seed=1, **SMALL)
     assert advice.verdict == "too small" and advice.enough is not None
     text = " ".join(advice.lines())
     assert "120 impressions are too few for 99.9%; for the lowest loss, deploy" in text
@@ -138,7 +140,7 @@ def test_a_budget_that_is_too_small_gets_the_one_that_would_do(rankings):
 
 
 def test_that_few_runs_do_not_show_the_confidence_is_said(rankings):
-    advice = advise(rankings, candidates=("round_robin/team_draft",), confidence=0.6, margin=0.01, **SMALL)
+    advice = advise(rankings, candidates=("random/team_draft",), confidence=0.6, margin=0.01, **SMALL)
     low, text = advice.deploy.worst.right.low, " ".join(advice.lines())
     assert advice.verdict == "deploy" and (low < 0.6) == ("with so few runs, the true share may be" in text)
 
@@ -261,7 +263,7 @@ def steps_and_outcomes(monkeypatch, rankings, budget, names):
     return sum(player.run.t for player in players), sum(tapes)
 
 
-@pytest.mark.parametrize("names", [("round_robin/team_draft",), ("mdb/sosm",)])
+@pytest.mark.parametrize("names", [("random/team_draft",), ("mdb/sosm",)])
 def test_the_work_grows_no_faster_than_the_budget(monkeypatch, rankings, names):
     """Count simulated impressions and outcomes; larger budgets do not get more runs."""
     few, played = steps_and_outcomes(monkeypatch, rankings, 100, names)
@@ -318,7 +320,7 @@ def test_compiled_and_interpreted_advice_is_the_same(rankings, advice):
 def test_advice_for_batches_says_so(tmp_path):
     rankings = feature_rankers(make_corpus(queries=20, documents=8, features=3))
     few = {"budget": 200, "clicks": "perfect", "simulations": 10, "compiled": False, "jobs": 1, "confidence": 0.5}
-    advice = advise(rankings, candidates=["round_robin/team_draft", "self_sparring/team_draft"], batch=50, **few)
+    advice = advise(rankings, candidates=["random/team_draft", "self_sparring/team_draft"], batch=50, **few)
     assert "respond after each 50 impressions" in " ".join(advice.lines())
     assert advice.settings["batch"] == 50
     advice.save(tmp_path)

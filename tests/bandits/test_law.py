@@ -13,13 +13,12 @@ from ltr_duel.core import interpreted
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
 from tests.bandits.test_choices import STATES, state_after
-from tests.reference.bandits.thompson import DoubleThompson, DoubleThompsonPlus, MergeDts, Rcs
+from tests.reference.bandits.thompson import DoubleThompson, MergeDts, Rcs
 from tests.reference.bandits.walk import walk
 
 LITERAL = {
     "rcs": Rcs,
     "double_thompson": DoubleThompson,
-    "double_thompson_plus": DoubleThompsonPlus,
     "merge_dts": MergeDts,
 }
 K = 4
@@ -100,7 +99,7 @@ def test_whole_runs_have_the_literal_law(text):
                 assert stats.ks_2samp(*counts[:, :, i, j], method="asymp").pvalue > 1e-5
 
 
-@pytest.mark.parametrize("text", ["rcs", "double_thompson", "double_thompson_plus", "merge_dts"])
+@pytest.mark.parametrize("text", ["rcs", "double_thompson", "merge_dts"])
 def test_coins_have_the_probability_of_the_posterior(text):
     state = play(POLICIES.configure(text), bradley_terry(K, spread=0.5), 3000, seed=3).state
     known = getattr(state, "known", state)

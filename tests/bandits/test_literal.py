@@ -20,7 +20,6 @@ LITERAL = {
     "mdb:alpha=1,beta=4": mdb.Mdb,
     "random": random_baseline.RandomPair,
     "random_slate": random_baseline.RandomSlate,
-    "round_robin": random_baseline.RoundRobin,
     "sparring": boxes.Sparring,
     "thompson_sparring": boxes.ThompsonSparring,
     "exp3_sparring": boxes.Exp3Sparring,
@@ -48,7 +47,6 @@ LITERAL = {
     "winner_stays": others.WinnerStays,
     "winner_stays_strong:beta=1.5": others.WinnerStaysStrong,
     "ccb": others.Ccb,
-    "scb": copeland.Scb,
     "ecw_rmed": copeland.EcwRmed,
     "ecw_rmed:alpha=1,beta=0.001": copeland.EcwRmed,
     "versatile_db": others.VersatileDb,
@@ -97,11 +95,6 @@ def test_fast_policy_walks_the_literal_path_through_all_merges(text):
 @pytest.mark.parametrize("text", ["ecw_rmed", "ecw_rmed:alpha=1,beta=0.001", "ccb"])
 def test_fast_policy_walks_the_literal_path_around_a_known_circle(text):
     assert_same_path(text, cycle(3, p=0.9), 600, seed=8)
-
-
-@pytest.mark.parametrize("text", ["scb"])
-def test_fast_policy_walks_the_literal_path_where_known_pairs_decide(text):
-    assert_same_path(text, bradley_terry(20, spread=60), 8000, seed=9)
 
 
 @pytest.mark.parametrize("text", ["rucb", "mdb"])

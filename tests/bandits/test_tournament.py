@@ -51,7 +51,7 @@ def meet_all(made, p, lost, rng):
         open_tournament(made, p.shape[0])
         seed = new_seed(rng)
         for i in range(p.shape[0]):
-            toss_arm(made, coins_of(made, p, i, made.every), i, made.beaten, seed, rng)
+            toss_arm(made, coins_of(made, p, i, made.every), i, seed, rng)
         for i in range(p.shape[0]):
             lost[row, i] = made.lost[i]
 
@@ -195,9 +195,7 @@ def test_rows_that_cannot_win_are_not_tossed():
     assert play(made, p, rank, 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
 
 
-@pytest.mark.parametrize(
-    "name, changed", [("double_thompson", {}), ("double_thompson_plus", {}), ("merge_dts", {"batch": 300})]
-)
+@pytest.mark.parametrize("name, changed", [("double_thompson", {}), ("merge_dts", {"batch": 300})])
 def test_more_arms_than_losses_are_counted_of_are_refused_before_anything_is_kept_of_them(name, changed, monkeypatch):
     monkeypatch.setattr("ltr_duel.bandits.tournament.MOST", 300)
     policy = POLICIES[name]

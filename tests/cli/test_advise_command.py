@@ -23,7 +23,7 @@ def test_advice_is_printed_and_saved(ltr_duel, corpus, tmp_path, plain):
     words = ("--rankers", "features:1,2", "--rankers", "features:3", "--budget", "100", "--clicks", "perfect")
     few = (
         "--candidate",
-        "round_robin/team_draft",
+        "random/team_draft",
         "--candidate",
         "mdb/sosm",
         "--simulations",

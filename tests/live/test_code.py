@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ltr_duel.bandits import POLICIES
-from ltr_duel.bandits.policies import round_robin
+from ltr_duel.bandits.policies import multisbm
 from ltr_duel.core import InputError, load_plugin, plugins
 from ltr_duel.live import Experiment
 from tests.live.shop import RANKINGS, opened, settings
@@ -25,7 +25,7 @@ def load(tmp_path, monkeypatch):
 
     def load_it(line=""):
         forget()
-        (tmp_path / "mine.py").write_text(Path(round_robin.__file__).read_text(encoding="utf-8") + line)
+        (tmp_path / "mine.py").write_text(Path(multisbm.__file__).read_text(encoding="utf-8") + line)
         return load_plugin(tmp_path / "mine.py").sha256
 
     yield load_it

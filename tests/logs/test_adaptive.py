@@ -59,7 +59,7 @@ def test_a_log_of_a_policy_that_reacts_has_the_intervals_of_the_sequence_and_a_n
     assert found.provenance["policies"] == ["rucb"] and "policies" not in plain.provenance
 
 
-@pytest.mark.parametrize("policy", ["random", "round_robin", None])
+@pytest.mark.parametrize("policy", ["random", "random_slate", None])
 def test_a_log_of_a_policy_that_does_not_react_is_like_one_without(tmp_path, policy):
     y = [1, 0, -1, 1, 1, 0] * 5
     plain, found = (

@@ -16,12 +16,10 @@ from ltr_duel.simulation import simulate
 STEPS, RUNS = 100_000, 40
 THEIRS = {  # policy as here: mean, standard error
     "double_thompson": (261, 14),
-    "double_thompson_plus": (286, 25),
     "rcs": (744, 51),
     "rmed1": (465, 16),
     "rucb": (1110, 56),
     "ccb": (1230, 43),
-    "scb": (20_809, 1740),
     "savage": (4392, 42),
     "ecw_rmed": (758, 24),
 }

@@ -34,7 +34,7 @@ def test_what_was_warmed_up_is_not_compiled_again(no_loop_is_compiled, capsys):
 
 
 def test_other_processes_compile_as_well():
-    assert sorted(warm_up(["random", "round_robin"], jobs=2)) == ["random", "round_robin"]
+    assert sorted(warm_up(["random", "multisbm"], jobs=2)) == ["multisbm", "random"]
 
 
 def test_nothing_is_compiled_if_one_policy_is_unknown(capsys):

@@ -9,39 +9,31 @@ Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.071
 phases. Needs no Condorcet winner and no horizon. The regret is O(K^2 log T) or, with a Condorcet winner,
 O(K log T + K^2 log log T).
 
-`double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) breaks them by the estimated
-regret of the tied arms. The first phase of D-TS depends only on which samples are above 1/2, so coins replace Beta
-draws. Only the rows of candidates that may still win are sampled (see `tournament`). The second phase draws the few
-samples that may be the largest (see `levels`). A step costs at most O(|candidates| K) coin flips. D-TS+ flips a coin
-for each of the K (K - 1) / 2 pairs unless there is only one candidate. Only its regret estimates need the values of the
-samples. These values are drawn in the rows of tied candidates, conditional on being above or below 1/2 as the coin
-decided.
+The first phase breaks ties at random. It depends only on which samples are above 1/2, so coins replace Beta draws. Only
+the rows of candidates that may still win are sampled (see `tournament`). The second phase draws the few samples that
+may be the largest (see `levels`). A step costs at most O(|candidates| K) coin flips.
 """
 
 from __future__ import annotations
 
 from math import inf, log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.coin_words import BLOCK, OddsMatrix, new_seed
+from ltr_duel.bandits.coin_words import OddsMatrix
 from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
-from ltr_duel.bandits.statistics import coin_divergence, most_victorious, record_win
+from ltr_duel.bandits.statistics import most_victorious, record_win
 from ltr_duel.bandits.tournament import (
-    CountVector,
     Tournament,
-    coins_of,
     most_wins,
     new_tournament,
-    open_tournament,
     set_odds,
-    toss_arm,
 )
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws, kernel, vector
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, vector
 
 
 class Params(NamedTuple):
@@ -75,39 +67,10 @@ class State(NamedTuple):
     last: IntVector  # (1,) the previous first arm, which is likely to win the next tournament
 
 
-class Sample(NamedTuple):
-    """Scratch arrays of D-TS+ for the sample of a step."""
-
-    ahead: IntMatrix  # (K, padded K / 32) masks: for j > i, bit j % 32 of block j // 32 is 1 if theta_ij > 1/2
-    theta: FloatMatrix  # (K, K) the samples in the rows of tied candidates; entries never sampled are 1/2
-    cost: FloatVector  # (K,) estimated regret of tied candidates, infinity for the others
-
-
-class PlusState(NamedTuple):
-    """The state of D-TS+ after some duels among K arms."""
-
-    known: Known
-    levels: Levels  # as in D-TS
-    tournament: Tournament
-    sample: Sample
-
-
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Return the state before the first duel."""
     tournament = new_tournament(n_arms, n_arms)
     return State(nothing_known(n_arms), rivals(n_arms), tournament, np.zeros(1, np.int64))
-
-
-def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
-    """Return the state before the first duel."""
-    tournament = new_tournament(n_arms, n_arms)
-    sample = new_sample(n_arms, tournament.unmet.shape[0])
-    return PlusState(nothing_known(n_arms), rivals(n_arms), tournament, sample)
-
-
-def new_sample(n_arms: int, blocks: int) -> Sample:
-    """Allocate the scratch arrays for ``n_arms`` arms in ``blocks`` blocks of 32."""
-    return Sample(np.zeros((n_arms, blocks), np.int64), np.full((n_arms, n_arms), 0.5), np.zeros(n_arms))
 
 
 def nothing_known(n_arms: int) -> Known:
@@ -171,9 +134,7 @@ def second_of_fresh_sample(known: Known, levels: Levels, first: int, bonus: floa
     return second if second >= 0 else first
 
 
-def update(
-    state: State | PlusState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count the duel."""
     if outcome == 0:
         return
@@ -194,103 +155,18 @@ def record_duel(known: Known, levels: Levels, odds: OddsMatrix, winner: int, los
     record_sample(levels, winner, loser, False, lost, won, known.log_mass[winner, loser])
 
 
-def plus_select(state: PlusState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Phase 1 with the regret rule, and phase 2."""
-    known, bonus = state.known, params.alpha * log(t)
-    refresh_scores(known, bonus)
-    count, first = candidates(known.blocked)
-    if count > 1:
-        toss_all(state.tournament, known.prefer, state.sample.ahead, rng)
-        least = known.blocked[first]
-        first = cheapest_candidate(known.wins, known.blocked, state.tournament.lost, state.sample, least, rng)
-    return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
-
-
-@kernel
-def toss_all(tournament: Tournament, prefer: FloatMatrix, ahead: IntMatrix, rng: Generator) -> None:
-    """Sample for each pair whether theta_ij > 1/2, and count the losses of all arms."""
-    open_tournament(tournament, prefer.shape[0])
-    seed = new_seed(rng)
-    for i in range(prefer.shape[0]):
-        toss_arm(tournament, coins_of(tournament, prefer, i, tournament.every), i, ahead[i], seed, rng)
-
-
-@kernel
-def is_ahead(ahead: IntMatrix, i: int, j: int) -> bool:
-    """Return whether theta_ij > 1/2."""
-    low, high = min(i, j), max(i, j)
-    return ((ahead[low, high // BLOCK] >> high % BLOCK) & 1 == 1) == (i < j)
-
-
-@kernel
-def cheapest_candidate(
-    wins: IntMatrix, blocked: IntVector, lost: CountVector, sample: Sample, least: int, rng: Generator
-) -> int:
-    """Return the candidate with the fewest losses in the sample; ties are broken by the lowest regret estimate."""
-    n_arms = blocked.shape[0]
-    top, fewest, ties, chosen = n_arms, n_arms, 0, 0
-    for k in range(n_arms):
-        top = min(top, lost[k])
-        if blocked[k] == least:
-            if lost[k] < fewest:
-                fewest, ties, chosen = lost[k], 0, k
-            ties += lost[k] == fewest
-    if ties == 1:
-        return chosen
-    for k in range(n_arms):
-        sample.cost[k] = inf if blocked[k] != least or lost[k] != fewest else 0.0
-    for k in range(n_arms):
-        if sample.cost[k] == 0.0:
-            draw_row(wins, sample, k, rng)
-    for k in range(n_arms):
-        if sample.cost[k] == 0.0:
-            sample.cost[k] = regret_estimate(lost, sample.theta[k], k, top)
-    lowest = vector.smallest(sample.cost)
-    return vector.random_up_to(sample.cost, lowest, vector.count_up_to(sample.cost, lowest), rng)
-
-
-@kernel
-def draw_row(wins: IntMatrix, sample: Sample, i: int, rng: Generator) -> None:
-    """Draw the values of a tied candidate's samples; pairs with an earlier tied candidate are already drawn."""
-    for j in range(sample.cost.shape[0]):
-        if j != i and (j > i or sample.cost[j] > 0.0):
-            if is_ahead(sample.ahead, i, j):
-                theta = draws.beta_above(0.5, wins[i, j], wins[j, i], rng)
-            else:
-                theta = 1.0 - draws.beta_above(0.5, wins[j, i], wins[i, j], rng)
-            sample.theta[i, j] = theta
-            sample.theta[j, i] = 1.0 - theta
-
-
-@kernel
-def regret_estimate(lost: CountVector, theta: FloatVector, i: int, top: int) -> float:
-    """Return sum over j of (zeta_max - (zeta_i + zeta_j) / 2) / d(theta_ij, 1/2), with normalised scores zeta."""
-    n_arms, total = theta.shape[0], 0.0
-    for j in range(n_arms):
-        divergence = coin_divergence(theta[j])
-        if j != i and divergence > 0.0:
-            total += (0.5 * (lost[i] + lost[j]) - top) / ((n_arms - 1) * divergence)
-    return total
-
-
-def recommend(state: Any, params: Params) -> int:
+def recommend(state: State, params: Params) -> int:
     """Return the arm that beats the most arms (the paper defines no recommendation)."""
     return most_victorious(state.known.wins)
 
 
-_FACTS: dict[str, Any] = {
-    "any_order": True,
-    "limits": {"alpha": (0.5, None)},
-    "assumes": "nothing; finds Copeland winners",
-    "regret": "O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
-    "cite": "wu2016double",
-}
-register(__name__, cost="O(|candidates| K) coin flips, a few Beta draws", where="D-TS", **_FACTS)
 register(
     __name__,
-    name="double_thompson_plus",
-    prefix="plus",
-    cost="O(K^2) coins, O(K) Beta draws for each tie",
-    where="D-TS+",
-    **_FACTS,
+    any_order=True,
+    limits={"alpha": (0.5, None)},
+    assumes="nothing; finds Copeland winners",
+    regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
+    cost="O(|candidates| K) coin flips, a few Beta draws",
+    cite="wu2016double",
+    where="D-TS",
 )

@@ -1,4 +1,4 @@
-"""SCB (Zoghi et al., NIPS 2015), and ECW-RMED (Komiyama et al., ICML 2016) by its linear program."""
+"""ECW-RMED (Komiyama et al., ICML 2016) by its linear program."""
 
 from itertools import combinations
 from math import log, sqrt
@@ -12,77 +12,6 @@ from tests.reference.bandits.walk import Literal
 
 def kl(p, q):
     return d(p, min(max(q, 1e-300), 1 - 1e-16))
-
-
-class Scb(Literal):
-    def begin(self):
-        self.length, self.ends = 2, 0
-        self.story, self.best, self.pair = None, None, None
-
-    def level(self, n, k):
-        iterated = log(log(n)) if n > 3 else 0
-        return log(4 * n * k) - log(log(self.length) / self.length) + 2 * iterated
-
-    def select(self, t):
-        if t > self.ends:
-            self.length **= 2
-            self.ends = t - 1 + self.length
-            self.w[:] = 0
-            self.known = {}
-            self.best = None
-            self.story = self.tell(self.shuffled(range(self.k)))
-        if self.best is None:
-            try:
-                return next(self.story)
-            except StopIteration:
-                pass
-        return self.best, self.best
-
-    def settle(self, i, j):
-        """Duel until it is clear which of the two is better."""
-        while (i, j) not in self.known:
-            yield i, j
-            n = self.w[i, j] + self.w[j, i]
-            if n * kl(self.w[i, j] / n, 0.5) > self.level(n, self.k**2):
-                self.known[i, j] = self.w[i, j] > self.w[j, i]
-                self.known[j, i] = not self.known[i, j]
-
-    def tell(self, arms):
-        rewards, n = dict.fromkeys(arms, 0), 0
-        while len(arms) > 1:
-            for arm in arms:
-                if all((i, j) in self.known for i in arms for j in range(self.k) if i != j):
-                    scores = {i: sum(self.known[i, j] for j in range(self.k) if j != i) for i in arms}
-                    self.best = self.reservoir([i for i in arms if scores[i] == max(scores.values())])
-                    return
-                other = int(self.rng.random() * (self.k - 1)) if self.k > 2 else 0
-                other += other >= arm
-                yield from self.settle(arm, other)
-                rewards[arm] += self.known[arm, other]
-            n += 1
-            limit = self.level(n, self.k) / n
-            made = {r: self.bounds(r / n, limit) for r in {rewards[i] for i in arms}}
-            bounds = {i: made[rewards[i]] for i in arms}
-            lower = max(low for low, _ in bounds.values())
-            arms = [i for i in arms if bounds[i][1] >= lower]
-        self.best = arms[0]
-
-    def reservoir(self, options):
-        """Return a random element of an iterable."""
-        best = options[0]
-        for n, option in enumerate(options[1:], start=2):
-            if int(self.rng.random() * n) == 0:
-                best = option
-        return best
-
-    def bounds(self, mean, limit):
-        grid_low, grid_high = [0.0, mean], [mean, 1.0]
-        for _ in range(40):
-            middle = sum(grid_low) / 2
-            grid_low[int(kl(mean, middle) <= limit)] = middle
-            middle = sum(grid_high) / 2
-            grid_high[int(kl(mean, middle) > limit)] = middle
-        return grid_low[1], grid_high[0]
 
 
 class EcwRmed(Literal):

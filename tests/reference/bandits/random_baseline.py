@@ -18,9 +18,3 @@ class RandomSlate(Literal):
 
     def compared(self, first, second, outcome):
         pass
-
-
-class RoundRobin(Literal):
-    def select(self, t):
-        pairs = [(i, j) for i in range(self.k) for j in range(i + 1, self.k)]
-        return pairs[(t - 1) % len(pairs)]

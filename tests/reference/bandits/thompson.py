@@ -1,11 +1,10 @@
-"""RCS, D-TS, D-TS+, Self-Sparring and MergeDTS, which sample all Betas, and MergeRUCB, which has the same batches."""
+"""RCS, D-TS, Self-Sparring and MergeDTS, which sample all Betas, and MergeRUCB, which has the same batches."""
 
 from math import log
 
 import numpy as np
 
 from ltr_duel.core.draws import beta_draw
-from tests.reference.bandits.rmed import d
 from tests.reference.bandits.walk import Literal, upper_bounds
 
 
@@ -58,22 +57,6 @@ class DoubleThompson(Literal):
         wins = [sum(theta[i] > 0.5) for i in range(self.k)]
         most = max(wins[i] for i in candidates)
         return self.pick([i for i in candidates if wins[i] == most])
-
-
-class DoubleThompsonPlus(DoubleThompson):
-    def first(self, candidates):
-        if len(candidates) == 1:  # for any sample
-            return candidates[0]
-        theta = full_sample(self)
-        zeta = [sum(theta[i] > 0.5) / (self.k - 1) for i in range(self.k)]
-
-        def regret(i):
-            others = [j for j in range(self.k) if theta[i, j] != 0.5]
-            return sum((max(zeta) - (zeta[i] + zeta[j]) / 2) / d(theta[i, j]) for j in others)
-
-        most = max(zeta[i] for i in candidates)
-        best = [i for i in candidates if zeta[i] == most]
-        return self.pick([i for i in best if regret(i) == min(map(regret, best))])
 
 
 class SelfSparring(Literal):

@@ -35,7 +35,7 @@ PATTERNS: tuple[Dash, ...] = (*DASHES, (0, (10, 2)), (0, (1, 4)), (0, (7, 1, 3, 
 _POLICIES = (
     "mdb", "rucb", "rmed1", "merge_rucb", "savage", "beat_the_mean", "interleaved_filter",
     "sparring", "double_thompson", "thompson_sparring", "rcs", "improved_doubler", "thompson_doubler", "doubler",
-    "multi_self_sparring", "rucb_icml", "rmed2", "merge_dts", "balanced_doubler", "multisbm", "random_slate",
+    "multi_self_sparring", "", "rmed2", "merge_dts", "balanced_doubler", "multisbm", "random_slate",
     "self_sparring", "", "rmed2fh", "winner_stays", "versatile_db", "ccb", "random",
     "exp3_sparring", "", "ecw_rmed", "winner_stays_strong", "beat_the_mean_pac", "auto", "auto_sets",
 )  # fmt: skip

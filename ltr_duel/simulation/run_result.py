@@ -16,6 +16,7 @@ from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
 AS_GIVEN = "as given"  # the arms have the order of the matrix, as they had in all runs of old versions
 _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
+_PARAMS_AS_EVER = (("rucb", "hypothesis", False),)  # parameters with the value of all runs before they existed
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,18 @@ class RunKey:
     @property
     def configuration(self) -> str:
         """The policy with all its parameters, in a form that does not depend on how the user wrote them."""
-        return f"{self.policy}:{core_digest.canonical(self.params)}"
+        return f"{self.policy}:{core_digest.canonical(_old_params(self))}"
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
     """Return a key's fields; newer fields with the value of all old runs are omitted, so old digests stay valid."""
-    return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
+    fields = vars(key) | {"params": _old_params(key)}
+    return {name: value for name, value in fields.items() if (name, value) not in _AS_EVER}
+
+
+def _old_params(key: RunKey) -> dict[str, Any]:
+    """Return the parameters of a policy; newer ones with the value of all old runs are omitted, as in `key_fields`."""
+    return {name: value for name, value in key.params.items() if (key.policy, name, value) not in _PARAMS_AS_EVER}
 
 
 def lateness_note(batch: int, delay: int) -> str:

@@ -15,7 +15,7 @@ from tests.reference.bandits.walk import walk, walk_slates
 LITERAL = {
     "rucb": rucb.Rucb,
     "rucb:alpha=0.6,prior_wins=1": rucb.Rucb,
-    "rucb_icml": rucb.RucbIcml,
+    "rucb:hypothesis=true": rucb.Rucb,
     "mdb": mdb.Mdb,
     "mdb:alpha=1,beta=4": mdb.Mdb,
     "random": random_baseline.RandomPair,

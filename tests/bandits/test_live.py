@@ -89,8 +89,8 @@ def test_an_outcome_that_is_none_is_refused():
 def test_a_snapshot_names_its_policy_and_its_numbers():
     arrays = LivePolicy("rucb", 4).snapshot()
     assert (arrays["policy"].tolist(), arrays["numbers"].tolist()) == (["rucb"], [1])
-    with pytest.raises(InputError, match="this is a snapshot of policy 'rucb', not of 'rucb_icml'"):
-        LivePolicy.restore("rucb_icml", arrays)
+    with pytest.raises(InputError, match="this is a snapshot of policy 'rucb', not of 'multisbm'"):
+        LivePolicy.restore("multisbm", arrays)
     later = replace(POLICIES["rucb"], numbers=2)
     with pytest.raises(InputError, match="policy 'rucb' has numbers version 1, not 2"):
         LivePolicy.restore(later, arrays)

@@ -29,7 +29,7 @@ README = Path(__file__).resolve().parents[2] / "README.md"
     [
         ("", "simu", ["simulate"]),
         ("prefs", "ext", ["extend"]),
-        ("simulate --policy", "rucb", ["rucb", "rucb_icml"]),
+        ("simulate --policy", "rm", ["rmed1", "rmed2", "rmed2fh"]),
         ("demo --policy", "md", ["mdb"]),
         ("policies", "rc", ["rcs"]),
         ("methods", "sos", ["sosm"]),

@@ -40,7 +40,7 @@ def test_measures_are_put_in_words(measure, settings, words):
 def test_a_policy_is_its_name_and_the_parameters_that_are_given():
     assert is_policy("rucb:alpha=0.51", "rucb") and is_policy("rucb", "rucb:alpha=0.51")
     assert is_policy("mdb", "mdb:beta=1.50,alpha=.5")
-    assert not is_policy("rucb:alpha=0.7", "rucb:alpha=0.51") and not is_policy("rucb_icml", "rucb")
+    assert not is_policy("rucb:alpha=0.7", "rucb:alpha=0.51") and not is_policy("rmed2fh", "rmed2")
 
 
 def test_rows_are_selected_by_value_list_range_and_extreme():

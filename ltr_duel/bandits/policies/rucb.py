@@ -4,11 +4,15 @@ The champion is any arm that no rival confidently beats. The challenger is the a
 against the champion.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
-Algorithm 1 (in the arXiv version's form, without the hypothesised best arm); comments cite its line numbers. Assumes a
-Condorcet winner; needs no horizon. Regret O(K^2 log T). There is one deviation from the paper. The policy recommends
-the arm that beats the most rivals; a rival that the arm has not met does not count as beaten here, but does in the
-paper, because x/0 := 1. An arm's bound against itself, U_xx, is always 1/2, as in the paper, even if Wolfenfeld's
-survey is reproduced. In the survey's box 3, U_xx is 0, but then regret is linear.
+Algorithm 1; comments cite its line numbers. Assumes a Condorcet winner; needs no horizon. Regret O(K^2 log T) in the
+form of the arXiv version. With ``hypothesis``, the form printed in the proceedings, it is O(K log T) + O(K^2): the
+hypothesised best arm B is the last arm that was the only candidate, and is dropped when it is no longer a candidate;
+while B is one of several candidates, the champion is B with probability 1/2, else another candidate.
+
+There is one deviation from the paper. The policy recommends the arm that beats the most rivals; a rival that the arm
+has not met does not count as beaten here, but does in the paper, because x/0 := 1. An arm's bound against itself, U_xx,
+is always 1/2, as in the paper, even if Wolfenfeld's survey is reproduced. In the survey's box 3, U_xx is 0, but then
+regret is linear.
 
 A step costs O(K), because one threshold for each arm determines the candidates (`doubt`, see `statistics`), and the
 bounds of all arms against the champion follow from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
@@ -24,7 +28,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import bound_rows, last_step_before, most_victorious, record_bound
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, kernel, random_below, vector
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, random_below, uniform, vector
 
 
 class Params(NamedTuple):
@@ -32,6 +36,7 @@ class Params(NamedTuple):
 
     alpha: float = 0.51  # exploration; the regret bound needs alpha > 1/2, smaller values are for sensitivity studies
     prior_wins: int = 0  # initial wins of each arm against every other arm (1 in Lerot)
+    hypothesis: bool = False  # whether a hypothesised best arm is preferred, as in the proceedings
 
 
 class State(NamedTuple):
@@ -42,22 +47,41 @@ class State(NamedTuple):
     width: FloatMatrix  # (K, K) 1 / sqrt(duels of the pair); 0 before the first duel and on the diagonal
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
     doubt: FloatVector  # (K,)   row maxima: arm i is a candidate while alpha ln t >= doubt[i]
+    best: IntVector  # (1,)   the hypothesised best arm B, or -1; always -1 without ``hypothesis``
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Line 1, and line 3 for arms that have not met."""
-    return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms))
+    return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms), np.full(1, -1))
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 3 to 6."""
     bonus = params.alpha * log(t)
-    candidates = vector.count_up_to(state.doubt, bonus)
-    if candidates > 0:
-        champion = vector.random_up_to(state.doubt, bonus, candidates, rng)  # line 5
-    else:
+    candidates, best = vector.count_up_to(state.doubt, bonus), state.best[0]
+    if best >= 0 and state.doubt[best] > bonus:
+        best = -1
+    if candidates == 0:
         champion = random_below(state.doubt.shape[0], rng)  # line 5: no such c exists
+    elif best < 0 or candidates == 1:
+        champion = vector.random_up_to(state.doubt, bonus, candidates, rng)  # line 5
+    elif uniform(rng) < 0.5:
+        champion = best
+    else:
+        champion = another_candidate(state.doubt, bonus, candidates, best, rng)
+    if params.hypothesis:
+        state.best[0] = champion if candidates == 1 else best
     return champion, strongest_rival(state.rate, state.width, champion, sqrt(bonus), rng)
+
+
+@kernel
+def another_candidate(doubt: FloatVector, bonus: float, candidates: int, best: int, rng: Generator) -> int:
+    """Draw a candidate other than ``best``, which must be a candidate."""
+    n = random_below(candidates - 1, rng)
+    arm = vector.nth_up_to(doubt, bonus, n)
+    if arm < best:
+        return arm
+    return vector.nth_up_to(doubt, bonus, n + 1)
 
 
 @kernel
@@ -131,7 +155,7 @@ register(
     any_order=True,
     limits={"alpha": (0.01, None), "prior_wins": (0, None)},
     assumes="a Condorcet winner",
-    regret="O(K^2 log T)",
+    regret="O(K^2 log T); with hypothesis O(K log T) + O(K^2)",
     cost="O(K)",
     cite="zoghi2014rucb",
     where="Algorithm 1",

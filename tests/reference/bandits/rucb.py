@@ -10,25 +10,11 @@ from tests.reference.bandits.walk import Literal, upper_bounds
 class Rucb(Literal):
     def begin(self):
         self.w[:] = self.prior_wins
-
-    def champion(self, candidates):
-        return self.pick(candidates) if len(candidates) else self.pick(range(self.k))  # line 5
-
-    def select(self, t):
-        u = upper_bounds(self.w, self.alpha, log(t))  # lines 3 and 4
-        c = self.champion([i for i in range(self.k) if (u[i] >= 0.5).all()])
-        ties = list(np.flatnonzero(u[:, c] == u[:, c].max()))  # line 6
-        if len(ties) > 1 and c in ties:
-            ties.remove(c)
-        return c, self.pick(ties)
-
-
-class RucbIcml(Rucb):
-    def begin(self):
-        super().begin()
         self.best = set()
 
     def champion(self, candidates):
+        if not self.hypothesis:
+            return self.pick(candidates) if len(candidates) else self.pick(range(self.k))  # line 5
         if not candidates:
             self.best = set()
             return self.pick(range(self.k))
@@ -42,3 +28,11 @@ class RucbIcml(Rucb):
         if self.rng.random() < 0.5:
             return b
         return self.pick([c for c in candidates if c != b])
+
+    def select(self, t):
+        u = upper_bounds(self.w, self.alpha, log(t))  # lines 3 and 4
+        c = self.champion([i for i in range(self.k) if (u[i] >= 0.5).all()])
+        ties = list(np.flatnonzero(u[:, c] == u[:, c].max()))  # line 6
+        if len(ties) > 1 and c in ties:
+            ties.remove(c)
+        return c, self.pick(ties)

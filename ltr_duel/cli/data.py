@@ -72,8 +72,9 @@ def fetch(
 @reading_options
 def info(path: Path, reading: Reading) -> None:
     """Describe the data in PATH, a feature file or a folder with train, vali and test."""
+    form = data.format_of(path, reading.split, reading.fold, reading.given.get("dialect"))
     dataset = reading.load(path)
-    for label, value in _facts(dataset, data.describe(dataset)):
+    for label, value in [("corpus", dataset.name), ("format", form), *_facts(dataset, data.describe(dataset))]:
         click.echo(f"{label:<20} {value}")
 
 
@@ -149,7 +150,6 @@ def _facts(dataset: data.Dataset, seen: data.Description) -> list[tuple[str, str
     grades = ", ".join(f"{g}: {n:,} ({n / dataset.n_docs:.1%})" for g, n in enumerate(seen.grade_counts.tolist()))
     twins = "; ".join(f"{column_label(dataset, a)} = {column_label(dataset, b)}" for a, b in seen.twins)
     return [
-        ("corpus", dataset.name),
         ("queries", f"{dataset.n_queries:,}, {seen.queries_without_relevant:,} of them without a relevant document"),
         ("documents", f"{dataset.n_docs:,}; for each query {low:.0f} to {high:.0f}, median {median:g}"),
         ("features", f"{dataset.n_features}" + (", ranks (lower is better)" if dataset.lower_is_better else "")),

@@ -9,6 +9,7 @@ from .corpora.fetch import fetch as fetch
 from .dataset import Dataset as Dataset
 from .dataset import Description as Description
 from .dataset import describe as describe
+from .load import format_of as format_of
 from .load import load_dataset as load_dataset
 from .store.cache import cached_arrays as cached_arrays
 from .store.convert import convert as convert

@@ -18,7 +18,7 @@ from ltr_duel.data.store.converted import is_converted, open_converted, open_par
 from ltr_duel.data.store.folders import default_name, feature_files, is_pipe
 from ltr_duel.data.store.known_files import identity_of
 from ltr_duel.data.text.chunks import FileDigest, estimate_text_bytes
-from ltr_duel.data.text.dialects import recognise_dialect
+from ltr_duel.data.text.dialects import dialect_named, recognise_dialect
 from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import Naming, read_files
@@ -78,7 +78,8 @@ def load_dataset(
     Returns
     -------
     Dataset
-        Its ``features`` are exactly ``float32(float(text))``; a feature that is missing from a line is 0.
+        Its ``features`` are exactly ``float32(float(text))``, or the largest float32 for larger values; a feature that
+        is missing from a line is 0.
 
     Raises
     ------
@@ -117,6 +118,15 @@ def load_dataset(
     if dataset is None:
         dataset = _read(files, own_name, options, parallel.checked_jobs(jobs), cache=cache)
     return _renamed(dataset, name or own_name, grades, feature_names)
+
+
+def format_of(path: Path, split: str | None = None, fold: int | None = None, dialect: str | None = None) -> str:
+    """Describe in words how `load_dataset` reads a path: the dialect of its text, or the kind of its file."""
+    if is_pipe(path) or is_converted(path):
+        return "a pipe" if is_pipe(path) else "a converted corpus"
+    file = feature_files(path, split, fold)[0]
+    found = dialect_named(dialect) if dialect else recognise_dialect(file)
+    return f"{found.name} ({'as chosen' if dialect else 'recognised'}): {found.about}"
 
 
 def _opened(path: Path, files: Sequence[Path], name: str, options: ReadOptions, *, part: bool) -> Dataset | None:

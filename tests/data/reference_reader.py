@@ -15,6 +15,8 @@ LINE = re.compile(
 NOTHING = re.compile(rb"[ \t]*(?:\r|#[^\x00]*)?", re.DOTALL)
 MOST_FEATURES = 10_000
 
+LARGEST = float(np.finfo(np.float32).max)
+
 
 class Answer(NamedTuple):
     """The content of the text, or the lines that make it invalid (0: the file as a whole)."""
@@ -75,9 +77,9 @@ def _values(text: bytes) -> dict[int, np.float32] | None:
     for word in text.split():
         feature, _, value = word.partition(b":")
         i = int(feature)
-        if not 1 <= i <= MOST_FEATURES or len(feature) > 9 or i in values or not _finite(value):
+        if not 1 <= i <= MOST_FEATURES or len(feature) > 9 or i in values:
             return None
-        values[i] = np.float32(float(value))
+        values[i] = np.float32(min(max(float(value), -LARGEST), LARGEST))
     return values
 
 

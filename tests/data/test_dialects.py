@@ -29,8 +29,11 @@ def written(folder: Path, text: str, name: str = "a.txt") -> Path:
         (f"0 qid:1 {RANKS} #docid = GX1-2\n", "letor-agg"),
         (f"0 qid:1 {DENSE_136} \n", "mslr"),
         (f"0 qid:1 {DENSE_136} #docid = q1-d1\n", "letor"),
-        ("2 1:0.5 245:0.000023 # 3382\n", "imat2009"),
-        ("\n# a header\n2 1:0.5 # 3382\n", "imat2009"),
+        ("2.5 1:0.5 245:0.000023 # 3382\n0 1:2 # 3382\n", "imat2009"),
+        ("2 1:0.5 # 3381\n1 1:2 # 3382\n", "svmlight"),
+        ("2 1:0.5 246:1 # 3382\n0 1:2 # 3382\n", "svmlight"),
+        ("2 1:0.5 # a\n0 1:2 # a\n", "svmlight"),
+        ("\n# a header\n2 1:0.5 # 3382\n0 1:2 # 3382\n", "imat2009"),
     ],
 )
 def test_the_first_document_shows_the_dialect(tmp_path: Path, line: str, dialect: str) -> None:
@@ -62,7 +65,7 @@ def test_the_query_in_the_comment(tmp_path: Path) -> None:
 
 def test_a_missing_query_in_the_comment_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a\.txt:2:1: the line has no query in its comment"):
-        load_dataset(written(tmp_path, "1 1:1 # 7\n0 1:2 #\n"))
+        load_dataset(written(tmp_path, "1 1:1 # 7\n0 1:2 #\n"), dialect="imat2009")
 
 
 def test_a_missing_query_in_the_first_comment_is_named(tmp_path: Path) -> None:
@@ -70,8 +73,9 @@ def test_a_missing_query_in_the_first_comment_is_named(tmp_path: Path) -> None:
         load_dataset(written(tmp_path, "0 1:2 # \n1 1:1 # 7\n"), dialect="imat2009")
 
 
-def test_sizes_of_the_queries_from_a_sidecar(tmp_path: Path) -> None:
-    written(tmp_path, "1\n2\n", "a.txt.query")
+@pytest.mark.parametrize("sidecar", ["a.txt.query", "a.query", "a.txt.group", "a.group"])
+def test_sizes_of_the_queries_from_a_sidecar(tmp_path: Path, sidecar: str) -> None:
+    written(tmp_path, "1\n2\n", sidecar)
     dataset = load_dataset(written(tmp_path, "0 1:1\n1 1:2\n2 1:3\n"))
     assert dataset.query_ptr.tolist() == [0, 1, 3]
     assert dataset.query_ids.tolist() == ["1", "2"]
@@ -80,7 +84,7 @@ def test_sizes_of_the_queries_from_a_sidecar(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "sizes, what",
     [
-        ("1\n1\n", "3 documents, but the sizes in its .query file add up to 2"),
+        ("1\n1\n", "3 documents, but the sizes in .*a.query add up to 2"),
         ("2\nx\n", "a.query:2: 'x' is not the size"),
     ],
 )

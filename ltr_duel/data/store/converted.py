@@ -164,8 +164,8 @@ def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | Non
     meta = read_meta(folder)
     parts: list[dict[str, Any]] = meta["parts"]
     columns = max(parts[n].get("columns", 0) for n in numbers)  # 0 if an old version did not store this number
-    words = whole.doc_ids, whole.comments, whole.query_ids
-    if not columns or not all(map(_is_ascii, words)):  # the choice of UTF-8 or Latin-1 depends on all words
+    own_ids = whole.comments is None or "docid" in str(whole.comments[0])
+    if not columns or not own_ids:  # whether the first words of comments are ids depends on all comments
         return None
     options = ReadOptions(**meta["options"])
     starts = [part["first_query"] for part in parts] + [whole.n_queries]
@@ -224,10 +224,6 @@ def _taken_words(words: NDArray[np.str_] | None, ranges: list[tuple[int, int]]) 
     """Return the words of the given rows; None if all words are empty."""
     taken = None if words is None else _taken(words, ranges)
     return taken if taken is not None and np.any(taken != "") else None
-
-
-def _is_ascii(words: NDArray[np.str_] | None) -> bool:
-    return words is None or bool(np.all(words.view(np.uint32) < 128))
 
 
 def _rows(features: NDArray[np.float32], ranges: list[tuple[int, int]]) -> NDArray[np.float32]:

@@ -33,11 +33,11 @@ DIALECTS = {
         Dialect("yahoo", "Yahoo LTRC: sparse, ids up to 700", features=700),
         Dialect("imat2009", "Yandex IMAT2009: sparse, the query in the comment", IN_COMMENT, features=245),
         Dialect("istella", "Istella: 220 features", features=220),
-        Dialect("lightgbm", "no query on the line, sizes of the queries in a file .query", IN_SIDECAR),
+        Dialect("lightgbm", "no query on the line, sizes of the queries in a file .query or .group", IN_SIDECAR),
     )
 }
 
-_QUERY_COMMENT = re.compile(rb"\s*\S+\s*")
+_IMAT2009 = re.compile(rb"\s*-?\d(?:\.\d+)?(?:\s+(\d{1,3}):[^\s#]+)+\s*#\s*(\d+)\s*")  # label, last id, query
 _RANK = re.compile(rb"\d+:(NULL|\d+(\.0*)?)")
 
 
@@ -48,21 +48,21 @@ def dialect_named(name: str) -> Dialect:
 
 
 def recognise_dialect(file: Path) -> Dialect:
-    """Return a file's dialect, recognised from the first line that contains a document."""
+    """Return a file's dialect, recognised from its first lines."""
     for chunk in read_chunks(file, size=ChunkSize(2**16)):
-        for line in chunk.text.tobytes().splitlines():
-            if line.strip() and not line.lstrip().startswith(b"#"):
-                return _of_line(line, file)
+        lines = chunk.text.tobytes().splitlines()
+        if documents := [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]:
+            return _of_lines(documents, file)
     return DIALECTS["svmlight"]  # only comments, or a line that is too long; the reader reports it
 
 
-def _of_line(line: bytes, file: Path) -> Dialect:
-    body, _, comment = line.partition(b"#")
+def _of_lines(lines: list[bytes], file: Path) -> Dialect:
+    body, _, comment = lines[0].partition(b"#")
     words = body.split()[1:]
     if not any(word.startswith(b"qid:") for word in words):
         if sidecar_of(file):
             return DIALECTS["lightgbm"]
-        return DIALECTS["imat2009" if _QUERY_COMMENT.fullmatch(comment) else "svmlight"]
+        return DIALECTS["imat2009" if _is_imat2009(lines) else "svmlight"]
     values = words[1:]
     if comment.lstrip().startswith(b"docid"):
         ranks = len(values) in RANK_LISTS and all(map(_RANK.fullmatch, values))
@@ -71,11 +71,22 @@ def _of_line(line: bytes, file: Path) -> Dialect:
     return DIALECTS["mslr" if mslr else "svmlight"]
 
 
+def _is_imat2009(lines: list[bytes]) -> bool:
+    """Return whether every line has the form of IMAT2009, and a query has several documents.
+
+    Otherwise, the comments may be the ids of the documents.
+    """
+    found = [match for line in lines if (match := _IMAT2009.fullmatch(line))]
+    queries = [match[2] for match in found]
+    most = DIALECTS["imat2009"].features
+    return len(found) == len(lines) > len(set(queries)) and all(int(match[1]) <= (most or 0) for match in found)
+
+
 def sidecar_of(file: Path) -> Path | None:
-    """Return the file with the sizes of the queries: ``x.query`` beside ``x``, ``x.txt`` or ``x.gz``."""
+    """Return the file with the sizes of the queries: ``x.query`` or ``x.group`` beside ``x``, ``x.txt`` or ``x.gz``."""
     plain = file.name.removesuffix(".gz")
-    for name in (plain, plain.removesuffix(".txt")):
-        sidecar = file.parent / f"{name}.query"
+    for name in (f"{stem}.{kind}" for kind in ("query", "group") for stem in (plain, plain.removesuffix(".txt"))):
+        sidecar = file.parent / name
         with suppress(OSError):  # the name with the suffix may be too long
             if sidecar.is_file():
                 return sidecar
@@ -86,7 +97,9 @@ def read_sidecar(file: Path) -> list[int]:
     """Return the sizes of the queries of a feature file."""
     sidecar = sidecar_of(file)
     if sidecar is None:
-        raise InputError(f"{file}: lines have no query, and there is no file {file.name}.query with sizes of queries")
+        raise InputError(
+            f"{file}: lines have no query, and there is no file {file.name}.query or .group with their sizes"
+        )
     sizes = []
     with files.reading(sidecar, "a file with sizes of queries") as raw:
         for number, line in enumerate(texts.unpacked(sidecar, raw), start=1):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.data.text import scan
 from ltr_duel.data.text.chunks import Chunk
-from ltr_duel.data.text.tokens import LARGEST
+from ltr_duel.data.text.tokens import LARGEST, LARGEST_FLOAT
 
 MOST_FEATURES = 10_000  # an id above this number is an error if the number of columns is not declared
 
@@ -127,13 +127,11 @@ def _settle(text: NDArray[np.uint8], block: scan.Block) -> None:
         while int(text[end]) not in b" \t\r\n#":
             end += 1
         value = float(text[at:end].tobytes())
-        if abs(value) >= LARGEST:
-            state.code, state.at = scan.LARGE_VALUE, at
-            return
         if column == scan.LABEL:
-            block.labels[row] = np.float32(value)
+            block.labels[row] = np.float32(min(value, LARGEST_FLOAT))
         else:
-            block.features[row, column] = np.float32(value)
+            state.clipped += abs(value) >= LARGEST
+            block.features[row, column] = np.float32(max(-LARGEST_FLOAT, min(value, LARGEST_FLOAT)))
 
 
 def _comments(

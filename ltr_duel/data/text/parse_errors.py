@@ -12,15 +12,16 @@ from ltr_duel.core import InputError
 from ltr_duel.data.text import scan
 
 _NUMBER = "such as 3, 0.25 or 1e-6"
-_LARGE = "'{token}' is too large for a float32; the largest is 3.4028234e38"
 
 # More specific codes, which replace the scanner's code if they describe the text at the error.
 _MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE, _STRANGE_BLANK = -1, -2, -3, -4
 
 _SENTENCES = {
     scan.BAD_LABEL: f"the line starts with '{{token}}' instead of a grade {_NUMBER}",
-    scan.LARGE_LABEL: _LARGE,
-    scan.NO_QUERY: "'{token}' is not a query such as qid:17 (for judgements without features, give qrels:FILE)",
+    scan.NO_QUERY: (
+        "'{token}' is not a query such as qid:17 (sizes of queries may be in a file .query or .group beside this file;"
+        " for judgements without features, give qrels:FILE)"
+    ),
     _MISSING_QUERY: "a query such as qid:17 is missing",
     scan.BAD_TOKEN: (
         "'{token}' is not '<id>:<value>'; a line is '<grade> qid:<query> <id>:<value> <id>:<value> ... # comment'"
@@ -38,10 +39,9 @@ _SENTENCES = {
         f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a number {_NUMBER} (NULL is accepted with --fill)"
     ),
     _NOT_FINITE: f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a finite number {_NUMBER}",
-    scan.LARGE_VALUE: _LARGE,
     scan.NUL_BYTE: "a NUL byte; the file is damaged or not text",
     scan.STRAY_RETURN: "a carriage return inside the line; lines end with LF or CR LF",
-    scan.NULL_VALUE: "feature {feature} is NULL; choose a replacement with --fill (min, nan or a number)",
+    scan.NULL_VALUE: "feature {feature} is {token}; choose a replacement with --fill (min, nan or a number)",
     scan.NO_COMMENT: "the line has no query in its comment, such as '# 3382' at its end",
 }
 
@@ -61,7 +61,7 @@ def parse_error(
         code = _MISSING_QUERY
     elif code == scan.BAD_TOKEN and token.startswith("-") and ":" in token:
         code = _NEGATIVE_ID
-    elif code == scan.BAD_VALUE and token.lower().lstrip("+-").startswith(("nan", "inf")):
+    elif code == scan.BAD_VALUE and token.lower().lstrip("+-").startswith("inf"):
         code = _NOT_FINITE
     sentence = _SENTENCES[code].format(token=token, feature=int(state.feature), first=first_id, blank=blank)
     before = text[:at].tobytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, handed_over, texts
+from ltr_duel.core import InputError, handed_over, several, texts
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
 from ltr_duel.data.text import scan
 from ltr_duel.data.text.chunks import FileDigest
-from ltr_duel.data.text.dialects import Dialect, dialect_named, read_sidecar, recognise_dialect
+from ltr_duel.data.text.dialects import Dialect, dialect_named, read_sidecar, recognise_dialect, sidecar_of
 from ltr_duel.data.text.feature_buffers import Copy, FeatureBuffer, nothing_to_copy
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.parse import Parsed, Rules
@@ -23,7 +24,7 @@ from ltr_duel.data.text.parse_errors import parse_error, readable, strange_blank
 from ltr_duel.data.text.pipeline import parse_file
 from ltr_duel.data.text.values import as_grades, check_labels, fill_missing, usual_grades
 
-NUMBERS = 1  # version; increase it when the code begins to read different numbers from the same text and options
+NUMBERS = 2  # version; increase it when the code begins to read different numbers from the same text and options
 
 
 class Naming(NamedTuple):
@@ -39,6 +40,10 @@ class Naming(NamedTuple):
     grades: int | None = None
     feature_names: Sequence[str] | None = None  # one name for each column
     corpus: str | None = None  # its name in CORPORA
+
+
+class ReadWarning(UserWarning):
+    """A note about numbers that were changed while text was read."""
 
 
 class Part(NamedTuple):
@@ -90,6 +95,7 @@ class _Assembly:
         self._options = options
         self._buffer = buffer
         self._labels: list[NDArray[np.float32]] = []
+        self._clipped = 0
         self._comments: list[NDArray[np.bytes_]] = []
         self._documents: list[NDArray[np.bytes_]] = []
 
@@ -130,6 +136,7 @@ class _Assembly:
         self._file_width = max(self._file_width, parsed.width)
         self.width = max(self.width, parsed.width)
         self._rows += rows
+        self._clipped += int(state.clipped)
         self._lines += int(state.lines)
         return copy
 
@@ -142,8 +149,9 @@ class _Assembly:
         if self._sizes is None:
             return
         if sum(self._sizes) != rows:
+            sidecar = sidecar_of(self._file)
             raise InputError(
-                f"{self._file}: {rows:,} documents, but the sizes in its .query file add up to {sum(self._sizes):,}"
+                f"{self._file}: {rows:,} documents, but the sizes in {sidecar} add up to {sum(self._sizes):,}"
             )
         starts = self._rows_before_file + np.cumsum([0, *self._sizes[:-1]])
         for start in starts.tolist():
@@ -153,8 +161,15 @@ class _Assembly:
     def dataset(self, matrix: NDArray[np.float32], dialect: Dialect, naming: Naming, digest: FileDigest) -> Dataset:
         """Return the corpus; called after the last file."""
         query_ptr = np.array([*self._query_starts, self._rows], dtype=np.int64)
-        documents = _text_or_none(self._documents)
+        documents, comments = _text_or_none(self._documents), _text_or_none(self._comments)
         first = str(documents[0]) if documents is not None else ""
+        if documents is None and comments is not None:
+            documents = first_words(comments, query_ptr)
+        if self._clipped:
+            what = several(self._clipped, "value")
+            warnings.warn(
+                f"{naming.name}: {what} beyond the range of float32, clipped to 3.4028235e38", ReadWarning, stacklevel=2
+            )
         fill_missing(
             matrix,
             query_ptr,
@@ -174,7 +189,7 @@ class _Assembly:
             sha256=identity(digest.hexdigest(), self._options.digested),
             feature_names=tuple(naming.feature_names or column_names(matrix, first, self._options.first_id)),
             lower_is_better=dialect.lower_is_better,
-            comments=_text_or_none(self._comments),
+            comments=comments,
         )
 
     def _again(self, query: str, where: str, began: str) -> InputError:
@@ -199,6 +214,17 @@ class _Assembly:
             self._queries[query] = where
             self._query_starts.append(self._rows + row)
             self._last_query = query
+
+
+def first_words(comments: NDArray[np.str_], query_ptr: NDArray[np.int64]) -> NDArray[np.str_] | None:
+    """Return the first word of each comment, shape (n_docs,), if these words can be ids of documents, as in RankLib.
+
+    They can if each document has one, no two documents of a query have the same, and a query has several documents.
+    """
+    words = [(comment.split(None, 1) or [""])[0] for comment in comments.tolist()]
+    queries = np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr)).tolist()
+    different = len(set(zip(queries, words, strict=True))) == len(words)
+    return np.array(words) if all(words) and different and len(words) > len(query_ptr) - 1 else None
 
 
 def column_names(features: NDArray[np.float32], first_document: str, first_id: int) -> Sequence[str]:

@@ -19,10 +19,14 @@ from ltr_duel.data.text.tokens import (
     COLON,
     EXACT,
     HASH,
+    LARGEST_FLOAT,
     LINE_FEED,
+    MINUS,
+    NAN,
     NINE,
     NOT_A_NUMBER,
     NULL,
+    PLUS,
     RETURN,
     SPACE,
     TAB,
@@ -34,8 +38,8 @@ from ltr_duel.data.text.tokens import (
 )
 
 # Reasons for a stop of the scanner.
-DONE, BAD_LABEL, LARGE_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE, LARGE_VALUE = range(10)
-NUL_BYTE, STRAY_RETURN, NULL_VALUE, NEED_ROOM, NO_COMMENT = range(10, 15)
+DONE, BAD_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE = range(8)
+NUL_BYTE, STRAY_RETURN, NULL_VALUE, NEED_ROOM, NO_COMMENT = range(8, 13)
 
 STOPPED = 0  # returned instead of a position; no part of a line ends at 0
 LABEL, REPLACED = -1, -2  # special values of DOUBT's column: the label; a value that a later value on the line replaces
@@ -51,8 +55,9 @@ _FIELDS = ("start", "query", "query_end", "comment", "comment_end", "width", "nu
 LINE = np.dtype([(name, np.int32) for name in _FIELDS])
 # A number whose float32 is uncertain, so that Python must parse it: row, column (or LABEL or REPLACED), position.
 DOUBT = np.dtype([("row", np.int32), ("column", np.int32), ("at", np.int32)])
-# The scanner's state: reason, position and feature of a stop, number of doubts, and number of lines (0 until DONE).
-STATE = np.dtype([(name, np.int64) for name in ("code", "at", "feature", "doubts", "lines")])
+# The scanner's state: reason, position and feature of a stop, number of doubts, number of values that were clipped to
+# the largest float32, and number of lines (0 until DONE).
+STATE = np.dtype([(name, np.int64) for name in ("code", "at", "feature", "doubts", "clipped", "lines")])
 
 
 Records = Any  # record arrays; their fields have no static types
@@ -62,7 +67,7 @@ class Grammar(NamedTuple):
     """The accepted forms of lines."""
 
     place: int = IN_TOKEN  # position of the query
-    null_allowed: bool = False  # whether ``NULL`` is a value; it becomes NaN
+    null_allowed: bool = False  # whether ``NULL`` and ``nan`` are values; they become NaN
     first_id: int = 1  # id of the first feature: 1 or 0
     repeated: bool = False  # whether a feature may be repeated on a line; the last value counts
 
@@ -130,7 +135,7 @@ def scan_label(text, at, row, block):
     if code == NOT_A_NUMBER or not ends_token(text[end]):
         return stop(block, BAD_LABEL, at, 0)
     if code == TOO_LARGE:
-        return stop(block, LARGE_LABEL, at, 0)
+        value = np.inf
     if code == UNSURE and not leave_to_python(block, row, LABEL, at):
         return stop(block, NEED_ROOM, at, 0)
     block.labels[row] = value
@@ -213,13 +218,14 @@ def any_token(text, at, row, grammar, block):
         if not leave_to_python(block, row, column, at):
             return 0, 0.0, stop(block, NEED_ROOM, at, 0)
     elif code == TOO_LARGE:
-        return 0, 0.0, stop(block, LARGE_VALUE, at, feature)
+        value = -LARGEST_FLOAT if text[at] == MINUS else LARGEST_FLOAT
+        block.state[0].clipped += 1
     elif code != EXACT:
-        if not is_null(text, at):
+        end = end_of_missing(text, at)
+        if end == at or not ends_token(text[end]):
             return 0, 0.0, stop(block, BAD_VALUE, at, feature)
         if not grammar.null_allowed:
             return 0, 0.0, stop(block, NULL_VALUE, at, feature)
-        end = at + len(NULL)
         value = np.nan
     if not ends_token(text[end]):
         return 0, 0.0, stop(block, BAD_VALUE, at, feature)
@@ -305,12 +311,23 @@ def ends_token(byte):
 
 
 @kernel
-def is_null(text, at):
-    """Return whether ``NULL`` is at this position. Compare single bytes, because the text may end within four bytes."""
+def end_of_missing(text, at):
+    """Return the end of ``NULL`` or ``nan`` (in any case, with or without a sign), or ``at`` if it is neither.
+
+    Single bytes are compared, because the text may end within four bytes.
+    """
     k = 0
     while k < len(NULL) and text[at + k] == NULL[k]:
         k += 1
-    return k == len(NULL)
+    if k == len(NULL):
+        return at + k
+    start = at
+    if text[at] == MINUS or text[at] == PLUS:
+        start += 1
+    k = 0
+    while k < len(NAN) and (text[start + k] | 32) == NAN[k]:  # 32: the bit that makes a letter lower-case
+        k += 1
+    return start + k if k == len(NAN) else at
 
 
 @kernel

@@ -18,6 +18,7 @@ from ltr_duel.core import compiled_as, inlined, kernel, load_word, space_mask, t
 TAB, LINE_FEED, RETURN, SPACE, HASH, PLUS, MINUS, POINT, ZERO, NINE, COLON = b"\t\n\r #+-.09:"
 _LOWER_E, _UPPER_E = b"eE"
 NULL = np.frombuffer(b"NULL", dtype=np.uint8)
+NAN = np.frombuffer(b"nan", dtype=np.uint8)
 
 # Codes for the outcome of reading a number.
 EXACT, UNSURE, NOT_A_NUMBER, TOO_LARGE = range(4)
@@ -28,6 +29,7 @@ INTEGER_POWERS = np.array([10**e for e in range(9)])
 ZERO_POWER = -_LOWEST
 _DIGITS = 18  # an integer of 18 digits fits in int64
 _MARGIN = 2.0**-49
+LARGEST_FLOAT = 3.4028234663852886e38  # the largest float32
 LARGEST = 3.4028235677973366e38  # midpoint of the largest float32 and 2**128; from here on, numbers round to infinity
 
 _REACH = 64  # bytes that `usual_token` may read

@@ -12,12 +12,14 @@ from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.parse import Parsed
 
 HIGHEST_GRADE = 1000
+HIGHEST_LABEL = 2**24  # of labels whose rank is the grade; larger whole numbers are not exact in float32
 
 
 def check_labels(parsed: Parsed, options: ReadOptions, file: Path, lines_before: int) -> None:
     """Raise `InputError` for the first label that the options do not allow; the message names its line."""
     labels = parsed.labels
-    allowed = (labels >= 0) & (labels <= HIGHEST_GRADE)
+    highest = HIGHEST_LABEL if options.labels == "distinct" else HIGHEST_GRADE
+    allowed = (labels >= 0) & (labels <= highest)
     if options.labels == "grades":
         allowed &= labels == np.floor(labels)
     if options.unlabelled == "zero":
@@ -29,18 +31,23 @@ def check_labels(parsed: Parsed, options: ReadOptions, file: Path, lines_before:
     label = labels[row]
     if label == -1:
         raise InputError(f"{where}: label -1 marks an unlabelled document; --unlabelled zero reads it as grade 0")
-    if 0 <= label <= HIGHEST_GRADE:
+    if 0 <= label <= highest:
         raise InputError(
             f"{where}: label {label:g} is not a whole number; choose how it becomes a grade: --labels round or distinct"
         )
-    raise InputError(f"{where}: label {label:g} is not a relevance grade (0..{HIGHEST_GRADE})")
+    more = highest < label <= HIGHEST_LABEL
+    way = "; --labels distinct takes the rank of the label among all labels as the grade" if more else ""
+    raise InputError(f"{where}: label {label:g} is not a relevance grade (0..{highest}){way}")
 
 
 def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.int16]:
     """Return the grade of each label of a whole corpus, shape (n_docs,); the labels must be valid."""
     known = np.maximum(labels, 0)  # -1, if allowed, marks unlabelled documents
     if options.labels == "distinct":
-        return np.searchsorted(np.unique(known), known).astype(np.int16)
+        values = np.unique(known)
+        if len(values) > np.iinfo(np.int16).max:
+            raise InputError(f"{len(values):,} distinct labels; at most {np.iinfo(np.int16).max:,} can be grades")
+        return np.searchsorted(values, known).astype(np.int16)
     return np.floor(known + np.float32(0.5)).astype(np.int16)
 
 

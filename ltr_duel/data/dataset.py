@@ -42,9 +42,8 @@ class Dataset:
     grades : int
         Number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        Digest of the file's bytes on disk; if there are several files, the digest of the files' digests. If the user
-        chose options that change numbers (fill, labels, unlabelled, repeated, first_id), the digest also covers these
-        options.
+        Digest of the arrays: features, relevance, query pointers, ids of queries and documents, feature names. Text,
+        its gzipped copy and a table with the same content are thus one corpus. ``""``: it is computed.
     feature_names : tuple of str
         One name for each column; ``"1"``, ``"2"``, ... unless the corpus is recognised.
     lower_is_better : bool
@@ -103,6 +102,20 @@ class Dataset:
         low, high = int(self.relevance.min()), int(self.relevance.max())
         if low < 0 or high >= self.grades:
             raise InputError(f"{self.name}: grades {low}..{high} do not fit in 0..{self.grades - 1}")
+        if not self.sha256:
+            object.__setattr__(self, "sha256", self._digest())
+
+    def _digest(self) -> str:
+        digest = hashlib.sha256()
+        for column in self.features.T:
+            digest.update(np.ascontiguousarray(column).data)
+            mapped.release_pages(column)
+        digest.update(self.relevance.astype(np.int64).data)
+        digest.update(self.query_ptr.astype(np.int64).data)
+        documents = [] if self.doc_ids is None else self.doc_ids.tolist()
+        for words in (self.query_ids.tolist(), documents, self.feature_names):
+            digest.update("\0".join([str(len(words)), *map(str, words), ""]).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
 
     @property
     def n_docs(self) -> int:
@@ -151,7 +164,7 @@ class Dataset:
             query_ids=self.query_ids[kept],
             doc_ids=None if self.doc_ids is None else self.doc_ids[rows],
             comments=None if self.comments is None else self.comments[rows],
-            sha256=hashlib.sha256(f"{self.sha256} with_relevant".encode()).hexdigest(),
+            sha256="",
         )
 
     def _columns(self, rows: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -17,7 +17,7 @@ from ltr_duel.data.store.convert import find_converted, keep_read
 from ltr_duel.data.store.converted import is_converted, open_converted, open_parts, read_meta
 from ltr_duel.data.store.folders import default_name, feature_files, is_pipe
 from ltr_duel.data.store.known_files import identity_of
-from ltr_duel.data.text.chunks import FileDigest, estimate_text_bytes
+from ltr_duel.data.text.chunks import estimate_text_bytes
 from ltr_duel.data.text.dialects import dialect_named, recognise_dialect
 from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.options import ReadOptions
@@ -147,12 +147,11 @@ def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, 
     identity, began = None, time.monotonic()
     with suppress(OSError):  # files that cannot be read are reported by the reader
         identity = identity_of(files) if cache else None
-    with FileDigest(workers) as digest:
-        buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
-        dataset, parts = read_files(files, options, buffer, Naming(name), digest, workers)
+    buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
+    dataset, parts = read_files(files, options, buffer, Naming(name), workers)
     if identity is None or time.monotonic() - began <= KEPT_AFTER:
         return dataset
-    folder = keep_read(dataset, files, options, parts, digest.files, identity)
+    folder = keep_read(dataset, files, options, parts, identity)
     with suppress(InputError):  # another process may have evicted the corpus
         return open_converted(folder) if folder else dataset
     return dataset
@@ -184,9 +183,11 @@ def _refuse_other_reading(folder: Path, options: ReadOptions) -> None:
 
 
 def _renamed(dataset: Dataset, name: str | None, grades: int | None, feature_names: Sequence[str] | None) -> Dataset:
+    names = tuple(feature_names) if feature_names else dataset.feature_names
     return replace(
         dataset,
         name=name or dataset.name,
         grades=grades or dataset.grades,
-        feature_names=tuple(feature_names) if feature_names else dataset.feature_names,
+        feature_names=names,
+        sha256=dataset.sha256 if names == dataset.feature_names else "",
     )

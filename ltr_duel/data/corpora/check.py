@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core import digest as core_digest
-from ltr_duel.core import progress
+from ltr_duel.core import InputError, progress
 from ltr_duel.data.corpora.catalogue import CORPORA
+from ltr_duel.data.tables import is_table
 from ltr_duel.data.text.chunks import Chunk, read_chunks
 from ltr_duel.data.text.dialects import dialect_named, read_sidecar, recognise_dialect
 from ltr_duel.data.text.options import ReadOptions
@@ -41,6 +42,8 @@ def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
     NULL, and values allowed by the options, are not errors.
     """
     options = options or ReadOptions()
+    if is_table(file):
+        raise InputError(f"{file}: this is a table; only feature text has a format and checksums to check")
     chosen = dialect_named(options.dialect) if options.dialect else recognise_dialect(file)
     decimals = options.labels != "grades" or chosen.name == "imat2009"
     grammar = Grammar(chosen.place, True, options.first_id, options.repeated == "last")

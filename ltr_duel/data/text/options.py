@@ -31,8 +31,8 @@ class ReadOptions:
         dialect has none, the columns up to the highest id, and an id above 10,000 is an error, because it suggests
         damage.
     fill : float or {"min", "last", "nan"}, optional
-        Replacement of ``NULL`` and ``nan``. ``"min"``: the column's smallest value in the same query, as in the
-        official LETOR "min" files (0 for BM25 and log BM25 of OHSUMED). ``"last"``, for rank lists: one more than the largest
+        Replacement of ``NULL`` and ``nan``. ``"min"``: the column's smallest value in the same query, as in LETOR's
+        "min" files (0 for BM25 and log BM25 of OHSUMED). ``"last"``, for rank lists: one more than the largest
         rank in the same query. ``"nan"``: NaN, for a later replacement. None: they are errors.
     labels : {"grades", "round", "distinct"}
         ``"grades"``: labels must be whole numbers. ``"round"``: labels are rounded to whole numbers, halves up.

@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import analysis, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
+from ltr_duel.cli._options import COUNT, PATH, Place
 from ltr_duel.cli._output import only_writer, print_table, save_measured
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, click_model_names, method_names
@@ -36,7 +36,9 @@ from ltr_duel.cli._words import Command, click_model_names, method_names
 @options.plugin
 @options.seed
 @options.jobs
-@click.option("--out", type=OUT_FOLDER, help="A folder for distortion.parquet and distortion.png.")
+@click.option(
+    "--out", type=Place(results=("distortion.*",)), help="A folder for distortion.parquet and distortion.png."
+)
 @options.wide
 def command(
     path: Path, corpus: Corpus, sizes: str, clicks: str, multileavings: int, repetitions: int, jobs: int,

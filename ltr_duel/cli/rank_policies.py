@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import advice, analysis, core
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, FOLDER, OUT_FOLDER
+from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, FOLDER
 from ltr_duel.cli._output import only_writer, print_table
 from ltr_duel.cli._words import Command, policy_names
 from ltr_duel.core import files
@@ -38,7 +38,9 @@ STEPS, RUNS = (1_000, 10_000, 100_000), 10
 @options.plugins
 @options.seed
 @options.jobs
-@click.option("--out", type=OUT_FOLDER, help="A folder for cells.jsonl (reused results), standings.csv, .md and .png.")
+@click.option(
+    "--out", type=CONTINUED_FOLDER, help="A folder for cells.jsonl (reused results), standings.csv, .md and .png."
+)
 @options.wide
 def command(
     plugins: tuple[core.plugins.Plugin, ...], problems: tuple[str, ...], half: str | None, steps: tuple[int, ...],

@@ -30,3 +30,4 @@ from .reliability import try_criteria as try_criteria
 from .reproduce import Made as Made
 from .reproduce import make_figure as make_figure
 from .reproduce import read_made as read_made
+from .reproduce import scale_made as scale_made

@@ -8,7 +8,7 @@ import click
 
 from ltr_duel import analysis, rankers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FOLDER, PATH, ROWS
+from ltr_duel.cli._options import PATH, ROWS, Place
 from ltr_duel.cli._output import only_writer, print_catalogue, print_rest, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
@@ -34,7 +34,7 @@ def kinds() -> None:
 @click.option("--rows", type=ROWS, default=5, show_default=True, help="Number of rankers to list for each measure.")
 @options.plugin
 @options.jobs
-@click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
+@click.option("--out", type=Place(results=("measures.*",)), help="A folder for measures.parquet, .tex and .png.")
 @options.wide
 def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, jobs: int, out: Path | None) -> None:
     """Evaluate rankers of the corpus at PATH by the relevance grades; the default rankers are the features.

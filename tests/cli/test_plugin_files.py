@@ -317,7 +317,7 @@ def test_a_file_that_passed_is_not_checked_again(write, ltr_duel, tmp_path, monk
     checked = []
     monkeypatch.setattr(bandits, "check_compiled", checked.append, raising=False)
     (tmp_path / "p.csv").write_text("0.5,0.7\n0.3,0.5\n")
-    words = ("--policy", "steady", "--horizon", "20", "--repetitions", "1", "--out", tmp_path / "out")
+    words = ("--policy", "steady", "--horizon", "20", "--repetitions", "1", "--out", tmp_path / "out", "--overwrite")
     file = write("steady", examples("policies.md")[0])
     for _ in range(2):
         answer = ltr_duel("simulate", tmp_path / "p.csv", "--plugin", file, *words)

@@ -290,7 +290,6 @@ RUN = [
     typed("run spec.toml --out o --shard 4/3", "--shard must be i/n with 1 <= i <= n, for example 1/8, not '4/3'"),
     typed("run spec.toml --out o --shard x", "--shard must be i/n with 1 <= i <= n, for example 1/8, not 'x'"),
     typed(f"run spec.toml --out o --shard 1/{'9' * 5000}", "--shard must be i/n with 1 <= i <= n"),
-    typed("run spec.toml --out o --on-existing resue", "'resue'; did you mean 'reuse'? (reuse, overwrite, error)"),
     typed("run spec.toml --out o --time-limit 0", "the time limit must be above 0 seconds, not 0"),
     typed("run spec.toml --out o --time-limit nan", "the time limit must be above 0 seconds, not nan"),
     typed("run spec.toml --out o --scheduler x", "--scheduler is for --backend dask, not for 'threads'"),

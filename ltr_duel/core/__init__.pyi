@@ -18,6 +18,7 @@ from . import progress as progress
 from . import schema as schema
 from . import sources as sources
 from . import statistics as statistics
+from . import texts as texts
 from . import threads as threads
 from . import vector as vector
 from . import words as words

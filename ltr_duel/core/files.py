@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
 import secrets
 import shutil
@@ -70,22 +71,30 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
 
 @contextmanager
 def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
-    """Open a file, plain or gzipped, to read its bytes.
+    """Open a file, plain or compressed, to read its bytes.
 
-    Raises `InputError` if the file is missing, is a directory, cannot be read, or has a damaged gzip stream. The
+    Raises `InputError` if the file is missing, is a directory, cannot be read, or has a damaged compressed stream. The
     message for a directory contains ``needed``, the required kind of file.
     """
     try:
         with path.open("rb") as raw:
             yield raw
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: the gzip stream is damaged or cut short ({error}); get the file again") from None
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise _damaged(path, error) from None
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file") from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a directory, but {needed} is needed") from None
     except OSError as error:
+        if error.errno is None:  # from the module bz2
+            raise _damaged(path, error) from None
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    with path.open("rb") as raw:
+        kind = "gzip" if is_gzipped(raw) else "compressed"
+    return InputError(f"{path}: the {kind} stream is damaged or cut short ({error}); get the file again")
 
 
 def is_gzipped(raw: BufferedReader) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import lzma
 import os
 import warnings
 import zlib
@@ -168,7 +169,7 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
         raise InputError(f"{path}: no such file; 'ltr-duel prefs estimate' makes a preference matrix") from None
     except IsADirectoryError:
         raise InputError(f"{path}: a folder, not a file with a preference matrix") from None
-    except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, zlib.error) as error:
+    except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, zlib.error, lzma.LZMAError) as error:
         reason = places.cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
         raise InputError(f"{path}: not a preference matrix ({reason})") from None
 

@@ -7,17 +7,16 @@ shape in an ``.npy`` header is compared with the limit before memory is allocate
 from __future__ import annotations
 
 import csv
-import gzip
 import os
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, files
+from ltr_duel.core import InputError, texts
 from ltr_duel.preferences.entries import require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
@@ -51,7 +50,7 @@ def read_npy(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix
 
 
 def read_text(path: Path, file: BufferedReader, most_rankers: int) -> PreferenceMatrix:
-    """Read rows of numbers separated by white space or commas, or a table with names; either may be gzipped."""
+    """Read rows of numbers separated by white space or commas, or a table with names; either may be compressed."""
     lines = _lines(path, file, most_rankers)
     number, first = next(lines, (1, ""))
     if first.startswith(_CSV_HEADS):
@@ -131,7 +130,7 @@ def _from_csv(path: Path, head: str, lines: Iterator[tuple[int, str]], most: int
 def _lines(path: Path, file: BufferedReader, most_rankers: int) -> Iterator[tuple[int, str]]:
     """Yield numbered lines; raise if a line is too long or there are too many lines for ``most_rankers`` rankers."""
     longest = (most_rankers + 1) * _CHARACTERS
-    source: Any = gzip.GzipFile(fileobj=file) if files.is_gzipped(file) else file
+    source = texts.unpacked(path, file)
     for number in range(1, 2 * most_rankers + 11):
         line = source.readline(longest + 1)
         if not line:
@@ -142,7 +141,7 @@ def _lines(path: Path, file: BufferedReader, most_rankers: int) -> Iterator[tupl
                 " --most-rankers, or most_rankers= in Python, raises this limit"
             )
         try:
-            yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+            yield number, line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: not a preference matrix ({error})") from None
     require_few(path, number, most_rankers)

@@ -72,7 +72,7 @@ def test_all_published_files_are_read(real_data):
         (b"PAR1 is how Parquet begins", "not a preference matrix"),
         (b"\x93NUMPY", "not a preference matrix"),
         (b"\x1f\x8b but not gzip", "not a preference matrix"),
-        (b"\xff\xfe\x00", "not a preference matrix"),
+        (b"\xff\xfa\x00", "not a preference matrix"),
     ],
 )
 def test_other_files_are_refused_by_name(tmp_path, content, sentence):

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from ltr_duel.core import InputError, progress
+from ltr_duel.core import InputError, progress, texts
 from ltr_duel.core import files as core_files
 from ltr_duel.data.text.chunks import gigabytes
-from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_web_page
+from ltr_duel.data.text.other_formats import refuse_web_page
 
 MOST_BYTES = 100 * 10**9
 MOST_MEMBERS = 10_000  # files and folders; limited because many empty files also fill a disk
@@ -134,7 +134,7 @@ def _is_text(archive: Path, head: bytes) -> bool:
     if head.startswith(b"\x1f\x8b"):
         with gzip.open(archive) as opened:
             head = opened.read(512)
-    head = head.removeprefix(BYTE_ORDER_MARK)
+    head = head.removeprefix(texts.BYTE_ORDER_MARK)
     return head[:1].isdigit() or head.startswith((b"-", b"#"))
 
 

@@ -1,11 +1,10 @@
-"""Read a feature file, plain or gzipped, as chunks of whole lines in bounded memory.
+"""Read a feature file, plain or compressed, as chunks of whole lines in bounded memory.
 
 With several jobs, a separate thread computes the digest of the bytes.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 from collections import deque
@@ -19,14 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, files
-from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_other_formats
+from ltr_duel.core import InputError, files, texts
+from ltr_duel.data.text.other_formats import refuse_other_formats
 
 CHUNK_BYTES = 2 * 2**20  # bytes of text per chunk, chosen so that text and numbers stay in a core's cache
 LONGEST_LINE = 64 * 2**20
-# The text of a gzipped file may have MOST_UNPACKED bytes or MOST_TIMES the size of the file, whichever is more.
+# The text of a compressed file may have MOST_UNPACKED bytes or MOST_TIMES the size of the file, whichever is more.
 MOST_UNPACKED = 10**9
-MOST_TIMES = 100  # typical feature text has 3 to 30 times its gzipped size
+MOST_TIMES = 100  # typical feature text has 3 to 30 times its compressed size
 
 _MOST_WAITING = 4  # number of pieces that may wait for the digest
 
@@ -48,27 +47,27 @@ class ChunkSize:
 def read_chunks(
     path: Path, digest: FileDigest | None = None, size: ChunkSize | None = None, limit: int | None = None
 ) -> Iterator[Chunk]:
-    """Yield the lines of a file, plain or gzipped (recognised by its first bytes), without a byte order mark.
+    """Yield the lines of a file, plain or compressed, in UTF-8 or Latin-1 (see `texts.unpacked`).
 
     ``digest`` receives the bytes as stored on disk. A line that is longer than ``size`` makes its chunk longer.
-    ``limit`` is the largest unpacked size of a gzipped file; the default is described at `MOST_UNPACKED`.
+    ``limit`` is the largest unpacked size of a compressed file; the default is described at `MOST_UNPACKED`.
     """
     with files.reading(path, "a feature file") as raw:
-        refuse_other_formats(path, raw.read(512))
-        raw.seek(0)
-        source: io.BufferedIOBase = _Hashed(raw, digest) if digest else raw
-        if files.is_gzipped(raw):
-            source = _Limited(path, gzip.GzipFile(fileobj=source, mode="rb"), limit)
+        stored: io.BufferedIOBase = _Hashed(raw, digest) if digest else raw
+        source = texts.unpacked(path, stored)
+        refuse_other_formats(path, source.peek(512)[:512])
+        if source is not stored:
+            source = _Limited(path, source, limit)
         yield from _whole_lines(path, source, size or ChunkSize())
 
 
 def estimate_text_bytes(files: Iterable[Path]) -> int:
-    """Estimate the bytes of text in files: the sum of their sizes, in which each gzipped file counts six times."""
-    return sum((6 if file.suffix == ".gz" else 1) * file.stat().st_size for file in files)
+    """Estimate the bytes of text in files: the sum of their sizes, in which each compressed file counts six times."""
+    return sum((6 if file.suffix in (".gz", ".bz2", ".xz") else 1) * file.stat().st_size for file in files)
 
 
 def _whole_lines(path: Path, source: io.BufferedIOBase, size: ChunkSize) -> Iterator[Chunk]:
-    rest = np.frombuffer(source.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK), np.uint8)
+    rest = np.empty(0, np.uint8)
     while True:
         text = np.empty(len(rest) + size.bytes + 1, np.uint8)
         text[: len(rest)] = rest
@@ -99,9 +98,9 @@ def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
 
 
 class _Limited(io.BufferedIOBase):
-    """The text of a gzipped file; its size is limited, because a small file can unpack to more than a disk holds."""
+    """The text of a compressed file; its size is limited, because a small file can unpack to more than a disk holds."""
 
-    def __init__(self, path: Path, unpacked: gzip.GzipFile, limit: int | None) -> None:
+    def __init__(self, path: Path, unpacked: io.BufferedIOBase, limit: int | None) -> None:
         self._path = path
         self._unpacked = unpacked
         self._limit = max(MOST_UNPACKED, MOST_TIMES * path.stat().st_size) if limit is None else limit
@@ -145,6 +144,9 @@ class _Hashed(io.BufferedIOBase):
         data = self._raw.read(size)
         self._digest.update(memoryview(data))
         return data
+
+    def peek(self, size: int = 0, /) -> bytes:
+        return self._raw.peek(size)
 
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # accepts any buffer
         size = self._raw.readinto(buffer)

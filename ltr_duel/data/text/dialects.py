@@ -7,10 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core import InputError, errors
+from ltr_duel.core import InputError, errors, files, texts
 from ltr_duel.data.feature_names import RANK_LISTS
 from ltr_duel.data.text.chunks import ChunkSize, read_chunks
-from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK
 from ltr_duel.data.text.scan import IN_COMMENT, IN_SIDECAR, IN_TOKEN
 
 
@@ -89,11 +88,12 @@ def read_sidecar(file: Path) -> list[int]:
     if sidecar is None:
         raise InputError(f"{file}: lines have no query, and there is no file {file.name}.query with sizes of queries")
     sizes = []
-    for number, line in enumerate(sidecar.read_bytes().removeprefix(BYTE_ORDER_MARK).splitlines(), start=1):
-        word = line.strip()
-        if word:
-            if not word.isdigit() or int(word) < 1:
-                shown = word[:40].decode("utf-8", "replace")
-                raise InputError(f"{sidecar}:{number}: '{shown}' is not the size of a query (1, 2, ...)")
-            sizes.append(int(word))
+    with files.reading(sidecar, "a file with sizes of queries") as raw:
+        for number, line in enumerate(texts.unpacked(sidecar, raw), start=1):
+            word = line.strip()
+            if word:
+                if not word.isdigit() or int(word) < 1:
+                    shown = texts.decoded(word[:40])
+                    raise InputError(f"{sidecar}:{number}: '{shown}' is not the size of a query (1, 2, ...)")
+                sizes.append(int(word))
     return sizes

@@ -5,22 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, texts
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_UNPACK = "unpack it first"
-_SAVE = "save it as UTF-8"
 _OTHERS = {
-    b"PK\x03\x04": ("a zip archive", _UNPACK),
-    b"Rar!": ("a rar archive", _UNPACK),
-    b"BZh": ("a bzip2 file", _UNPACK),
-    b"7z\xbc\xaf": ("a 7z archive", _UNPACK),
-    b"\xfd7zXZ": ("an xz file", _UNPACK),
     b"ARROW1": ("an Arrow file", "write it as feature text"),
     b"SQLite format 3": ("a database", "a live experiment is read by 'ltr-duel live check' and 'live export'"),
     b'{"': ("JSON", "a click log is read by 'ltr-duel logs check' and 'logs compare'"),
-    b"\xff\xfe": ("text in UTF-16", _SAVE),
-    b"\xfe\xff": ("text in UTF-16", _SAVE),
 }
 _CSV = re.compile(rb'["A-Za-z_][^:#\n\r]*,[^:#\n\r]*[\n\r]')  # a first line of names and commas
 _TABLES = {  # keyed by the columns that identify a table
@@ -45,7 +35,7 @@ def parquet_words(path: Path) -> str:
 
 def refuse_web_page(path: Path, head: bytes) -> None:
     """Raise `InputError` for an HTML page, which a failed download often stores under the name of the file."""
-    if head.removeprefix(BYTE_ORDER_MARK).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
+    if head.removeprefix(texts.BYTE_ORDER_MARK).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
         raise InputError(f"{path}: this is a web page, not data; the download failed, repeat it")
 
 
@@ -59,7 +49,7 @@ def refuse_other_formats(path: Path, head: bytes) -> None:
         if head.startswith(magic):
             raise InputError(f"{path}: this is {what}, not feature text; {advice}")
     refuse_web_page(path, head)
-    if _CSV.match(head.removeprefix(BYTE_ORDER_MARK)):
+    if _CSV.match(head.removeprefix(texts.BYTE_ORDER_MARK)):
         raise InputError(
             f"{path}: this is a table with commas (CSV), not feature text; three lines of Python convert it, see"
             " docs/howto.md, 'Read a CSV table as a corpus'"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, handed_over
+from ltr_duel.core import InputError, handed_over, texts
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
@@ -219,8 +219,8 @@ def _text_or_none(pieces: list[NDArray[np.bytes_]]) -> NDArray[np.str_] | None:
 
 
 def _decoded(words: NDArray[np.bytes_]) -> NDArray[np.str_]:
-    """Decode as UTF-8, or as Latin-1 if the bytes are not UTF-8."""
+    """Decode each word as UTF-8, or as Latin-1 if it is not UTF-8."""
     try:
         return np.char.decode(words, "utf-8")
     except UnicodeDecodeError:
-        return np.char.decode(words, "latin-1")
+        return np.array([texts.decoded(word) for word in words.tolist()])

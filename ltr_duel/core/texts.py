@@ -1,0 +1,110 @@
+"""Read text files as other programs wrote them: plain or compressed, in UTF-8, UTF-16 or Latin-1."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import shlex
+from pathlib import Path
+from typing import Any
+
+from ltr_duel.core.errors import InputError
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_READERS: dict[bytes, Any] = {  # keyed by the first bytes of a file
+    b"\x1f\x8b": lambda source: gzip.GzipFile(fileobj=source, mode="rb"),
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ": lzma.LZMAFile,
+}
+_OTHER_PROGRAMS = {
+    b"PK\x03\x04": ("a zip archive", "unzip"),
+    b"Rar!": ("a rar archive", "unrar x"),
+    b"7z\xbc\xaf": ("a 7z archive", "7z x"),
+    b"\x28\xb5\x2f\xfd": ("a Zstandard file", "zstd -d"),
+    b"\x04\x22\x4d\x18": ("an LZ4 file", "lz4 -d"),
+    b"\x1f\x9d": ("a file of the program compress", "gzip -d"),
+}
+_TAR = 257, b"ustar"  # position and bytes of the word that every tar archive of today contains
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def unpacked(path: Path, source: Any) -> Any:
+    """Return the bytes of a text file in UTF-8 or Latin-1, as a buffered binary file.
+
+    Files of gzip, bzip2 and xz are unpacked, UTF-16 with a byte order mark becomes UTF-8, and the byte order mark is
+    left out. The file is recognised by its first bytes.
+
+    Parameters
+    ----------
+    path : Path
+        The file's name, for messages.
+    source : buffered binary file
+        The file, at its start; for example, what `files.reading` yields.
+
+    Returns
+    -------
+    buffered binary file
+        ``source`` itself if the file is plain; otherwise a file that reads from it.
+
+    Raises
+    ------
+    InputError
+        If another program must unpack the file; the message names the command.
+
+    Examples
+    --------
+    >>> unpacked(Path("run.trec"), io.BufferedReader(io.BytesIO("1 Q0 d1".encode("utf-16")))).read()
+    b'1 Q0 d1'
+    """
+    head = source.peek(6)
+    reader = next((reader for start, reader in _READERS.items() if head.startswith(start)), None)
+    text = source if reader is None else reader(source)
+    head = text.peek(512)
+    found = next((how for start, how in _OTHER_PROGRAMS.items() if head.startswith(start)), None)
+    if head[_TAR[0] :].startswith(_TAR[1]):
+        found = ("a tar archive", "tar -xf")
+    if found:
+        kind, command = found
+        raise InputError(f"{path}: this is {kind}, not text; unpack it first ({command} {shlex.quote(path.name)})")
+    if head.startswith(BYTE_ORDER_MARK):
+        text.read(len(BYTE_ORDER_MARK))
+    elif head.startswith(_UTF_16):
+        text = io.BufferedReader(_Utf8(text))
+    return text
+
+
+def decoded(text: bytes) -> str:
+    """Decode a word or a line as UTF-8, or as Latin-1 if it is not valid UTF-8.
+
+    The result depends on these bytes only, so an id is the same string wherever it is read.
+
+    Examples
+    --------
+    >>> decoded("Müller".encode()) == decoded("Müller".encode("latin-1")) == "Müller"
+    True
+    """
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        return text.decode("latin-1")
+
+
+class _Utf8(io.RawIOBase):
+    """Text in UTF-16, read as UTF-8."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        read = self._source.read(len(buffer) // 4)  # two bytes become at most three
+        data = self._decoder.decode(read, final=not read).encode("utf-8")
+        buffer[: len(data)] = data
+        return len(data)

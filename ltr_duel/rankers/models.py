@@ -1,8 +1,7 @@
 """Trained models as rankers: the score of a document is the model's prediction from its features.
 
-Nothing is unpickled: a model file is read by the model's library, in a format that contains only numbers. Libraries do
-not check these numbers, so the trees and operators of a file are checked before the library reads the file. The
-library's predictions are used unchanged.
+Nothing is unpickled: a model file is read by the model's library, in a format that contains only numbers. The library's
+predictions are used unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``ltr-duel rankers``: list the kinds of rankers, and evaluate rankers by the relevance grades."""
+"""``ltr-duel rankers``: evaluate rankers by the relevance grades."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from ltr_duel import analysis, rankers
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import OUT_FOLDER, PATH, ROWS
-from ltr_duel.cli._output import only_writer, print_catalogue, print_rest, print_table
+from ltr_duel.cli._output import only_writer, print_rest, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import files
@@ -17,14 +17,7 @@ from ltr_duel.core import files
 
 @click.group(cls=Commands)
 def command() -> None:
-    """List the kinds of rankers, and evaluate rankers by the relevance grades."""
-
-
-@command.command()
-@options.plugin
-def kinds() -> None:
-    """List the kinds of rankers and how to name them."""
-    print_catalogue(rankers.RANKER_KINDS, (), bibtex=False)
+    """Evaluate rankers by the relevance grades."""
 
 
 @command.command()
@@ -32,7 +25,6 @@ def kinds() -> None:
 @corpus_options
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k or R@k; may be repeated.")
 @click.option("--rows", type=ROWS, default=5, show_default=True, help="Number of rankers to list for each measure.")
-@options.plugin
 @options.jobs
 @click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
 @options.wide

@@ -24,7 +24,6 @@ _HOMES = (
     "ltr_duel.interleaving:METHODS",
     "ltr_duel.clicks:CLICK_MODELS",
     "ltr_duel.data:CORPORA",
-    "ltr_duel.rankers:RANKER_KINDS",
 )
 
 

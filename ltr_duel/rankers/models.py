@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from ltr_duel.core import InputError, digest, mapped, places
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
-from ltr_duel.rankers.scores import rankings_from_scores
-from ltr_duel.rankers.sources import Ranker
+from ltr_duel.rankers.scores import Ranker, rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
 
 Predict = Callable[[NDArray[np.float32]], Any]

@@ -7,7 +7,7 @@ import re
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.models import check_features, model_file, model_ranker, needed_library
-from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
+from ltr_duel.rankers.scores import Ranker
 
 _SIZES = re.compile(r"^tree_sizes=.*\n", re.MULTILINE)  # bytes of each tree, wrong after a change of line ends
 
@@ -28,6 +28,3 @@ def open_lightgbm(dataset: Dataset, what: str) -> list[Ranker]:
         raise InputError(f"{path}: not a model of rankings: it has several scores for each document")
     check_features(str(path), booster.num_feature(), dataset)
     return model_ranker(path, "lightgbm", dataset, booster.predict)
-
-
-RANKER_KINDS.add(RankerKind(name="lightgbm", open=open_lightgbm, means="a LightGBM model (text)"))

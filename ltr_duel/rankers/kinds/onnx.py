@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.models import check_features, model_file, model_ranker, needed_library
-from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
+from ltr_duel.rankers.scores import Ranker
 
 
 def open_onnx(dataset: Dataset, what: str) -> list[Ranker]:
@@ -41,6 +41,3 @@ def open_onnx(dataset: Dataset, what: str) -> list[Ranker]:
             raise InputError(f"{path}: the model cannot be run: {str(error).splitlines()[0]}") from None
 
     return model_ranker(path, "onnx", dataset, predict)
-
-
-RANKER_KINDS.add(RankerKind(name="onnx", open=open_onnx, means="an ONNX model from features to scores"))

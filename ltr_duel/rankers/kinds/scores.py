@@ -12,7 +12,7 @@ from ltr_duel.core import InputError, IntVector, digest
 from ltr_duel.core import places as core_places
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.runs import document_rows
-from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
+from ltr_duel.rankers.scores import Ranker
 
 
 def open_scores(dataset: Dataset, what: str) -> list[Ranker]:
@@ -24,7 +24,7 @@ def open_scores(dataset: Dataset, what: str) -> list[Ranker]:
     return [_ranker(path, name, table[name], rows, dataset, about) for name in names]
 
 
-def pooled(path: Path) -> dict[str, pd.DataFrame]:
+def pooled_scores(path: Path) -> dict[str, pd.DataFrame]:
     """Return one run for each column of scores: all documents of the table with the scores of the column."""
     table, names = _table(path)
     keys = table[["query", "document"]].set_axis(["qid", "docno"], axis=1)
@@ -86,13 +86,3 @@ def _ranker(
     scores = np.full(dataset.n_docs, np.nan)
     scores[rows[rows >= 0]] = values[rows >= 0]
     return Ranker(name, lambda: scores.copy(), {**about, "retrieved": int((rows >= 0).sum())})
-
-
-RANKER_KINDS.add(
-    RankerKind(
-        name="scores",
-        open=open_scores,
-        means="a table (Parquet, CSV): query, document, one column per ranker",
-        pooled=pooled,
-    )
-)

@@ -9,7 +9,7 @@ from typing import Any
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.models import check_features, model_file, model_ranker, needed_library
-from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
+from ltr_duel.rankers.scores import Ranker
 
 
 def open_xgboost(dataset: Dataset, what: str) -> list[Ranker]:
@@ -46,6 +46,3 @@ def _require_one_score(path: Path, model: Any) -> None:
         raise InputError(f"{path}: not an XGBoost model; write it with Booster.save_model") from None
     if several:
         raise InputError(f"{path}: not a model of rankings: it has several scores for each document")
-
-
-RANKER_KINDS.add(RankerKind(name="xgboost", open=open_xgboost, means="an XGBoost model (.json)"))

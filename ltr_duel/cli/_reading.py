@@ -73,12 +73,13 @@ _READING = (
         "--repeated", help="If a line repeats a feature: refuse (the default), or last to use the last value."
     ),
     click.option("--fill", help="Replacement for NULL: min, last (rank lists), nan or a number."),
+    click.option("--omitted", help="Features that a line omits: zero (the default), or missing, as in XGBoost."),
     click.option("--labels", help="Treatment of labels that are not whole numbers: round or distinct."),
     click.option("--unlabelled", help="Treatment of label -1: refuse (the default), or zero for grade 0."),
     click.option("--limit", type=float, metavar="GB", help="Maximum size of the unpacked text, and of the features."),
     click.option("--no-cache", is_flag=True, help="Read the text again, and store nothing in the cache."),
 )
-_READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "labels", "unlabelled", "limit")
+_READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "omitted", "labels", "unlabelled", "limit")
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:

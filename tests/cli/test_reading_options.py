@@ -12,7 +12,7 @@ from ltr_duel.preferences import load_preferences
 
 OPTIONS = {
     "--split", "--fold", "--dialect", "--features", "--first-id", "--repeated", "--fill", "--labels", "--unlabelled",
-    "--limit", "--no-cache",
+    "--omitted", "--limit", "--no-cache",
 }  # fmt: skip
 READERS = {
     "data info", "data convert", "data check", "data fetch", "prefs estimate", "prefs extend",

@@ -32,13 +32,13 @@ from ltr_duel.data.text.values import usual_grades
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-FORMAT = 3  # a folder with a different format is not opened; the corpus is converted again
+FORMAT = 4  # a folder with a different format is not opened; the corpus is converted again
 
 FEATURES = "features.npy"
 # The required facts of `corpus.json`, and their types.
 _FACTS = {
-    "name": str, "grades": int, "sha256": str, "lower_is_better": bool, "feature_names": list, "queries": int,
-    "documents": int, "features": int, "options": dict, "parts": list,
+    "name": str, "grades": int, "sha256": str, "lower_is_better": bool, "omitted": str, "feature_names": list,
+    "queries": int, "documents": int, "features": int, "options": dict, "parts": list,
 }  # fmt: skip
 _META, _DOCUMENTS, _QUERIES = "corpus.json", "documents.arrow", "queries.arrow"
 
@@ -73,6 +73,7 @@ def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> 
         "grades": dataset.grades,
         "sha256": dataset.sha256,
         "lower_is_better": dataset.lower_is_better,
+        "omitted": dataset.omitted,
         "feature_names": list(dataset.feature_names),
         "queries": dataset.n_queries,
         "documents": dataset.n_docs,
@@ -145,6 +146,7 @@ def open_converted(folder: Path) -> Dataset:
         sha256=meta["sha256"],
         feature_names=tuple(meta["feature_names"]),
         lower_is_better=meta["lower_is_better"],
+        omitted=meta["omitted"],
         comments=documents.get("comment"),
     )
 

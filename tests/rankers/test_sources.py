@@ -275,7 +275,7 @@ def test_bad_scores_are_refused(corpus, tmp_path, text, complaint):
         (["run:absent.run"], "absent.run: there is no such file"),
         (["lightgbm:absent.txt"], "absent.txt: there is no such lightgbm model file"),
         (["scores:absent.csv"], "absent.csv: there is no such table of scores"),
-        (["xgboost:pyproject.toml"], "there is no such xgboost|read from .json"),
+        (["xgboost:pyproject.toml"], "not an XGBoost model, or cut short"),
         (["mine=features:1,2"], "opens 2 rankers; a name applies to a single ranker"),
         (["a=features:1", "a=features:2"], "two rankers are called 'a'"),
     ],

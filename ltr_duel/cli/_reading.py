@@ -125,6 +125,7 @@ class Corpus(NamedTuple):
         """Build the rankers; report constant features, and entries of ranker files that the corpus lacks."""
         rankings = rankers.rankers_named(dataset, self.words, **self.ties, drop_constant=drop_constant, jobs=jobs)
         _print_constant(dataset, rankings.names, all_named="features" in (self.words or ("features",)))
+        print_gaps(dataset, rankings.provenance.get("rankers", {}))
         for name, about in rankings.provenance.get("rankers", {}).items():
             unknown = {key.removeprefix("unknown_"): about[key] for key in about if key.startswith("unknown_")}
             if strange := [f"{count:,} {what}" for what, count in unknown.items() if count]:
@@ -175,6 +176,27 @@ def corpus_options(function: Callable[..., Any], *, with_ties: bool = True) -> C
 
 
 old_corpus_options = functools.partial(corpus_options, with_ties=False)  # the matrix sets --ties
+
+
+def print_gaps(dataset: data.Dataset, about: dict[str, dict[str, Any]], most: int = 8) -> None:
+    """Print on stderr a line for each ranker that lacks documents, or orders nothing; ``most`` lines of each kind."""
+    lacking, equal, notes = [], [], []
+    for name, facts in about.items():
+        queries, retrieved = facts.get("queries", dataset.n_queries), facts.get("retrieved", dataset.n_docs)
+        if retrieved < dataset.n_docs:
+            lacking.append(
+                f"{name}: has documents for {queries:,} of {dataset.n_queries:,} queries, {retrieved:,} of"
+                f" {dataset.n_docs:,} documents; the others follow in the order of --ties"
+            )
+        if facts.get("equal_scores"):
+            equal.append(f"{name}: the scores of each query are equal, {retrieved:,} in all; --ties alone orders them")
+        if "note" in facts:
+            notes.append(f"{name}: {facts['note']}")
+    for lines in (lacking, equal, notes):
+        for line in lines[:most]:
+            click.echo(line, err=True)
+        if len(lines) > most:
+            click.echo(f"{len(lines) - most:,} more rankers likewise", err=True)
 
 
 def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:

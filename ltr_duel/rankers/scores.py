@@ -38,6 +38,20 @@ class Ranker(NamedTuple):
     about: dict[str, Any]  # provenance: kind, file, SHA-256, number of unknown documents
 
 
+def coverage(scores: NDArray[Any], dataset: Dataset) -> dict[str, Any]:
+    """Return the numbers of documents and queries that a ranker retrieves, and whether its scores order nothing."""
+    starts = dataset.query_ptr[:-1]
+    found = np.where(scores > -np.inf, scores, np.nan)
+    counts = np.add.reduceat(~np.isnan(found), starts, dtype=np.int64)
+    several = counts > 1
+    alike = np.fmax.reduceat(found, starts)[several] == np.fmin.reduceat(found, starts)[several]
+    return {
+        "retrieved": int(counts.sum()),
+        "queries": int(np.count_nonzero(counts)),
+        "equal_scores": bool(several.any() and alike.all()),
+    }
+
+
 def rankings_from_scores(
     dataset: Dataset,
     names: tuple[str, ...],

@@ -15,6 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ltr_duel.core import InputError, arguments, checked_seed, errors
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.features import constant_features, feature_rankers, feature_scores
@@ -25,7 +28,7 @@ from ltr_duel.rankers.kinds.run import open_run
 from ltr_duel.rankers.kinds.scores import open_scores, pooled_scores
 from ltr_duel.rankers.kinds.xgboost import open_xgboost
 from ltr_duel.rankers.rankings import Rankings
-from ltr_duel.rankers.scores import Ranker, rankings_from_scores
+from ltr_duel.rankers.scores import Ranker, coverage, rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
 
 _PLAIN_FEATURE = {"kind": "features"}  # the description of a feature that is not renamed
@@ -125,10 +128,17 @@ def rankers_named(
             about = next(ranker.about for ranker in rankers if ranker.name == name)
             origin = f"{about['kind']}:{about.get('file', '')}"
             raise InputError(f"two rankers are called '{name}'; rename one: NAME={origin}")
-    rankings = rankings_from_scores(
-        dataset, tuple(names), lambda k: rankers[k].scores(), ties=ties, seed=seed, jobs=jobs
-    )
-    about = {ranker.name: ranker.about for ranker in rankers if ranker.about != _PLAIN_FEATURE}
+    covered: dict[str, dict[str, Any]] = {}
+
+    def scores_of(k: int) -> NDArray[np.floating[Any]]:
+        scores = rankers[k].scores()
+        if rankers[k].about["kind"] != "features":
+            covered[names[k]] = coverage(scores, dataset)
+        return scores
+
+    rankings = rankings_from_scores(dataset, tuple(names), scores_of, ties=ties, seed=seed, jobs=jobs)
+    described = (ranker for ranker in rankers if ranker.about != _PLAIN_FEATURE)
+    about = {ranker.name: ranker.about | covered.get(ranker.name, {}) for ranker in described}
     return replace(rankings, provenance={**rankings.provenance, "rankers": about})
 
 

@@ -16,7 +16,7 @@ from ltr_duel.rankers.scores import Ranker
 def open_lists(dataset: Dataset, what: str) -> list[Ranker]:
     """Read rank lists; each column is a ranker, for which smaller values are better."""
     path = Path(what)
-    ranks = load_dataset(path, fill="nan")
+    ranks = load_dataset(path, fill="nan", omitted="missing")
     places, own = document_rows(dataset), document_rows(ranks)
     rows = np.full(ranks.n_docs, -1, np.int64)
     for query, documents in own.items():

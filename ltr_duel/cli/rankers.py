@@ -41,13 +41,16 @@ def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, j
     table = rankers.evaluate_rankers(rankings, measures or rankers.DEFAULT_MEASURES)
     text = analysis.measures_table(table)
     title = f"{dataset.name}: {len(rankings)} rankers"
+    gain = "NDCG has the gain 2^grade - 1" if table["measure"].str.startswith("NDCG").any() else ""
     click.echo(f"{title}, {rankings.n_queries:,} queries\n")
     print_table(text.groupby("measure", sort=False).head(rows))
+    if gain:
+        click.echo(f"{gain}.")
     print_rest(rows, len(rankings), "rankers for each measure")
     if out is None:
         return
     with files.replacing(out / "measures.parquet") as temporary:
         table.to_parquet(temporary, index=False)
-    files.write_text(out / "measures.tex", analysis.latex_table(text, caption=title))
+    files.write_text(out / "measures.tex", analysis.latex_table(text, caption=f"{title}. {gain}" if gain else title))
     analysis.save_figure(analysis.plot_measures(table, title=title), out / "measures.png")
     click.echo(f"\n{out / 'measures.parquet'}, {out / 'measures.tex'}, {out / 'measures.png'}")

@@ -65,7 +65,7 @@ def _close_names(name: str, names: Sequence[str]) -> list[str]:
     letters = _letters(name)
     meant = usual.get(letters) or _ABBREVIATIONS.get(letters)
     begun = sorted(key for key in usual if letters and key.startswith(letters))
-    if meant in names:
+    if meant and meant in names:
         return [meant]
     if begun and begun[-1].startswith(begun[0]):
         return [usual[begun[0]]]

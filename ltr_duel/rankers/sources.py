@@ -154,6 +154,11 @@ def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
     kind, colon, what = rest.partition(":")
     if colon or kind == "features" or kind in RANKER_KINDS:
         if kind != "features":
+            if kind == "catboost":
+                raise InputError(
+                    "models of CatBoost are read over ONNX: model.save_model('model.onnx', format='onnx'), then"
+                    " onnx:model.onnx"
+                )
             errors.require_one_of("kind of ranker", kind, RANKER_KINDS)
             if not what:
                 raise InputError(f"'{kind}:' requires a file after the colon: {kind}:FILE")

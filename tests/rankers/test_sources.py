@@ -271,6 +271,7 @@ def test_bad_scores_are_refused(corpus, tmp_path, text, complaint):
     [
         (["runn:a"], "no kind of ranker 'runn'; did you mean 'run'"),
         (["features:77"], "no feature in synthetic called '77'"),
+        (["catboost:m.cbm"], "format='onnx'\\), then onnx:model.onnx"),
         (["run:"], "'run:' requires a file after the colon: run:FILE"),
         (["run:absent.run"], "absent.run: there is no such file"),
         (["lightgbm:absent.txt"], "absent.txt: there is no such lightgbm model file"),

@@ -69,8 +69,8 @@ def _table(path: Path) -> _Table:
     names = [name for name in columns if name not in _KEYS]
     if not names:
         raise InputError(f"{path}: there is no column of scores in addition to 'query' and 'document'")
-    ids = ([id_text(f"{path}: row {n}", one) for n, one in enumerate(columns[key], 1)] for key in _KEYS)
-    return _Table(*ids, {name: _numbers(path, name, columns[name]) for name in names})
+    queries, documents = ([id_text(f"{path}: row {n}", one) for n, one in enumerate(columns[key], 1)] for key in _KEYS)
+    return _Table(queries, documents, {name: _numbers(path, name, columns[name]) for name in names})
 
 
 def _parquet(path: Path) -> dict[str, Sequence[Any]]:

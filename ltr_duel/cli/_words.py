@@ -19,8 +19,8 @@ Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 _READING = "How feature files are read"
 _HEADINGS = {
     **dict.fromkeys(
-        ("split", "fold", "queries", "dialect", "features", "first_id", "repeated", "fill", "labels", "unlabelled",
-         "limit", "no_cache"), _READING,
+        ("split", "fold", "queries", "dialect", "features", "first_id", "repeated", "fill", "omitted", "labels",
+         "unlabelled", "limit", "no_cache"), _READING,
     ),
     **dict.fromkeys(
         ("exposures", "events", "source", "connect", "within", "attribute", "kind", "skip_bad"), "How a log is read"

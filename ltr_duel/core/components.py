@@ -1,4 +1,4 @@
-"""Components: policies, comparison methods, click models, kinds of rankers.
+"""Components: policies, comparison methods, click models.
 
 Each component is defined in one file, which also registers it. The file is a module in the package for its kind, a
 plug-in file that the user names (`load_plugin`), or a module that an installed package declares under the entry point

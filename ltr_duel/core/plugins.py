@@ -23,7 +23,6 @@ _HOMES = (
     "ltr_duel.bandits:POLICIES",
     "ltr_duel.interleaving:METHODS",
     "ltr_duel.clicks:CLICK_MODELS",
-    "ltr_duel.rankers:RANKER_KINDS",
 )
 
 

@@ -51,6 +51,9 @@ class Dataset:
         Whether features are ranks (1 is best), as in the rank-aggregation corpora.
     comments : ndarray of str, shape (n_docs,), or None
         The text after ``#`` on the lines; None if no line has a comment.
+    omitted : {"", "all zeros", "some zeros"}
+        Which zeros of ``features`` stand for features that the text omits, without a word of the user on what that
+        means. A model that was trained with missing values needs to know.
 
     Raises
     ------
@@ -85,6 +88,7 @@ class Dataset:
     feature_names: tuple[str, ...] = field(repr=False)
     lower_is_better: bool = False
     comments: NDArray[np.str_] | None = None
+    omitted: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         for name, kinds, axes in _ARRAYS:

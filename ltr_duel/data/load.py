@@ -45,6 +45,7 @@ def load_dataset(
     unlabelled: str = "refuse",
     repeated: str = "refuse",
     first_id: int = 1,
+    omitted: str | None = None,
     limit: float | None = None,
     cache: bool = True,
 ) -> Dataset:
@@ -72,7 +73,7 @@ def load_dataset(
         One name for each column; by default the names of a recognised corpus, else ``"1"``, ``"2"``, ...
     jobs : int
         Number of threads, -1 for all cores; the result does not depend on it.
-    dialect, features, fill, labels, unlabelled, repeated, first_id, limit
+    dialect, features, fill, labels, unlabelled, repeated, first_id, omitted, limit
         See `ReadOptions`. A converted corpus accepts only the options of its conversion.
     cache : bool
         Whether to use the cache (``LTR_DUEL_HOME``): a corpus that takes more than 3 seconds to read is stored there,
@@ -83,7 +84,7 @@ def load_dataset(
     -------
     Dataset
         Its ``features`` are exactly ``float32(float(text))``, or the largest float32 for larger values; a feature that
-        is missing from a line is 0.
+        is missing from a line is 0, or NaN with ``omitted="missing"``.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def load_dataset(
     [[0.5, 3.0], [0.0, 1.0]]
     """
     path = arguments.as_path("a corpus", path)
-    options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, limit)
+    options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, omitted, limit)
     if name is not None:
         arguments.require_type("the name of a corpus", name, str)
     grades = None if grades is None else errors.require_whole("the number of grades", grades, 1, _MOST_GRADES)

@@ -54,12 +54,6 @@ def test_rankers_are_evaluated_into_a_table_and_three_files(ltr_duel, corpus, mo
     assert ltr_duel("rankers", "evaluate", corpus).code == 0
 
 
-def test_the_kinds_are_listed(ltr_duel):
-    listed = ltr_duel("rankers", "kinds").out
-    for kind in ("run:FILE", "lightgbm:FILE", "xgboost:FILE", "onnx:FILE", "scores:FILE", "lists:FILE"):
-        assert kind in listed
-
-
 def test_simulated_users_answer_on_the_command_line(ltr_duel, corpus, model, tmp_path):
     words = ("--live", corpus, "--rankers", "features:1,2", "--rankers", model, "--clicks", "perfect")
     quick = ("--policy", "rucb", "--horizon", "300", "--repetitions", "2", "--out", tmp_path / "out")

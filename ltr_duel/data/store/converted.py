@@ -36,8 +36,8 @@ FORMAT = 4  # a folder with a different format is not opened; the corpus is conv
 FEATURES = "features.npy"
 # The required facts of `corpus.json`, and their types.
 _FACTS = {
-    "name": str, "grades": int, "sha256": str, "lower_is_better": bool, "feature_names": list, "queries": int,
-    "documents": int, "features": int, "options": dict, "parts": list,
+    "name": str, "grades": int, "sha256": str, "lower_is_better": bool, "omitted": str, "feature_names": list,
+    "queries": int, "documents": int, "features": int, "options": dict, "parts": list,
 }  # fmt: skip
 _META, _DOCUMENTS, _QUERIES = "corpus.json", "documents.arrow", "queries.arrow"
 
@@ -72,6 +72,7 @@ def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> 
         "grades": dataset.grades,
         "sha256": dataset.sha256,
         "lower_is_better": dataset.lower_is_better,
+        "omitted": dataset.omitted,
         "feature_names": list(dataset.feature_names),
         "queries": dataset.n_queries,
         "documents": dataset.n_docs,
@@ -144,6 +145,7 @@ def open_converted(folder: Path) -> Dataset:
         sha256=meta["sha256"],
         feature_names=tuple(meta["feature_names"]),
         lower_is_better=meta["lower_is_better"],
+        omitted=meta["omitted"],
         comments=documents.get("comment"),
     )
 

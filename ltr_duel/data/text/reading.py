@@ -65,7 +65,13 @@ def read_files(
     """
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     declared = options.features or dialect.features
-    grammar = scan.Grammar(dialect.place, options.fill is not None, options.first_id, options.repeated == "last")
+    grammar = scan.Grammar(
+        dialect.place,
+        options.fill is not None,
+        options.first_id,
+        options.repeated == "last",
+        np.nan if options.omitted == "missing" else 0.0,
+    )
     rules = Rules(grammar, declared, options.limit_bytes)
     assembly = _Assembly(options, buffer)
     for file in files:
@@ -85,7 +91,8 @@ class _Assembly:
     def __init__(self, options: ReadOptions, buffer: FeatureBuffer) -> None:
         self.width = 0
         self.parts: list[Part] = []
-        self._rows = 0
+        self._rows = self._values = self._zeros = 0
+        self._widths: list[tuple[int, int]] = []  # rows and columns of each block
         self._query_starts: list[int] = []
         self._queries: dict[bytes, str] = {}  # query -> its first line
         self._options = options
@@ -129,6 +136,9 @@ class _Assembly:
             self._comments.append(nothing if parsed.comments is None else parsed.comments)
             self._documents.append(nothing if parsed.documents is None else parsed.documents)
             copy = self._buffer.put(parsed.features, len(parsed.text))
+            self._widths.append(parsed.features.shape)
+            self._values += int(state.values)
+            self._zeros += int(state.zeros)
         self._file_width = max(self._file_width, parsed.width)
         self.width = max(self.width, parsed.width)
         self._rows += rows
@@ -166,6 +176,12 @@ class _Assembly:
             warnings.warn(
                 f"{naming.name}: {what} beyond the range of float32, clipped to 3.4028235e38", ReadWarning, stacklevel=2
             )
+        omitted = ""
+        if self._options.omitted == "missing":
+            self._mark_omitted(matrix)
+        elif self._options.omitted is None and self._values < matrix.size:
+            filled = self._options.fill not in (None, "nan")
+            omitted = "some zeros" if self._zeros or filled else "all zeros"
         fill_missing(
             matrix,
             query_ptr,
@@ -186,7 +202,15 @@ class _Assembly:
             feature_names=tuple(naming.feature_names or column_names(matrix, first, self._options.first_id)),
             lower_is_better=dialect.lower_is_better,
             comments=comments,
+            omitted=omitted,
         )
+
+    def _mark_omitted(self, matrix: NDArray[np.float32]) -> None:
+        """Set the columns that a block does not have to NaN; the scanner did so in the block's own columns."""
+        first = 0
+        for rows, columns in self._widths:
+            matrix[first : first + rows, columns:] = np.nan
+            first += rows
 
     def _again(self, query: str, where: str, began: str) -> InputError:
         """Return the error for a query that has appeared before."""

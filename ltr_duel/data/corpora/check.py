@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import digest as core_digest
 from ltr_duel.core import InputError, progress
+from ltr_duel.core import digest as core_digest
 from ltr_duel.data.corpora.catalogue import CORPORA
 from ltr_duel.data.tables import is_table
 from ltr_duel.data.text.chunks import Chunk, read_chunks

@@ -153,9 +153,9 @@ class Registry(Generic[Item]):
         self._items[item.name] = item
         return item
 
-    def remove(self, name: str) -> Item:
-        """Remove a component, for example one from a faulty plug-in, and return it."""
-        return self._items.pop(name)
+    def remove(self, name: str) -> None:
+        """Remove a component, for example one from a faulty plug-in."""
+        del self._items[name]
 
     def check(self, item: str | Item) -> None:
         """Test that a component satisfies the contract of its kind.

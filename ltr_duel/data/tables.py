@@ -87,7 +87,8 @@ def from_frame(
     except TypeError:
         raise InputError(f"a data frame is needed, not {errors.shown(frame)}") from None
     names = table.columns
-    query, label = (_column("the data frame", role, names, name) for role, name in (("query", query), ("label", label)))
+    query = _column("the data frame", "query", names, query) or ""  # never empty: only documents may have no column
+    label = _column("the data frame", "label", names, label) or ""
     document = _column("the data frame", "document", names, document)
     columns = [name for name in names if name not in (query, label, document)] if features is None else list(features)
     for name in columns:
@@ -281,9 +282,8 @@ def _arrow(path: Path) -> Any:
             data = "".join(map(texts.decoded, data.splitlines(keepends=True))).encode()
         first = data.split(b"\n", 1)[0] + b"\n"
         parse = csv.ParseOptions(delimiter=max("\t,;", key=first.decode().count))
-        names = described = _described(path)
-        if described is None:
-            names = csv.read_csv(io.BytesIO(first), parse_options=parse).column_names
+        described = _described(path)
+        names = described or csv.read_csv(io.BytesIO(first), parse_options=parse).column_names
         ids = [name for role in ("query", "document") if (name := _column(str(path), role, names))]
         table = csv.read_csv(
             io.BytesIO(data),

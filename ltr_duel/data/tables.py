@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def is_table(path: Path) -> bool:
             first = texts.unpacked(path, raw).peek(2**12).split(b"\n")[0]
     except (InputError, OSError):
         return False  # the reader of text reports it
-    if any(file.is_file() for file in _descriptions(path)):
+    if _descriptions(path):
         return True
     name = path.name.lower()
     for packed in (".gz", ".bz2", ".xz"):
@@ -304,7 +305,7 @@ def _described(path: Path) -> list[str] | None:
 
     The names of columns that are neither ids, labels nor numbers begin with "(", their type.
     """
-    found = [file for file in _descriptions(path) if file.is_file()]
+    found = _descriptions(path)
     if not found:
         return None
     with files.reading(path, "a table") as raw:
@@ -324,5 +325,11 @@ def _described(path: Path) -> list[str] | None:
     return names
 
 
-def _descriptions(path: Path) -> tuple[Path, Path]:
-    return path.with_name(f"{path.name}.cd"), path.with_name(f"{path.stem}.cd")
+def _descriptions(path: Path) -> list[Path]:
+    """Return the descriptions of columns beside a file."""
+    found = []
+    for name in (f"{path.name}.cd", f"{path.stem}.cd"):
+        with suppress(OSError):  # the name with the suffix may be too long
+            if path.with_name(name).is_file():
+                found.append(path.with_name(name))
+    return found

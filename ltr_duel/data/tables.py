@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def is_table(path: Path) -> bool:
             first = texts.unpacked(path, raw).peek(2**12).split(b"\n")[0]
     except (InputError, OSError):
         return False  # the reader of text reports it
-    if any(file.is_file() for file in _descriptions(path)):
+    if _descriptions(path):
         return True
     name = path.name.lower()
     for packed in (".gz", ".bz2", ".xz"):
@@ -87,7 +88,8 @@ def from_frame(
     except TypeError:
         raise InputError(f"a data frame is needed, not {errors.shown(frame)}") from None
     names = table.columns
-    query, label = (_column("the data frame", role, names, name) for role, name in (("query", query), ("label", label)))
+    query = _column("the data frame", "query", names, query) or ""  # never empty: only documents may have no column
+    label = _column("the data frame", "label", names, label) or ""
     document = _column("the data frame", "document", names, document)
     columns = [name for name in names if name not in (query, label, document)] if features is None else list(features)
     for name in columns:
@@ -281,9 +283,8 @@ def _arrow(path: Path) -> Any:
             data = "".join(map(texts.decoded, data.splitlines(keepends=True))).encode()
         first = data.split(b"\n", 1)[0] + b"\n"
         parse = csv.ParseOptions(delimiter=max("\t,;", key=first.decode().count))
-        names = described = _described(path)
-        if described is None:
-            names = csv.read_csv(io.BytesIO(first), parse_options=parse).column_names
+        described = _described(path)
+        names = described or csv.read_csv(io.BytesIO(first), parse_options=parse).column_names
         ids = [name for role in ("query", "document") if (name := _column(str(path), role, names))]
         table = csv.read_csv(
             io.BytesIO(data),
@@ -304,7 +305,7 @@ def _described(path: Path) -> list[str] | None:
 
     The names of columns that are neither ids, labels nor numbers begin with "(", their type.
     """
-    found = [file for file in _descriptions(path) if file.is_file()]
+    found = _descriptions(path)
     if not found:
         return None
     with files.reading(path, "a table") as raw:
@@ -324,5 +325,11 @@ def _described(path: Path) -> list[str] | None:
     return names
 
 
-def _descriptions(path: Path) -> tuple[Path, Path]:
-    return path.with_name(f"{path.name}.cd"), path.with_name(f"{path.stem}.cd")
+def _descriptions(path: Path) -> list[Path]:
+    """Return the descriptions of columns beside a file."""
+    found = []
+    for name in (f"{path.name}.cd", f"{path.stem}.cd"):
+        with suppress(OSError):  # the name with the suffix may be too long
+            if path.with_name(name).is_file():
+                found.append(path.with_name(name))
+    return found

@@ -53,7 +53,7 @@ def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
     lines = 0
     with progress.progress_bar(unit="B", unit_scale=True, desc="check") as bar:
         for chunk in read_chunks(file, limit=options.limit_bytes):
-            text.update(chunk.text if chunk.finished else chunk.text[:-1])
+            text.update((chunk.text if chunk.finished else chunk.text[:-1]).data)
             for parsed, before in _pieces(chunk, rules, lines):
                 seen.add(parsed, before, queries=chosen.place != IN_SIDECAR, decimals=decimals)
             lines += int(np.count_nonzero(chunk.text == LINE_FEED))

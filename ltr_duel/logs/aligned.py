@@ -88,15 +88,15 @@ def align(
     already sorted by time.
     """
     have = [name for name in engine.table("events").columns if name in EVENT and name != "impression"]
-    found = completed(engine.keep("met_events", met(exposures, events).select("row", "shown_at", *have)))
+    found = completed(engine.store("met_events", met(exposures, events).select("row", "shown_at", *have)))
     counting = attributed(exposures, found, events, outcome, late)
     if late.within:
-        counting = engine.keep("attributed_events", counting)
+        counting = engine.store("attributed_events", counting)
     stop = shown.files[-1].last
     lined = _in_order(engine, exposures, ("time", *shown.then)) and engine.value(exposures.count()) == stop - 1
     if not lined:
         narrow = exposures.select("row", "time", *shown.then)
-        engine.keep("log_lines", numbered(narrow, *shown.then).select("row", "line").order_by("row"))
+        engine.store("log_lines", numbered(narrow, *shown.then).select("row", "line").order_by("row"))
     number = 0
     for first, last, events_here, lists in _lists(engine, shown, exposures, counting, outcome, items=items):
         number += events_here

@@ -68,9 +68,9 @@ def summed(
         cluster = "user" if about["named"] else "impression"  # unit of the confidence sequence of an adaptive log
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
-    by = Grouping(len(creditor.pairs), cluster, whole, named, about.get("users"))
-    noted, classes = looks_of(log.engine, rows, outcomes, by, step) if looks else ([], [])
-    sums = pair_sums(log.engine, outcomes, by, classes)
+    by = Grouping(len(creditor.pairs), cluster, whole, named)
+    noted, by_time = looks_of(log.engine, rows, outcomes, by, step) if looks else ([], [])
+    sums = pair_sums(log.engine, outcomes, by, by_time)
     if by.pairs == 1 and named and cluster in ("user", "both"):  # here each impression is one outcome
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
         log.known["users", *rankers] = number, most

@@ -7,7 +7,7 @@ because all statistics of independent clusters follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from ltr_duel.logs.clusters import (
     naive_means,
     two_way,
 )
-from ltr_duel.logs.engine import Engine
+from ltr_duel.logs.engine import named
 from ltr_duel.logs.outcomes import UNIT
 
 CLUSTERS = ("user", "query", "both", "impression")
@@ -170,36 +170,82 @@ class Grouping(NamedTuple):
     cluster: str  # "user", "query", "both" or "impression"
     whole: bool = False  # whether all outcomes are wins, losses and ties
     named: bool = False  # whether every impression has a user
-    users: int | None = None  # number of users, if known
 
     @property
-    def kinds(self) -> Sequence[tuple[str, ...]]:
-        """The columns of each kind of cluster; empty if each impression is a cluster."""
-        return CLUSTER_KEYS.get(self.cluster, ())
+    def keys(self) -> Sequence[tuple[str, ...]]:
+        """The columns of each dimension of clusters; () if each impression is a cluster."""
+        return CLUSTER_KEYS.get(self.cluster, ((),))
 
 
-def pair_sums(engine: Engine, outcomes: Any, by: Grouping, classes: Sequence[Any] = ()) -> PairSums:
-    """Return the sums of outcomes; ``classes``: the result of `looks_of`, if available."""
-    pairs, cluster, kinds = by.pairs, by.cluster, by.kinds
-    counted = classes or [engine.run(_classes(outcomes, keys, by.whole, by.named)) for keys in kinds or ((),)]
-    found, *others = map(sorted_columns, counted)
+def cells(engine: Any, outcomes: Any, keys: tuple[str, ...], by: Grouping, step: float = 0.0) -> Any:
+    """Return the sums of each pair, cluster and, with ``step`` (in seconds), period of time, as a relation.
+
+    ``total`` is in units of 1 / UNIT, or of 1 if all outcomes are wins, losses and ties. An impression without a user
+    is a cluster of its own. ``begin`` is a code of the first line and its outcome.
+    """
+    columns = [*map(named, keys)]
+    chosen = ["pair", *columns]
+    if "user" in keys and not by.named:
+        columns.append(own := 'CASE WHEN "user" IS NULL THEN line ELSE -1 END')
+        chosen.append(f"{own} AS own")
+    if step:
+        columns.append(block := f"CAST(floor(time / {step!r}) AS BIGINT)")
+        chosen.append(f"{block} AS block")
+    won, lost = (f"count(CASE WHEN y {sign} 0 THEN 1 END)" for sign in "><")
+    total, square, ones, minus = f"{won} - {lost}", f"{won} + {lost}", won, lost
+    if not by.whole:
+        total, square = "CAST(sum(y) AS BIGINT)", "CAST(sum(square) AS BIGINT)"
+        ones, minus = (f"count(CASE WHEN y = {value} THEN 1 END)" for value in (UNIT, -UNIT))
+    sums = {"n": "count(*)", "total": total, "square": square, "won": won, "lost": lost, "ones": ones, "minus": minus}
+    if keys:
+        sums["begin"] = f"min(line * {4 * UNIT} + y + {UNIT})"
+    chosen += [f"{value} AS {named(name)}" for name, value in sums.items()]
+    sql = f"SELECT {', '.join(chosen)} FROM outcomes GROUP BY {', '.join(['pair', *columns])}"
+    return engine.keep(sql, outcomes=outcomes)
+
+
+def pair_sums(engine: Any, outcomes: Any, by: Grouping, by_time: Sequence[Any] = ()) -> PairSums:
+    """Return the sums of outcomes; ``by_time``: the results of `cells` for each of ``by.keys``, if available."""
+    parts = by_time or [cells(engine, outcomes, keys, by) for keys in by.keys]
+    dimensions = [_classes(engine, part, keys, by, bool(by_time)) for part, keys in zip(parts, by.keys, strict=True)]
+    found = dimensions[0]
 
     def by_pair(values: Any, where: Any = True) -> IntVector:
-        out = np.zeros(pairs, np.int64)
+        out = np.zeros(by.pairs, np.int64)
         np.add.at(out, found["pair"], np.where(where, values, 0))
         return out
 
-    wins, losses, n, total, square = (by_pair(found[name]) for name in ("won", "lost", "outcomes", "sum", "square"))
-    if cluster in ("user", "both"):
+    wins, losses = by_pair(found["won"]), by_pair(found["lost"])
+    n, total = by_pair(found["n"] * found["clusters"]), by_pair(found["total"] * found["clusters"])
+    square = by_pair(found["square"])
+    if by.cluster in ("user", "both"):
         sequences = _sequence(by_pair, found["seen"], found["clusters"], found["seen"] ** 2 // UNIT * found["clusters"])
     else:
         ones, minus = by_pair(found["ones"]), by_pair(found["minus"])
         rest = n - ones - minus - (n - wins - losses)
         parts = (ones, minus, n - wins - losses, rest, (total - (ones - minus) * UNIT) / UNIT)
         sequences = Sequences(*(np.asarray(one, np.float64) for one in (*parts, square / UNIT - ones - minus)))
-    kept = (found, *others) if kinds else ()
-    each = tuple(Clusters(one["pair"], one["n"], one["total"], one["clusters"]) for one in kept)
-    return PairSums(cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, each)
+    clusters = tuple(Clusters(*(one[name] for name in ("pair", "n", "total", "clusters"))) for one in dimensions)
+    kinds = clusters if by.cluster in CLUSTER_KEYS else ()
+    return PairSums(by.cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, kinds)
+
+
+def _classes(engine: Any, cells: Any, keys: tuple[str, ...], by: Grouping, timed: bool) -> dict[str, IntVector]:
+    """Return the number of clusters with equal sums; without keys, all impressions of a pair are one cluster."""
+    of = ["pair", *map(named, keys), *(["own"] if "user" in keys and not by.named else [])]
+    sums = ("n", "total", "square", "won", "lost", "ones", "minus")
+    each = "cells"
+    if timed:
+        begin = ["min(begin) AS begin"] if keys else []
+        chosen = [*of, *(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in sums), *begin]
+        each = f"(SELECT {', '.join(chosen)} FROM cells GROUP BY {', '.join(of)}) AS clusters_of_a_pair"
+    rest = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in sums[2:])
+    alike = ["pair", "n", "total", *([f"begin % {4 * UNIT} - {UNIT}"] if keys else [])]
+    seen = f"{alike[-1] if keys else 0} AS seen"
+    sql = f"SELECT pair, n, total, {seen}, count(*) AS clusters, {rest} FROM {each} GROUP BY {', '.join(alike)}"
+    found = sorted_columns(engine.query(sql, cells=cells))
+    scale = UNIT if by.whole else 1
+    return found | {name: found[name] * scale for name in ("total", "square")}
 
 
 def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) -> Sequences:
@@ -207,34 +253,6 @@ def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) 
     parts = [by_pair(number, y == UNIT), by_pair(number, y == -UNIT), by_pair(number, y == 0)]
     parts += [by_pair(number, between), by_pair(y * number, between) / UNIT, by_pair(square, between) / UNIT]
     return Sequences(*(part.astype(np.float64) for part in parts))
-
-
-def own_line(t: Any, keys: Collection[str], named: bool = False) -> dict[str, Any]:
-    """Return the column that makes each impression without a user a separate cluster; empty if not needed."""
-    return {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
-
-
-def _classes(outcomes: Any, keys: tuple[str, ...], whole: bool, named: bool) -> Any:
-    """Return the expression that counts clusters with equal sums; without keys, each impression is a row."""
-    t = outcomes
-    sums = {"n": t.count(), "won": t.y.count(where=t.y > 0), "lost": t.y.count(where=t.y < 0)}
-    if not whole:
-        sums |= {"ones": t.y.count(where=t.y == UNIT), "minus": t.y.count(where=t.y == -UNIT)}
-        sums |= {"total": t.y.sum().cast("int64"), "square": t.square.sum().cast("int64")}
-    order = t.line * (4 * UNIT) + (t.y + UNIT)  # sorts by line, and encodes the outcome
-    each = t.group_by("pair", *keys, **own_line(t, keys, named)).agg(**sums, **({"begin": order.min()} if keys else {}))
-    if whole:
-        each = each.mutate(ones=each.won, minus=each.lost, total=(each.won - each.lost) * UNIT)
-        each = each.mutate(square=(each.won + each.lost) * UNIT)
-    if not keys:
-        return each.mutate(seen=0, clusters=1, outcomes=each.n, sum=each.total)
-    each = each.mutate(seen=each.begin % (4 * UNIT) - UNIT)
-    return each.group_by("pair", "n", "total", "seen").agg(
-        clusters=each.count(),
-        outcomes=each.n.sum().cast("int64"),
-        sum=each.total.sum().cast("int64"),
-        **{name: each[name].sum().cast("int64") for name in ("won", "lost", "ones", "minus", "square")},
-    )
 
 
 def sorted_columns(table: Any) -> dict[str, IntVector]:

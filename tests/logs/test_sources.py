@@ -20,7 +20,7 @@ from scipy import stats
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, aligned, check_log, compare_log, describe_log, guardrails
 from ltr_duel.logs.compare import summed
-from ltr_duel.logs.engine import Engine, Warehouse
+from ltr_duel.logs.engine import Warehouse
 from ltr_duel.logs.table import NO_CREDIT
 
 DAY = 86400
@@ -592,11 +592,3 @@ def test_a_log_that_lacks_columns_is_told_of_a_mapping(tmp_path):
         InputError, match=r"has no columns 'impression' and 'time' \(it has clicks, id, .*map them with --source"
     ):
         compare_log(ClickLog(tmp_path / "my.jsonl"))
-
-
-def test_joins_are_as_written_while_clusters_are_sorted_and_not_afterwards():
-    engine = Engine(InputError)
-    engine.execute("CREATE TABLE t AS SELECT range % 3 AS k, range AS v FROM range(9)")
-    setting = "SELECT current_setting('disabled_optimizers') AS s"
-    inside = [engine.rows(setting)[0]["s"] for _ in engine.clustered(engine.table("t"), ("k",), texts=False)]
-    assert inside == ["build_side_probe_side"] and engine.rows(setting)[0]["s"] == ""

@@ -91,7 +91,7 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
 
     keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
     wrong: dict[int, str] = {}
-    sets: set[tuple[str, ...]] = set()
+    sets: dict[tuple[str, ...], list[int]] = {}
     for kind in log.kinds(rows):
         about: dict[str, Any] = {name: kind.get(name) for name in ("rankers", "method", "outcome")}
         try:
@@ -99,18 +99,18 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
                 if not creditor.needed:
                     continue
                 raise InputError(NO_CREDIT)
-            _, _, _, numbers = creditor.rules("owners", **about)
-            for a, b in combinations(numbers, 2):
-                creditor.pair(a, b)
-            sets.add(tuple(about["rankers"]))
+            creditor.rules("owners", about["method"], about["outcome"], len(about["rankers"] or ()))
+            sets[tuple(about["rankers"] or ())] = creditor.arms_of(about["rankers"])
         except InputError as error:
             same = rows.filter(rows.owners.notnull() == kind["given"])
             for name in keys:
                 same = same.filter(same[name].identical_to(ibis.literal(about[name], rows[name].type())))
             wrong |= dict.fromkeys(log.engine.run(same.select("line"))["line"].to_pylist(), str(error))
     log.bad.add(refused(wrong))
-    if not creditor.pairs:
+    if not sets:
         return wrong, None
+    for size in sorted(set(map(len, sets.values()))):
+        creditor.pairs_of(np.array([one for one in sets.values() if len(one) == size]))
     good = log.without(rows, wrong)
     places = [(a, b) for a, b in combinations(range(max(map(len, sets))), 2)]
     if places == [(0, 1)]:

@@ -31,8 +31,7 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # a file or table needs at l
 _RECORDS = {"query_id", "client_id"}
 _UBI = " (records of User Behavior Insights are read with --format ubi)"
 _NAMED = 12  # maximum number of columns that a message lists
-_SQL = {"string": "VARCHAR", "float64": "DOUBLE", "int64": "BIGINT"}
-EVENTS = {name: _SQL[kind] for name, kind in EVENT.items()}
+EVENTS = EVENT
 _NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT")
 _KINDS = {  # JSON types that can be converted to each SQL type
     "VARCHAR": ("VARCHAR", "DOUBLE", *_NUMBERS),

@@ -69,8 +69,11 @@ def summed(
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
     by = Grouping(len(creditor.pairs), cluster, whole, named)
-    noted, by_time = looks_of(log.engine, rows, outcomes, by, step) if looks else ([], [])
-    sums = pair_sums(log.engine, outcomes, by, by_time)
+    noted, parts = [], []
+    if looks:
+        whole_log = log.loaded.exposures if log.loaded.exposures is not None and not log.bad.count else rows
+        noted, parts = looks_of(log.engine, whole_log.select("time"), outcomes, by, step)
+    sums = pair_sums(log.engine, outcomes, by, parts)
     if by.pairs == 1 and named and cluster in ("user", "both"):  # here each impression is one outcome
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
         log.known["users", *rankers] = number, most

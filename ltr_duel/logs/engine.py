@@ -10,7 +10,7 @@ import logging
 import re
 import shutil
 import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -102,10 +102,22 @@ class Engine:
         name = f"kept_{self._tables}"
         return self.store(name, with_relations(sql, {one: _sql(other.op()) for one, other in relations.items()}))
 
-    def store(self, name: str, rows: Any) -> Any:
+    def store(self, name: str, rows: Any, kind: str = "TABLE") -> Any:
         """Store the result of SQL or of an Ibis expression as a relation, and return it as an Ibis table."""
-        self.execute(f"CREATE TABLE {name} AS {rows if isinstance(rows, str) else _sql(rows.op())}")
+        self.execute(f"CREATE {kind} {name} AS {rows if isinstance(rows, str) else _sql(rows.op())}")
         return self.table(name)
+
+    def view(self, sql: str, **relations: Any) -> Any:
+        """Return a query of `query` as an Ibis table, without running it."""
+        self._tables += 1
+        text = with_relations(sql, {one: _sql(other.op()) for one, other in relations.items()})
+        return self.store(f"view_{self._tables}", text, "VIEW")
+
+    def unnested(self, rows: Any, column: str, keys: Sequence[str]) -> Any:
+        """Return a row for each entry of a list: the columns `keys`, ``item``, and ``place``, which counts from 1."""
+        chosen = ", ".join(f"t.{named(key)}" for key in keys)
+        lists = f"unnest(t.{named(column)}) WITH ORDINALITY AS s(item, place)"
+        return self.view(f"SELECT {chosen}, s.item, CAST(s.place AS INTEGER) AS place FROM t, {lists}", t=rows)
 
     def query(self, sql: str, **relations: Any) -> Any:
         """Return the result of SQL as an Arrow table; ``relations``: Ibis tables, by their names in the SQL."""
@@ -209,6 +221,13 @@ class Warehouse:
     def keep(self, sql: str, **relations: Any) -> Any:
         """Return the result of a query of `query` as an Ibis table; nothing is written."""
         return self.sql(self._text(sql, relations))
+
+    view = keep
+
+    def unnested(self, rows: Any, column: str, keys: Sequence[str]) -> Any:
+        """Return a row for each entry of a list: the columns `keys`, ``item``, and ``place``, which counts from 1."""
+        each = rows.select(*keys, item=rows[column]).unnest("item", offset="place")
+        return each.mutate(place=(each.place + 1).cast("int32"))
 
     def query(self, sql: str, **relations: Any) -> Any:
         """Return the result of SQL (of DuckDB) as an Arrow table; ``relations``: Ibis tables, by their names."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.core import InputError
-from ltr_duel.logs.attribution import Late, outcome_of, seconds_of
+from ltr_duel.logs.attribution import Outcome, outcome_of, suffixes
 from ltr_duel.logs.bad import BadLines, Refused
-from ltr_duel.logs.engine import NO_RANKER, Engine
+from ltr_duel.logs.engine import NO_RANKER
 from ltr_duel.logs.files import Found, files_of, format_of
 from ltr_duel.logs.mapping import place_of
 from ltr_duel.logs.rows import (
@@ -93,7 +93,7 @@ class ClickLog:
         events: str | Path | None = None,
         source: str | Path | None = None,
         connect: str = "",
-        outcome: str = "click",
+        outcome: str | Outcome | Sequence[str | Outcome] = "click",
         within: str = "",
         which: str = "last",
         context: Collection[str] = (),
@@ -106,8 +106,8 @@ class ClickLog:
         two = events is not None or source is not None or bool(connect)
         if skip_bad is not None and skip_bad < 0:
             raise InputError(f"the number of bad lines that may be skipped must be at least 0, not {skip_bad}")
-        self.outcome = outcome_of(outcome)
-        self.late = Late(seconds_of(within) if within else 0.0, which)
+        given = [outcome] if isinstance(outcome, str | Outcome) else outcome
+        self.outcomes = tuple(outcome_of(one, within, which) for one in given)
         self.context = tuple(one for one in context if one not in LOG_COLUMNS)
         if two:
             self.format, self._source = "tables", tables(path, events, source, connect, self.context)
@@ -125,6 +125,11 @@ class ClickLog:
         return self.loaded.find(int(line))
 
     @property
+    def outcome(self) -> Outcome:
+        """The first outcome."""
+        return self.outcomes[0]
+
+    @property
     def other_columns(self) -> tuple[str, ...]:
         """Unknown columns of the files, which are not read."""
         return tuple(self.loaded.strange)
@@ -132,7 +137,7 @@ class ClickLog:
     @cached_property
     def loaded(self) -> Loaded:
         """The log as a relation of an engine."""
-        return self._source(self.outcome, self.late)
+        return self._source(self.outcomes)
 
     @property
     def engine(self) -> Any:
@@ -162,7 +167,12 @@ class ClickLog:
         InputError
             If the file cannot be read, or has more bad lines than may be skipped; the message contains the line number.
         """
-        wanted = {*columns, "line", "worth", "fault"}
+        wanted = {
+            *columns,
+            "line",
+            "fault",
+            *(f"{name}{end}" for end in suffixes(self.outcomes) for name in ("worth", "clicks") if "clicks" in columns),
+        }
         table = self.table.select([name for name in self.table.columns if name in wanted])
         self.bad = BadLines(self.loaded.find, self._allowed)
         wrong = self._wrong(table)
@@ -183,7 +193,8 @@ class ClickLog:
             known = np.concatenate([np.zeros(0, np.int64), *(one.lines for one in found)])
             found.append(refused_in(self.engine, bad, sentence, known, *kinds))
 
-        if "impression" in table.columns and not self.engine.all_differ(table, "impression"):
+        exposures = self.loaded.exposures if self.loaded.exposures is not None else table  # without a join
+        if "impression" in table.columns and not self.engine.all_differ(exposures, "impression"):
             take(repeating(table.filter(table.impression.notnull())), self._repeats)
             self.bad.repeated = len(found[0].lines)
         checks, full = checks_of(table.columns), ready(table)
@@ -231,8 +242,6 @@ class ClickLog:
         """Return facts of the rows credited to these rankers: `facts_of`, and the numbers of queries and users."""
         if ("facts", *rankers) not in self.known:
             texts = {"queries": rows["query"].nunique()}
-            if "user" in rows.columns and isinstance(self.engine, Engine):  # counted in the scan that reads the strings
-                texts["users"] = rows.user.nunique()
             kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
             (about,) = self.engine.run(rows.aggregate(**texts, **({} if kinds else facts_of(rows)))).to_pylist()
             if kinds:

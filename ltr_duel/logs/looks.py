@@ -16,9 +16,8 @@ import numpy as np
 
 from ltr_duel.core import FloatVector, statistics
 from ltr_duel.logs.clusters import Means, cautious_of_moments, naive_means, two_way
-from ltr_duel.logs.engine import named
 from ltr_duel.logs.outcomes import UNIT
-from ltr_duel.logs.sums import Grouping, Sequences, cells
+from ltr_duel.logs.sums import Grouping, Sequences, growth, running
 
 _STEPS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400, 364 * 86400)  # seconds
 _MOST = 64  # maximum number of looks
@@ -49,76 +48,48 @@ def days_to_a_whole_week(days: float) -> float:
     return 7 - over if days >= 14 and 1 < over < 6 else 0.0
 
 
-def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -> tuple[list[Look], list[Any]]:
-    """Return the state of a comparison at the end of each period of ``step`` seconds (UTC), and the `cells` of each."""
+def looks_of(engine: Any, times: Any, outcomes: Any, by: Grouping, step: float) -> tuple[list[Look], list[Any]]:
+    """Return the state of a comparison at the end of each period of ``step`` seconds (UTC), and results of `running`.
+
+    times: a relation with the ``time`` of each impression.
+    """
     block = f"CAST(floor(time / {step!r}) AS BIGINT)"
     sql = f"SELECT {block} AS block, count(*) AS n, max(time) AS last FROM shown GROUP BY {block} ORDER BY 1"
-    periods = engine.query(sql, shown=rows).to_pydict()
+    periods = engine.query(sql, shown=times).to_pydict()
     number = {one: k for k, one in enumerate(periods["block"])}
     shape = (len(number), by.pairs)
     unit = 1 if by.whole else UNIT
 
-    def running(found: Any, name: str, scale: float = 1.0) -> FloatVector:
+    def until(found: Any, name: str, scale: float = 1.0) -> FloatVector:
         out = np.zeros(shape)
         at = [number[one] for one in found["block"].to_pylist()], found["pair"].to_numpy()
         np.add.at(out, at, found[name].to_numpy().astype(np.float64) / scale)
         return out.cumsum(axis=0)
 
-    parts = [cells(engine, outcomes, keys, by, step) for keys in by.keys]
-    sums = [engine.query(_growth(keys, by), cells=part) for part, keys in zip(parts, by.keys, strict=True)]
-    n, total, square = (running(sums[0], name, scale) for name, scale in (("n", 1), ("total", unit), ("square", unit)))
+    outcomes = engine.keep("SELECT * FROM o", o=outcomes) if len(by.keys) > 1 else outcomes
+    parts = [running(engine, outcomes, keys, by, step) for keys in by.keys]
+    sums = [growth(engine, part, by) for part in parts]
+    n, total, square = until(sums[0], "n"), until(sums[0], "total", unit), until(sums[0], "square", unit)
     scales = {"nn": 1.0, "nt": float(unit), "tt": float(unit) ** 2}
     if by.cluster == "impression":
         kinds = [naive_means(n + 2, total, square + 2)]
     else:
-        products = [[running(one, name, scale) for name, scale in scales.items()] for one in sums]
+        products = [[until(one, name, scale) for name, scale in scales.items()] for one in sums]
         kinds = [cautious_of_moments(n, total, square, *three) for three in products]
     mean = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
     means = two_way(*kinds) if by.cluster == "both" else kinds[0]
-    wins, losses, ties, others = (running(sums[0], f"first_{name}") for name in ("wins", "losses", "ties", "others"))
-    lead, squares = (running(sums[0], f"first_{name}", UNIT) for name in ("lead", "square"))
-    sequences, impressions = Sequences(wins, losses, ties, others, lead, squares), np.cumsum(periods["n"]).tolist()
+    first = "first_" if by.cluster in ("user", "both") else ""
+    ones, minus = until(sums[0], f"{first}ones"), until(sums[0], f"{first}minus")
+    ties = until(sums[0], "first_ties") if first else n - until(sums[0], "won") - until(sums[0], "lost")
+    others = (until(sums[0], "first_n") if first else n) - ones - minus - ties
+    lead = until(sums[0], f"{first}total", unit) - (ones - minus)
+    sequences = Sequences(ones, minus, ties, others, lead, until(sums[0], f"{first}square", unit) - ones - minus)
+    impressions = np.cumsum(periods["n"]).tolist()
     looks = [
         Look(last, impressions[k], n[k], mean[k], means.of(k), sequences.of(k))
         for k, last in enumerate(periods["last"])
     ]
     return looks, parts
-
-
-def _growth(keys: tuple[str, ...], by: Grouping) -> str:
-    """Return the SQL of what each period adds to the sums of a pair, and to its clusters' products of n and total.
-
-    The columns ``first_...`` are for the confidence sequence: of users' first outcomes if clusters are users, else of
-    all outcomes.
-    """
-    big = "BIGINT" if by.whole else "HUGEINT"
-    of = ", ".join(["pair", *map(named, keys), *(["own"] if "user" in keys and not by.named else [])])
-    until = f"OVER (PARTITION BY {of} ORDER BY block ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
-    first = {
-        "wins": "ones", "losses": "minus", "ties": "n - won - lost", "others": "won + lost - ones - minus",
-        "lead": f"total * {UNIT if by.whole else 1} - (ones - minus) * {UNIT}",
-        "square": f"square * {UNIT if by.whole else 1} - (ones + minus) * {UNIT}",
-    }  # fmt: skip
-    if keys == ("user",):
-        y = f"(begin % {4 * UNIT} - {UNIT})"
-        between = f"WHEN all_n = n AND {y} NOT IN ({-UNIT}, 0, {UNIT}) THEN"
-        first = {name: f"CASE WHEN all_n = n AND {y} = {value} THEN 1 ELSE 0 END" for name, value in
-                 (("wins", UNIT), ("losses", -UNIT), ("ties", 0))}  # fmt: skip
-        first |= {"others": f"CASE {between} 1 ELSE 0 END", "lead": f"CASE {between} {y} ELSE 0 END"}
-        first["square"] = f"CASE {between} {y} * {y} / {UNIT} ELSE 0 END"
-    products = {
-        "nn": "2 * all_n * n - n * n",
-        "nt": "all_n * total + all_total * n - n * total",
-        "tt": "2 * all_total * total - total * total",
-    }
-    chosen = [f"CAST(sum({name}) AS BIGINT) AS {name}" for name in ("n", "total", "square")]
-    chosen += [f"CAST(sum({value}) AS DOUBLE) AS {name}" for name, value in products.items() if keys]
-    chosen += [f"CAST(sum({value}) AS DOUBLE) AS first_{name}" for name, value in first.items()]
-    each = "cells"
-    if keys:
-        running = [f"CAST(sum({name}) {until} AS {big}) AS all_{name}" for name in ("n", "total")]
-        each = f"(SELECT *, {', '.join(running)} FROM cells) AS grown"
-    return f"SELECT pair, block, {', '.join(chosen)} FROM {each} GROUP BY pair, block"
 
 
 def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list[str]:

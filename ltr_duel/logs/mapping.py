@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.aligned import Numbered, numbered_files, numbered_table
 from ltr_duel.logs.attribution import EVENT, EXPOSURE
 from ltr_duel.logs.columns import EVENTS, NEEDED, first_names, require_columns, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Found, files_of, format_of
+from ltr_duel.logs.own import parquet_rows
 from ltr_duel.logs.unreadable import refuse_unreadable
 
 _FILE = "filename = 'ltr_file'"
@@ -163,11 +163,12 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
     return f"SELECT {', '.join(chosen) or '*'} FROM {source}{f' WHERE {where}' * bool(where)}"
 
 
-def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found], Numbered | None]:
-    """Create a relation; return a function that finds a row, and the exposures with numbered rows (None for events).
+def create_relation(engine: Engine, part: Part) -> Callable[[int], Found]:
+    """Create the relation ``exposures`` or ``events``; return a function that finds a row.
 
     The argument of the function is a value of the column ``origin``: the number of a row, counted over all files of the
-    source. The result is the file that contains the row, and the row's number in this file.
+    source. The result is the file that contains the row, and the row's number in this file. Exposures also have the
+    column ``row``; they are a table unless their files are Parquet.
     """
     read, names = _reader_of(part.file)
     csv = read == "read_csv"
@@ -185,21 +186,19 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
         empty = read == "read_json" and have == ["json"]  # DuckDB's column name for a file without objects
         require_columns(part.file, [] if empty else have, part.name)
         part.columns = {column: named(column) for column in found if column in part.legal}
-    numbers: Numbered | None = None
     by_item = part.name == "exposures" and bool({"item", "owner"} & set(part.columns))
     raw = select(part.columns | {"origin": "ltr_line"}, part.where, f"({rows})")
     if part.name == "events":
         engine.execute(f"CREATE VIEW events AS {typed(engine, raw, EVENTS)}")
     elif by_item:
-        numbers = numbered_table(engine, typed(engine, _listed(part.columns, raw)))
+        create_exposures(engine, typed(engine, _listed(part.columns, raw)))
     elif read == "read_parquet":
-
-        def made(source: str, more: dict[str, str]) -> str:
-            return typed(engine, select(part.columns | more, part.where, source))
-
-        numbers = numbered_files(engine, names, made)
+        files = tuple(row["file_name"] for row in engine.rows(f"SELECT file_name FROM parquet_file_metadata({names})"))
+        source = f"({parquet_rows(engine, files)[0]})"
+        made = select(part.columns | {"origin": "ltr_line", "row": "ltr_line"}, part.where, source)
+        engine.execute(f"CREATE VIEW exposures AS {typed(engine, made)}")
     else:
-        numbers = numbered_table(engine, typed(engine, raw))
+        create_exposures(engine, typed(engine, raw))
 
     def find(line: int) -> Found:
         first = f"SELECT ltr_file, min(ltr_line) AS first FROM ({rows}) GROUP BY ltr_file"
@@ -209,7 +208,12 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
 
     if part.name == "events":
         refuse_unreadable(engine, raw, part.given, find)
-    return find, numbers
+    return find
+
+
+def create_exposures(engine: Engine, sql: str) -> None:
+    """Create the table ``exposures`` from a query, with numbered rows."""
+    engine.execute(f"CREATE TABLE exposures AS SELECT *, row_number() OVER () AS row FROM ({sql})")
 
 
 def _csv_options(engine: Engine, names: str, delimiter: str) -> str:

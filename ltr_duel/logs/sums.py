@@ -177,82 +177,91 @@ class Grouping(NamedTuple):
         return CLUSTER_KEYS.get(self.cluster, ((),))
 
 
-def cells(engine: Any, outcomes: Any, keys: tuple[str, ...], by: Grouping, step: float = 0.0) -> Any:
-    """Return the sums of each pair, cluster and, with ``step`` (in seconds), period of time, as a relation.
+def running(engine: Any, outcomes: Any, keys: tuple[str, ...], by: Grouping, step: float = 0.0) -> Any:
+    """Return for each outcome the sums of its cluster until then, as a relation; ``step``: length of a period.
 
-    ``total`` is in units of 1 / UNIT, or of 1 if all outcomes are wins, losses and ties. An impression without a user
-    is a cluster of its own. ``begin`` is a code of the first line and its outcome.
+    The columns are ``pair``, ``block`` (number of the period), ``y``, ``square``, ``n`` and ``total`` (number and sum of
+    the cluster's outcomes so far), ``seen`` (its first outcome) and ``last`` (1 for its last outcome). Without keys,
+    each impression is a cluster. The unit of sums is 1 / UNIT, or 1 if all outcomes are wins, losses and ties. An
+    impression without a user is a cluster of its own.
     """
-    columns = [*map(named, keys)]
-    chosen = ["pair", *columns]
+    block = f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "0"
+    y = "CASE WHEN y > 0 THEN 1 WHEN y < 0 THEN -1 ELSE 0 END" if by.whole else "y"
+    chosen = ["pair", f"{block} AS block", f"{y} AS y", *([] if by.whole else ["square"])]
+    if not keys:
+        one = "1 AS n, y AS total, y AS seen, 1 AS last"
+        return engine.view(f"SELECT *, {one} FROM (SELECT {', '.join(chosen)} FROM outcomes) AS o", outcomes=outcomes)
+    of = ["pair", *map(named, keys)]
     if "user" in keys and not by.named:
-        columns.append(own := 'CASE WHEN "user" IS NULL THEN line ELSE -1 END')
-        chosen.append(f"{own} AS own")
-    if step:
-        columns.append(block := f"CAST(floor(time / {step!r}) AS BIGINT)")
-        chosen.append(f"{block} AS block")
-    won, lost = (f"count(CASE WHEN y {sign} 0 THEN 1 END)" for sign in "><")
-    total, square, ones, minus = f"{won} - {lost}", f"{won} + {lost}", won, lost
-    if not by.whole:
-        total, square = "CAST(sum(y) AS BIGINT)", "CAST(sum(square) AS BIGINT)"
-        ones, minus = (f"count(CASE WHEN y = {value} THEN 1 END)" for value in (UNIT, -UNIT))
-    sums = {"n": "count(*)", "total": total, "square": square, "won": won, "lost": lost, "ones": ones, "minus": minus}
-    if keys:
-        sums["begin"] = f"min(line * {4 * UNIT} + y + {UNIT})"
-    chosen += [f"{value} AS {named(name)}" for name, value in sums.items()]
-    sql = f"SELECT {', '.join(chosen)} FROM outcomes GROUP BY {', '.join(['pair', *columns])}"
-    return engine.keep(sql, outcomes=outcomes)
+        chosen.append('CASE WHEN "user" IS NULL THEN line ELSE -1 END AS own')
+        of.append("own")
+    order = f"PARTITION BY {', '.join(of)} ORDER BY line"
+    until = f"OVER ({order} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+    sums = [f"row_number() OVER ({order}) AS n", f"CAST(sum(y) {until} AS BIGINT) AS total"]
+    sums += [
+        f"first_value(y) {until} AS seen",
+        f"CASE WHEN lead(line) OVER ({order}) IS NULL THEN 1 ELSE 0 END AS last",
+    ]
+    each = f"(SELECT {', '.join([*chosen, 'line', *map(named, keys)])} FROM outcomes) AS o"
+    own = ["pair", "block", "y", *([] if by.whole else ["square"])]
+    return engine.keep(f"SELECT {', '.join([*own, *sums])} FROM {each}", outcomes=outcomes)
 
 
-def pair_sums(engine: Any, outcomes: Any, by: Grouping, by_time: Sequence[Any] = ()) -> PairSums:
-    """Return the sums of outcomes; ``by_time``: the results of `cells` for each of ``by.keys``, if available."""
-    parts = by_time or [cells(engine, outcomes, keys, by) for keys in by.keys]
-    dimensions = [_classes(engine, part, keys, by, bool(by_time)) for part, keys in zip(parts, by.keys, strict=True)]
-    found = dimensions[0]
+def growth(engine: Any, rows: Any, by: Grouping) -> Any:
+    """Return what each period adds to the sums of a pair, and to its clusters' products of n and total.
 
-    def by_pair(values: Any, where: Any = True) -> IntVector:
+    rows: the result of `running`. The columns ``first_...`` count the first outcomes of clusters, for the confidence
+    sequence.
+    """
+    one, big = (1, "BIGINT") if by.whole else (UNIT, "HUGEINT")
+    sums = {"n": "count(*)", "total": "CAST(sum(y) AS BIGINT)"}
+    sums["square"] = "CAST(sum(abs(y)) AS BIGINT)" if by.whole else "CAST(sum(square) AS BIGINT)"
+    marks = {"won": "y > 0", "lost": "y < 0", "ones": f"y = {one}", "minus": f"y = -{one}"}
+    for name in ("ones", "minus"):
+        marks[f"first_{name}"] = f"n = 1 AND {marks[name]}"
+    marks |= {"first_ties": "n = 1 AND y = 0", "first_n": "n = 1"}
+    sums |= {name: f"count(CASE WHEN {mark} THEN 1 END)" for name, mark in marks.items()}
+    square = "abs(y)" if by.whole else "square"
+    sums |= {
+        f"first_{name}": f"CAST(coalesce(sum(CASE WHEN n = 1 THEN {value} END), 0) AS BIGINT)"
+        for name, value in (("total", "y"), ("square", square))
+    }
+    products = {"nn": "2 * n - 1", "nt": "total + (n - 1) * y", "tt": f"CAST(y AS {big}) * (2 * total - y)"}
+    sums |= {name: f"CAST(sum({value}) AS DOUBLE)" for name, value in products.items()}
+    chosen = ", ".join(f"{value} AS {name}" for name, value in sums.items())
+    return engine.query(f"SELECT pair, block, {chosen} FROM rows_until GROUP BY pair, block", rows_until=rows)
+
+
+def pair_sums(engine: Any, outcomes: Any, by: Grouping, parts: Sequence[Any] = ()) -> PairSums:
+    """Return the sums of outcomes; ``parts``: the results of `running` for each of ``by.keys``, if available."""
+    outcomes = engine.keep("SELECT * FROM o", o=outcomes) if len(by.keys) > 1 and not parts else outcomes
+    parts = parts or [running(engine, outcomes, keys, by) for keys in by.keys]
+    columns = growth(engine, parts[0], by).to_pydict()
+    scale = UNIT if by.whole else 1
+
+    def by_pair(name: str, unit: int = 1) -> IntVector:
         out = np.zeros(by.pairs, np.int64)
-        np.add.at(out, found["pair"], np.where(where, values, 0))
+        np.add.at(out, columns["pair"], np.array(columns[name], np.int64) * unit)
         return out
 
-    wins, losses = by_pair(found["won"]), by_pair(found["lost"])
-    n, total = by_pair(found["n"] * found["clusters"]), by_pair(found["total"] * found["clusters"])
-    square = by_pair(found["square"])
-    if by.cluster in ("user", "both"):
-        sequences = _sequence(by_pair, found["seen"], found["clusters"], found["seen"] ** 2 // UNIT * found["clusters"])
-    else:
-        ones, minus = by_pair(found["ones"]), by_pair(found["minus"])
-        rest = n - ones - minus - (n - wins - losses)
-        parts = (ones, minus, n - wins - losses, rest, (total - (ones - minus) * UNIT) / UNIT)
-        sequences = Sequences(*(np.asarray(one, np.float64) for one in (*parts, square / UNIT - ones - minus)))
-    clusters = tuple(Clusters(*(one[name] for name in ("pair", "n", "total", "clusters"))) for one in dimensions)
-    kinds = clusters if by.cluster in CLUSTER_KEYS else ()
-    return PairSums(by.cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, kinds)
+    wins, losses, n = by_pair("won"), by_pair("lost"), by_pair("n")
+    total, square = by_pair("total", scale) / UNIT, by_pair("square", scale) / UNIT
+    first = "first_" if by.cluster in ("user", "both") else ""
+    ones, minus = by_pair(f"{first}ones"), by_pair(f"{first}minus")
+    ties = by_pair("first_ties") if first else n - wins - losses
+    others = (by_pair("first_n") if first else n) - ones - minus - ties
+    lead = by_pair(f"{first}total", scale) / UNIT - (ones - minus)
+    rest = by_pair(f"{first}square", scale) / UNIT - ones - minus
+    sequences = Sequences(*(np.asarray(one, np.float64) for one in (ones, minus, ties, others, lead, rest)))
+    kinds = tuple(_clusters(engine, part, by) for part, keys in zip(parts, by.keys, strict=True) if keys)
+    return PairSums(by.cluster, wins, losses, n - wins - losses, total, square, sequences, kinds)
 
 
-def _classes(engine: Any, cells: Any, keys: tuple[str, ...], by: Grouping, timed: bool) -> dict[str, IntVector]:
-    """Return the number of clusters with equal sums; without keys, all impressions of a pair are one cluster."""
-    of = ["pair", *map(named, keys), *(["own"] if "user" in keys and not by.named else [])]
-    sums = ("n", "total", "square", "won", "lost", "ones", "minus")
-    each = "cells"
-    if timed:
-        begin = ["min(begin) AS begin"] if keys else []
-        chosen = [*of, *(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in sums), *begin]
-        each = f"(SELECT {', '.join(chosen)} FROM cells GROUP BY {', '.join(of)}) AS clusters_of_a_pair"
-    rest = ", ".join(f"CAST(sum({name}) AS BIGINT) AS {name}" for name in sums[2:])
-    alike = ["pair", "n", "total", *([f"begin % {4 * UNIT} - {UNIT}"] if keys else [])]
-    seen = f"{alike[-1] if keys else 0} AS seen"
-    sql = f"SELECT pair, n, total, {seen}, count(*) AS clusters, {rest} FROM {each} GROUP BY {', '.join(alike)}"
-    found = sorted_columns(engine.query(sql, cells=cells))
-    scale = UNIT if by.whole else 1
-    return found | {name: found[name] * scale for name in ("total", "square")}
-
-
-def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) -> Sequences:
-    between = (y != 0) & (abs(y) != UNIT)
-    parts = [by_pair(number, y == UNIT), by_pair(number, y == -UNIT), by_pair(number, y == 0)]
-    parts += [by_pair(number, between), by_pair(y * number, between) / UNIT, by_pair(square, between) / UNIT]
-    return Sequences(*(part.astype(np.float64) for part in parts))
+def _clusters(engine: Any, rows: Any, by: Grouping) -> Clusters:
+    """Return the number of clusters with equal sums."""
+    sql = "SELECT pair, n, total, count(*) AS clusters FROM rows_until WHERE last = 1 GROUP BY pair, n, total"
+    found = sorted_columns(engine.query(sql, rows_until=rows))
+    return Clusters(found["pair"], found["n"], found["total"] * (UNIT if by.whole else 1), found["clusters"])
 
 
 def sorted_columns(table: Any) -> dict[str, IntVector]:

@@ -8,9 +8,9 @@ contains the interleaved rankers (``page``, a page token, or ``rankers`` and ``o
 
 from __future__ import annotations
 
-from ltr_duel.logs.aligned import Numbered, numbered_table
 from ltr_duel.logs.columns import EVENTS, seconds, typed
 from ltr_duel.logs.engine import Engine, named, quoted
+from ltr_duel.logs.mapping import create_exposures
 
 _TEXTS = ("page", "method", "outcome", "policy")
 _LISTS = ("rankers", "owners", "rankings", "propensity")  # as JSON
@@ -38,7 +38,7 @@ _SHOWN = f"""SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
   LEFT JOIN ({_LISTED}) USING (impression)"""
 
 
-def create_views(engine: Engine, context: tuple[str, ...] = ()) -> Numbered:
+def create_views(engine: Engine, context: tuple[str, ...] = ()) -> None:
     """Create ``exposures`` and ``events`` from the table ``lines``; context columns are attributes of queries."""
     engine.execute("CREATE TABLE records AS SELECT line, text::JSON AS json FROM lines WHERE json_valid(text)")
     engine.drop("lines")
@@ -49,4 +49,4 @@ def create_views(engine: Engine, context: tuple[str, ...] = ()) -> Numbered:
     first = {name: f"nullif(({value}), '')" for name, value in texts.items()}
     first |= {name: f"nullif((json -> '$.query_attributes.{name}'), 'null')" for name in _LISTS}
     more = ", ".join(f"arg_min({value}, line) AS {named(name)}" for name, value in first.items())
-    return numbered_table(engine, typed(engine, _SHOWN.format(more=more)), then=("origin",))
+    create_exposures(engine, typed(engine, _SHOWN.format(more=more)))

@@ -33,7 +33,7 @@ def test_each_look_has_the_sums_of_all_outcomes_until_then(open_engine, cluster,
     engine, columns = open_engine(), drawn(pairs, unit, some_unknown)
     outcomes = engine.small({name: list(values) for name, values in columns.items()})
     grouping = Grouping(pairs, cluster, whole=unit == UNIT, named=not some_unknown)
-    looks, by_time = looks_of(engine, outcomes, outcomes, grouping, 60.0)
+    looks, parts = looks_of(engine, outcomes, outcomes, grouping, 60.0)
     assert [look.impressions for look in looks] == list(range(60, 601, 60))
     for look, stop in zip(looks, range(60, 601, 60), strict=True):
         for pair in range(pairs):
@@ -55,6 +55,6 @@ def test_each_look_has_the_sums_of_all_outcomes_until_then(open_engine, cluster,
             assert [sequences.wins[pair], sequences.losses[pair], sequences.ties[pair]] == counts
             others = first[~np.isin(first, [1, -1, 0])]
             assert [sequences.lead[pair], sequences.square[pair]] == [others.sum(), np.square(others).sum()]
-    whole, from_periods = pair_sums(engine, outcomes, grouping), pair_sums(engine, outcomes, grouping, by_time)
+    whole, from_periods = pair_sums(engine, outcomes, grouping), pair_sums(engine, outcomes, grouping, parts)
     for name, values in vars(whole).items():
         np.testing.assert_equal(getattr(from_periods, name), values, name)

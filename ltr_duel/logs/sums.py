@@ -180,8 +180,8 @@ class Grouping(NamedTuple):
 def running(engine: Any, outcomes: Any, keys: tuple[str, ...], by: Grouping, step: float = 0.0) -> Any:
     """Return for each outcome the sums of its cluster until then, as a relation; ``step``: length of a period.
 
-    The columns are ``pair``, ``block`` (number of the period), ``y``, ``square``, ``n`` and ``total`` (number and sum of
-    the cluster's outcomes so far), ``seen`` (its first outcome) and ``last`` (1 for its last outcome). Without keys,
+    The columns are ``pair``, ``block`` (number of the period), ``y``, ``square``, ``n`` and ``total`` (number and sum
+    of the cluster's outcomes so far), ``seen`` (its first outcome) and ``last`` (1 for its last outcome). Without keys,
     each impression is a cluster. The unit of sums is 1 / UNIT, or 1 if all outcomes are wins, losses and ties. An
     impression without a user is a cluster of its own.
     """

@@ -72,6 +72,25 @@ def test_rows_of_one_search_must_agree_except_in_the_time_if_they_have_a_value(t
         compare_log(log)
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"team": "new"}, "document 'a' belongs to two rankers, old and new (lines 3 and 4)"),
+        ({"team": None}, "document 'a' belongs to two rankers, old and none (lines 3 and 4)"),
+        ({"place": 3}, "document 'a' is at the positions 1 and 3 (lines 3 and 4)"),
+        ({"doc": "c"}, "document 'c' is at a position that has two documents, a and c (lines 3 and 4)"),
+        ({"place": "top"}, "the position of an item must be a whole number, not top"),
+    ],
+)
+def test_rows_of_one_search_that_contradict_each_other_are_refused_with_both_lines(tmp_path, changed, message):
+    rows = flat("s1", "ab", ["old", "new"], "b")  # the row of a is the second in the file
+    (tmp_path / "m.toml").write_text(FLAT)
+    log = ClickLog(write(tmp_path / "items.csv", [*rows, rows[1] | changed]), source=tmp_path / "m.toml")
+    with pytest.raises(InputError) as error:
+        compare_log(log)
+    assert f"items.csv, impression that begins in line 2: {message}" in str(error.value)
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_a_log_is_sliced_by_any_column_of_its_files(tmp_path, kind):
     rows = [impression(n, device=["phone", "desk"][n % 2], clicks=[1 + n % 2]) for n in range(40)]

@@ -131,7 +131,7 @@ def warnings_of(found: Summed, means: Means) -> list[str]:
 
 
 def compare_log(
-    log: ClickLog,
+    log: ClickLog | Any,
     *,
     cluster: str = "",
     confidence: float = 0.95,
@@ -148,7 +148,8 @@ def compare_log(
 
     Parameters
     ----------
-    log : ClickLog
+    log : ClickLog, path, data frame or Ibis table
+        A log, or what `ClickLog` opens with its default settings.
     cluster : {"", "user", "query", "both", "impression"}
         Groups within which outcomes may be correlated: users, queries, both at once, or none. The default is users if
         the log has users, else queries.
@@ -186,6 +187,7 @@ def compare_log(
     >>> found.names, found.losses.tolist(), found.preferences.condorcet_winner
     (('old', 'new'), [10], 'new')
     """
+    log = log if isinstance(log, ClickLog) else ClickLog(log)
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)

@@ -14,6 +14,7 @@ from ltr_duel.logs.attribution import Outcome, outcome_of, suffixes
 from ltr_duel.logs.bad import BadLines, Refused
 from ltr_duel.logs.engine import NO_RANKER
 from ltr_duel.logs.files import Found, files_of, format_of
+from ltr_duel.logs.frames import is_path, stored
 from ltr_duel.logs.mapping import place_of
 from ltr_duel.logs.rows import (
     FACTS,
@@ -42,8 +43,9 @@ class ClickLog:
 
     Parameters
     ----------
-    path : path, optional
-        A file, folder or glob: JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`;
+    path : path, data frame or Ibis table, optional
+        A table with the columns of `LOG_COLUMNS`: a frame of pandas, polars or Arrow, or an Ibis table. Or a file,
+        folder or glob: JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`;
         User Behavior Insights records; session logs of the Yandex challenges; or, with ``events`` or ``source``,
         exposures as Parquet, CSV or JSON. With ``connect``, the name of a table. By default the path is read from
         ``source``.
@@ -57,9 +59,9 @@ class ClickLog:
         A TOML file that maps the columns of exposures and events.
     connect : str, optional
         Connection to the database with the tables: a URL of an Ibis backend.
-    outcome : str
-        The events that count: ``click`` or another kind, ``value`` (the ranker with the larger sum of values wins), or
-        ``dwell>=30`` for clicks of at least 30 seconds.
+    outcome : str, Outcome, or a sequence of them
+        The events that count: ``click`` or another kind, ``value`` (the ranker with the larger sum of values wins),
+        ``dwell>=30`` for clicks of at least 30 seconds, or an `Outcome`. Of several, the first decides.
     within : str
         A duration such as ``7d``: an event without an impression is credited to an exposure of the same user and item
         that was shown at most this long before the event.
@@ -86,7 +88,7 @@ class ClickLog:
 
     def __init__(
         self,
-        path: str | Path | None = None,
+        path: str | Path | Any = None,
         *,
         format: str = "",
         skip_bad: int | None = 0,
@@ -102,6 +104,7 @@ class ClickLog:
             if source is None:
                 raise InputError("give a log, or a mapping with the source of the exposures")
             path = place_of(Path(source), table=bool(connect))
+        path = path if is_path(path) else stored(path, self)
         self.path = Path(path)
         two = events is not None or source is not None or bool(connect)
         if skip_bad is not None and skip_bad < 0:

@@ -71,7 +71,7 @@ def summed(
     by = Grouping(len(creditor.pairs), cluster, whole, named)
     noted, parts = [], []
     if looks:
-        whole_log = log.loaded.exposures if log.loaded.exposures is not None and not log.bad.count else rows
+        whole_log = log.loaded.exposures if log.loaded.exposures is not None and not log.bad.removed else rows
         noted, parts = looks_of(log.engine, whole_log.select("time"), outcomes, by, step)
     sums = pair_sums(log.engine, outcomes, by, parts)
     if by.pairs == 1 and named and cluster in ("user", "both"):  # here each impression is one outcome
@@ -81,6 +81,8 @@ def summed(
     else:
         users = users_of(log.engine, rows, about["n"])
     notes = forgotten_note(log.engine, rows)
+    if log.bad.equal:
+        notes.append(f"{log.bad.equal:,} rows equal an earlier row of their impression, and count once")
     return Summed(
         creditor, sums, policies, noted, about["n"], users, about["queries"], about["first"], about["last"], notes
     )

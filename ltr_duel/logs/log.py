@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, IntVector
 from ltr_duel.logs.attribution import Outcome, outcome_of, suffixes
 from ltr_duel.logs.bad import BadLines, Refused
-from ltr_duel.logs.engine import NO_RANKER
+from ltr_duel.logs.engine import NO_RANKER, named
 from ltr_duel.logs.files import Found, files_of, format_of
 from ltr_duel.logs.frames import is_path, stored
 from ltr_duel.logs.mapping import place_of
@@ -35,6 +35,7 @@ from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
 
 _ROWS = 1 << 16
+_OF_EVENTS = ("clicks", "worth")
 _LONG = {"rankings": 8, "page": 4}  # batches are shorter by these factors if rows contain these columns
 
 
@@ -179,7 +180,7 @@ class ClickLog:
         table = self.table.select([name for name in self.table.columns if name in wanted])
         self.bad = BadLines(self.loaded.find, self._allowed)
         wrong = self._wrong(table)
-        self.bad.add(*wrong)
+        self.bad.add(*(one for one in wrong if one.reasons))
         return self.without(table, np.concatenate([one.lines for one in wrong])) if wrong else table
 
     def without(self, table: Any, lines: Collection[int]) -> Any:
@@ -198,8 +199,12 @@ class ClickLog:
 
         exposures = self.loaded.exposures if self.loaded.exposures is not None else table  # without a join
         if "impression" in table.columns and not self.engine.all_differ(exposures, "impression"):
-            take(repeating(table.filter(table.impression.notnull())), self._repeats)
-            self.bad.repeated = len(found[0].lines)
+            again = repeating(table.filter(table.impression.notnull()))
+            equal = self._delivered_twice(table, again)
+            self.bad.equal = len(equal)
+            found.append(Refused(equal, [], lambda lines: {}))
+            take(again, self._repeats)
+            self.bad.repeated = len(found[1].lines)
         checks, full = checks_of(table.columns), ready(table)
         if "shown" in table.columns and self.engine.all_differ(table, "shown"):
             checks.remove(SHOWN_TWICE)
@@ -213,6 +218,15 @@ class ClickLog:
         if "time" in table.columns and self.loaded.events is None:  # exposures are numbered in order of time
             take(going_back(table), back_sentence)
         return found
+
+    def _delivered_twice(self, table: Any, again: Any) -> IntVector:
+        """Return the lines that equal, in all columns that are read, the first line of their impression."""
+        joined = self.loaded.events is not None  # then equal exposures have equal events
+        names = [name for name in table.columns if name != "line" and not (joined and name.startswith(_OF_EVENTS))]
+        alike = " AND ".join(f"a.{named(name)} IS NOT DISTINCT FROM b.{named(name)}" for name in names)
+        rows = "JOIN log a ON a.line = r.line JOIN log b ON b.line = r.first"
+        found = self.engine.query(f"SELECT r.line FROM again r {rows} WHERE {alike}", again=again, log=table)
+        return found["line"].to_numpy()
 
     def _repeats(self, row: dict[str, Any]) -> str:
         here, first = self.find(row["line"]), self.find(row["first"])
@@ -245,7 +259,7 @@ class ClickLog:
         """Return facts of the rows credited to these rankers: `facts_of`, and the numbers of queries and users."""
         if ("facts", *rankers) not in self.known:
             texts = {"queries": rows["query"].nunique()}
-            kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
+            kinds = None if self.bad.removed else self.known.get(("kinds", rows.columns))
             (about,) = self.engine.run(rows.aggregate(**texts, **({} if kinds else facts_of(rows)))).to_pylist()
             if kinds:
                 about |= {name: of(kind[name] for kind in kinds) for name, of in FACTS.items()}
@@ -254,7 +268,7 @@ class ClickLog:
 
     def kinds(self, rows: Any) -> list[dict[str, Any]]:
         """Return the distinct ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance."""
-        kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
+        kinds = None if self.bad.removed else self.known.get(("kinds", rows.columns))
         return sorted(kinds or self.engine.run(kinds_of(rows)).to_pylist(), key=lambda kind: kind["first_line"])
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
@@ -281,7 +295,7 @@ class ClickLog:
         size = _ROWS // max([1, *(short for name, short in _LONG.items() if name in rows.columns)])
         names = [name for name in LOG_COLUMNS if name in rows.columns]
         rows = rows.select(*names, "line")
-        if self.bad.count or not self.loaded.ordered:  # a join does not keep the order
+        if self.bad.removed or not self.loaded.ordered:  # a join does not keep the order
             rows = rows.order_by("line")
         for batch in self.engine.stream(rows, size):
             yield Impressions(batch.select(names), batch.column("line").to_numpy())

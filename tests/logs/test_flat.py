@@ -100,6 +100,17 @@ def test_a_log_is_sliced_by_any_column_of_its_files(tmp_path, kind):
     assert log.other_columns == ()
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_rows_that_were_delivered_twice_count_once_with_a_note(tmp_path, kind):
+    rows = [impression(n, clicks=[1 + n % 2]) for n in range(8)]
+    found = compare_log(ClickLog(write(tmp_path / f"clicks.{kind}", [*rows, *rows[2:5]])))
+    assert (found.wins[0], found.losses[0], found.provenance["bad_lines"]) == (4, 4, 0)
+    assert "3 rows equal an earlier row of their impression, and count once" in found.warnings
+    other = [*rows, rows[2] | {"clicks": []}]
+    with pytest.raises(InputError, match=r"clicks\.\w+:\d+: impression 'i2' repeats line"):
+        compare_log(ClickLog(write(tmp_path / f"clicks.{kind}", other)))
+
+
 def test_of_many_bad_lines_only_the_first_of_each_reason_is_looked_up(tmp_path, monkeypatch):
     rows = [impression(n, clicks=[1 if n % 4 else 9], time=n if n % 4 != 1 else "noon") for n in range(400)]
     log = ClickLog(write(tmp_path / "clicks.jsonl", rows), skip_bad=None)

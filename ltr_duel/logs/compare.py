@@ -54,13 +54,14 @@ def summed(
     rankers: Collection[str] = (),
     *,
     looks: bool = True,
+    outcome: str = "",
 ) -> Summed:
     """Credit a log and sum its outcomes. By default, clusters are users if any row has a user, else queries.
 
     If a policy reacts to outcomes, the clusters "query" and "both" are replaced by users, or by impressions if no row
     has a user.
     """
-    outcomes, rows, creditor, whole = credited(log, rankers)
+    outcomes, rows, creditor, whole = credited(log, rankers, outcome=outcome)
     about = log.facts(rows, rankers)
     cluster = cluster or ("user" if about["named"] else "query")
     policies = policies_of(log.engine, rows)
@@ -69,7 +70,8 @@ def summed(
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
     by = Grouping(len(creditor.pairs), cluster, whole, named)
-    noted, parts = [], []
+    noted: list[Look] = []
+    parts: list[Any] = []
     if looks:
         whole_log = log.loaded.exposures if log.loaded.exposures is not None and not log.bad.removed else rows
         noted, parts = looks_of(log.engine, whole_log.select("time"), outcomes, by, step)
@@ -140,6 +142,7 @@ def compare_log(
     rankers: Collection[str] = (),
     looks: bool = True,
     per: str = "impression",
+    outcome: str = "",
 ) -> LogComparison:
     r"""Credit the clicks of a log, and compare each pair of interleaved rankers.
 
@@ -165,6 +168,8 @@ def compare_log(
         The unit that counts once. With "user", the ranker that has more credit in all impressions of a user together
         wins this user, and the mean is the share of users won minus the share lost. An impression without a user counts
         as a separate user. Results per user are valid for a single look, and only if no policy reacts to outcomes.
+    outcome : str
+        The name of one of the log's outcomes; by default the first.
 
     Returns
     -------
@@ -197,7 +202,7 @@ def compare_log(
     if per == "user" and cluster not in ("", "user"):
         raise InputError("if each user counts once, clusters must be users")
     cluster = cluster or "user" * (per == "user")
-    found = summed(log, cluster, rankers, looks=looks and per == "impression")
+    found = summed(log, cluster, rankers, looks=looks and per == "impression", outcome=outcome)
     creditor, sums = found.creditor, found.sums
     if per == "user" and found.policies:
         raise InputError(f"{log.path}: each user can count once only if no policy reacts to outcomes")
@@ -214,7 +219,7 @@ def compare_log(
         "log": log.path.name,
         "sha256": _digest(log.path),
         **({"events_sha256": _digest(events)} if (events := log.loaded.events_file) else {}),
-        "events": log.outcome.name,
+        "events": outcome or log.outcome.name,
         "method": creditor.method,
         "outcome": creditor.outcome,
         **({"caution": creditor.caution} if creditor.caution else {}),

@@ -60,10 +60,9 @@ def number_rows(
     order, rank = (np.empty((rankers, int(ptr[-1])), np.int16) for _ in range(2))
     wrong, where = np.zeros((2, len(rows)), np.int64)
     numbers, lists = np.zeros(len(ranked.shown), np.int64), Lists(order, rank, ptr)
-    scratch = np.zeros((2, ranked.codes + 1), np.int64)
-    number_documents(
-        ranked, rows, shown_ptr, *scratch, np.zeros(sizes.max(initial=1), np.int64), lists, numbers, wrong, where
-    )
+    stamp, number_of_code = np.zeros((2, ranked.codes + 1), np.int64)
+    seen = np.zeros(sizes.max(initial=1), np.int64)
+    number_documents(ranked, rows, shown_ptr, stamp, number_of_code, seen, lists, numbers, wrong, where)
     faults = {}
     for n in np.flatnonzero((wrong > 0) | (number != rankers)):
         code = int(wrong[n])

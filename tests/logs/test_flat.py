@@ -98,6 +98,8 @@ def test_a_log_is_sliced_by_any_column_of_its_files(tmp_path, kind):
     devices = sliced(log, compare_log(log), "device").frame
     assert dict(zip(devices["device"], devices["mean"], strict=True)) == {"phone": 1.0, "desk": -1.0}
     assert log.other_columns == ()
+    with pytest.raises(InputError, match=r"has no column 'devcie'; did you mean 'device'\? \(it has"):
+        compare_log(ClickLog(log.path, context=("devcie",)))
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])

@@ -21,7 +21,8 @@ from tests.hostile.case import Case, Content
 GOOD = "1 qid:1 1:0.5 2:3\n0 qid:1 2:1\n2 qid:2 1:4 2:2\n"
 NULLS = GOOD.replace("0.5", "NULL")
 FACTS = {
-    "format": 4, "omitted": "", "name": "forged", "grades": 3, "sha256": "0", "lower_is_better": False, "feature_names": ["1", "2"],
+    "format": 4, "omitted": "", "name": "forged", "grades": 3, "sha256": "0", "lower_is_better": False,
+    "feature_names": ["1", "2"],
     "queries": 2, "documents": 3, "features": 2, "options": {}, "parts": [],
 }  # fmt: skip
 HUGE = b"\x93NUMPY\x01\x00v\x00" + (

@@ -213,7 +213,7 @@ def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
         "rankers": tuple(settings["rankers"]),
         "policy": candidate.policy.label,
         "method": candidate.method,
-        "outcome": candidate.outcome,
+        "outcome": candidate.outcome if candidate.compares_pairs else "",
         "top": settings["top"],
         "horizon": settings["budget"] if candidate.policy.component.needs_horizon else 0,
         "confidence": settings["confidence"],

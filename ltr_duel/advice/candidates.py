@@ -36,10 +36,14 @@ class Candidate(NamedTuple):
     method: str
 
     @property
+    def compares_pairs(self) -> bool:
+        """Whether the policy compares pairs of rankers, not sets."""
+        return self.policy.component.feedback == "duel"
+
+    @property
     def outcome(self) -> str:
-        """The outcome rule for pairs, which is not biased by random clicks; "" for sets."""
-        pairs = self.policy.component.feedback == "duel"
-        return METHODS.configure(self.method).component.default_outcome() if pairs else ""
+        """The outcome rule, which is not biased by random clicks."""
+        return METHODS.configure(self.method).component.default_outcome(sets=not self.compares_pairs)
 
 
 def candidates_named(labels: Sequence[str] = ()) -> list[Candidate]:

@@ -11,7 +11,7 @@ import click
 from ltr_duel import analysis, logs, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_compare import compare
-from ltr_duel.cli._options import COUNT, OUT_FILE, OUTCOMES, PATH, format_option, opened, skip_option, sources
+from ltr_duel.cli._options import COUNT, OUT_FIGURE, OUTCOMES, PATH, format_option, opened, skip_option, sources
 from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
@@ -88,7 +88,7 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @click.option(
     "--days", type=click.FloatRange(1), help="With --per-day: print the effects that this number of days detects."
 )
-@click.option("--plot", type=OUT_FILE, help="Curve to write (.png, .svg, .pdf).")
+@click.option("--plot", type=OUT_FIGURE, help="Curve to write (.png, .svg, .pdf).")
 @options.checked_plugin
 @options.seed
 @options.jobs

@@ -22,9 +22,7 @@ from .report import save_study as save_study
 from .style import BOUND_COLOUR as BOUND_COLOUR
 from .style import COLOURS as COLOURS
 from .style import DASHES as DASHES
-from .style import Look as Look
 from .style import legend_beside as legend_beside
-from .style import look_of as look_of
 from .style import png_bytes as png_bytes
 from .style import prepared_axes as prepared_axes
 from .style import save_figure as save_figure

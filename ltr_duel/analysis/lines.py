@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import is_color_like, to_hex
 from numpy.typing import NDArray
 
-from ltr_duel.analysis.style import MARKERS, Look, looks_of, require_table
+from ltr_duel.analysis.style import MARKERS, LineStyle, line_styles, require_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import InputError, columns, errors
 from ltr_duel.preferences import lower_bound
@@ -28,7 +28,7 @@ from ltr_duel.simulation import (
 
 
 class Chosen(NamedTuple):
-    """The caller's colours, labels and order; names without a choice keep the usual look, label and position."""
+    """The caller's colours, labels and order; names without a choice keep the usual style, label and position."""
 
     colors: Mapping[str, str] = {}
     labels: Mapping[str, str] = {}
@@ -57,9 +57,12 @@ class Chosen(NamedTuple):
         first = [name for name in self.order if name in names]
         return [*first, *(name for name in names if name not in first)]
 
-    def look(self, name: str, usual: Look) -> Look:
-        """Return the look of a name, with the chosen colour if there is one."""
-        return usual._replace(color=to_hex(self.colors[name])) if name in self.colors else usual
+    def styles(self, drawn: Iterable[str]) -> dict[str, LineStyle]:
+        """Return the styles of the drawn names, with the chosen colours."""
+        return {
+            name: style._replace(color=to_hex(self.colors[name])) if name in self.colors else style
+            for name, style in line_styles([*self.among, *drawn]).items()
+        }
 
 
 USUAL = Chosen()
@@ -162,22 +165,22 @@ def draw_lines(
     The lines of policies in ``separate`` (by default all) have a marker at each point.
     """
     drawn = [str(name) for name in table[columns.POLICY].unique()]
-    looks, policies = looks_of(dict.fromkeys([*chosen.among, *drawn])), chosen.names(drawn)
+    policies, styles = chosen.names(drawn), chosen.styles(drawn)
     crowded = visible_spread(table, spread) != spread
     colours: set[str] = set()
     for place, policy in enumerate(policies):
-        mine, look = table[table[columns.POLICY] == policy], chosen.look(policy, looks[policy])
-        style: dict[str, Any] = look._asdict() | {"markersize": 4}
+        mine, colour = table[table[columns.POLICY] == policy], styles[policy].color
+        style: dict[str, Any] = styles[policy]._asdict() | {"markersize": 4}
         each = separate is None or policy in separate
         if each:
             style |= {"marker": MARKERS[place % len(MARKERS)], "markevery": 1, "markersize": 4.5}
-            style["markerfacecolor"] = "white" if look.color in colours else look.color
-        colours.add(look.color)
+            style["markerfacecolor"] = "white" if colour in colours else colour
+        colours.add(colour)
         label = chosen.labels.get(policy, marked(policy))
         ax.plot(mine[x], mine["mean"], label=label, lw=1.4 if crowded else 1.8, **style)
         if not crowded:
             bars = range(len(mine)) if each else _even(mine[x].to_numpy(np.float64), place / len(policies), "x" in log)
-            _draw_spread(ax, mine, x, spread, look.color, list(bars))
+            _draw_spread(ax, mine, x, spread, colour, list(bars))
     ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
     if "y" in log and len(table):
         low, high = (table["mean"], table["mean"]) if spread == "sd" else (table["low"], table["high"])

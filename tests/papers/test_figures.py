@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ltr_duel.analysis.regret import BOUND
-from ltr_duel.analysis.style import look_of, save_figure
+from ltr_duel.analysis.style import save_figure
 from ltr_duel.core.errors import InputError
 from ltr_duel.papers.figures import DRAWINGS
 from ltr_duel.papers.standings import standings
@@ -154,23 +154,6 @@ def test_size_takes_the_end_of_the_longest_runs():
         expected = ends.groupby("rankers")["regret_average"].mean()
         assert line(axes, policy).get_ydata() == pytest.approx(expected.to_numpy())
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["5", "50"]
-
-
-def test_policies_that_meet_in_a_paper_differ_in_colour():
-    for meeting in (
-        ("beat_the_mean", "interleaved_filter"),
-        ("rucb:alpha=0.51", "beat_the_mean", "savage"),
-        ("mdb", "rucb", "merge_rucb", "rmed1", "random_slate"),
-        ("sparring", "rcs", "doubler", "improved_doubler", "thompson_doubler", "thompson_sparring"),
-    ):
-        assert len({look_of(policy).color for policy in meeting}) == len(meeting)
-
-
-def test_every_policy_of_the_package_has_its_own_look():
-    from ltr_duel.bandits.policy import POLICIES
-
-    names = [policy.name for policy in POLICIES if policy.select.__module__.startswith("ltr_duel.")]
-    assert len({look_of(name) for name in names}) == len(names)
 
 
 def test_names_are_not_formulas(tmp_path):

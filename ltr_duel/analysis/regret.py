@@ -66,9 +66,9 @@ def plot_regret(
         Column of the regret; by default average regret, or Copeland regret if there is no Condorcet winner.
     title : str
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        A band from the 10th to the 90th percentile of the runs, a band of two standard errors of the mean, error bars
-        of one standard deviation, or dotted lines for the best and the worst run. If there would be more than ten
-        bands, they are omitted, because they would hide the lines.
+        A band from the 10th to the 90th percentile of the runs, of two standard errors or one standard deviation around
+        the mean, or from the best to the worst run. If there would be more than ten bands, they are omitted, because
+        they would hide the lines.
     start : float
         First step shown.
     log : {"xy", "x", "y", ""}

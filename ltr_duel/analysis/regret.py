@@ -36,7 +36,7 @@ def plot_regret(
     column: str = "",
     title: str = "",
     spread: str = "quantiles",
-    start: float = 0,
+    start: float = 100,
     log: str = "xy",
     bound: bool = True,
     legend: bool = True,
@@ -70,7 +70,7 @@ def plot_regret(
         the mean, or from the best to the worst run. If there would be more than ten bands, they are omitted, because
         they would hide the lines.
     start : float
-        First step shown.
+        First step shown, but at most a tenth of the last step; until then, policies hardly differ.
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
     bound : bool

@@ -25,7 +25,7 @@ def study(policies=("mdb", "self_sparring", "savage"), problems=("one", "two"), 
 
 
 def test_each_problem_has_a_panel_and_the_figure_one_legend():
-    figure = plot_facets(study())
+    figure = plot_facets(study(), start=1)
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["one", "two"]
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
@@ -58,7 +58,7 @@ def test_the_first_panel_of_each_row_names_the_ordinate_and_others_where_theirs_
 def test_without_a_condorcet_winner_a_panel_shows_copeland_regret_and_says_so():
     frame = study().assign(regret_copeland=lambda table: table["t"] / 2)
     frame.loc[frame["problem"] == "one", "regret_average"] = np.nan
-    figure = plot_facets(frame)
+    figure = plot_facets(frame, start=1)
     titles = [ax.get_title(loc="left").replace("\n", " ") for ax in figure.axes]
     assert titles == ["one, Copeland regret (no Condorcet winner)", "two"]
     assert ordinates(figure) == ["cumulative Copeland regret", "cumulative average regret"]
@@ -91,7 +91,7 @@ def test_the_first_step_can_be_chosen():
 
 
 def test_a_policy_that_knows_its_horizon_is_a_point_and_the_bound_a_decade():
-    axes = plot_regret(study(problems=["one"]))
+    axes = plot_regret(study(problems=["one"]), start=1)
     lines = {str(line.get_label()): np.asarray(line.get_xdata()) for line in axes.get_lines()}
     assert lines["savage (knows T)"].tolist() == [1000] and len(lines["mdb"]) == 4
     assert lines["lower bound (asymptotic, pairs)"].min() == pytest.approx(100)

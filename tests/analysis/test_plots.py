@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from ltr_duel.analysis.html import render_page
 from ltr_duel.analysis.identification import plot_accuracy, plot_identification
 from ltr_duel.analysis.matrix import plot_preferences
+from ltr_duel.analysis.matrix_words import property_lines, rankers_table, winner_sentence
 from ltr_duel.analysis.measures import plot_measures
-from ltr_duel.analysis.properties import property_lines
-from ltr_duel.analysis.rankers import rankers_table, winner_sentence
 from ltr_duel.analysis.regret import BOUND, plot_against_arms, plot_regret
 from ltr_duel.analysis.report import render_report, save_study, study_answer
 from ltr_duel.analysis.tables import latex_table, policies_table, spread_sentence

@@ -65,10 +65,6 @@ class CandidateResult(NamedTuple):
         """Results under the click model with the highest loss, by which candidates are ordered; `worst` if equal."""
         return max(self.worlds, key=lambda world: (world.loss.value, world is self.worst))
 
-    def reaches(self, confidence: float) -> bool:
-        """Return whether the share of right runs is at least the confidence under every click model."""
-        return self.worst.right.value >= confidence
-
 
 class ScreeningResult(NamedTuple):
     """Results of the few runs by which the finalists were chosen, which therefore have no intervals."""

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.advice.answer import Advice, SufficientBudget, WorldResult, share, world_result
+from ltr_duel.advice.answer import Advice, SufficientBudget, share, world_result
 from ltr_duel.advice.candidates import Candidate, candidates_named
 from ltr_duel.advice.runs import RunRequest, Simulator
 from ltr_duel.advice.screening import a_quarter, confirm, finalists_of, screen
 from ltr_duel.advice.worlds import World, make_worlds, noisier
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import InputError, IntVector, checked_seed, errors, parallel
+from ltr_duel.core import InputError, checked_seed, errors, parallel
 from ltr_duel.rankers import Rankings, evaluate_rankers, require_rankings
 from ltr_duel.simulation import checkpoints
 
@@ -150,8 +150,9 @@ def _answer(
     finalists = finalists_of(screening, candidates)
     results = confirm(simulator, finalists, worlds, times, settings["simulations"], confidence)
     advised = next(candidate for candidate in finalists if candidate.label == results[0].candidate)
-    sure = results[0].reaches(confidence)
+    sure = results[0].worst.right.value >= confidence
     world = worlds[results[0].worlds.index(results[0].worst)]
+    [sample] = simulator.samples([RunRequest(advised, noisier(world), runs)], "noisier", times, "noisier users")
     return Advice(
         "deploy" if sure else "too small",
         settings,
@@ -160,16 +161,10 @@ def _answer(
         unsure,
         tuple(results),
         tuple(screening),
-        _with_noisier_users(simulator, RunRequest(advised, noisier(world), runs), times, confidence),
+        world_result(sample, times, world.users.name, confidence, confidence, world.least_mistake),
         None if sure else _sufficient_budget(simulator, RunRequest(advised, world, runs), budget, confidence),
         _live(advised, settings),
     )
-
-
-def _with_noisier_users(simulator: Simulator, request: RunRequest, times: IntVector, confidence: float) -> WorldResult:
-    [sample] = simulator.samples([request], "noisier", times, "noisier users")
-    world = request.world
-    return world_result(sample, times, world.users.name, confidence, confidence, world.least_mistake)
 
 
 def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, confidence: float) -> SufficientBudget:

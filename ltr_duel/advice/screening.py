@@ -69,7 +69,7 @@ def confirm(
         for candidate, part in zip(finalists, _parts(samples, len(worlds)), strict=True)
     ]
     first = sorted(results[:FINALISTS], key=lambda result: result.highest_loss.loss.value)
-    advised = next((result for result in first if result.reaches(confidence)), first[0])
+    advised = next((result for result in first if result.worst.right.value >= confidence), first[0])
     return [advised, *(result for result in first if result is not advised), *results[FINALISTS:]]
 
 

@@ -63,7 +63,6 @@ LONGEST = (
     "cli/test_road.py",
     "logs/test_compare.py",
     "bandits/test_batched.py",
-    "advice/test_advise.py",
     "interleaving/test_check.py",
     "logs/test_soundness.py",
     "cli/test_logs_commands.py",
@@ -101,6 +100,19 @@ def real_data() -> Path:
     if not REAL_DATA.is_dir():
         pytest.skip("needs real feature files in ../shared/data")
     return REAL_DATA
+
+
+@pytest.fixture(scope="session")
+def advice():
+    """Return a small advice, simulated as plain Python: three rankers, two click models, four candidates."""
+    from ltr_duel.advice import advise  # imported late, because few tests need it
+    from ltr_duel.data import make_corpus
+    from ltr_duel.rankers import feature_rankers
+
+    candidates = ("random/team_draft", "mdb/sosm", "winner_stays_strong/team_draft", "double_thompson/team_draft")
+    rankings = feature_rankers(make_corpus(queries=8, documents=4, features=3, dead=0, constant=0))
+    given = {"budget": 120, "confidence": 0.6, "simulations": 10, "top": 3, "compiled": False, "jobs": 1}
+    return advise(rankings, clicks=("perfect", "navigational"), candidates=candidates, incumbent="3", **given)
 
 
 def make_rankings(orders, grades, relevance) -> Rankings:

@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from ltr_duel.advice import Advice, advise
 from ltr_duel.core.notebook import MOST_ROWS, notebook_html
 from ltr_duel.data import make_corpus
 from ltr_duel.interleaving import interleave
@@ -61,12 +60,6 @@ def a_run(policy, repetition, pulls):
 def results(names=("a", "b", "c"), policy="rucb"):
     runs = [a_run(policy, k, [[10, 5, 5], [150 + k, 40 - k, 10]]) for k in range(2)]
     return Results(runs, PreferenceMatrix(bradley_terry(3).p, names))
-
-
-@pytest.fixture(scope="module")
-def advice():
-    asked = {"budget": 120, "clicks": "perfect", "simulations": 10, "top": 3, "compiled": False, "jobs": 1}
-    return advise(feature_rankers(CORPUS), candidates=("random/team_draft", "a/b"), **asked)
 
 
 def test_a_corpus_shows_how_its_grades_are_spread():
@@ -140,7 +133,7 @@ def test_hostile_names_are_text_and_long_ones_are_cut(kind):
 
 def test_hostile_names_in_advice_are_text(advice):
     named = {HOSTILE[0] if name == advice.best else name: value for name, value in advice.ndcg.items()}
-    made: Advice = replace(advice, ndcg=named, settings=advice.settings | {"incumbent": HOSTILE[0]})
+    made = replace(advice, ndcg=named, settings=advice.settings | {"incumbent": HOSTILE[0]})
     assert HOSTILE[0] in " ".join(Shown(made).sentences)
 
 

@@ -6,4 +6,4 @@ This package uses only the exports of lower layers, and only the command line im
 import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
-__all__ = ["Advice", "advise", "try_candidates"]
+__all__ = ["Advice", "advise"]

@@ -1,31 +1,31 @@
-"""The entry points for advice: check the arguments, and simulate candidates for some rankings and a budget.
+"""The entry point for advice: check the arguments, and simulate candidates for some rankings and a budget.
 
-A race selects the best few candidates. Fresh runs of these candidates give the reported estimates (claims). Runs with
-harder simulated users or with more impressions answer further questions (`ltr_duel.advice.question`).
+A few runs of every candidate choose three finalists, and fresh runs of these give the advice and its numbers
+(`ltr_duel.advice.screening`). Runs with harder users, or with more impressions, answer further questions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ltr_duel.advice.answer import Advice, Row
-from ltr_duel.advice.candidates import candidates_named
-from ltr_duel.advice.question import Question
-from ltr_duel.advice.trials import Laboratory
-from ltr_duel.advice.world import World, worlds_of
+from ltr_duel.advice.answer import Advice, SufficientBudget, share, world_result
+from ltr_duel.advice.candidates import Candidate, candidates_named
+from ltr_duel.advice.runs import RunRequest, Simulator
+from ltr_duel.advice.screening import a_quarter, confirm, finalists_of, screen
+from ltr_duel.advice.worlds import World, make_worlds, noisier
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import InputError, checked_seed, errors, parallel
-from ltr_duel.rankers import Rankings, require_rankings
+from ltr_duel.rankers import Rankings, evaluate_rankers, require_rankings
 from ltr_duel.simulation import checkpoints
 
 PRESETS = ("perfect", "navigational", "informational")
-AIMS = ("least loss", "sure")
 _PER_DECADE = 12  # checkpoints per decade
 _MOST_RANKERS = 200
 _MOST_BUDGET = 10**9
+_MULTIPLES = (2, 4, 8)  # larger budgets that are simulated if the given one is too small
 
 
 def advise(
@@ -35,12 +35,11 @@ def advise(
     clicks: str | ClickModel | Sequence[str | ClickModel] = PRESETS,
     confidence: float = 0.95,
     margin: float = 0.01,
-    aim: str = "least loss",
     incumbent: str | None = None,
     candidates: Sequence[str] = (),
     top: int = 10,
     batch: int = 1,
-    simulations: int = 100,
+    simulations: int = 120,
     seed: int = 0,
     jobs: int = -1,
     compiled: bool = True,
@@ -48,8 +47,8 @@ def advise(
     """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
     Each candidate is judged under the click model that is worst for it; the advised candidate is the one whose users
-    then lose least NDCG. The loss is summed over the budget and over an equal number of impressions afterwards, which
-    show the ranker that the candidate names.
+    then lose least NDCG, among those that reach the confidence. The loss is summed over the budget and over an equal
+    number of impressions afterwards, which show the ranker that the candidate names.
 
     Parameters
     ----------
@@ -64,9 +63,6 @@ def advise(
         the confidence of all intervals. From 0.5 to 0.999.
     margin : float
         Largest difference in NDCG@10 from the best ranker at which a ranker counts as equally good, from 0 to 1.
-    aim : {"least loss", "sure"}
-        With "sure", candidates that reach the confidence within the budget, according to the race, are preferred
-        regardless of their loss.
     incumbent : str, optional
         The ranker that users see today; by default the first ranker.
     candidates : sequence of str
@@ -76,9 +72,9 @@ def advise(
     batch : int
         Number of impressions that are shown before any of their clicks is known, for example all impressions of a day.
     simulations : int
-        Number of fresh runs of the advised candidate for each click model, from 10 to 10^5; other numbers of runs are
-        proportional to it. To show that the probability is at least .95, even if all runs name a right ranker, at least
-        98 runs are needed with three click models, and 77 with one.
+        Number of fresh runs of each of three finalists for each click model, from 10 to 10^5. To show that the
+        probability is at least .95, even if all runs name a right ranker, at least 115 runs are needed with three click
+        models, and 94 with one.
     seed : int
     jobs : int
         Number of threads; -1 for all cores. The advice does not depend on this number.
@@ -103,12 +99,22 @@ def advise(
     >>> advice.verdict, advice.deploy
     ('identical', None)
     """
-    errors.require_one_of("aim", aim, AIMS)
-    laboratory = _laboratory(budget, batch, seed, jobs, compiled=compiled)
-    wanted = _Wanted(confidence, margin, aim, simulations)
-    question, worlds = _question(rankings, clicks, candidates, top, wanted, laboratory)
+    require_rankings(rankings)
+    if not 2 <= len(rankings) <= _MOST_RANKERS:
+        raise InputError(f"advice is for 2 to {_MOST_RANKERS} rankers, not {len(rankings)}")
+    budget = errors.require_whole("the budget", budget, 100, _MOST_BUDGET)
+    errors.require_between("the confidence", confidence, 0.5, 0.999)
+    errors.require_between("the margin", margin, 0, 1)
     if incumbent is not None:
         errors.require_one_of("ranker", incumbent, rankings.names)
+    top = errors.require_whole("the number of documents shown", top, 1, 1000)
+    batch = errors.require_whole("the batch", batch, 1, budget)
+    simulations = errors.require_whole("the number of simulations", simulations, 10, 100_000)
+    simulator = Simulator(checked_seed(seed), parallel.checked_jobs(jobs), batch=batch, compiled=compiled)
+    if not isinstance(clicks, str | ClickModel) and not isinstance(clicks, Sequence):
+        raise InputError(f"click models must be a name or a list of names, not {errors.shown(clicks)}")
+    named = candidates_named(candidates)
+    worlds = make_worlds(rankings, (clicks,) if isinstance(clicks, str | ClickModel) else tuple(clicks), top, margin)
     settings = {
         "corpus": rankings.provenance.get("corpus", ""),
         "corpus_sha256": rankings.provenance.get("corpus_sha256", ""),
@@ -117,110 +123,94 @@ def advise(
         "incumbent": incumbent or rankings.names[0],
         "clicks": [world.users.name for world in worlds],
         "fitted": [world.users.name for world in worlds if world.errors],
-        "budget": int(budget),
+        "budget": budget,
         "confidence": float(confidence),
         "margin": float(margin),
-        "aim": aim,
         "measure": worlds[0].measure,
-        "top": int(top),
-        "batch": int(batch),
-        "simulations": int(simulations),
+        "top": top,
+        "batch": batch,
+        "simulations": simulations,
         "seed": int(seed),
     }
-    return question.answer(settings)
+    return _answer(settings, worlds, named, simulator)
 
 
-def try_candidates(
-    rankings: Rankings,
-    candidates: Sequence[str],
-    *,
-    budget: int,
-    clicks: str | ClickModel | Sequence[str | ClickModel] = PRESETS,
-    confidence: float = 0.95,
-    margin: float = 0.01,
-    top: int = 10,
-    batch: int = 1,
-    simulations: int = 100,
-    seed: int = 0,
-    jobs: int = -1,
-    compiled: bool = True,
-) -> list[Row]:
-    """Simulate candidates with an equal number of runs each, without a race.
-
-    Parameters
-    ----------
-    rankings : Rankings
-    candidates : sequence of str
-        Policies with methods, ``"rucb/team_draft"``; if empty, the default of `advise`.
-    budget, clicks, confidence, margin, top, batch, seed, jobs, compiled
-        See `advise`.
-    simulations : int
-        Number of runs of each candidate for each click model, from 10 to 10^5.
-
-    Returns
-    -------
-    list of Row
-        Results in the order of the candidates: ``row.worst.right``, ``row.worst.lost``, ``row.worlds[0].curve``, ...
-
-    Raises
-    ------
-    InputError
-        See `advise`.
-
-    Examples
-    --------
-    >>> from ltr_duel.data import make_corpus
-    >>> from ltr_duel.rankers import feature_rankers
-    >>> rankings = feature_rankers(make_corpus(queries=20, documents=8, features=2))
-    >>> few = {"budget": 100, "clicks": "perfect", "simulations": 10, "compiled": False}
-    >>> [row] = try_candidates(rankings, ["random/team_draft"], **few)
-    >>> row.candidate, row.worst.runs, row.worst.lost.low <= row.worst.lost.value
-    ('random/team_draft', 10, True)
-    """
-    laboratory = _laboratory(budget, batch, seed, jobs, compiled=compiled)
-    wanted = _Wanted(confidence, margin, AIMS[0], simulations)
-    question, _ = _question(rankings, clicks, candidates, top, wanted, laboratory)
-    return question.trial()
-
-
-class _Wanted(NamedTuple):
-    """The requirements of an answer and the number of runs; see `advise`."""
-
-    confidence: float
-    margin: float
-    aim: str
-    simulations: int
-
-
-def _question(
-    rankings: Rankings,
-    clicks: str | ClickModel | Sequence[str | ClickModel],
-    candidates: Sequence[str],
-    top: int,
-    wanted: _Wanted,
-    laboratory: Laboratory,
-) -> tuple[Question, list[World]]:
-    """Check the arguments, and return the question and its worlds."""
-    require_rankings(rankings)
-    if not 2 <= len(rankings) <= _MOST_RANKERS:
-        raise InputError(f"advice is for 2 to {_MOST_RANKERS} rankers, not {len(rankings)}")
-    confidence, margin, aim, simulations = wanted
-    errors.require_between("the confidence", confidence, 0.5, 0.999)
-    errors.require_between("the margin", margin, 0, 1)
-    top = errors.require_whole("the number of documents shown", top, 1, 1000)
-    simulations = errors.require_whole("the number of simulations", simulations, 10, 100_000)
-    if not isinstance(clicks, str | ClickModel) and not isinstance(clicks, Sequence):
-        raise InputError(f"click models must be a name or a list of names, not {errors.shown(clicks)}")
-    users = (clicks,) if isinstance(clicks, str | ClickModel) else tuple(clicks)
-    named = candidates_named(candidates)
-    worlds = worlds_of(rankings, users, top, margin)
-    return Question(rankings, worlds, named, confidence, aim, simulations, laboratory), worlds
-
-
-def _laboratory(budget: int, batch: int, seed: int, jobs: int, *, compiled: bool) -> Laboratory:
-    budget = errors.require_whole("the budget", budget, 100, _MOST_BUDGET)
-    batch = errors.require_whole("the batch", batch, 1, budget)
-    seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
+def _answer(
+    settings: dict[str, Any], worlds: Sequence[World], candidates: Sequence[Candidate], simulator: Simulator
+) -> Advice:
+    rankings, budget, confidence = worlds[0].rankings, settings["budget"], settings["confidence"]
     times = checkpoints(budget, _PER_DECADE)
     times = np.asarray(times[times >= max(10, budget // 1000)])  # the first one is at least a thousandth of the budget
-    return Laboratory(budget, times, seed, jobs, batch=batch, compiled=compiled)
+    ndcg = dict(zip(rankings.names, worlds[0].ndcg.tolist(), strict=True))
+    unsure = _unsure(worlds[0], confidence)
+    if worlds[0].right.all():
+        return Advice("identical", settings, ndcg, times, unsure)
+    runs = a_quarter(settings["simulations"])
+    screening = screen(simulator, candidates, worlds, times, runs)
+    finalists = finalists_of(screening, candidates)
+    results = confirm(simulator, finalists, worlds, times, settings["simulations"], confidence)
+    advised = next(candidate for candidate in finalists if candidate.label == results[0].candidate)
+    sure = results[0].worst.right.value >= confidence
+    world = worlds[results[0].worlds.index(results[0].worst)]
+    [sample] = simulator.samples([RunRequest(advised, noisier(world), runs)], "noisier", times, "noisier users")
+    return Advice(
+        "deploy" if sure else "too small",
+        settings,
+        ndcg,
+        times,
+        unsure,
+        tuple(results),
+        tuple(screening),
+        world_result(sample, times, world.users.name, confidence, confidence, world.least_mistake),
+        None if sure else _sufficient_budget(simulator, RunRequest(advised, world, runs), budget, confidence),
+        _live(advised, settings),
+    )
+
+
+def _sufficient_budget(simulator: Simulator, request: RunRequest, budget: int, confidence: float) -> SufficientBudget:
+    """Find the smallest multiple of the budget at which enough runs are right; then estimate the share from new runs.
+
+    All multiples are checkpoints of the same runs, as if a policy that needs the horizon were told the largest one.
+    """
+    few = request._replace(runs=max(10, request.runs // 3))
+    times = budget * np.array(_MULTIPLES)
+    [sample] = simulator.samples([few], "larger budgets", times, "larger budgets")
+    enough = np.flatnonzero(sample.right.mean(axis=0) >= confidence)
+    tried = int(times[enough[0] if len(enough) else -1])
+    [sample] = simulator.samples([request], "sufficient budget", np.array([tried]), "the larger budget")
+    hits = int(sample.right[:, -1].sum())
+    named = int(np.bincount(sample.named[:, -1]).argmax())
+    return SufficientBudget(
+        request.world.users.name,
+        request.runs,
+        tried if hits / request.runs >= confidence else None,
+        tried,
+        share(hits, request.runs, confidence),
+        request.world.rankings.names[named],
+        float(request.world.gaps[named]),
+    )
+
+
+def _unsure(world: World, confidence: float) -> tuple[str, ...]:
+    """Return the rankers whose difference from the best one may be due to the choice of queries."""
+    table = evaluate_rankers(world.rankings, [world.measure])
+    names = table["ranker"][(table["p"] >= 1 - confidence)]
+    right = {name for name, good in zip(world.rankings.names, world.right, strict=True) if good}
+    return tuple(name for name in names if name not in right)
+
+
+def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings for `ltr_duel.live`."""
+    in_batches = {"plan": {"batch": min(settings["batch"], 100_000)}}  # number of choices in a plan
+    at_once = {"serve": {"store": "live.db", "key_file": "live.keys"}}  # files that are created at the first start
+    return {
+        "name": "advised",
+        "rankers": tuple(settings["rankers"]),
+        "policy": candidate.policy.label,
+        "method": candidate.method,
+        "outcome": candidate.outcome if candidate.compares_pairs else "",
+        "top": settings["top"],
+        "horizon": settings["budget"] if candidate.policy.component.needs_horizon else 0,
+        "confidence": settings["confidence"],
+        **(in_batches if settings["batch"] > 1 else at_once),
+    }

@@ -4,7 +4,6 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
-    "Look",
     "latex_table",
     "markdown_table",
     "plot_accuracy",

@@ -29,7 +29,7 @@ def plot_facets(
     columns: Sequence[str] = ("regret_average",),
     *,
     spread: str = "quantiles",
-    start: float = 0,
+    start: float = 100,
     log: str = "xy",
     colors: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,

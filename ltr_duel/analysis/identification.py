@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from ltr_duel.analysis.lines import STEPS, Chosen, Scales, draw_over_time, remark, tidy, write_remarks
-from ltr_duel.analysis.style import legend_beside, looks_of, prepared_axes, require_table
+from ltr_duel.analysis.style import legend_beside, prepared_axes, require_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import columns
 from ltr_duel.simulation import Results, identified
@@ -118,19 +119,22 @@ def plot_identification(
     policies = chosen.names(drawn)
     ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(policies), title)
     edge = float(final[columns.T].max()) * 2
-    looks = looks_of(dict.fromkeys([*among, *drawn]))
+    styles = chosen.styles(drawn)
     for place, policy in enumerate(policies):
         times = final.loc[final[columns.POLICY] == policy, columns.IDENTIFIED_AT].dropna().to_numpy(np.float64)
-        look, found = chosen.look(policy, looks[policy]), times[np.isfinite(times)]
+        found, colour = times[np.isfinite(times)], styles[policy].color
         lift = (np.arange(len(found)) % 5 - 2) * 0.06
-        ax.plot(np.sort(found), place + lift, "o", color=look.color, alpha=0.5, ms=4, lw=0)
+        ax.plot(np.sort(found), place + lift, "o", color=colour, alpha=0.5, ms=4, lw=0)
         if len(times):
             middle = min(float(np.median(times)), edge)
-            ax.plot([middle, middle], [place - 0.3, place + 0.3], color=look.color, lw=2.5)
+            ax.plot([middle, middle], [place - 0.3, place + 0.3], color=colour, lw=2.5)
         if len(found) < len(times):
             text = f"{len(times) - len(found)} of {len(times)} never"
-            ax.annotate(text, (edge, place), va="center", ha="left", fontsize=8, color=look.color)
+            beside: Any = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
+            ax.annotate(text, (edge, place), color=colour, annotation_clip=False, **beside)
     label = "; ".join(filter(None, ["identification time in steps (dot: a run, line: median)", remark(results)]))
-    ax.set(xscale="log", xlabel=label, xlim=(0.9, edge), ylim=(len(policies) - 0.5, -0.5))
+    earliest = float(final[columns.IDENTIFIED_AT].min())
+    left = min(earliest, edge / 4) / 1.5 if earliest > 0 else 0.9
+    ax.set(xscale="log", xlabel=label, xlim=(left, edge), ylim=(len(policies) - 0.5, -0.5))
     ax.set_yticks(range(len(policies)), [chosen.labels.get(policy, marked(policy)) for policy in policies])
     return ax

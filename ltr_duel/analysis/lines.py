@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import is_color_like, to_hex
-from numpy.typing import NDArray
 
-from ltr_duel.analysis.style import MARKERS, Look, looks_of, require_table
+from ltr_duel.analysis.style import MARKERS, LineStyle, line_styles, require_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import InputError, columns, errors
 from ltr_duel.preferences import lower_bound
@@ -28,7 +27,7 @@ from ltr_duel.simulation import (
 
 
 class Chosen(NamedTuple):
-    """The caller's colours, labels and order; names without a choice keep the usual look, label and position."""
+    """The caller's colours, labels and order; names without a choice keep the usual style, label and position."""
 
     colors: Mapping[str, str] = {}
     labels: Mapping[str, str] = {}
@@ -57,9 +56,12 @@ class Chosen(NamedTuple):
         first = [name for name in self.order if name in names]
         return [*first, *(name for name in names if name not in first)]
 
-    def look(self, name: str, usual: Look) -> Look:
-        """Return the look of a name, with the chosen colour if there is one."""
-        return usual._replace(color=to_hex(self.colors[name])) if name in self.colors else usual
+    def styles(self, drawn: Iterable[str]) -> dict[str, LineStyle]:
+        """Return the styles of the drawn names, with the chosen colours."""
+        return {
+            name: style._replace(color=to_hex(self.colors[name])) if name in self.colors else style
+            for name, style in line_styles([*self.among, *drawn]).items()
+        }
 
 
 USUAL = Chosen()
@@ -69,9 +71,7 @@ ABSCISSAE = {
     "steps": (columns.T, STEPS),
     "outcomes": (columns.OUTCOMES, "outcomes received (pairs of rankers compared)"),
 }
-_DRAWN_AS = {"quantiles": "band", "standard error": "band", "sd": "bars", "range": "dotted", "none": ""}
 _REMARK = "_remark"
-_BARS = 7  # number of error bars on a curve; more bars would hide the curve
 _MOST_BANDS = 10  # maximum number of bands; more bands would hide each other and the lines
 
 
@@ -110,7 +110,7 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
     if not runs or runs[-1] == 1:
         return "a single run" if runs else ""
     count = f"{runs[0]}" if len(runs) == 1 else f"{runs[0]} to {runs[-1]}"
-    return f"mean of {count} runs" + (f", {_DRAWN_AS[spread]}: {SPREADS[spread]}" if SPREADS[spread] else "")
+    return f"mean of {count} runs" + (f", band: {SPREADS[spread]}" if SPREADS[spread] else "")
 
 
 class Scales(NamedTuple):
@@ -162,54 +162,36 @@ def draw_lines(
     The lines of policies in ``separate`` (by default all) have a marker at each point.
     """
     drawn = [str(name) for name in table[columns.POLICY].unique()]
-    looks, policies = looks_of(dict.fromkeys([*chosen.among, *drawn])), chosen.names(drawn)
+    policies, styles = chosen.names(drawn), chosen.styles(drawn)
     crowded = visible_spread(table, spread) != spread
     colours: set[str] = set()
     for place, policy in enumerate(policies):
-        mine, look = table[table[columns.POLICY] == policy], chosen.look(policy, looks[policy])
-        style: dict[str, Any] = look._asdict() | {"markersize": 4}
+        mine, colour = table[table[columns.POLICY] == policy], styles[policy].color
+        style: dict[str, Any] = styles[policy]._asdict() | {"markersize": 4}
         each = separate is None or policy in separate
         if each:
             style |= {"marker": MARKERS[place % len(MARKERS)], "markevery": 1, "markersize": 4.5}
-            style["markerfacecolor"] = "white" if look.color in colours else look.color
-        colours.add(look.color)
+            style["markerfacecolor"] = "white" if colour in colours else colour
+        colours.add(colour)
         label = chosen.labels.get(policy, marked(policy))
         ax.plot(mine[x], mine["mean"], label=label, lw=1.4 if crowded else 1.8, **style)
         if not crowded:
-            bars = range(len(mine)) if each else _even(mine[x].to_numpy(np.float64), place / len(policies), "x" in log)
-            _draw_spread(ax, mine, x, spread, look.color, list(bars))
+            _draw_band(ax, mine, x, colour)
     ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
     if "y" in log and len(table):
-        low, high = (table["mean"], table["mean"]) if spread == "sd" else (table["low"], table["high"])
-        ax.set_ylim(low[low > 0].min() / 1.5, high.max() * 1.8)
+        low = table["low"] if spread != "sd" else table["mean"]
+        ax.set_ylim(low[low > 0].min() / 1.5, table["high"].max() * 1.8)
     return table
 
 
 def visible_spread(table: pd.DataFrame, spread: str) -> str:
-    """Return the spread; but "none" for a band if there are more than `_MOST_BANDS` policies in the table."""
-    crowded = _DRAWN_AS[spread] == "band" and table[columns.POLICY].nunique() > _MOST_BANDS
-    return "none" if crowded else spread
+    """Return the spread; but "none" if there are more than `_MOST_BANDS` policies in the table."""
+    return "none" if table[columns.POLICY].nunique() > _MOST_BANDS else spread
 
 
-def _draw_spread(ax: Axes, mine: pd.DataFrame, x: str, spread: str, colour: str, bars: list[int]) -> None:
-    drawn = _DRAWN_AS[spread]
-    if drawn == "band" and len(mine) == 1:
+def _draw_band(ax: Axes, mine: pd.DataFrame, x: str, colour: str) -> None:
+    if len(mine) == 1:
         ax.plot([mine[x].iloc[0]] * 2, [mine["low"].iloc[0], mine["high"].iloc[0]], color=colour, lw=1, zorder=1.9)
-    elif drawn == "band":
-        seen = mine[mine["low"] > 0]
-        ax.fill_between(seen[x], seen["low"], seen["high"], color=colour, alpha=0.18, lw=0)
-    elif drawn == "bars":
-        some = mine.iloc[bars]
-        ax.errorbar(
-            some[x], some["mean"], yerr=some["sd"], fmt="none", ecolor=colour, elinewidth=1, capsize=2, zorder=1.9
-        )
-    elif drawn == "dotted" and (mine["high"] > mine["low"]).any():
-        for edge in ("low", "high"):
-            ax.plot(mine[x], mine[edge].where(mine[edge] > 0), color=colour, lw=0.9, ls=(0, (1, 1.5)))
-
-
-def _even(x: NDArray[np.float64], shift: float, log: bool) -> NDArray[np.int64]:
-    """Return the indices of points that are almost evenly spaced on the axis, shifted by ``shift`` in 0..1."""
-    along = np.log(np.maximum(x, 1)) if log else x
-    wanted = along[0] + (np.arange(_BARS) + 0.3 + 0.7 * shift) / _BARS * (along[-1] - along[0])
-    return np.unique(np.abs(along[None, :] - wanted[:, None]).argmin(axis=1))
+    elif (mine["high"] > mine["low"]).any():
+        positive = mine[mine["low"] > 0]
+        ax.fill_between(positive[x], positive["low"], positive["high"], color=colour, alpha=0.18, lw=0)

@@ -10,7 +10,7 @@ from ltr_duel.analysis.style import prepared_axes
 from ltr_duel.core import arguments
 from ltr_duel.preferences import PreferenceMatrix
 
-_MOST_LABELS = 40  # maximum number of legible names on an axis
+_MOST_LABELS = 64  # maximum number of legible names on an axis
 
 
 def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title: str = "") -> Axes:
@@ -56,9 +56,9 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
     )  # fmt: skip
     names = [("★ " if matrix.names[k] == winner else "") + matrix.names[k] for k in order]
     shown = np.arange(size) if size <= _MOST_LABELS else np.arange(0, size, -(-size // _MOST_LABELS))
-    font = float(np.clip(280 / len(shown), 7, 9))
+    font = float(np.clip(280 / len(shown), 6, 9))
     ax.set_yticks(shown, [names[k] for k in shown], fontsize=font)
     ax.set_xticks(shown, [names[k] for k in shown], fontsize=font, rotation=90)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.6)
-    bar.set_label("Pr(row beats column); grey: within two standard errors of 1/2", fontsize=8)
+    bar.set_label("Pr(row beats column); grey: within two standard errors of 1/2", fontsize=9)
     return ax

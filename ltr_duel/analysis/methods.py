@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ltr_duel.analysis.lines import Chosen
-from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, method_look, prepared_axes, require_table
+from ltr_duel.analysis.style import BOUND_COLOUR, MARKERS, legend_beside, prepared_axes, require_table
 from ltr_duel.core import columns
 
 
@@ -54,16 +54,16 @@ def plot_sensitivity(
     require_table(frame, columns.METHOD, "better", "worse", "impressions", "accuracy")
     ax = prepared_axes(ax, 7.8, 4.6, title)
     chosen = Chosen(colors or {}, labels or {}, order)
-    methods = chosen.names(frame[columns.METHOD])
+    methods, styles = chosen.names(frame[columns.METHOD]), chosen.styles(frame[columns.METHOD])
     for line, method in enumerate(methods):
         part = frame[frame[columns.METHOD] == method]
         pairs = part.pivot(index="impressions", columns=["better", "worse"], values="accuracy")
         mean = pairs.mean(axis=1)
         error = (pairs.std(axis=1, ddof=1) / np.sqrt(pairs.shape[1])).fillna(0)
-        look = chosen.look(method, method_look(method))
+        style = styles[method]._replace(marker=MARKERS[line % len(MARKERS)], markevery=4)._asdict()
         ax.errorbar(
-            mean.index, mean, yerr=error, color=look.color, ls=look.linestyle, marker=look.marker, ms=4, lw=1.6,
-            elinewidth=1, markevery=4, errorevery=(line, len(methods)), label=chosen.labels.get(method, method),
+            mean.index, mean, yerr=error, **style, ms=4, lw=1.6,
+            elinewidth=1, errorevery=(line, len(methods)), label=chosen.labels.get(method, method),
         )  # fmt: skip
     ax.axhline(accuracy, color=BOUND_COLOUR, lw=1, ls=(0, (1, 1)))
     ax.annotate(

@@ -7,10 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.offsetbox import AnnotationBbox, DrawingArea
-from matplotlib.patches import ConnectionPatch
 from matplotlib.ticker import NullLocator
 
 from ltr_duel.analysis.lines import (
@@ -30,10 +26,6 @@ from ltr_duel.core import columns, errors
 from ltr_duel.simulation import Results, averaged, final_rows
 
 BOUND = "lower bound (asymptotic, pairs)"
-_NAME = "_name of a line"
-_SAMPLE = 34  # length of a sample of a line, in points; shorter samples would not show the dashes
-_MOVED = 0.01  # a name gets a leader line if farther than this share of the axes' height from the end of its line
-_MOST_ENDS = 6  # maximum number of names at the ends of lines; for more lines there is a legend
 
 
 def plot_regret(
@@ -44,7 +36,7 @@ def plot_regret(
     column: str = "",
     title: str = "",
     spread: str = "quantiles",
-    start: float = 0,
+    start: float = 100,
     log: str = "xy",
     bound: bool = True,
     legend: bool = True,
@@ -74,11 +66,11 @@ def plot_regret(
         Column of the regret; by default average regret, or Copeland regret if there is no Condorcet winner.
     title : str
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        A band from the 10th to the 90th percentile of the runs, a band of two standard errors of the mean, error bars
-        of one standard deviation, or dotted lines for the best and the worst run. If there would be more than ten
-        bands, they are omitted, because they would hide the lines.
+        A band from the 10th to the 90th percentile of the runs, of two standard errors or one standard deviation around
+        the mean, or from the best to the worst run. If there would be more than ten bands, they are omitted, because
+        they would hide the lines.
     start : float
-        First step shown.
+        First step shown, but at most a tenth of the last step; until then, policies hardly differ.
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
     bound : bool
@@ -112,11 +104,12 @@ def plot_regret(
     'cumulative average regret'
     """
     errors.require_one_of("abscissa", x, ABSCISSAE)
-    (over, label), frame, own = ABSCISSAE[x], tidy(results), ax is None
+    (over, label), frame = ABSCISSAE[x], tidy(results)
     if not column:
         known = columns.REGRET in frame and frame[columns.REGRET].notna().any()
         column, title = (columns.REGRET, title) if known else (columns.COPELAND, title or "no Condorcet winner")
-    ax = prepared_axes(ax, 7.2, 4.8, title)
+    number = frame[columns.POLICY].nunique()
+    ax = prepared_axes(ax, 7.2, max(4.8, 0.8 + 0.2 * number), title)  # a long legend makes the figure taller
     errors.require_one_of("column", over, [str(name) for name in frame.columns])
     chosen = Chosen(colors or {}, labels or {}, order, among)
     table = draw_over_time(ax, frame, column, spread=spread, scales=Scales(log, start, over), chosen=chosen)
@@ -133,7 +126,10 @@ def plot_regret(
     words = describe_means(table["runs"], visible_spread(table, spread)) if several else ""
     write_remarks(ax, [*words.split(", "), remark(frame)])
     if legend:
-        _name_the_lines(ax, own, by_ends=not order)
+        named = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
+        if not order:  # as at the right ends of the lines, the highest first
+            named.sort(key=lambda line: -float(np.asarray(line.get_ydata())[-1]))
+        legend_beside(ax, named)
     return ax
 
 
@@ -223,59 +219,6 @@ def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None
     ax.set_xlim(left, right)
     last = constant * float(np.log(steps[-1]))
     ax.set_ylim(*(min(bottom, last / 1.5), max(top, last * 1.5)) if in_view else (bottom, top))
-
-
-def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
-    """Name the lines at their ends; if there are many lines, equal colours or a chosen order, name them in a legend."""
-    for earlier in [one for one in ax.get_children() if one.get_label() == _NAME]:  # names from earlier plots
-        earlier.remove()
-    named = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
-    if by_ends:
-        named.sort(key=lambda line: -float(np.asarray(line.get_ydata())[-1]))
-    if by_ends and len(named) <= _MOST_ENDS and len({str(line.get_color()) for line in named}) == len(named):
-        _name_the_ends(ax, named[::-1])
-        return
-    if own_figure and isinstance(ax.figure, Figure):  # many names make the figure taller
-        ax.figure.set_figheight(max(ax.figure.get_figheight(), 0.6 + 0.2 * len(named)))
-    legend_beside(ax, named)
-
-
-def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> None:
-    """Write names and samples at the right ends of lines, lowest first, far enough apart that names do not touch."""
-    ax.get_ylim()  # applies pending autoscaling
-    to_axes = ax.transData - ax.transAxes
-    data = [np.asarray(line.get_xydata(), np.float64) for line in lines]
-    ends = [(float(points[-1, 0]), float(points[-1, 1])) for points in data]
-    heights = [float(to_axes.transform(end)[1]) for end in ends]
-    places = list(heights)
-    for k in range(1, len(places)):
-        places[k] = max(places[k], places[k - 1] + least)
-    top = 1.0
-    for k in reversed(range(len(places))):  # names above the axes are pushed down
-        top = places[k] = min(places[k], top)
-        top -= least
-    for place, height, end, line in zip(places, heights, ends, lines, strict=True):
-        name, anchor = str(line.get_label()), (1.01, place)
-        sample = DrawingArea(_SAMPLE, 0)
-        short = Line2D(np.linspace(0, _SAMPLE, 3), np.zeros(3))
-        short.update_from(line)
-        short.set(transform=sample.get_transform(), clip_on=False, markevery=[1])
-        sample.add_artist(short)
-        ax.add_artist(
-            AnnotationBbox(
-                sample, anchor, xycoords="axes fraction", box_alignment=(0, 0.5), pad=0, frameon=False,
-                annotation_clip=False, label=_NAME,
-            )
-        )  # fmt: skip
-        ax.annotate(
-            name.replace(" (", "\n(") if name == BOUND else name, anchor, (_SAMPLE + 4, 0), xycoords="axes fraction",
-            textcoords="offset points", color=line.get_color(), va="center", fontsize=9, annotation_clip=False,
-            label=_NAME,
-        )  # fmt: skip
-        if abs(place - height) > _MOVED:
-            leader = ConnectionPatch(end, anchor, "data", "axes fraction", axesA=ax, axesB=ax, label=_NAME)
-            leader.set(clip_on=False, color="#999999", lw=0.6)
-            ax.add_artist(leader)
 
 
 def _apart(values: list[float], log: bool) -> list[float]:

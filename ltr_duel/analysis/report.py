@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ltr_duel.analysis.html import render_page
 from ltr_duel.analysis.matrix import plot_preferences
-from ltr_duel.analysis.rankers import rankers_table, winner_sentence
+from ltr_duel.analysis.matrix_words import rankers_table, winner_sentence
 from ltr_duel.analysis.regret import plot_regret
 from ltr_duel.analysis.style import png_bytes, save_figure
 from ltr_duel.analysis.tables import IDENTIFIED, policies_table, spread_sentence

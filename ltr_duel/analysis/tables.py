@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -152,19 +152,14 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
     """
     arguments.require_type("the table", frame, pd.DataFrame)
     left = [not pd.api.types.is_numeric_dtype(frame[name]) and not _looks_numeric(frame[name]) for name in frame]
-    lines = [f"\\begin{{tabular}}{{{''.join('l' if one else 'r' for one in left)}}}", "\\toprule"]
-    lines += [_row(map(str, frame.columns)), "\\midrule"]
-    lines += [_row(_cell(one) for one in row) for row in frame.itertuples(index=False)]
-    lines += ["\\bottomrule"]
+    table = frame.map(_cell).rename(columns=lambda name: _escaped(str(name)))
+    text = table.style.hide(axis="index").to_latex(
+        column_format="".join("l" if text else "r" for text in left), hrules=True, caption=_escaped(caption) or None,
+        label=label or None, position_float="centering" if caption or label else None,
+    )  # fmt: skip
     wide = f"\\multicolumn{{{frame.shape[1]}}}{{p{{\\linewidth}}}}"
-    lines += [f"{wide}{{\\footnotesize {_escaped(note)}}} \\\\" for note in notes]
-    lines += ["\\end{tabular}"]
-    if caption or label:
-        head = ["\\begin{table}", "\\centering"]
-        tail = [f"\\caption{{{_escaped(caption)}}}"] if caption else []
-        tail += [f"\\label{{{label}}}"] if label else []
-        lines = [*head, *lines, *tail, "\\end{table}"]
-    return "\n".join(lines) + "\n"
+    below = "".join(f"{wide}{{\\footnotesize {_escaped(note)}}} \\\\\n" for note in notes)
+    return str(text).replace("\\end{tabular}", f"{below}\\end{{tabular}}")
 
 
 def markdown_table(frame: pd.DataFrame) -> str:
@@ -193,14 +188,10 @@ def markdown_table(frame: pd.DataFrame) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
 
 
-def _row(cells: Iterable[str]) -> str:
-    return " & ".join(_escaped(cell) for cell in cells) + r" \\"
-
-
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.4g}"
-    return str(value)
+    return _escaped(str(value))
 
 
 def _escaped(text: str) -> str:

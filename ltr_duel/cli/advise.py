@@ -29,7 +29,6 @@ from ltr_duel.cli._words import Command, click_model_names
     "--confidence", type=float, default=0.95, show_default=True, help="Required probability of a right answer."
 )
 @click.option("--margin", type=float, default=0.01, show_default=True, help="Largest negligible difference of NDCG@10.")
-@click.option("--sure", is_flag=True, help="Prefer candidates that reach the confidence, regardless of their loss.")
 @click.option("--incumbent", metavar="RANKER", help="The ranker that users see today.  [default: the first]")
 @click.option(
     "--candidate", "candidates", multiple=True, metavar="POLICY/METHOD",
@@ -37,8 +36,8 @@ from ltr_duel.cli._words import Command, click_model_names
 )  # fmt: skip
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @click.option(
-    "--simulations", type=COUNT, default=100, show_default=True,
-    help="Runs of the recommended candidate for each click model; the time grows with this number.",
+    "--simulations", type=COUNT, default=120, show_default=True,
+    help="Runs of each of three finalists for each click model; the time grows with this number.",
 )  # fmt: skip
 @options.batch
 @options.checked_plugin
@@ -50,9 +49,7 @@ from ltr_duel.cli._words import Command, click_model_names
     help="A folder for advice.html, advice.json, advice.png and live.toml.",
 )
 @options.wide
-def command(
-    path: Path, corpus: Corpus, per_day: float | None, sure: bool, jobs: int, out: Path | None, **question: Any
-) -> None:
+def command(path: Path, corpus: Corpus, per_day: float | None, jobs: int, out: Path | None, **question: Any) -> None:
     """Recommend what to deploy for rankers, by default the features, of the corpus at PATH.
 
     Policies and comparison methods are tried on simulated users. The output names the policy and method to deploy, the
@@ -60,21 +57,20 @@ def command(
     the loss for users until then. --out also writes a page, its numbers as JSON, and live.toml for 'ltr-duel serve'.
     """
     only_writer(out)
-    found = advice.advise(corpus.rankings(path, jobs), aim="sure" if sure else "least loss", jobs=jobs, **question)
+    found = advice.advise(corpus.rankings(path, jobs), jobs=jobs, **question)
     saved = found.save(out) if out is not None else []  # first, because printing may end early
     lines = found.lines()
     echo_lines(lines[: advice.ANSWER])
     if per_day:
         click.echo(_in_days(found, per_day))
-    if found.rows:
+    if found.deploy:
         click.echo()
         print_table(found.table())
         measure = found.settings["measure"]
         click.echo(
-            f"lost on the way: {measure} of the best ranker minus {measure} of the lists that users see, per"
-            " impression; regret: the same with the compared rankers in place of the lists; lost after: the same with"
-            " the ranker named at the end; largest loss: the sum of lost on the way and lost after, under the click"
-            " model for which this sum is highest\n"
+            f"with '{found.deploy.worst.users}' users; lost on the way: {measure} of the best ranker minus {measure} of"
+            f" the lists that users see, per impression; lost after: the same with the ranker named at the end; loss:"
+            " their sum\n"
         )
     echo_lines(lines[advice.ANSWER :])
     if saved:

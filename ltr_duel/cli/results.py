@@ -39,7 +39,7 @@ _NEEDED = {  # requirements of the regrets that cannot be computed from the matr
 @click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table to this file.")
 @click.option("--plots", type=Place(results=("*.png", "*.pdf", "*.svg")), help="Write the figures into this folder.")
 @click.option("--facets", type=OUT_FIGURE, help="Write one figure of all problems to this file (.png, .pdf or .svg).")
-@click.option("--start", type=COUNT, default=1, show_default=True, help="First step shown in figures.")
+@click.option("--start", type=COUNT, default=100, show_default=True, help="First step shown in figures.")
 @click.option("--bibtex", is_flag=True, help="Print only the works to cite, as BibTeX.")
 @options.plugin
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Format of the figures.")

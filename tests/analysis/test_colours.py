@@ -7,9 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ltr_duel.analysis.style import _POLICIES, COLOURS, DASHES, PATTERNS, Look, look_of, looks_of, method_look
-from ltr_duel.bandits import POLICIES
-from ltr_duel.interleaving import METHODS
+from ltr_duel.analysis.style import COLOURS, DASHES, HUES, LineStyle, line_styles
 
 # Machado, Oliveira and Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG
 # 2009: severity 1, of linear RGB. Grey: luminance.
@@ -34,59 +32,41 @@ def as_seen(colour: str, eye: str) -> np.ndarray:
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
-def alike(looks: dict[str, Look], eye: str) -> list[tuple[str, str]]:
+def alike(styles: dict[str, LineStyle], eye: str) -> list[tuple[str, str]]:
     """Return the pairs of lines that this kind of eye cannot distinguish by colour, dashes, or markers."""
     return [
         (one, other)
-        for one, other in combinations(looks, 2)
-        if (looks[one].linestyle, looks[one].marker) == (looks[other].linestyle, looks[other].marker)
-        and np.linalg.norm(as_seen(looks[one].color, eye) - as_seen(looks[other].color, eye)) < TOLD_APART
+        for one, other in combinations(styles, 2)
+        if (styles[one].linestyle, styles[one].marker) == (styles[other].linestyle, styles[other].marker)
+        and np.linalg.norm(as_seen(styles[one].color, eye) - as_seen(styles[other].color, eye)) < TOLD_APART
     ]
 
 
 def test_the_distance_is_the_usual_one_and_red_is_green_to_some():
     black, white = as_seen("#000000", "a grey print"), as_seen("#ffffff", "a grey print")
     assert np.linalg.norm(white - black) == pytest.approx(100, abs=0.1)
-    assert alike({"red": Look("#a05000", "-"), "green": Look("#647000", "-")}, "deuteranopia") == [("red", "green")]
+    assert alike({"red": LineStyle("#a05000", "-"), "green": LineStyle("#647000", "-")}, "deuteranopia") == [
+        ("red", "green")
+    ]
 
 
 @pytest.mark.parametrize("eye", SEEN_BY)
-def test_policies_that_meet_in_a_figure_can_be_told_apart(eye):
-    row = len(COLOURS)
-    for first in range(0, len(_POLICIES), row):
-        assert alike({name: look_of(name) for name in _POLICIES[first : first + row] if name}, eye) == []
+def test_lines_differ_for_every_eye(eye):
+    eight = line_styles([f"policy {k}" for k in range(8)])
+    assert {style.color for style in eight.values()} == set(HUES) and alike(eight, eye) == []
+    assert alike(line_styles([f"policy {k}" for k in range(40)]), eye) == []
+    first = {str(k): LineStyle(COLOURS[k], DASHES[k % len(DASHES)]) for k in range(len(COLOURS))}
+    assert alike(first, eye) == []
 
 
-@pytest.mark.parametrize("eye", [eye for eye in SEEN_BY if eye != "a grey print"])
-def test_all_policies_and_all_methods_can_be_told_apart_where_there_is_colour(eye):
-    assert alike({name: look_of(name) for name in POLICIES.names()}, eye) == []
-    assert alike({name: method_look(name) for name in METHODS.names()}, eye) == []
+def test_a_policy_keeps_its_colour_where_all_policies_of_the_study_are_given():
+    study = ["mdb", "rucb", "rmed1"]
+    assert line_styles([*study, "rucb"]) == line_styles(study)
+    assert line_styles(study)["rucb"] != line_styles(["rucb"])["rucb"]
 
 
-def test_methods_and_the_first_lines_of_other_figures_can_be_told_apart_in_a_grey_print():
-    assert alike({name: method_look(name) for name in METHODS.names()}, "a grey print") == []
-    first = {str(place): Look(COLOURS[place], DASHES[place % len(DASHES)]) for place in range(len(COLOURS))}
-    assert alike(first, "a grey print") == []
-
-
-@pytest.mark.parametrize("count", [6, len(PATTERNS), 34])
-def test_policies_of_one_figure_differ_without_any_colour(count):
-    """Any policies differ by dashes alone while there are enough dashes, then by dashes and markers."""
-    names = sorted(POLICIES.names())
-    for first in range(0, len(names), 3):
-        looks = looks_of((names + names)[first : first + count])
-        assert len(looks) == min(count, len(names))
-        assert len({(look.linestyle, look.marker) for look in looks.values()}) == len(looks)
-        assert count > len(PATTERNS) or len({look.linestyle for look in looks.values()}) == len(looks)
-
-
-@pytest.mark.parametrize("mine", [f"mine{number}" for number in range(12)])
-def test_a_policy_of_a_plug_in_differs_from_all_others_without_any_colour(mine):
-    looks = looks_of([mine, *filter(None, _POLICIES)])
-    assert len({(look.linestyle, look.marker) for look in looks.values()}) == len(looks)
-
-
-def test_variants_of_a_policy_share_its_dashes_and_differ_in_markers():
-    looks = looks_of(["rucb", "winner_stays_strong", "rucb:alpha=0.6"])
-    assert looks["rucb"].linestyle == looks["rucb:alpha=0.6"].linestyle != looks["winner_stays_strong"].linestyle
-    assert looks["rucb"].marker != looks["rucb:alpha=0.6"].marker
+def test_variants_of_a_policy_share_its_colour_and_dashes_and_differ_in_markers():
+    styles = line_styles(["rucb", "winner_stays_strong", "rucb:alpha=0.6", "rucb:alpha=0.7"])
+    variants = [style for label, style in styles.items() if label.startswith("rucb")]
+    assert len({(style.color, style.linestyle) for style in variants}) == 1 < len({one.marker for one in variants}) == 3
+    assert styles["winner_stays_strong"].color != variants[0].color

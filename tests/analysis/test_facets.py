@@ -8,9 +8,8 @@ import pytest
 
 from ltr_duel.analysis.facets import plot_facets
 from ltr_duel.analysis.regret import plot_regret
-from ltr_duel.analysis.style import HUES, look_of, looks_of
+from ltr_duel.analysis.style import line_styles
 from ltr_duel.core.errors import InputError
-from tests.analysis.test_colours import SEEN_BY, alike
 
 
 def study(policies=("mdb", "self_sparring", "savage"), problems=("one", "two"), steps=(1, 10, 100, 1000)):
@@ -26,7 +25,7 @@ def study(policies=("mdb", "self_sparring", "savage"), problems=("one", "two"), 
 
 
 def test_each_problem_has_a_panel_and_the_figure_one_legend():
-    figure = plot_facets(study())
+    figure = plot_facets(study(), start=1)
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["one", "two"]
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
@@ -59,7 +58,7 @@ def test_the_first_panel_of_each_row_names_the_ordinate_and_others_where_theirs_
 def test_without_a_condorcet_winner_a_panel_shows_copeland_regret_and_says_so():
     frame = study().assign(regret_copeland=lambda table: table["t"] / 2)
     frame.loc[frame["problem"] == "one", "regret_average"] = np.nan
-    figure = plot_facets(frame)
+    figure = plot_facets(frame, start=1)
     titles = [ax.get_title(loc="left").replace("\n", " ") for ax in figure.axes]
     assert titles == ["one, Copeland regret (no Condorcet winner)", "two"]
     assert ordinates(figure) == ["cumulative Copeland regret", "cumulative average regret"]
@@ -92,7 +91,7 @@ def test_the_first_step_can_be_chosen():
 
 
 def test_a_policy_that_knows_its_horizon_is_a_point_and_the_bound_a_decade():
-    axes = plot_regret(study(problems=["one"]))
+    axes = plot_regret(study(problems=["one"]), start=1)
     lines = {str(line.get_label()): np.asarray(line.get_xdata()) for line in axes.get_lines()}
     assert lines["savage (knows T)"].tolist() == [1000] and len(lines["mdb"]) == 4
     assert lines["lower bound (asymptotic, pairs)"].min() == pytest.approx(100)
@@ -103,24 +102,10 @@ def test_a_table_without_horizons_has_the_last_step_as_horizon():
     assert axes.get_lines()[2].get_xdata().tolist() == [1000]
 
 
-@pytest.mark.parametrize("eye", SEEN_BY)
-def test_the_first_eight_policies_have_hues_of_their_own(eye):
-    relatives = ["mdb", "sparring", "self_sparring", "multi_self_sparring", "rucb", "double_thompson", "rcs", "random"]
-    looks = looks_of(relatives)
-    assert {look.color for look in looks.values()} == set(HUES) and len({look_of(one).color for one in relatives}) < 8
-    assert alike(looks, eye) == []
-
-
 def test_a_policy_keeps_its_colour_in_all_figures_of_a_study():
     among = ["mdb", "self_sparring", "rucb", "double_thompson"]
     frame = study(policies=["double_thompson", "self_sparring"], problems=["one"])
     drawn = [plot_regret(rows, among=among, bound=False) for rows in (frame, frame[frame["policy"] == "self_sparring"])]
     colours = [{line.get_label(): line.get_color() for line in ax.get_lines()} for ax in drawn]
     assert colours[1].items() <= colours[0].items()
-    assert colours[0] == {name: looks_of(among)[name].color for name in frame["policy"].unique()}
-
-
-def test_variants_of_a_policy_share_its_hue_and_differ_in_markers():
-    looks = looks_of(["mdb", "self_sparring", "multi_self_sparring", "multi_self_sparring:size=10"])
-    one, other = looks["multi_self_sparring"], looks["multi_self_sparring:size=10"]
-    assert one.color == other.color and one.marker != other.marker
+    assert colours[0] == {name: line_styles(among)[name].color for name in frame["policy"].unique()}

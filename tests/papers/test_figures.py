@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ltr_duel.analysis.regret import BOUND
-from ltr_duel.analysis.style import look_of, save_figure
+from ltr_duel.analysis.style import save_figure
 from ltr_duel.core.errors import InputError
 from ltr_duel.papers.figures import DRAWINGS
 from ltr_duel.papers.standings import standings
@@ -94,13 +94,13 @@ def test_a_line_is_the_mean_over_the_runs_and_a_policy_told_the_horizon_has_one_
     assert drawn.get_ydata() == pytest.approx(ends.mean().to_numpy())
 
 
-def test_dotted_lines_are_the_best_and_the_worst_run():
+def test_a_band_reaches_from_the_best_to_the_worst_run():
     frame = runs(policies=(RUCB,))
-    axes = DRAWINGS["regret"](frame, about(), spread="range", start=1).axes[0]
-    _, low, high = axes.get_lines()
+    (band,) = DRAWINGS["regret"](frame, about(), spread="range", start=1).axes[0].collections
     by_time = frame[frame["problem"] == "sixteen"].groupby("t")["regret_average"]
-    assert low.get_ydata() == pytest.approx(by_time.min().to_numpy())
-    assert high.get_ydata() == pytest.approx(by_time.max().to_numpy())
+    corners = band.get_paths()[0].vertices
+    last = corners[corners[:, 0] == corners[:, 0].max()][:, 1]
+    assert (last.min(), last.max()) == pytest.approx((by_time.min().iloc[-1], by_time.max().iloc[-1]))
 
 
 def test_the_bound_is_drawn_where_the_table_carries_it():
@@ -154,23 +154,6 @@ def test_size_takes_the_end_of_the_longest_runs():
         expected = ends.groupby("rankers")["regret_average"].mean()
         assert line(axes, policy).get_ydata() == pytest.approx(expected.to_numpy())
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["5", "50"]
-
-
-def test_policies_that_meet_in_a_paper_differ_in_colour():
-    for meeting in (
-        ("beat_the_mean", "interleaved_filter"),
-        ("rucb:alpha=0.51", "beat_the_mean", "savage"),
-        ("mdb", "rucb", "merge_rucb", "rmed1", "random_slate"),
-        ("sparring", "rcs", "doubler", "improved_doubler", "thompson_doubler", "thompson_sparring"),
-    ):
-        assert len({look_of(policy).color for policy in meeting}) == len(meeting)
-
-
-def test_every_policy_of_the_package_has_its_own_look():
-    from ltr_duel.bandits.policy import POLICIES
-
-    names = [policy.name for policy in POLICIES if policy.select.__module__.startswith("ltr_duel.")]
-    assert len({look_of(name) for name in names}) == len(names)
 
 
 def test_names_are_not_formulas(tmp_path):

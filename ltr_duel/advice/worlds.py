@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.advice.oracles import Yardstick
 from ltr_duel.clicks import CLICK_MODELS, ClickModel, click_model
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, MarkVector
+from ltr_duel.core import FloatVector, InputError, MarkVector
 from ltr_duel.rankers import REDRAWING, Rankings, measure_by_query
 
 DEPTH = 10  # depth of NDCG, unless fewer documents are shown
+
+
+class Yardstick(NamedTuple):
+    """The data for computing the NDCG of a list, and of the best ranker's list."""
+
+    worth: FloatVector  # (n_docs,) contribution of a document to the NDCG of its query if it is at the top
+    discount: FloatVector  # (10 or fewer,) share of this contribution at each position
+    best: FloatVector  # (n_queries,) NDCG of the best ranker's list
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,13 +39,12 @@ class World:
     rankings: Rankings
     users: ClickModel
     top: int  # number of documents shown
-    ndcg: FloatVector  # shape (K,); each ranker's mean NDCG over the queries, at 10, or at ``top`` if lower
+    ndcg: FloatVector  # (K,) each ranker's mean NDCG over the queries, at 10, or at ``top`` if lower
     yardstick: Yardstick  # measure of the lists that users see
     margin: float  # largest difference in NDCG from the best ranker at which a ranker counts as equally good
-    turned: FloatMatrix  # shape (K, K), symmetric; for each pair, the share of decided outcomes that are reversed
     errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
-    def drawn_users(self, rng: Generator) -> ClickModel:
+    def sampled_users(self, rng: Generator) -> ClickModel:
         """Sample users: add to each probability an independent normal error of its standard error; clip to [0, 1]."""
         fields: dict[str, Any] = {
             name: tuple(np.clip(rng.normal(getattr(self.users, name), errors), 0.0, 1.0).tolist())
@@ -57,7 +63,7 @@ class World:
         return (self.gaps <= self.margin + 1e-12).astype(np.uint8)
 
     @property
-    def surprise(self) -> float:
+    def least_mistake(self) -> float:
         """NDCG of the best ranker minus NDCG of the best wrong ranker; 0 if no ranker is wrong."""
         wrong = self.gaps[self.right == 0]
         return float(wrong.min()) if len(wrong) else 0.0
@@ -68,11 +74,11 @@ class World:
         return f"NDCG@{len(self.yardstick.discount)}"
 
 
-def worlds_of(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int, margin: float) -> list[World]:
+def make_worlds(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int, margin: float) -> list[World]:
     """Return one world for each click model; rankings must have a fixed order of ties."""
     if rankings.provenance.get("ties") in REDRAWING:
         raise InputError(f"advice needs rankings with a fixed order of ties, not '{rankings.provenance['ties']}'")
-    models = [click_model(one, rankings.grades) for one in clicks]
+    models = [click_model(given, rankings.grades) for given in clicks]
     if len({model.name for model in models}) < len(models):
         raise InputError("a click model is named twice")
     if not models:
@@ -82,10 +88,11 @@ def worlds_of(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int
     ndcg = by_query.mean(axis=1)
     discount = 1 / np.log2(np.arange(2, depth + 2))
     yardstick = Yardstick(_worth(rankings, discount), discount, by_query[ndcg.argmax()].copy())
-    turned = np.zeros((len(rankings), len(rankings)))
-    errors = [CLICK_MODELS.configure(one).component.errors if isinstance(one, str) else {} for one in clicks]
-    pairs = zip(models, errors, strict=True)
-    return [World(rankings, model, top, ndcg, yardstick, margin, turned, of) for model, of in pairs]
+    fitted = [CLICK_MODELS.configure(given).component.errors if isinstance(given, str) else {} for given in clicks]
+    return [
+        World(rankings, model, top, ndcg, yardstick, margin, errors)
+        for model, errors in zip(models, fitted, strict=True)
+    ]
 
 
 def noisier(world: World) -> World:
@@ -95,42 +102,12 @@ def noisier(world: World) -> World:
     return replace(world, users=replace(world.users, p_click=blurred))
 
 
-def closer(world: World) -> World:
-    """Return a world in which clicks show only half the lead of the best ranker over the second best.
-
-    A quarter of the decided outcomes of this pair is reversed, which halves any lead.
-    """
-    best, second, *_ = _order(world)
-    return _turned(world, best, second, 0.25)
-
-
-def cyclic(world: World) -> World | None:
-    """Return a world without a winner by clicks: the outcomes of the best against the third best ranker are reversed.
-
-    The result is None if there are only two rankers.
-    """
-    if len(world.ndcg) < 3:
-        return None
-    best, _, third, *_ = _order(world)
-    return _turned(world, best, third, 1.0)
-
-
-def _order(world: World) -> list[int]:
-    return [int(k) for k in np.argsort(-world.ndcg, kind="stable")]
-
-
-def _turned(world: World, one: int, other: int, share: float) -> World:
-    turned = world.turned.copy()
-    turned[one, other] = turned[other, one] = share
-    return replace(world, turned=turned)
-
-
 def _worth(rankings: Rankings, discount: FloatVector) -> FloatVector:
     gain = 2.0 ** rankings.relevance.astype(np.float64) - 1
     worth = np.zeros(len(gain))
     for start, stop in zip(rankings.query_ptr[:-1], rankings.query_ptr[1:], strict=True):
-        most = np.sort(gain[start:stop])[::-1][: len(discount)]
-        ideal = float((most * discount[: len(most)]).sum())
+        highest = np.sort(gain[start:stop])[::-1][: len(discount)]
+        ideal = float((highest * discount[: len(highest)]).sum())
         if ideal > 0:
             worth[start:stop] = gain[start:stop] / ideal
     return worth

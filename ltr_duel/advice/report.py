@@ -1,0 +1,357 @@
+"""The answer for readers: sentences, tables, the curve, and the files that are saved, among them a page."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from ltr_duel.advice.answer import Advice, CandidateResult, Estimate, Reached, SufficientBudget, WorldResult
+from ltr_duel.analysis import COLOURS, DASHES, legend_beside, png_bytes, prepared_axes, render_page
+from ltr_duel.bandits import POLICIES
+from ltr_duel.core import errors, files
+from ltr_duel.live import Settings, write_settings
+
+ANSWER = 3  # number of lines of the answer: the verdict, how sure it is, what it costs; the others are explanations
+_TEMPLATE = Path(__file__).parent / "templates" / "advice.html"
+
+
+def advice_lines(advice: Advice) -> list[str]:
+    """Return the answer as sentences: the candidate to deploy, its confidence and cost, other findings, assumptions."""
+    if advice.deploy is None:
+        return [_identical(advice), *_unsure(advice)]
+    return [
+        _verdict(advice, advice.deploy),
+        _confidence(advice, advice.deploy.worst),
+        _cost(advice, advice.deploy),
+        *_runner_up(advice, advice.deploy),
+        *_other_users(advice, advice.deploy),
+        *_noisier(advice.noisier),
+        *_as_good(advice),
+        *_unsure(advice),
+        _assumptions(advice),
+    ]
+
+
+def _verdict(advice: Advice, advised: CandidateResult) -> str:
+    deploy = f"eploy the policy {_policy(advised)} with the method {advised.candidate.partition('/')[2]}"
+    if advice.verdict == "deploy":
+        return f"D{deploy}."
+    few = f"{advice.settings['budget']:,} impressions are too few for {_asked(advice)}"
+    return f"{few}{_larger(advice.sufficient)}; for the lowest loss, d{deploy}."
+
+
+def _policy(result: CandidateResult) -> str:
+    label = result.candidate.partition("/")[0]
+    sources = POLICIES.configure(label).component.sources
+    return f"{label} ({sources[0].short})" if sources else label
+
+
+def _larger(sufficient: SufficientBudget | None) -> str:
+    if sufficient is None:
+        return ""
+    word = f", {sufficient.budget:,} may be enough" if sufficient.budget else f", and so are {sufficient.tried:,}"
+    return f"{word} (right in {_percent(sufficient.right)} of {sufficient.runs} other runs)"
+
+
+def _confidence(advice: Advice, worst: WorldResult) -> str:
+    s, at, lacks = advice.settings, worst.sure_at, advice.sufficient
+    within = f"a ranker within {s['margin']:g} {s['measure']} of it"
+    line = f"After {s['budget']:,} impressions it named the best ranker, or {within}, in {_runs(advice, worst)}"
+    if lacks and not lacks.budget and lacks.named_gap > s["margin"]:
+        return (
+            f"{line}. With more impressions it most often names '{lacks.named}', which is preferred by clicks but,"
+            f" according to the grades, is {_plain(lacks.named_gap)} worse than the best."
+        )
+    if at.value is not None:
+        line += f", and in {_asked(advice)} of them from {at.value:,} impressions on"
+        if worst.right.low < s["confidence"]:
+            line += f"; with so few runs, the true share may be as low as {_share(worst.right.low)}%"
+    return f"{line}."
+
+
+def _runs(advice: Advice, result: WorldResult) -> str:
+    """Return a phrase on the share of runs that are right, for the users with the lowest share."""
+    number = len(advice.settings["clicks"])
+    users = f" with '{result.users}' users, the worst of {number} click models" if number > 1 else ""
+    return f"{_percent(result.right)} of {result.runs:,} simulated runs{users}"
+
+
+def _cost(advice: Advice, advised: CandidateResult) -> str:
+    s, best = advice.settings, advice.ndcg[advice.best]
+    dearest = max(advised.worlds, key=lambda world: (world.lost.value, world is advised.worst))
+    users = f", with '{dearest.users}' users" if len(advised.worlds) > 1 else ""
+    line = f"During the experiment, a list is on average {_ndcg(dearest.lost)} {s['measure']} below"
+    if dearest.lost.value < 0:
+        line = f"During the experiment, the combined lists are on average no worse than ({_ndcg(dearest.lost)} below)"
+    equal = _plain(best - sum(advice.ndcg.values()) / len(advice.ndcg))
+    less = _plain(best - advice.ndcg[s["incumbent"]])
+    incumbent = f"the incumbent '{s['incumbent']}' to all users costs {less}"
+    if less == "0":
+        incumbent = f"the incumbent '{s['incumbent']}', which is the best already, to all users costs nothing"
+    return (
+        f"{line} the list of the best ranker, '{advice.best}'{users}. Showing {incumbent}, and an A/B test of all"
+        f" rankers {equal}."
+    )
+
+
+def _runner_up(advice: Advice, advised: CandidateResult) -> list[str]:
+    if len(advice.candidates) < 2:
+        return []
+    other = advice.candidates[1]
+    here, least = other.highest_loss.loss, advised.highest_loss.loss
+    line = f"Runner-up: {_named(other)}, right in {_runs(advice, other.worst)}. Its loss in total is {_ndcg(here)},"
+    line += f" against {_ndcg(least)} for the advised candidate"
+    if here.low > least.high:
+        return [f"{line}, which is shown to be lower."]
+    if here.value < least.value:
+        return [f"{line}, but it did not reach {_asked(advice)}."]
+    return [f"{line}; the runs do not show which of them is lower."]
+
+
+def _other_users(advice: Advice, advised: CandidateResult) -> list[str]:
+    """Return sentences on users for whom another finalist is shown to lose less (intervals do not overlap)."""
+    other: dict[str, list[str]] = {}
+    for place, world in enumerate(advised.worlds):
+        best = min(advice.candidates, key=lambda result: result.worlds[place].loss.high)
+        if best.worlds[place].loss.high < world.loss.low:
+            other.setdefault(_named(best), []).append(f"'{world.users}'")
+    return [f"If users were known to be {' or '.join(users)}, {name} would lose less." for name, users in other.items()]
+
+
+def _noisier(result: WorldResult | None) -> list[str]:
+    if result is None:
+        return []
+    return [
+        f"With '{result.users}' users whose clicks depend half as much on the grade, it is right in"
+        f" {_percent(result.right)} of {result.runs} runs."
+    ]
+
+
+def _as_good(advice: Advice) -> list[str]:
+    if not advice.as_good:
+        return []
+    return [f"Within the margin of '{advice.best}', and therefore also right: {_listed(advice.as_good)}."]
+
+
+def _unsure(advice: Advice) -> list[str]:
+    if not advice.unsure:
+        return []
+    return [
+        f"{advice.settings['queries']:,} judged queries are too few to show that {_listed(advice.unsure)}"
+        f" {'is' if len(advice.unsure) == 1 else 'are'} worse than '{advice.best}'; all numbers here are for users who"
+        " ask only these queries."
+    ]
+
+
+def _assumptions(advice: Advice) -> str:
+    s, sampled, batch = advice.settings, "", advice.settings["batch"]
+    when = "at once" if batch == 1 else f"after each {batch:,} impressions"
+    if s["fitted"]:
+        sampled = f" (the parameters of {_listed(s['fitted'])} are sampled for each run, within their errors)"
+    return (
+        f"All numbers are for simulated users: they click exactly according to {_listed(s['clicks'])}{sampled}, respond"
+        f" {when}, do not return, and ask the {s['queries']:,} judged queries equally often; the grades determine which"
+        " ranker is best. Intervals cover only the error of the simulation."
+    )
+
+
+def _identical(advice: Advice) -> str:
+    s, worst = advice.settings, min(advice.ndcg.values())
+    return (
+        f"No experiment is needed; keep the incumbent '{s['incumbent']}'. The {len(advice.ndcg)} rankers are identical"
+        f" within the margin: none is more than {_plain(advice.ndcg[advice.best] - worst)} {s['measure']} below the"
+        f" best, '{advice.best}', and a difference of {s['margin']:g} would not matter."
+    )
+
+
+def candidates_table(advice: Advice) -> pd.DataFrame:
+    """Return the advised candidate, the runner-up and the baseline, for the click model of the figure."""
+    rows = []
+    for role, result in zip(("advised", "runner-up", "random pairs"), advice.shown, strict=False):
+        world = result.worlds[_place(advice)]
+        rows.append(
+            {
+                "candidate": f"{result.candidate} ({role})",
+                "right": _percent(world.right),
+                "sure from": _impressions(world.sure_at),
+                "lost on the way": _plain(world.lost.value),
+                "lost after": _plain(world.after.value),
+                "loss": _ndcg(world.loss),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def users_table(advice: Advice) -> pd.DataFrame:
+    """Return the candidates with fresh runs under each click model."""
+    rows = [
+        {
+            "users": world.users,
+            "candidate": result.candidate,
+            "right": _percent(world.right),
+            "sure from": _impressions(world.sure_at),
+            "lost on the way": _ndcg(world.lost),
+            "lost after": _ndcg(world.after),
+            "loss": _ndcg(world.loss),
+            "runs": f"{world.runs}",
+        }
+        for place in range(len(advice.settings["clicks"]))
+        for result in advice.candidates
+        for world in (result.worlds[place],)
+    ]
+    return pd.DataFrame(rows)
+
+
+def screening_table(advice: Advice) -> pd.DataFrame:
+    """Return all candidates with the results of the first stage."""
+    rows = [
+        {"candidate": result.candidate, "right": f"{_share(result.right)}%", "loss": _plain(result.loss)}
+        for result in advice.screening
+    ]
+    return pd.DataFrame(rows)
+
+
+def rankers_table(advice: Advice) -> pd.DataFrame:
+    """Return the rankers, the best first."""
+    best, margin = advice.ndcg[advice.best], advice.settings["margin"]
+    rows = [
+        {
+            "ranker": name,
+            advice.settings["measure"]: _plain(value),
+            "below the best": _plain(best - value),
+            "": "the best" if name == advice.best
+            else "within the margin" if best - value <= margin + 1e-12
+            else "not settled by the queries" if name in advice.unsure
+            else "",
+        }
+        for name, value in sorted(advice.ndcg.items(), key=lambda item: -item[1])
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def plot_advice(advice: Advice) -> Axes:
+    """Plot the curves of the candidates of the table, all for the click model with which the advised is least right.
+
+    The interval of the advised candidate is shaded.
+    """
+    ax = prepared_axes(None, 8, 4.2)
+    for place, result in enumerate(advice.shown):
+        curve = result.worlds[_place(advice)].curve
+        colour, width = COLOURS[place], 1.3 if place else 2.2
+        values = [point.value for point in curve]
+        ax.plot(advice.times, values, color=colour, linestyle=DASHES[place], lw=width, label=result.candidate)
+        if place == 0:
+            low, high = [point.low for point in curve], [point.high for point in curve]
+            ax.fill_between(advice.times, low, high, color=colour, alpha=0.2, lw=0)
+    ax.axhline(advice.settings["confidence"], color="#6b6b6b", lw=0.8, ls=":")
+    ax.set_xscale("log")
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_xlabel("impressions")
+    ax.set_ylabel("share of runs that name a right ranker")
+    legend_beside(ax)
+    return ax
+
+
+def save_advice(advice: Advice, folder: Path) -> list[Path]:
+    """Write all files of an answer, or none."""
+    with files.replacing_files(folder) as temporary:
+        live, picture = "", b""
+        if advice.deploy:
+            write_settings(Settings(**advice.live), temporary / "live.toml")
+            live = (temporary / "live.toml").read_text(encoding="utf-8")
+            picture = png_bytes(plot_advice(advice))
+            (temporary / "advice.png").write_bytes(picture)
+        text = json.dumps(advice.to_json(), indent=1, ensure_ascii=False, allow_nan=False)
+        (temporary / "advice.json").write_text(text + "\n", encoding="utf-8")
+        (temporary / "advice.html").write_text(_page(advice, picture, live), encoding="utf-8")
+        written = sorted(path.name for path in temporary.iterdir())
+    return [folder / name for name in written]
+
+
+def _page(advice: Advice, picture: bytes, live: str) -> str:
+    s, lines = advice.settings, advice.lines()
+    shown: dict[str, Any] = {}
+    if advice.deploy:
+        shown = {
+            "candidates": advice.table(),
+            "users": users_table(advice),
+            "screening": screening_table(advice),
+            "screening_runs": advice.screening[0].runs,
+            "model": advice.deploy.worst.users,
+            "command": "ltr-duel live plan live.toml" if s["batch"] > 1 else "ltr-duel serve live.toml",
+        }
+    return render_page(
+        _TEMPLATE,
+        title=f"Which of {len(s['rankers'])} rankers to deploy",
+        subtitle=f"{s['corpus']}: {s['queries']:,} queries; {s['budget']:,} impressions;"
+        f" users: {', '.join(s['clicks'])}",
+        verdict=lines[0],
+        lines=lines[1:ANSWER],
+        more=lines[ANSWER:],
+        confidence=_asked(advice),
+        measure=s["measure"],
+        rankers=rankers_table(advice),
+        picture=picture,
+        live=live,
+        settings={name: ", ".join(v) if isinstance(v, list) else v for name, v in s.items() if v not in ("", [])},
+        **shown,
+    )
+
+
+def _place(advice: Advice) -> int:
+    """Return the click model of the first table and the figure: the one with which the advised is least often right."""
+    advised = advice.candidates[0]
+    return advised.worlds.index(advised.worst)
+
+
+def _asked(advice: Advice) -> str:
+    return f"{100 * advice.settings['confidence']:g}%"
+
+
+def _named(result: CandidateResult) -> str:
+    """Return the name of a candidate in a sentence: 'mdb with sosm'."""
+    return " with ".join(result.candidate.split("/"))
+
+
+def _percent(estimate: Estimate) -> str:
+    """Format a probability: '97% (93 to 99)'."""
+    return f"{_share(estimate.value)}% ({_share(estimate.low)} to {_share(estimate.high)})"
+
+
+def _share(value: float) -> str:
+    """Format a share without the percent sign: '97.4', '100'."""
+    percent = 100 * value
+    return f"{percent:.1f}" if 0.05 <= percent < 99.95 else f"{percent:.0f}"
+
+
+def _ndcg(estimate: Estimate) -> str:
+    """Format a difference of NDCG: '0.0123 (0.0119 to 0.0127)'."""
+    return f"{_plain(estimate.value)} ({_plain(estimate.low)} to {_plain(estimate.high)})"
+
+
+def _plain(value: float) -> str:
+    """Format a number between -1 and 1: '0.0123', '-0.0004'."""
+    if not math.isfinite(value):
+        return "?"
+    text = f"{value:.4f}"
+    return "0" if float(text) == 0 else text
+
+
+def _impressions(reached: Reached) -> str:
+    """Format the impressions at which a condition is reached: '23,000 (18,000 to 40,000)'."""
+    if reached.value is None:
+        return "not by then" if reached.low is None else f"not by then ({reached.low:,} at the earliest)"
+    end = "or later" if reached.high is None else f"to {reached.high:,}"
+    return f"{reached.value:,} ({reached.low:,} {end})"
+
+
+def _listed(names: tuple[str, ...] | list[str], most: int = 6) -> str:
+    quoted = [f"'{name}'" for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(quoted)} and {len(names) - most} more"
+    return errors.listed(quoted)

@@ -1,0 +1,178 @@
+"""Runs of candidates in worlds, on all cores: the oracle that policies ask, one run, and many runs as arrays.
+
+Each comparison draws a query and shows one list to a simulated user. The loss of a list is the NDCG of the best
+ranker's list for the same query, minus the NDCG of the list. A comparison with the best ranker's mean NDCG over all
+queries would have the same mean, but much more noise from the choice of queries. A policy may also show a single
+ranker; this costs, on average, the gap of the ranker, and no list is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.advice.candidates import Candidate
+from ltr_duel.advice.worlds import World, Yardstick
+from ltr_duel.bandits import Lateness, Run, duel, multiduel, new_recorder, random_order, relabelled
+from ltr_duel.clicks import ClickModel
+from ltr_duel.core import (
+    FloatVector,
+    IntMatrix,
+    IntVector,
+    MarkMatrix,
+    SignMatrix,
+    Streams,
+    coin,
+    implement,
+    kernel,
+    parallel,
+    random_below,
+    stream,
+    vector,
+)
+from ltr_duel.interleaving import Comparer, Comparison, compare_pair, compare_slate
+
+
+class Users(NamedTuple):
+    """An oracle: simulated users, and their loss with the lists of several rankers that they saw."""
+
+    comparison: Comparison
+    yardstick: Yardstick
+    lost: FloatVector  # (1,) sum over the lists
+    exposure: FloatVector  # (K,) lists of each ranker; a list of s rankers counts 1/s for each
+
+
+@kernel
+def list_loss(c: Comparison, yardstick: Yardstick, query: int) -> float:
+    """Return the NDCG of the best ranker's list, minus the NDCG of the list that is shown."""
+    start = c.lists.query_ptr[query]
+    length = min(c.lists.query_ptr[query + 1] - start, min(c.page.shown.shape[0], yardstick.discount.shape[0]))
+    lost = yardstick.best[query]
+    for k in range(length):
+        lost -= yardstick.worth[start + c.page.shown[k]] * yardstick.discount[k]
+    return lost
+
+
+def _duel(oracle: Users, first: int, second: int, streams: Streams) -> int:
+    c = oracle.comparison
+    query = random_below(c.lists.query_ptr.shape[0] - 1, streams.queries)
+    outcome = vector.sign(compare_pair(c, query, first, second, streams.lists, streams.clicks), 0.0)
+    oracle.lost[0] += list_loss(c, oracle.yardstick, query)
+    oracle.exposure[first] += 0.5
+    oracle.exposure[second] += 0.5
+    return coin(streams.feedback) if outcome == 0 else outcome
+
+
+def _multiduel(oracle: Users, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
+    c = oracle.comparison
+    query = random_below(c.lists.query_ptr.shape[0] - 1, streams.queries)
+    compare_slate(c, query, slate, size, won, streams.lists, streams.clicks)
+    oracle.lost[0] += list_loss(c, oracle.yardstick, query)
+    for a in range(size):
+        oracle.exposure[slate[a]] += 1.0 / size
+        for b in range(a + 1, size):
+            if won[a, b] == 0:
+                won[a, b] = coin(streams.feedback)
+
+
+implement(duel, Users, _duel)
+implement(multiduel, Users, _multiduel)
+
+
+class Sample(NamedTuple):
+    """Runs of one candidate in one world: R runs, C checkpoints. Losses are per impression."""
+
+    named: IntMatrix  # (R, C) the ranker that is named
+    right: MarkMatrix  # (R, C) 1 if this ranker is the best one, or within the margin of it
+    lost: FloatVector  # (R,) NDCG of the best ranker, minus NDCG of the lists that users saw
+    after: FloatVector  # (R,) NDCG of the best ranker, minus NDCG of the ranker named at the end
+
+    @property
+    def loss(self) -> FloatVector:
+        """Users' loss in the budget and in the same number of impressions after it, divided by the budget; (R,)."""
+        return np.asarray(self.lost + self.after)
+
+
+class RunRequest(NamedTuple):
+    """A request for a number of runs of a candidate in a world."""
+
+    candidate: Candidate
+    world: World
+    runs: int
+
+
+class Simulator:
+    """Runs with the same seed, batches and number of threads.
+
+    batch: number of impressions that are shown before any of their clicks is known.
+    compiled: if False, the same code runs as plain Python.
+    """
+
+    def __init__(self, seed: int, jobs: int, *, batch: int = 1, compiled: bool = True) -> None:
+        self._seed, self._jobs, self._batch, self._compiled = seed, jobs, batch, compiled
+        self._ready: dict[str, Future[object]] = {}  # by candidate; done when its loop is compiled
+
+    def samples(self, requests: Sequence[RunRequest], stage: str, times: IntVector, label: str) -> list[Sample]:
+        """Return the results of all requests at the checkpoints; runs of different stages are independent."""
+        tasks = [(request, number) for request in requests for number in range(request.runs)]
+        # Two threads must not compile the same loop at once, but compiled loops can run while others are compiled.
+        compiler = ThreadPoolExecutor(1)
+
+        def run(task: tuple[RunRequest, int]) -> tuple[IntVector, float]:
+            self._ready[task[0].candidate.label].result()
+            return self.one_run(task[0], (stage, task[1]), times)
+
+        try:
+            for request in requests:
+                name = request.candidate.label
+                if name not in self._ready:
+                    self._ready[name] = compiler.submit(self.one_run, request, ("compile", 0), np.array([2]))
+            runs = list(
+                parallel.run_tasks(
+                    run, tasks, total=len(tasks), jobs=self._jobs, label=label, unit="run", first_alone=False
+                )
+            )
+        finally:
+            compiler.shutdown(wait=False, cancel_futures=True)
+        ends = np.cumsum([request.runs for request in requests])
+        return [
+            _sample(request.world, times, runs[end - request.runs : end])
+            for request, end in zip(requests, ends, strict=True)
+        ]
+
+    def one_run(self, request: RunRequest, names: tuple[str | int, ...], times: IntVector) -> tuple[IntVector, float]:
+        """Return the ranker named at each checkpoint, and users' loss until the last.
+
+        names: the names of the run's random streams, beside the candidate and the users.
+        """
+        candidate, world = request.candidate, request.world
+        _, policy, params = candidate.policy
+        comparer = Comparer(world.rankings, self.users(world, names), candidate.method, candidate.outcome, world.top)
+        own = ("advice", *names, candidate.label, world.users.name)
+        order = random_order(len(world.ndcg), stream(self._seed, *own, "labels"))
+        oracle = Users(comparer.open(), world.yardstick, np.zeros(1), np.zeros(len(order)))
+        recorder = new_recorder(len(order), times)
+        run = Run(
+            policy, params, len(order), relabelled(oracle, order),
+            Streams(*(stream(self._seed, *own, part) for part in Streams._fields)), recorder,
+            horizon=int(times[-1]), compiled=self._compiled and comparer.compiled,
+            late=Lateness(self._batch, 0, stream(self._seed, *own, "batches")) if self._batch > 1 else None,
+        )  # fmt: skip
+        run.advance(int(times[-1]))
+        alone = recorder.exposure[-1][np.argsort(order)] - oracle.exposure
+        return order[recorder.recommended], float(oracle.lost[0] + alone @ world.gaps)
+
+    def users(self, world: World, names: tuple[str | int, ...]) -> ClickModel:
+        """Return the users of a run; users with uncertain probabilities are sampled, the same for all candidates."""
+        if not world.errors:
+            return world.users
+        return world.sampled_users(stream(self._seed, "advice", *names, world.users.name, "users"))
+
+
+def _sample(world: World, times: IntVector, runs: Sequence[tuple[IntVector, float]]) -> Sample:
+    named = np.stack([names for names, _ in runs])
+    lost = np.array([loss for _, loss in runs]) / times[-1]
+    return Sample(named, world.right[named], lost, world.gaps[named[:, -1]])

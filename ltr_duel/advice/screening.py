@@ -1,0 +1,90 @@
+"""Two stages: a few runs of every candidate, then fresh runs of the first three.
+
+The score of a candidate is its mean loss under the click model for which this loss is highest; the lowest is the best.
+The advised candidate is the first finalist, by its fresh runs, that reaches the confidence under every click model; if
+none does, the first finalist. The fresh runs thus choose among the finalists, so the intervals are made to hold for all
+finalists and click models together: whichever of them is advised, its intervals hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ltr_duel.advice.answer import CandidateResult, ScreeningResult, world_result
+from ltr_duel.advice.candidates import BASELINE, Candidate
+from ltr_duel.advice.runs import RunRequest, Sample, Simulator
+from ltr_duel.advice.worlds import World
+from ltr_duel.core import IntVector
+
+FINALISTS = 3
+_FEWEST = 10  # runs
+
+
+def screen(
+    simulator: Simulator, candidates: Sequence[Candidate], worlds: Sequence[World], times: IntVector, runs: int
+) -> list[ScreeningResult]:
+    """Run every candidate a few times in each world; return the results, the lowest loss first."""
+    requests = [RunRequest(candidate, world, runs) for candidate in candidates for world in worlds]
+    samples = simulator.samples(requests, "screening", times, f"{len(candidates)} candidates")
+    results = [
+        ScreeningResult(
+            candidate.label,
+            runs,
+            min(float(sample.right[:, -1].mean()) for sample in part),
+            max(float(sample.loss.mean()) for sample in part),
+        )
+        for candidate, part in zip(candidates, _parts(samples, len(worlds)), strict=True)
+    ]
+    return sorted(results, key=lambda result: result.loss)
+
+
+def confirm(
+    simulator: Simulator,
+    finalists: Sequence[Candidate],
+    worlds: Sequence[World],
+    times: IntVector,
+    runs: int,
+    confidence: float,
+) -> list[CandidateResult]:
+    """Run the finalists afresh; return their results, the advised candidate first, then the lowest loss first.
+
+    The baseline gets a quarter of the runs, if it is a finalist only by being the baseline (the fourth).
+    """
+    numbers = [runs if place < FINALISTS else a_quarter(runs) for place in range(len(finalists))]
+    requests = [
+        RunRequest(candidate, world, number)
+        for candidate, number in zip(finalists, numbers, strict=True)
+        for world in worlds
+    ]
+    samples = simulator.samples(requests, "fresh", times, f"fresh runs of {len(finalists)} candidates")
+    level = 1 - (1 - confidence) / (len(worlds) * min(FINALISTS, len(finalists)))
+    results = [
+        CandidateResult(
+            candidate.label,
+            tuple(
+                world_result(sample, times, world.users.name, confidence, level, world.least_mistake)
+                for sample, world in zip(part, worlds, strict=True)
+            ),
+        )
+        for candidate, part in zip(finalists, _parts(samples, len(worlds)), strict=True)
+    ]
+    first = sorted(results[:FINALISTS], key=lambda result: result.highest_loss.loss.value)
+    advised = next((result for result in first if result.worst.right.value >= confidence), first[0])
+    return [advised, *(result for result in first if result is not advised), *results[FINALISTS:]]
+
+
+def finalists_of(screening: Sequence[ScreeningResult], candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the first three candidates, and the baseline if it is a candidate and not among them."""
+    labelled = {candidate.label: candidate for candidate in candidates}
+    first = [result.candidate for result in screening[:FINALISTS]]
+    also = [BASELINE] if BASELINE in labelled and BASELINE not in first else []
+    return [labelled[name] for name in (*first, *also)]
+
+
+def a_quarter(simulations: int) -> int:
+    """Return the number of runs of the screening, of the baseline, and of the further questions."""
+    return max(_FEWEST, simulations // 4)
+
+
+def _parts(samples: Sequence[Sample], size: int) -> list[Sequence[Sample]]:
+    return [samples[begin : begin + size] for begin in range(0, len(samples), size)]

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn.linear_model import LinearRegression
 
 from ltr_duel.core import InputError
-from ltr_duel.data import load_dataset, make_corpus
+from ltr_duel.data import Dataset, load_dataset, make_corpus
 from ltr_duel.rankers.models import fitted_scores, model_columns
 from ltr_duel.rankers.sources import RANKER_KINDS
 
@@ -69,6 +70,20 @@ def test_zeros_beside_omitted_features_need_the_option(sparse, tmp_path):
         fitted_scores("booster", booster, load_dataset(path))
     own = booster.predict(xgboost.DMatrix(features))
     assert (fitted_scores("booster", booster, load_dataset(path, omitted="missing")) == own).all()
+
+
+def test_entries_that_a_sparse_matrix_omits_are_missing_for_a_model_trained_on_it(sparse):
+    features, labels, _ = sparse
+    matrix = scipy.sparse.csr_matrix(np.nan_to_num(features))  # which stores no zeros
+    model = xgboost.XGBRegressor(n_estimators=5, max_depth=3, n_jobs=1).fit(matrix, labels)
+    own, queries = model.predict(matrix), np.arange(DOCUMENTS) // QUERY
+    assert abs(own - model.predict(matrix.toarray())).max() > 0.2
+    for how in ({}, {"omitted": "missing"}):
+        dataset = Dataset.from_arrays(matrix, labels.astype(int), queries, **how)
+        assert (fitted_scores("m", model, dataset) == own).all()
+    matrix.data[:5] = 0
+    with pytest.raises(InputError, match=r"zeros and omits.*\(in Python omitted=\)"):
+        fitted_scores("m", model, Dataset.from_arrays(matrix, labels.astype(int), queries))
 
 
 @pytest.mark.parametrize("omitted", ["zero", "missing"])

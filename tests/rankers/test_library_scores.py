@@ -1,5 +1,6 @@
 """A model scores a corpus as its own library does, or is refused with one sentence."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset, load_dataset, make_corpus
-from ltr_duel.rankers.models import fitted_scores, model_columns
+from ltr_duel.rankers.models import MatchWarning, fitted_scores, model_columns
 from ltr_duel.rankers.sources import RANKER_KINDS
 
 lightgbm = pytest.importorskip("lightgbm")
@@ -183,7 +184,11 @@ def test_columns_of_a_model(corpus, names, own, columns):
     dataset = replace(corpus, feature_names=own)
     count = 3 if names is None else len(names)
     if not isinstance(columns, str):
-        assert model_columns("m", count, names, dataset) == columns
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always")
+            assert model_columns("m", count, names, dataset) == columns
+        only_the_model_has_names = (names or [""])[0] == "bm25" and own[0] == "1"
+        assert [one.category for one in notes] == [MatchWarning] * only_the_model_has_names
         return
     with pytest.raises(InputError, match=columns):
         model_columns("m", count, names, dataset)

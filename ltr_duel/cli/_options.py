@@ -92,7 +92,7 @@ class Place(click.Path):
 PATH, FOLDER = click.Path(path_type=Path), click.Path(exists=True, file_okay=False, path_type=Path)  # input paths
 COUNT, ROWS = Count(), Count(least=0)
 OUT_FILE, OUT_FIGURE = Place(), Place(endings=(".png", ".pdf", ".svg"))
-CONTINUED_FOLDER = Place(folder=True, continues=True)
+NEW_STORE, CONTINUED_FOLDER = Place(continues=True), Place(folder=True, continues=True)
 
 jobs = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Number of threads.")
 most_rankers = click.option(

@@ -64,7 +64,7 @@ def check(store: Path) -> None:
 @click.option("--spreadsheet", is_flag=True, help="In CSV, put ' before text that looks like a formula.")
 def export(store: Path, out: Path | None, events: Path | None, without: tuple[str, ...], spreadsheet: bool) -> None:
     """Write the completed pages of STORE as a click log for 'logs compare', also while the experiment runs."""
-    out = out or Path(f"{store.stem}.parquet")
+    out = out or OUT_FILE.convert(f"{store.stem}.parquet", None, click.get_current_context())
     rows = live.export_log(store, out, events=events, without=without, spreadsheet=spreadsheet)
     click.echo(f"{out}: {several(rows, 'impression')}")
 

@@ -9,7 +9,7 @@ import click
 from ltr_duel import core, live, replay
 from ltr_duel import plan as planning
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, OUT_FILE, PATH, ROWS
+from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, NEW_STORE, PATH, ROWS
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
@@ -19,7 +19,7 @@ from ltr_duel.core import InputError
 @click.command(cls=Command)
 @click.argument("path", metavar="CORPUS", type=PATH)
 @click.option("--config", type=PATH, required=True, help="Settings of the live experiment.")
-@click.option("--store", type=OUT_FILE, help="A new store, in which the experiment runs.")
+@click.option("--store", type=NEW_STORE, help="A new store, in which the experiment runs.")
 @click.option("--plan", type=CONTINUED_FOLDER, help="A new folder for plans and logs, instead of a store.")
 @click.option("--plans", type=COUNT, default=24, show_default=True, help="With --plan: number of hourly plans.")
 @click.option("--processes", type=COUNT, default=2, show_default=True, help="With --plan: number of processes.")
@@ -60,7 +60,7 @@ def _run(
 ) -> None:  # fmt: skip
     """Run users in a new store, and print the counts and the state."""
     if store.exists():
-        raise InputError(f"{store}: exists already; simulated users would be counted as its users")
+        raise InputError(f"{store}: exists already; simulated users would be counted as its users; give another name")
     settings = live.read_settings(config)
     users = replay.SimulatedUsers(corpus.rankings(path, jobs=1)[settings.rankers], clicks, top=settings.top, seed=seed)
     line, before = core.progress.PlainLine(), 0

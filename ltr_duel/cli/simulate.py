@@ -15,7 +15,8 @@ from ltr_duel.cli._reading import Corpus, corpus_options, read_matrix
 from ltr_duel.cli._words import Command, method_names, policy_names
 from ltr_duel.core import InputError, files, several
 
-_RESULTS = Place(results=("results.parquet", "pulls.parquet", "runs.json", "regret.png"))
+_FILES = ("results.parquet", "pulls.parquet", "runs.json", "regret.png")
+_RESULTS = Place(results=_FILES)
 
 
 @click.command(cls=Command)
@@ -135,7 +136,7 @@ def command(
     print_table(table)
     echo_lines((analysis.spread_sentence(table), *results.notes))
     if out is not None:
-        click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")
+        click.echo(", ".join(str(out / name) for name in _FILES))
 
 
 def _print_differences(file: Path, measured: dict[str, Any], users: dict[str, Any]) -> None:

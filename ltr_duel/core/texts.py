@@ -7,6 +7,7 @@ import codecs
 import gzip
 import io
 import lzma
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,11 @@ _OTHER_PROGRAMS = {
 }
 _TAR = 257, b"ustar"  # position and bytes of the word that every tar archive of today contains
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def is_index_name(column: str) -> bool:
+    """Return whether a column has no name, or a name that pandas gives to such a column: an index that was written."""
+    return bool(re.fullmatch(r"\s*|Unnamed: \d+(\.\d+)*|__index_level_\d+__", column))
 
 
 def unpacked(path: Path, source: Any) -> Any:

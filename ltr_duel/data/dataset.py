@@ -52,8 +52,8 @@ class Dataset:
     comments : ndarray of str, shape (n_docs,), or None
         The text after ``#`` on the lines; None if no line has a comment.
     omitted : {"", "all zeros", "some zeros"}
-        Which zeros of ``features`` stand for features that the text omits, without a word of the user on what that
-        means. A model that was trained with missing values needs to know.
+        Which zeros of ``features`` stand for features that text or a sparse matrix omits, without a word of the user
+        on what that means. A model that was trained with missing values needs to know.
 
     Raises
     ------
@@ -135,7 +135,7 @@ class Dataset:
             Columns with the ids of queries, the grades and the ids of documents; by default found by their usual
             names, such as ``qid``, ``label`` and ``docno``. A corpus needs no ids of documents.
         features : sequence of str, optional
-            Columns with the features; by default all other columns.
+            Columns with the features; by default all other columns but those that were the index of a data frame.
         name : str
             Name of the corpus in plots and reports.
         grades : int, optional
@@ -185,13 +185,14 @@ class Dataset:
         fill: float | str | None = None,
         labels: str = "grades",
         unlabelled: str = "refuse",
+        omitted: str | None = None,
     ) -> Dataset:
         """Make a corpus from the arrays with which LightGBM, XGBoost and scikit-learn are trained.
 
         Parameters
         ----------
         X : array_like, sparse matrix or data frame, shape (n_docs, n_features)
-            The features; those that a sparse matrix omits are 0.
+            The features.
         y : array_like, shape (n_docs,)
             The grades.
         qid : array_like, shape (n_docs,)
@@ -202,6 +203,9 @@ class Dataset:
             One name for each column; by default the names of a data frame, or ``"1"``, ``"2"``, ...
         name, grades, fill, labels, unlabelled
             As for `from_frame`.
+        omitted : {"zero", "missing"}, optional
+            Value of the entries that a sparse matrix omits: 0 or NaN. None: 0, but a model that was trained with
+            missing values is refused if zeros and omitted entries cannot be told apart, as for text (`ReadOptions`).
 
         Returns
         -------
@@ -221,7 +225,7 @@ class Dataset:
         from ltr_duel.data.text.options import ReadOptions
         from ltr_duel.data.text.reading import Naming
 
-        options = ReadOptions(fill=fill, labels=labels, unlabelled=unlabelled)
+        options = ReadOptions(fill=fill, labels=labels, unlabelled=unlabelled, omitted=omitted)
         naming = Naming(name, grades, feature_names)
         return from_arrays(X, y, qid, documents=documents, options=options, naming=naming)
 

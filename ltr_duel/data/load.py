@@ -103,6 +103,11 @@ def load_dataset(
     >>> corpus.features.tolist()
     [[0.5, 3.0], [0.0, 1.0]]
     """
+    if hasattr(path, "columns") or hasattr(path, "shape"):
+        raise InputError(
+            "load_dataset reads files; a data frame becomes a corpus with Dataset.from_frame(frame), arrays with"
+            " Dataset.from_arrays(X, y, qid)"
+        )
     path = arguments.as_path("a corpus", path)
     options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, omitted, limit)
     if name is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -91,7 +92,15 @@ def from_frame(
     query = _column("the data frame", "query", names, query) or ""  # never empty: only documents may have no column
     label = _column("the data frame", "label", names, label) or ""
     document = _column("the data frame", "document", names, document)
-    columns = [name for name in names if name not in (query, label, document)] if features is None else list(features)
+    if features is not None:
+        columns = list(features)
+    else:
+        others = [name for name in names if name not in (query, label, document)]
+        indices = _indices(frame)
+        columns = [name for name in others if name not in indices and not texts.is_index_name(str(name))]
+        if left_out := [f"'{name}'" for name in others if name not in columns]:
+            what = f"{naming.name}: left out, as the index of a data frame is no feature: {', '.join(left_out)}"
+            warnings.warn(what, ReadWarning, stacklevel=3)
     for name in columns:
         errors.require_one_of("column", name, names)
     queries = _ids(table[query], query)
@@ -109,6 +118,12 @@ def from_frame(
         options,
         naming._replace(feature_names=naming.feature_names or columns),
     )
+
+
+def _indices(frame: Any) -> list[str]:
+    """Return the columns of an Arrow table that were the index of a pandas data frame."""
+    described = json.loads((getattr(getattr(frame, "schema", None), "metadata", None) or {}).get(b"pandas", b"{}"))
+    return [one for one in described.get("index_columns", ()) if isinstance(one, str)]
 
 
 def from_arrays(X: Any, y: Any, qid: Any, *, documents: Any, options: ReadOptions, naming: Naming) -> Dataset:  # noqa: N803
@@ -136,7 +151,9 @@ def from_arrays(X: Any, y: Any, qid: Any, *, documents: Any, options: ReadOption
         column = matrix[:, [number]]
         return np.asarray(column.toarray() if hasattr(column, "toarray") else column, np.float64).ravel()
 
-    return _assembled(column_of, matrix.shape, _numbers(labels, "y"), queries, ids, options, naming)
+    omits = hasattr(matrix, "toarray") and (hasattr(X, "toarray") or options.omitted is not None)
+    sparse = matrix if omits else None  # libraries read zeros of a sparse data frame as 0
+    return _assembled(column_of, matrix.shape, _numbers(labels, "y"), queries, ids, options, naming, sparse)
 
 
 def _assembled(
@@ -147,7 +164,9 @@ def _assembled(
     documents: NDArray[np.str_] | None,
     options: ReadOptions,
     naming: Naming,
+    sparse: Any = None,
 ) -> Dataset:
+    """Make a corpus of columns. ``sparse``: their sparse matrix in CSC form, whose omitted entries may be missing."""
     rows, columns = shape
     if not rows or not columns:
         raise InputError("there is no document" if not rows else "there is no column of features")
@@ -178,7 +197,15 @@ def _assembled(
         clipped += int(np.count_nonzero(np.abs(values) > LARGEST_FLOAT))
         matrix[number] = np.clip(values, -LARGEST_FLOAT, LARGEST_FLOAT)
         matrix[number, missing] = np.nan  # one pattern of bits, which the digest of the corpus contains
+        if sparse is not None and options.omitted == "missing":
+            omits = np.ones(rows, np.bool_)
+            omits[sparse.indices[slice(*sparse.indptr[number : number + 2])]] = False
+            matrix[number, omits] = np.nan
         mapped.release_pages(matrix[number])
+    omitted = ""
+    if sparse is not None and options.omitted is None and sparse.nnz < rows * columns:
+        filled = options.fill not in (None, "nan")
+        omitted = "some zeros" if filled or np.any(sparse.data == 0) else "all zeros"
     if clipped:
         what = several(clipped, "value")
         warnings.warn(
@@ -196,6 +223,7 @@ def _assembled(
         grades=naming.grades or usual_grades(int(relevance.max())),
         sha256="",
         feature_names=names,
+        omitted=omitted,
     )
 
 
@@ -244,8 +272,8 @@ def _numbers(values: Any, name: str) -> NDArray[np.float64]:
             numbers[row] = np.nan if cells[row] == "" else float(cells[row])
         except (TypeError, ValueError):
             raise InputError(
-                f"column '{name}', row {row + 1}: '{cells[row]}' is not a number; Dataset.from_frame(frame,"
-                " features=[...]) reads some of the columns"
+                f"column '{name}', row {row + 1}: '{cells[row]}' is not a number; leave the column out of the table,"
+                " or in Python name those to read: Dataset.from_frame(frame, features=[...])"
             ) from None
     return numbers
 

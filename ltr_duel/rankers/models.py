@@ -7,6 +7,7 @@ predictions are used unchanged.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +26,11 @@ from ltr_duel.rankers.ties import TieRule
 
 Predict = Callable[[NDArray[np.float32]], Any]
 
+
+class MatchWarning(UserWarning):
+    """A note on how the features of a model and of a corpus were matched."""
+
+
 _BLOCK = 2**16  # documents per call of a model
 
 
@@ -40,7 +46,8 @@ def model_rankers(
         An object with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM or XGBoost booster), or a
         function. The method or function receives features, shape (n, n_features), and returns one score for each
         document; a higher score is better. ``predict`` receives at most 65,536 documents per call; a function receives
-        all documents. Columns are matched by name if model and corpus have names, else by position.
+        all documents. Columns are matched by name if model and corpus have names, else by position;
+        a warning says so if only the model has names.
     ties, seed, jobs
         As for `feature_rankers`.
 
@@ -145,7 +152,8 @@ def model_columns(model: str, trained: int, names: Iterable[Any] | None, dataset
     """Return the columns of the corpus that a model predicts from, in its order; None for all, as they are.
 
     The columns are matched by name if the corpus has all names of the model (LightGBM writes blanks as underscores),
-    else by position. The usual numbers, such as f0 or Column_0, are no names.
+    else by position, with a `MatchWarning` if only the model has names. The usual numbers, such as f0 or Column_0, are
+    no names.
 
     Raises `InputError` if names or numbers of features disagree.
     """
@@ -156,7 +164,8 @@ def model_columns(model: str, trained: int, names: Iterable[Any] | None, dataset
         columns = [position[name] for name in wanted]
         return None if columns == list(range(dataset.n_features)) else columns
     numbers = [re.fullmatch(r"(\D*)(\d+)", name) for name in wanted]
-    if wanted and all(numbers) and len({number[1] for number in numbers if number}) == 1:
+    usual = all(numbers) and len({number[1] for number in numbers if number}) == 1
+    if usual:
         order = [int(number[2]) for number in numbers if number]
         if order != sorted(order):
             raise InputError(
@@ -167,6 +176,13 @@ def model_columns(model: str, trained: int, names: Iterable[Any] | None, dataset
         unknown = next(name for name in wanted if name not in position)
         raise InputError(f"{model} was trained on a feature called '{unknown}', which {dataset.name} does not have")
     check_features(model, trained, dataset)
+    if wanted and not usual:
+        warnings.warn(
+            f"{model} was trained on features with names ({', '.join(wanted[:4])}{', ...' * (len(wanted) > 4)}), and"
+            f" {dataset.name} has none; they are matched by position",
+            MatchWarning,
+            stacklevel=2,
+        )
     return None
 
 

@@ -49,8 +49,8 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     ----------
     qrels : path, dict, DataFrame, or ir_datasets dataset
         A TREC file ``<query> 0 <document> <grade>``, or a table with a header such as BEIR's ``query-id corpus-id
-        score``, plain or compressed; a dictionary ``{query: {document: grade}}``; a frame with the columns qid, docno
-        and label (PyTerrier), or query_id, doc_id and relevance; or an object with a method ``qrels_iter``.
+        score``, plain, compressed or Parquet; a dictionary ``{query: {document: grade}}``; a frame with the columns
+        qid, docno and label (PyTerrier), or query_id, doc_id and relevance; or an object with a method ``qrels_iter``.
     runs : mapping of str to path, dict, DataFrame or iterable
         The run of each ranker: a TREC run file, plain or compressed; a dictionary ``{query: {document: score}}``; a
         frame with the columns qid, docno and score, or query_id, doc_id and score; or records with these attributes.
@@ -189,6 +189,10 @@ def _judged_lines(qrels: Any) -> Iterator[tuple[str, str, str, Any]]:
     """Yield the source line or row of each judgement (for messages), and its query, document and grade."""
     if isinstance(qrels, str | Path):
         with files.reading(Path(qrels), "a file of judgements") as raw:
+            if raw.peek(4)[:4] == b"PAR1":
+                for number, (query, document, grade) in enumerate(_records(str(qrels), _parquet(qrels), _GRADES), 1):
+                    yield f"{qrels}, row {number}", query, document, grade
+                return
             lines = texts.unpacked(Path(qrels), raw)
             first = lines.readline()
             head = texts.decoded(first).strip()
@@ -211,6 +215,15 @@ def _judged_lines(qrels: Any) -> Iterator[tuple[str, str, str, Any]]:
     given = qrels.qrels_iter() if hasattr(qrels, "qrels_iter") else qrels
     for number, (query, document, grade) in enumerate(_records("qrels", given, _GRADES), 1):
         yield f"qrels, row {number}", query, document, grade
+
+
+def _parquet(path: str | Path) -> pd.DataFrame:
+    from pyarrow import ArrowException, parquet
+
+    try:
+        return parquet.read_table(path).to_pandas()
+    except ArrowException as error:
+        raise InputError(f"{path}: not a Parquet table ({str(error).splitlines()[0]})") from None
 
 
 def _whole(where: str, grade: Any) -> int:

@@ -227,7 +227,11 @@ def lines_of(path: Path) -> Iterator[Line]:
     for number, words in words_of(path):
         where = f"{path}:{number}"
         if len(words) != 6:
-            raise InputError(f"{where}: a line of a run has 6 words, {_SHAPE}, not {len(words)}")
+            other = (
+                "; a table (Parquet, CSV) with the columns query, document and one of scores is read by scores:FILE,"
+                " and in Python pool_runs takes a dictionary {query: {document: score}}"
+            ) * (number == 1)
+            raise InputError(f"{where}: a line of a run has 6 words, {_SHAPE}, not {len(words)}{other}")
         query, _, document, _, text, _ = words
         if query != current and query in blocks:
             first, last = blocks[query]

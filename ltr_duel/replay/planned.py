@@ -51,7 +51,7 @@ def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[Followed
     keys, log = Keys(loop.keys), None
     for name in (EXPOSURES, EVENTS):
         if (loop.folder / name).exists():
-            raise InputError(f"{loop.folder / name}: exists already; the loop requires a new folder")
+            raise InputError(f"{loop.folder / name}: exists already; simulated users need a new folder")
         (loop.folder / name).mkdir(parents=True)
     for version in range(1, plans + 1):
         begins = _BEGINS + (version - 1) * _HOUR

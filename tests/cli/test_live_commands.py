@@ -23,6 +23,9 @@ def test_an_export_without_a_name_is_named_after_its_store(ltr_duel, tmp_path, m
         use(experiment, 20)
     answer = ltr_duel("live", "export", "shop.db")
     assert answer.code == 0 and answer.out.startswith("shop.parquet: ") and (tmp_path / "shop.parquet").exists()
+    answer = ltr_duel("live", "export", "shop.db")
+    assert answer.code == 2 and "shop.parquet: already exists; give another name, or --overwrite" in answer.err
+    assert ltr_duel("live", "export", "shop.db", "--overwrite").code == 0
 
 
 def test_purchases_by_device_are_exported_and_compared(ltr_duel, tmp_path):

@@ -86,6 +86,40 @@ def test_arrays_are_read(expected, make):
     assert same(corpus, expected)
 
 
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_the_index_of_a_data_frame_is_no_feature(tmp_path, expected, ending):
+    frame = FRAME.replace("a b", "a").set_axis([5, 3, 4])
+    path = tmp_path / f"table{ending}"
+    frame.to_csv(path) if ending == ".csv" else frame.to_parquet(path)
+    with pytest.warns(
+        ReadWarning, match="left out, as the index of a data frame is no feature: '(__index_level_0__)?'"
+    ):
+        assert same(load_dataset(path), expected)
+    with pytest.warns(ReadWarning, match="'Unnamed: 0'"):  # as pandas.read_csv calls it
+        assert same(Dataset.from_frame(frame.reset_index(names="Unnamed: 0")), expected)
+
+
+def test_a_named_index_is_left_out_unless_it_has_a_role(tmp_path, expected):
+    frame = FRAME.replace("a b", "a")
+    frame.set_index("docno").to_parquet(tmp_path / "documents.parquet")
+    corpus = load_dataset(tmp_path / "documents.parquet")
+    assert same(corpus, expected) and corpus.doc_ids.tolist() == ["007", "null", "a"]
+    with pytest.warns(ReadWarning, match="'row'"):
+        assert same(Dataset.from_frame(pa.Table.from_pandas(frame.set_axis([5, 3, 4]).rename_axis("row"))), expected)
+
+
+@pytest.mark.parametrize(
+    "stored_zero, omitted, filled", [(None, "all zeros", 0), (0, "some zeros", 0), (None, "", np.nan)]
+)
+def test_entries_that_a_sparse_matrix_omits_are_omitted_features(stored_zero, omitted, filled):
+    values, rows, columns = [7.5, 3], [0, 1], [0, 1]
+    if stored_zero is not None:
+        values, rows, columns = [*values, stored_zero], [*rows, 1], [*columns, 0]
+    matrix = scipy.sparse.csr_matrix((values, (rows, columns)), (2, 2))
+    corpus = Dataset.from_arrays(matrix, [1, 0], [1, 1], omitted=None if omitted else "missing")
+    assert np.array_equal(corpus.features, [[7.5, filled], [filled, 3]], equal_nan=True) and corpus.omitted == omitted
+
+
 @pytest.mark.parametrize(
     "qid, ids", [([7, 7, 8], ["7", "8"]), ([7.0, 7.0, 8.0], ["7", "8"]), (["07", "07", " 8"], ["07", " 8"])]
 )
@@ -129,6 +163,8 @@ def test_a_missing_column_or_option_of_text_is_refused(tmp_path):
         load_dataset(tmp_path / "b.csv", first_id=0)
     with pytest.raises(InputError, match=r"these arrays are no corpus: .*inconsistent numbers of samples"):
         Dataset.from_arrays([[1], [2]], [0, 1, 2], [1, 1])
+    with pytest.raises(InputError, match=r"a data frame becomes a corpus with Dataset\.from_frame"):
+        load_dataset(FRAME)
 
 
 def test_missing_and_large_values_are_treated_as_in_text(tmp_path):

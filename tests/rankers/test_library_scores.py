@@ -1,15 +1,17 @@
 """A model scores a corpus as its own library does, or is refused with one sentence."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn.linear_model import LinearRegression
 
 from ltr_duel.core import InputError
-from ltr_duel.data import load_dataset, make_corpus
-from ltr_duel.rankers.models import fitted_scores, model_columns
+from ltr_duel.data import Dataset, load_dataset, make_corpus
+from ltr_duel.rankers.models import MatchWarning, fitted_scores, model_columns
 from ltr_duel.rankers.sources import RANKER_KINDS
 
 lightgbm = pytest.importorskip("lightgbm")
@@ -69,6 +71,20 @@ def test_zeros_beside_omitted_features_need_the_option(sparse, tmp_path):
         fitted_scores("booster", booster, load_dataset(path))
     own = booster.predict(xgboost.DMatrix(features))
     assert (fitted_scores("booster", booster, load_dataset(path, omitted="missing")) == own).all()
+
+
+def test_entries_that_a_sparse_matrix_omits_are_missing_for_a_model_trained_on_it(sparse):
+    features, labels, _ = sparse
+    matrix = scipy.sparse.csr_matrix(np.nan_to_num(features))  # which stores no zeros
+    model = xgboost.XGBRegressor(n_estimators=5, max_depth=3, n_jobs=1).fit(matrix, labels)
+    own, queries = model.predict(matrix), np.arange(DOCUMENTS) // QUERY
+    assert abs(own - model.predict(matrix.toarray())).max() > 0.2
+    for how in ({}, {"omitted": "missing"}):
+        dataset = Dataset.from_arrays(matrix, labels.astype(int), queries, **how)
+        assert (fitted_scores("m", model, dataset) == own).all()
+    matrix.data[:5] = 0
+    with pytest.raises(InputError, match=r"zeros and omits.*\(in Python omitted=\)"):
+        fitted_scores("m", model, Dataset.from_arrays(matrix, labels.astype(int), queries))
 
 
 @pytest.mark.parametrize("omitted", ["zero", "missing"])
@@ -168,7 +184,11 @@ def test_columns_of_a_model(corpus, names, own, columns):
     dataset = replace(corpus, feature_names=own)
     count = 3 if names is None else len(names)
     if not isinstance(columns, str):
-        assert model_columns("m", count, names, dataset) == columns
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always")
+            assert model_columns("m", count, names, dataset) == columns
+        only_the_model_has_names = (names or [""])[0] == "bm25" and own[0] == "1"
+        assert [one.category for one in notes] == [MatchWarning] * only_the_model_has_names
         return
     with pytest.raises(InputError, match=columns):
         model_columns("m", count, names, dataset)

@@ -192,6 +192,24 @@ def test_what_cannot_be_pooled_is_refused(tmp_path, qrels, runs, complaint):
         pool_runs(tmp_path / "qrels.txt", runs)
 
 
+def test_judgements_in_parquet_are_read_as_their_frame(files):
+    rows = [line.split() for line in QRELS.splitlines()]
+    qrels = pd.DataFrame([(int(query), document, int(grade)) for query, _, document, grade in rows])
+    qrels.set_axis(["query_id", "doc_id", "relevance"], axis=1).to_parquet(files / "qrels.parquet")
+    read, text = (pool_runs(files / f"qrels.{ending}", {"bm25": frame(BM25)}) for ending in ("parquet", "txt"))
+    assert read.dataset.sha256 == text.dataset.sha256
+    with pytest.raises(InputError, match=r"qrels\.parquet:1: a line of a run has 6 words.*scores:FILE.*dictionary"):
+        pool_runs(files / "qrels.txt", {"r": files / "qrels.parquet"})
+
+
+def test_the_index_of_a_data_frame_is_no_ranker(files):
+    table = pd.DataFrame({"query": ["1", "1"], "document": ["a", "b"], "mine": [1.0, 2.0]}, index=[7, 8])
+    table.to_csv(files / "scores.csv")
+    pool = pool_named("qrels:qrels.txt", ["scores:scores.csv"], folder=files)
+    assert list(pool.runs) == [f"{files / 'scores.csv'}: mine"]
+    assert rankers_named(pool.dataset, ["scores:scores.csv"], folder=files).names == ("mine",)
+
+
 def test_judgements_of_a_query_may_stand_in_two_places(files):
     (files / "split.txt").write_text("1 0 a 2\n2 0 a 1\n2 0 c -2\n1 0 b 0\n1 0 e 1\n3 0 a 1\n")
     whole, split = (pool_runs(files / name, {"bm25": files / "bm25.trec.gz"}) for name in ("qrels.txt", "split.txt"))

@@ -102,7 +102,7 @@ def test_the_command_runs_an_experiment_in_a_new_store(corpus, capsys):
         assert json.loads(json.dumps(experiment.state().to_json()))["open"] == 0
     before = store.read_bytes()
     for wrong, sentence in (
-        (["--store", str(store)], "exists already"),
+        (["--store", str(store)], "exists already; simulated users would be counted as its users; give another name"),
         ([], "either --store (a new store) or --plan"),
         (["--store", str(corpus / "b.db"), "--plan", str(corpus / "plans")], "either --store"),
     ):

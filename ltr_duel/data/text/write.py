@@ -26,7 +26,8 @@ class SupportsWrite(Protocol):
 def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) -> Path:
     """Write ``<grade> qid:<query> <id>:<value> ... # comment`` for each document.
 
-    The comment is the original comment, or ``docid = <id>`` if the corpus has only ids.
+    The comment is the original comment, or ``docid = <id>`` if the corpus has only ids. The names of features are not
+    written.
 
     Parameters
     ----------
@@ -35,7 +36,8 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
     path : str or Path
         The file, which appears under this name when it is complete. It is gzipped if the name ends in ``.gz``.
     sparse : bool
-        Whether to omit values that are 0.
+        Whether to omit values that are 0. By default they are written, also those that stand for features that were
+        omitted (``dataset.omitted``), which are then no longer missing for XGBoost.
 
     Returns
     -------

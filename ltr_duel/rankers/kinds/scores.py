@@ -1,6 +1,6 @@
 """``scores:FILE``: a table (Parquet or CSV) with the columns query, document, and one column of scores per ranker.
 
-An empty cell means that the ranker does not retrieve the document.
+An empty cell means that the ranker does not retrieve the document. The index of a data frame is no ranker.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _table(path: Path) -> _Table:
     for name in _KEYS:
         if name not in columns:
             raise InputError(f"{path}: there is no column '{name}'; the columns are {', '.join(columns)}")
-    names = [name for name in columns if name not in _KEYS]
+    names = [name for name in columns if name not in _KEYS and not texts.is_index_name(name)]
     if not names:
         raise InputError(f"{path}: there is no column of scores in addition to 'query' and 'document'")
     queries, documents = ([id_text(f"{path}: row {n}", one) for n, one in enumerate(columns[key], 1)] for key in _KEYS)

@@ -130,11 +130,11 @@ def _missing_value(label: str, trees: list[dict[str, Any]], dataset: Dataset) ->
     if len(ways) < 2:
         raise InputError(
             f"{label} scores a feature that is 0 and a missing feature differently, and {dataset.name} omits features;"
-            " say what the model was trained with: --omitted zero or --omitted missing"
+            " say what the model was trained with: --omitted zero or --omitted missing (in Python omitted=)"
         )
     if dataset.omitted == "some zeros":
         raise InputError(
             f"{label} was trained with missing values, and {dataset.name} has zeros and omits features; --omitted"
-            " missing reads omitted features as missing, as XGBoost does, and --omitted zero as 0"
+            " missing reads omitted features as missing, as XGBoost does, and --omitted zero as 0 (in Python omitted=)"
         )
     return 0.0

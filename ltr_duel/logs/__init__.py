@@ -13,6 +13,7 @@ __all__ = [
     "ClickLog",
     "Impressions",
     "LogComparison",
+    "Outcome",
     "Spread",
     "check_log",
     "compare_log",

@@ -1,3 +1,4 @@
+from .attribution import Outcome as Outcome
 from .bets import Bets as Bets
 from .clicked import sessions_in_log as sessions_in_log
 from .clusters import Means as Means

@@ -54,13 +54,14 @@ def summed(
     rankers: Collection[str] = (),
     *,
     looks: bool = True,
+    outcome: str = "",
 ) -> Summed:
     """Credit a log and sum its outcomes. By default, clusters are users if any row has a user, else queries.
 
     If a policy reacts to outcomes, the clusters "query" and "both" are replaced by users, or by impressions if no row
     has a user.
     """
-    outcomes, rows, creditor, whole = credited(log, rankers)
+    outcomes, rows, creditor, whole = credited(log, rankers, outcome=outcome)
     about = log.facts(rows, rankers)
     cluster = cluster or ("user" if about["named"] else "query")
     policies = policies_of(log.engine, rows)
@@ -68,9 +69,13 @@ def summed(
         cluster = "user" if about["named"] else "impression"  # unit of the confidence sequence of an adaptive log
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
-    by = Grouping(len(creditor.pairs), cluster, whole, named, about.get("users"))
-    noted, classes = looks_of(log.engine, rows, outcomes, by, step) if looks else ([], [])
-    sums = pair_sums(log.engine, outcomes, by, classes)
+    by = Grouping(len(creditor.pairs), cluster, whole, named)
+    noted: list[Look] = []
+    parts: list[Any] = []
+    if looks:
+        whole_log = log.loaded.exposures if log.loaded.exposures is not None and not log.bad.removed else rows
+        noted, parts = looks_of(log.engine, whole_log.select("time"), outcomes, by, step)
+    sums = pair_sums(log.engine, outcomes, by, parts)
     if by.pairs == 1 and named and cluster in ("user", "both"):  # here each impression is one outcome
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
         log.known["users", *rankers] = number, most
@@ -78,6 +83,8 @@ def summed(
     else:
         users = users_of(log.engine, rows, about["n"])
     notes = forgotten_note(log.engine, rows)
+    if log.bad.equal:
+        notes.append(f"{log.bad.equal:,} rows equal an earlier row of their impression, and count once")
     return Summed(
         creditor, sums, policies, noted, about["n"], users, about["queries"], about["first"], about["last"], notes
     )
@@ -128,13 +135,14 @@ def warnings_of(found: Summed, means: Means) -> list[str]:
 
 
 def compare_log(
-    log: ClickLog,
+    log: ClickLog | Any,
     *,
     cluster: str = "",
     confidence: float = 0.95,
     rankers: Collection[str] = (),
     looks: bool = True,
     per: str = "impression",
+    outcome: str = "",
 ) -> LogComparison:
     r"""Credit the clicks of a log, and compare each pair of interleaved rankers.
 
@@ -145,7 +153,8 @@ def compare_log(
 
     Parameters
     ----------
-    log : ClickLog
+    log : ClickLog, path, data frame or Ibis table
+        A log, or what `ClickLog` opens with its default settings.
     cluster : {"", "user", "query", "both", "impression"}
         Groups within which outcomes may be correlated: users, queries, both at once, or none. The default is users if
         the log has users, else queries.
@@ -159,6 +168,8 @@ def compare_log(
         The unit that counts once. With "user", the ranker that has more credit in all impressions of a user together
         wins this user, and the mean is the share of users won minus the share lost. An impression without a user counts
         as a separate user. Results per user are valid for a single look, and only if no policy reacts to outcomes.
+    outcome : str
+        The name of one of the log's outcomes; by default the first.
 
     Returns
     -------
@@ -183,6 +194,7 @@ def compare_log(
     >>> found.names, found.losses.tolist(), found.preferences.condorcet_winner
     (('old', 'new'), [10], 'new')
     """
+    log = log if isinstance(log, ClickLog) else ClickLog(log)
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
@@ -190,7 +202,7 @@ def compare_log(
     if per == "user" and cluster not in ("", "user"):
         raise InputError("if each user counts once, clusters must be users")
     cluster = cluster or "user" * (per == "user")
-    found = summed(log, cluster, rankers, looks=looks and per == "impression")
+    found = summed(log, cluster, rankers, looks=looks and per == "impression", outcome=outcome)
     creditor, sums = found.creditor, found.sums
     if per == "user" and found.policies:
         raise InputError(f"{log.path}: each user can count once only if no policy reacts to outcomes")
@@ -207,7 +219,7 @@ def compare_log(
         "log": log.path.name,
         "sha256": _digest(log.path),
         **({"events_sha256": _digest(events)} if (events := log.loaded.events_file) else {}),
-        "events": log.outcome.name,
+        "events": outcome or log.outcome.name,
         "method": creditor.method,
         "outcome": creditor.outcome,
         **({"caution": creditor.caution} if creditor.caution else {}),

@@ -85,7 +85,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
         said = f"no impression has a counted event ({log.outcome.name}): are events in another column or file{ids}?"
         found.append(Finding("clicks", "fails", 0.0, said))
     if "user" in rows.columns:
-        found.append(_same_moment(engine, rows, n, timed=log.loaded.ordered and not log.bad.count))
+        found.append(_same_moment(engine, rows, n, timed=log.loaded.ordered and not log.bad.removed))
         found += _users(engine, rows, n, log.known.get(("users", *rankers)))
     whole = log.loaded.events is None or "owners" in log.loaded.exposures.columns  # owners of all shown items
     coins = list[Finding]()

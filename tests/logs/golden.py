@@ -22,6 +22,7 @@ from tests.conftest import REAL_DATA
 FILE = Path(__file__).with_name("golden_comparisons.json")
 REAL = REAL_DATA / "logs" / "wikimedia_interleaved_a.csv.gz"
 DAY, START = 86_400, 1_750_000_000
+PROBABILISTIC = {"probabilistic": "marginal_sign"}  # the default when the numbers were frozen
 RANKERS, DOCUMENTS = ("old", "new", "third", "fourth"), tuple("abcdefgh")
 Rows = list[dict[str, Any]]
 
@@ -207,7 +208,9 @@ def cases(folder: Path) -> Iterator[tuple[str, ClickLog, dict[str, Any]]]:
         "random": [row | {"policy": "random"} for row in rows],
     }.items():
         yield name, ClickLog(lines(folder / f"{name}.jsonl", changed)), {}
-    bad = [row | ({"clicks": [99]} if k in (5, 50) else {}) for k, row in enumerate(rows)] + rows[:1]
+    bad = [row | ({"clicks": [99]} if k in (5, 50) else {}) for k, row in enumerate(rows)] + [
+        rows[0] | {"query": "again"}
+    ]
     yield "bad lines", ClickLog(lines(folder / "bad.jsonl", bad), skip_bad=3), {}
     exposures, events = (
         lines(folder / f"{name}.jsonl", part) for name, part in zip(("shown", "done"), parts(rows), strict=True)
@@ -230,7 +233,7 @@ def cases(folder: Path) -> Iterator[tuple[str, ClickLog, dict[str, Any]]]:
         ("team_draft", 2, ""), ("team_draft", 3, ""), ("balanced", 2, ""), ("probabilistic", 2, ""),
         ("probabilistic:tau=1", 2, "expectation"), ("probabilistic", 3, ""), ("sosm", 3, ""),
     ):  # fmt: skip
-        made = list(credited(method, rankers, outcome))
+        made = list(credited(method, rankers, outcome or PROBABILISTIC.get(method, "")))
         for form, some in enumerate(zip(*made, strict=True)):
             if form or method != "team_draft":  # whose credit needs owners
                 log = ClickLog(lines(folder / f"{method} {rankers} {form}.jsonl", list(some)))

@@ -236,7 +236,7 @@ class ClickLog:
     def _owner(self, row: dict[str, Any]) -> dict[str, str]:
         """Return a phrase on an event that names an unknown ranker as the owner of an item; empty if there is none."""
         events = self.loaded.events
-        if events is None or NO_RANKER not in (row.get("owners") or ()):
+        if events is None or not row.get("rankers") or NO_RANKER not in (row.get("owners") or ()):
             return {}
         events = events.filter(events.impression == row["impression"], ~events.owner.isin(row["rankers"]))
         names = [name for name in ("origin", "owner") if name in events.columns]

@@ -493,7 +493,7 @@ def test_an_impression_that_is_repeated_anywhere_is_named(tmp_path, suffix):
     path = tmp_path / f"clicks.{suffix}"
     names = [f"i{k}" for k in range(9)] + ["i3"]
     columns = {"impression": names, "time": [0.0] * 10, "query": ["q"] * 10, "shown": [["a", "b"]] * 10}
-    columns |= {"clicks": [[1]] * 10, "rankers": [["a", "b"]] * 10, "owners": [[0, 1]] * 10}
+    columns |= {"clicks": [[1]] * 9 + [[2]], "rankers": [["a", "b"]] * 10, "owners": [[0, 1]] * 10}
     with write_log(path, tuple(columns)) as log:
         log.write(columns)
     with pytest.raises(InputError) as error:

@@ -134,7 +134,7 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
         ),
         ({"time": "noon"}, "'time' must be a number of seconds or a date and time in ISO 8601, not 'noon'"),
         ({"time": float("nan")}, "'time' must be a finite number, not nan"),
-        ({"impression": 0}, "impression '0' repeats line 1"),
+        ({"impression": 0, "clicks": [2]}, "impression '0' repeats line 1"),
         (
             {"rankers": ["x", "y"], "owners": [0, 2]},
             "owner 2 is not a ranker: 0 to 1 for a ranker, -1 or null for no ranker",

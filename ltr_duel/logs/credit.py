@@ -161,7 +161,7 @@ class Creditor:
     ) -> tuple[Method, Any, str, list[int]]:
         """Return method, parameters, outcome rule and numbers of the rankers; raise `InputError` if inconsistent."""
         label, component, params = METHODS.configure(method or "team_draft")
-        rule = outcome or component.default_outcome(sets=True)  # which needs no coin of the list
+        rule = outcome or (*component.posterior, *component.outcomes)[0]  # which needs neither coin nor owners
         if rule not in component.outcomes:
             raise errors.unknown_name(f"outcome rule of {component.name} called", rule, component.outcomes)
         if rankers is None:

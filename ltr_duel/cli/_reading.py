@@ -115,8 +115,7 @@ class Corpus(NamedTuple):
             f"{path}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents (judged, or among the"
             f" first {pool.depth} of a ranker), of which {pool.unjudged:,} are"
             f" not judged and have grade 0; "
-            + (f"{pool.negative:,} judgements below 0 count as 0; " if pool.negative else "")
-            + f"{pool.left_out:,} queries without judgements or documents are left out",
+            f"{pool.left_out:,} queries without judgements or documents are left out",
             err=True,
         )
         return pool.dataset

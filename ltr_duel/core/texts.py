@@ -83,6 +83,21 @@ def unpacked(path: Path, source: Any) -> Any:
     return text
 
 
+def number(text: Any) -> float:
+    """Return the number that text consists of, in decimal digits, as in feature text; other values as `float` does.
+
+    Raises `ValueError` for what `float` reads beyond that, such as ``1_0`` and digits of other scripts.
+
+    Examples
+    --------
+    >>> number("1e-3")
+    0.001
+    """
+    if isinstance(text, str) and ("_" in text or not text.isascii()):
+        raise ValueError(text)
+    return float(text)
+
+
 def decoded(text: bytes) -> str:
     """Decode a word or a line as UTF-8, or as Latin-1 if it is not valid UTF-8.
 

@@ -29,5 +29,6 @@ from .text.options import ReadOptions as ReadOptions
 from .text.options import fill_from_text as fill_from_text
 from .text.other_formats import parquet_words as parquet_words
 from .text.reading import Naming as Naming
+from .text.reading import ReadWarning as ReadWarning
 from .text.values import usual_grades as usual_grades
 from .text.write import write_svmlight as write_svmlight

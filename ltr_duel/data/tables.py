@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -28,6 +29,10 @@ _ROLES = {
     "label": ("label", "grade", "relevance", "rel", "target"),
     "document": ("document", "docno", "docid", "documentid", "did", "doc", "sampleid", "corpusid"),
 }
+_POOL = {  # the roles of CatBoost's kinds of columns, in lower case
+    "label": "label", "target": "label", "groupid": "query", "queryid": "query", "sampleid": "document",
+    "docid": "document",
+}  # fmt: skip
 _SUFFIXES = (".csv", ".tsv")
 _FORBIDDEN = ("dialect", "features", "repeated", "first_id")  # options that only text has
 
@@ -42,8 +47,8 @@ def is_table(path: Path) -> bool:
             first = texts.unpacked(path, raw).peek(2**12).split(b"\n")[0]
     except (InputError, OSError):
         return False  # the reader of text reports it
-    if _descriptions(path):
-        return True
+    if _descriptions(path) and not re.match(rb"\s*[-+.\d]+\s+(qid:\S+\s+)?\d+:", first):
+        return True  # a pool, not feature text beside a file of another use
     name = path.name.lower()
     for packed in (".gz", ".bz2", ".xz"):
         name = name.removesuffix(packed)
@@ -62,8 +67,8 @@ def read_table(path: Path, options: ReadOptions, naming: Naming) -> Dataset:
     """
     if given := [name for name in _FORBIDDEN if name in options.chosen]:
         raise InputError(f"{path}: this is a table; {given[0]} applies to feature text only")
-    frame = _arrow(path)
-    roles = {role: _column(str(path), role, frame.column_names) for role in _ROLES}
+    frame, roles = _arrow(path)
+    roles = roles or {role: _column(str(path), role, frame.column_names) for role in _ROLES}
     try:
         return from_frame(frame, **roles, options=options, naming=naming, group=True)
     except InputError as error:
@@ -84,6 +89,7 @@ def from_frame(
     """Make a corpus from a data frame; see `Dataset.from_frame`. ``group``: queries need not be adjacent."""
     import narwhals
 
+    frame = _named(frame)
     try:
         table = narwhals.from_native(frame, eager_only=True)
     except TypeError:
@@ -93,7 +99,7 @@ def from_frame(
     label = _column("the data frame", "label", names, label) or ""
     document = _column("the data frame", "document", names, document)
     if features is not None:
-        columns = list(features)
+        columns = list(map(str, features))
     else:
         others = [name for name in names if name not in (query, label, document)]
         indices = _indices(frame)
@@ -126,12 +132,22 @@ def _indices(frame: Any) -> list[str]:
     return [one for one in described.get("index_columns", ()) if isinstance(one, str)]
 
 
+def _named(frame: Any) -> Any:
+    """Return a data frame with text as names of its columns, or arrays as they are. Refuse two columns of one name."""
+    given = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
+    names = list(map(str, given))
+    if len(set(names)) < len(names):
+        raise InputError(f"two columns are called '{next(one for one in names if names.count(one) > 1)}'")
+    return frame.set_axis(names, axis=1) if names != given and hasattr(frame, "set_axis") else frame
+
+
 def from_arrays(X: Any, y: Any, qid: Any, *, documents: Any, options: ReadOptions, naming: Naming) -> Dataset:  # noqa: N803
     """Make a corpus from arrays; see `Dataset.from_arrays`."""
     import narwhals
     import sklearn
     from sklearn.utils import check_array, check_consistent_length
 
+    X = _named(X)  # noqa: N806
     table = narwhals.from_native(X, eager_only=True, pass_through=True)
     if names := getattr(table, "columns", None) if table is not X else None:
         naming = naming._replace(feature_names=naming.feature_names or list(map(str, names)))
@@ -142,6 +158,8 @@ def from_arrays(X: Any, y: Any, qid: Any, *, documents: Any, options: ReadOption
         queries = _ids(qid, "qid")
         ids = None if documents is None else _ids(documents, "documents")
         check_consistent_length(matrix, labels, queries, ids)
+        if matrix.dtype.kind not in "biuf" or any(one.is_temporal() for one in getattr(table, "schema", {}).values()):
+            raise ValueError("X contains values that are no numbers")
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -230,8 +248,8 @@ def _assembled(
 def _column(what: str, role: str, names: Sequence[str], chosen: str | None = None) -> str | None:
     """Return the name of the column with a role; None if there is no column of documents."""
     if chosen is not None:
-        errors.require_one_of("column", chosen, names)
-        return chosen
+        errors.require_one_of("column", str(chosen), names)
+        return str(chosen)
     plain = {name: "".join(c for c in str(name).lower() if c not in "-_ ") for name in names}
     found = [name for known in _ROLES[role] for name in names if plain[name] == known]
     if len(found) > 1 and role != "document":
@@ -254,6 +272,8 @@ def _ids(values: Any, name: str) -> NDArray[np.str_]:
             words[row] = texts.decoded(value)
         else:
             words[row] = str(int(value) if isinstance(value, float) and value.is_integer() else value)
+        if "\0" in words[row]:
+            raise InputError(f"column '{name}', row {row + 1}: an id cannot contain a null character")
     return np.array(words, dtype=np.str_)
 
 
@@ -269,7 +289,7 @@ def _numbers(values: Any, name: str) -> NDArray[np.float64]:
     numbers = np.full(len(cells), np.nan)
     for row in np.flatnonzero(~missing).tolist():
         try:
-            numbers[row] = np.nan if cells[row] == "" else float(cells[row])
+            numbers[row] = np.nan if cells[row] == "" else texts.number(cells[row])
         except (TypeError, ValueError):
             raise InputError(
                 f"column '{name}', row {row + 1}: '{cells[row]}' is not a number; leave the column out of the table,"
@@ -285,14 +305,14 @@ def _cells(values: Any) -> tuple[list[Any], NDArray[np.bool_]]:
     series = narwhals.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, narwhals.Series):
         return series.to_list(), np.asarray(series.is_null().to_numpy(), np.bool_)
-    cells = np.asarray(values)
+    cells = values if isinstance(values, np.ndarray) else np.array(values, object)  # integers stay exact
     if cells.ndim != 1:
         raise InputError(f"ids and labels must be one-dimensional, not of shape {cells.shape}")
     return cells.tolist(), np.array([cell is None for cell in cells.tolist()], np.bool_)
 
 
-def _arrow(path: Path) -> Any:
-    """Read a file as an Arrow table; columns of ids stay text."""
+def _arrow(path: Path) -> tuple[Any, dict[str, str | None]]:
+    """Read a file as an Arrow table; columns of ids stay text. Also return the roles of columns of a pool, or {}."""
     import pyarrow as pa
     from pyarrow import csv, ipc, parquet
 
@@ -300,9 +320,9 @@ def _arrow(path: Path) -> Any:
         head = raw.peek(6)[:6]
     try:
         if head.startswith(b"PAR1"):
-            return parquet.read_table(path)
+            return parquet.read_table(path), {}
         if head.startswith(b"ARROW1"):
-            return ipc.open_file(pa.memory_map(str(path))).read_all()
+            return ipc.open_file(pa.memory_map(str(path))).read_all(), {}
         with files.reading(path, "a table") as raw:
             data: bytes = texts.unpacked(path, raw).read()
         try:
@@ -310,36 +330,43 @@ def _arrow(path: Path) -> Any:
         except UnicodeDecodeError:
             data = "".join(map(texts.decoded, data.splitlines(keepends=True))).encode()
         first = data.split(b"\n", 1)[0] + b"\n"
+        described, roles, left_out = _described(path)
         parse = csv.ParseOptions(delimiter=max("\t,;", key=first.decode().count))
-        described = _described(path)
+        if described:  # pools have no quoting
+            parse = csv.ParseOptions(delimiter="\t", quote_char=False)
         names = described or csv.read_csv(io.BytesIO(first), parse_options=parse).column_names
-        ids = [name for role in ("query", "document") if (name := _column(str(path), role, names))]
-        table = csv.read_csv(
-            io.BytesIO(data),
-            csv.ReadOptions(column_names=described),
-            parse,
-            csv.ConvertOptions(column_types=dict.fromkeys(ids, pa.string()), strings_can_be_null=False),
-        )
+        found = roles or {role: _column(str(path), role, names) for role in ("query", "document")}
+        types = {name: pa.string() for role in ("query", "document") if (name := found[role])}
+
+        def read() -> Any:
+            convert = csv.ConvertOptions(column_types=types, strings_can_be_null=False)
+            return csv.read_csv(io.BytesIO(data), csv.ReadOptions(column_names=described), parse, convert)
+
+        table = read()
+        if re.search(rb"0[xX]", data):  # Arrow reads 0x10 as a whole number, but not as a double
+            types |= {field.name: pa.float64() for field in table.schema if pa.types.is_integer(field.type)}
+            table = read()
     except pa.ArrowException as error:
         raise InputError(f"{path}: the table cannot be read ({str(error).splitlines()[0]})") from None
-    left_out = [name for name in table.column_names if name.startswith("(")]
     if left_out:
         warnings.warn(f"{path}: left out, as they are no numbers: {', '.join(left_out)}", ReadWarning, stacklevel=4)
-    return table.drop_columns(left_out)
+    return table.drop_columns(left_out), roles
 
 
-def _described(path: Path) -> list[str] | None:
+def _described(path: Path) -> tuple[list[str] | None, dict[str, str | None], list[str]]:
     """Return the columns of a pool of CatBoost, from the description ``pool.tsv.cd`` or ``pool.cd`` beside it.
 
-    The names of columns that are neither ids, labels nor numbers begin with "(", their type.
+    Also returned: the columns with a role, and those that are neither ids, labels nor numbers; None, {} and [] if there
+    is no description.
     """
     found = _descriptions(path)
     if not found:
-        return None
+        return None, {}, []
     with files.reading(path, "a table") as raw:
         width = len(texts.unpacked(path, raw).readline().split(b"\t"))
     names = [f"feature {number}" for number in range(width)]
-    roles = {"label": "label", "target": "label", "groupid": "query", "queryid": "query", "sampleid": "document"}
+    roles: dict[str, str | None] = {}
+    left_out = []
     with files.reading(found[0], "a description of columns") as raw:
         for number, line in enumerate(texts.unpacked(found[0], raw), start=1):
             column, kind, *name = (*texts.decoded(line).rstrip("\r\n").split("\t"), "", "")[:3]
@@ -347,10 +374,21 @@ def _described(path: Path) -> list[str] | None:
                 continue
             if not column.isdecimal() or int(column) >= width:
                 raise InputError(f"{found[0]}:{number}: '{column}' is not the number of a column (0..{width - 1})")
-            default = name[0] or names[int(column)]
-            kept = roles.get(kind.lower(), default if kind == "Num" else f"({kind}) {default}")
-            names[int(column)] = kept
-    return names
+            name_here = name[0] or names[int(column)]
+            if kind != "Num":  # a number may have the name of a role
+                name_here = f"({kind}) {name_here}"
+            if role := _POOL.get(kind.lower()):
+                if role in roles:
+                    raise InputError(f"{found[0]}:{number}: a second column is the {role}")
+                roles[role] = name_here
+            elif kind != "Num":
+                left_out.append(name_here)
+            names[int(column)] = name_here
+    for role in ("query", "label"):
+        if role not in roles:
+            kinds = " or ".join(kind for kind, known in _POOL.items() if known == role)
+            raise InputError(f"{found[0]}: no column is the {role} ({kinds})")
+    return names, {"document": None, **roles}, left_out
 
 
 def _descriptions(path: Path) -> list[Path]:

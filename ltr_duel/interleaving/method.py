@@ -60,9 +60,9 @@ class Method(components.Component):
         The outcome rules whose outcome is the sign of a mean over the possible contributors; see `find_contributors`.
     outcomes : tuple of str
         The outcome rules for pairs; the first rule is the default.
-    slate_outcome : str
-        The rule of ``outcomes`` by which pairs of a set are decided, and rows of a log that name no rule; by default
-        the first.
+    slate_outcomes : tuple of str
+        The rules of ``outcomes`` that decide pairs of a set; the first rule is the default. By default only the first
+        rule of ``outcomes``.
     biased : tuple of str
         The outcome rules under which random clicks favour one of two rankers.
     shows, wins, needs, cost : str
@@ -92,7 +92,7 @@ class Method(components.Component):
     draw_mirrored: Callable[..., Any] | None = field(default=None, repr=False)
     posterior: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ("credit",)
-    slate_outcome: str = ""
+    slate_outcomes: tuple[str, ...] = ()
     biased: tuple[str, ...] = ()
     shows: str = field(default="not stated", repr=False)
     wins: str = field(default="not stated", repr=False)
@@ -113,7 +113,11 @@ class Method(components.Component):
 
     def default_outcome(self, *, sets: bool = False) -> str:
         """Return the default outcome rule of pairs or of sets."""
-        return (sets and self.slate_outcome) or self.outcomes[0]
+        return self.outcomes_of(sets=sets)[0]
+
+    def outcomes_of(self, *, sets: bool) -> tuple[str, ...]:
+        """Return the outcome rules of pairs or of sets."""
+        return (sets and self.slate_outcomes) or (self.outcomes[:1] if sets else self.outcomes)
 
     @property
     def foreign(self) -> bool:

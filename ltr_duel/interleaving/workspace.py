@@ -24,14 +24,13 @@ class Workspace:
         label, self.method, self._params = METHODS.configure(method)
         self.named = label if self.method.name in METHODS and METHODS[self.method.name] is self.method else method
         self.pair = rankers == 2 and self.method.pairs
-        usual = self.method.default_outcome(sets=not self.pair)
-        self.outcome = outcome or usual
+        self.outcome = outcome or self.method.default_outcome(sets=not self.pair)
         if self.outcome not in self.method.outcomes:
             raise errors.unknown_name(f"outcome rule of {self.method.name} called", self.outcome, self.method.outcomes)
         if not self.pair and not self.method.slates:
             able = ", ".join(able_methods(sets=True))
             raise InputError(f"method '{self.method.name}' compares two rankers, not {rankers}; use one of: {able}")
-        if not self.pair and self.outcome != usual:
+        if not self.pair and self.outcome not in self.method.outcomes_of(sets=True):
             raise InputError(f"outcome rule '{self.outcome}' requires two rankers, not {rankers}")
         self._size = Size(top, longest, rankers)
         self._page = Shown(*(np.zeros(top, np.int64) for _ in Shown._fields))

@@ -153,7 +153,7 @@ class Settings:
 
     def _take_sets(self) -> None:
         method = METHODS.configure(self.method).component
-        to_sets = method.slates and len(self.rankers) > 2 and self.outcome in ("", method.default_outcome(sets=True))
+        to_sets = method.slates and len(self.rankers) > 2 and self.outcome in ("", *method.outcomes_of(sets=True))
         if to_sets and self.policy_component.for_sets:
             object.__setattr__(self, "policy", self.policy_component.for_sets)
 
@@ -172,7 +172,7 @@ class Settings:
             raise errors.unknown_name(f"outcome rule of {method.name} called", rule, method.outcomes)
         if rule == "expectation":
             raise InputError("outcome: 'expectation' is a number, for estimating matrices; a policy requires a winner")
-        if slates and rule != method.default_outcome(sets=True):
+        if slates and rule not in method.outcomes_of(sets=True):
             raise InputError(f"outcome: '{rule}' is for two rankers, and '{self.policy}' compares sets")
 
 

@@ -158,7 +158,7 @@ class Creditor:
     def rules(self, form: str, method: str | None, outcome: str | None, size: int) -> tuple[Method, Any, str]:
         """Return method, parameters and outcome rule of rows with `size` rankers, or raise `InputError`."""
         label, component, params = METHODS.configure(method or "team_draft")
-        rule = outcome or component.default_outcome(sets=True)  # which needs no coin of the list
+        rule = outcome or (*component.posterior, *component.outcomes)[0]  # which needs neither coin nor owners
         if rule not in component.outcomes:
             raise errors.unknown_name(f"outcome rule of {component.name} called", rule, component.outcomes)
         if size > 1 and not (component.slates or (component.pairs and size == 2)):

@@ -231,7 +231,7 @@ def simulate_log(
         "label": shown.label,
         "foreign": shown.component.foreign,
         "method": live.provenance["method" if of == "pairs" else "slates"],
-        "outcome": live.provenance["outcome"] if of == "pairs" else "",
+        "outcome": live.provenance["outcome"] if of == "pairs" else "".join(shown.component.slate_outcomes[:1]),
         "policy": label,
     }
     with write_log(path, _COLUMNS) as log:

@@ -116,7 +116,8 @@ def _is_constant(scores: NDArray[Any], query_ptr: IntVector) -> bool:
     while first < len(query_ptr) - 1:
         ends = query_ptr[first : first + many + 1]
         some, starts = scores[ends[0] : ends[-1]], ends[:-1] - ends[0]
-        if (np.maximum.reduceat(some, starts) != np.minimum.reduceat(some, starts)).any():  # NaN differs from itself
+        some = np.where(np.isnan(some), -np.inf, some)  # documents that are not retrieved tie
+        if (np.maximum.reduceat(some, starts) != np.minimum.reduceat(some, starts)).any():
             return False
         first, many = first + many, 4 * many
     return True

@@ -103,7 +103,8 @@ def measure_named(text: str) -> Measure:
 
     The names of ir_measures and trec_eval, such as ``AP`` and ``ndcg_cut_10``, are understood.
     """
-    kind, at, cut = re.sub(r"(_cut)?_(?=\d+$)", "@", text.strip()).partition("@")
+    plain = re.sub(r"""(?i)^ndcg\(dcg=(['"])exp-log2\1\)""", "NDCG", text.strip())
+    kind, at, cut = re.sub(r"(_cut)?_(?=\d+$)", "@", plain).partition("@")
     kind = _OTHER_NAMES.get(kind.upper(), kind.upper())
     if kind not in _KINDS:
         raise errors.unknown_name(

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import math
 import re
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,9 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import InputError, errors, files, texts
+from ltr_duel.core import InputError, errors, files, several, texts
 from ltr_duel.core import digest as core_digest
-from ltr_duel.data import Dataset, usual_grades
+from ltr_duel.data import Dataset, ReadWarning, usual_grades
 from ltr_duel.rankers.runs import Line, RunFile, document_rows, id_text, lines_of, matched, words_in
 from ltr_duel.rankers.sources import RANKER_KINDS
 
@@ -111,12 +114,17 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
         feature_names=(),
     )
     places = document_rows(dataset)
+    negative = sum(grade < 0 for query in queries for grade in judged[query].values())
+    if negative:
+        warnings.warn(
+            f"{dataset.name}: {several(negative, 'judgement')} below 0, read as grade 0", ReadWarning, stacklevel=2
+        )
     return Pool(
         dataset,
         {label: _run(label, runs[label], lines, places, len(ids)) for label, lines in read.items()},
         sum(one not in judged[query] for query in queries for one in documents[query]),
         len({*judged, *pooled}) - len(queries),
-        sum(grade < 0 for query in queries for grade in judged[query].values()),
+        negative,
         depth,
     )
 
@@ -161,9 +169,12 @@ def _lines(label: str, given: Any) -> Iterator[Line]:
         if (query, document) in seen:
             raise InputError(f"{where}: document {document} is retrieved a second time for query {query}")
         seen.add((query, document))
-        if not isinstance(score, int | float | np.number) or not np.isfinite(score):
-            raise InputError(f"{where}: the score must be a finite number, not '{score}'")
-        yield where, query, document, float(score)
+        value = math.nan
+        with suppress(OverflowError):  # an integer beyond the range of floats
+            value = float(score) if isinstance(score, int | float | np.number) else value
+        if not math.isfinite(value):
+            raise InputError(f"{where}: the score must be a finite number, not {errors.shown(score)}")
+        yield where, query, document, value
 
 
 def _judgements(qrels: Any) -> dict[str, dict[str, int]]:
@@ -196,14 +207,14 @@ def _judged_lines(qrels: Any) -> Iterator[tuple[str, str, str, Any]]:
             lines = texts.unpacked(Path(qrels), raw)
             first = lines.readline()
             head = texts.decoded(first).strip()
-            separator = next((one for one in "\t," if all(_columns(head.split(one), _GRADES))), None)
-            if separator:
-                yield from _table_lines(
-                    qrels, head.split(separator), csv.reader(map(texts.decoded, lines), delimiter=separator)
-                )
-                return
+            for separator in "\t,":
+                names = next(csv.reader([head], delimiter=separator), [])
+                if all(_columns(names, _GRADES)):
+                    yield from _table_lines(qrels, names, csv.reader(map(texts.decoded, lines), delimiter=separator))
+                    return
             for number, line in enumerate(chain([first], lines), 1):
-                where, words = f"{qrels}:{number}", words_in(line)
+                where = f"{qrels}:{number}"
+                words = words_in(where, line)
                 if len(words) not in (0, 4):
                     raise InputError(
                         f"{where}: a judgement has 4 words, '<query> 0 <document> <grade>', not {len(words)}; a table"
@@ -229,10 +240,10 @@ def _parquet(path: str | Path) -> pd.DataFrame:
 def _whole(where: str, grade: Any) -> int:
     """Return a grade such as 1, ``"1"`` or 1.0."""
     try:
-        number = float(grade)
-    except (TypeError, ValueError):
+        number = texts.number(grade)
+    except (TypeError, ValueError, OverflowError):
         number = 0.5
-    if not number.is_integer() or "_" in str(grade):
+    if not number.is_integer():
         raise InputError(f"{where}: the grade must be a whole number, not '{grade}'")
     return int(number)
 
@@ -240,13 +251,20 @@ def _whole(where: str, grade: Any) -> int:
 def _table_lines(path: str | Path, head: list[str], lines: Iterable[list[str]]) -> Iterator[tuple[str, str, str, str]]:
     """Yield the judgements of a table without its header."""
     columns = [head.index(name) for name in _columns(head, _GRADES)]
-    for number, cells in enumerate(lines, 2):
+    for number, cells in enumerate(_rows_read(path, lines), 2):
         where = f"{path}:{number}"
         if cells and len(cells) != len(head):
             raise InputError(f"{where}: {len(cells)} cells, but the header names {len(head)} columns")
         if cells:
             query, document, grade = (cells[column] for column in columns)
             yield where, id_text(where, query), id_text(where, document), grade
+
+
+def _rows_read(path: str | Path, lines: Iterable[list[str]]) -> Iterator[list[str]]:
+    try:
+        yield from lines
+    except csv.Error as error:
+        raise InputError(f"{path}: not a table ({error})") from None
 
 
 def _columns(names: Iterable[Any], values: tuple[str, ...]) -> list[Any]:
@@ -270,6 +288,8 @@ def _rows_of(what: str, given: Any, values: tuple[str, ...]) -> Iterator[tuple[A
             for document, value in documents.items():
                 yield query, document, value
     elif isinstance(given, pd.DataFrame):
+        if not given.columns.is_unique:
+            raise InputError(f"{what}: two columns are called '{given.columns[given.columns.duplicated()][0]}'")
         columns = _columns(given, values)
         _require_all(what, columns, values)
         yield from zip(*(given[column] for column in columns), strict=True)

@@ -244,7 +244,7 @@ def lines_of(path: Path) -> Iterator[Line]:
         current = query
         score = math.nan
         with suppress(ValueError):
-            score = float(text)
+            score = texts.number(text)
         if not math.isfinite(score):
             raise InputError(f"{where}: the score must be a finite number, such as 0.25 or 1e-6, not '{text}'")
         yield where, query, document, score
@@ -254,12 +254,14 @@ def words_of(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the line number and the words of each nonempty line of a text file."""
     with files.reading(path, "a run file") as raw:
         for number, line in enumerate(texts.unpacked(path, raw), 1):
-            if words := words_in(line):
+            if words := words_in(f"{path}:{number}", line):
                 yield number, words
 
 
-def words_in(line: bytes) -> list[str]:
-    """Return the words of a line; only ASCII blanks separate words."""
+def words_in(where: str, line: bytes) -> list[str]:
+    """Return the words of a line; only ASCII blanks separate words. Refuse a null character, which no id can keep."""
+    if b"\0" in line:
+        raise InputError(f"{where}: the line contains a null character")
     return [texts.decoded(word) for word in line.split()]
 
 
@@ -268,11 +270,15 @@ def id_text(where: str, value: Any) -> str:
 
     Raises `InputError` for a missing id; ``where`` names its row.
     """
-    if not isinstance(value, str):
+    if isinstance(value, bytes):
+        value = texts.decoded(value)
+    elif not isinstance(value, str):
         value = int(value) if isinstance(value, float | np.floating) and float(value).is_integer() else value
         value = "" if str(value) in ("None", "nan", "<NA>") else str(value)
     if not value:
         raise InputError(f"{where}: the id of the query or document is missing")
+    if "\0" in value:
+        raise InputError(f"{where}: the id of the query or document contains a null character")
     return str(value)
 
 

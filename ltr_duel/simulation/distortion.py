@@ -179,7 +179,7 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _multileaver(rankings: Rankings, model: ClickModel, method: str, top: int) -> Comparer:
     require_able(method, sets=True)
-    return Comparer(rankings, model, method, "", top)
+    return Comparer(rankings, model, method, METHODS.configure(method).component.default_outcome(sets=True), top)
 
 
 def _winner_set(matrix: PreferenceMatrix, clicks: str, size: int, repetition: int, seed: int) -> IntVector:

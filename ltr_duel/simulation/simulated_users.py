@@ -25,7 +25,7 @@ from ltr_duel.core import (
     uniform,
     vector,
 )
-from ltr_duel.interleaving import Comparer, Comparison, Method, compare_pair, compare_slate, require_able
+from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate, require_able
 from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation.oracle import OracleSource
 
@@ -131,7 +131,8 @@ class Live(OracleSource):
         errors.require_one_of("rule for ties", ties, TIE_RULES)
         model = click_model(clicks, rankings.grades)
         self._pairs = Comparer(rankings, model, pairs, outcome, top)
-        self._slates = Comparer(rankings, model, slates, "", top)
+        rule = METHODS.configure(slates).component.default_outcome(sets=True)
+        self._slates = Comparer(rankings, model, slates, rule, top)
         self._cumulative = _running_sums(weights, rankings.n_queries)
         self._half = int(ties == "half")
         self.names = rankings.names

@@ -121,7 +121,7 @@ def test_a_method_for_sets_estimates_a_matrix(ltr_duel, corpus, tmp_path):
     said = estimate(ltr_duel, corpus, tmp_path / "m", "--method", "sosm", "--comparisons", "100").out
     assert "3 rankers, 100 comparisons for each pair" in said and said.endswith("outcome rule: credit (the default)\n")
     few = estimate(ltr_duel, corpus, tmp_path / "few", "--method", "probabilistic", "--size", "2").out
-    assert few.endswith("outcome rule: marginal_sign (the default)\n"), "the rule of sets"
+    assert few.endswith("outcome rule: sampled (the default)\n"), "the rule of sets"
 
 
 def test_a_probability_names_the_queries_and_users_that_it_is_about(ltr_duel, corpus, tmp_path):

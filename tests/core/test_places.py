@@ -150,6 +150,12 @@ def test_a_place_that_may_not_be_written_to_is_refused(tmp_path, monkeypatch):
         require_file_place(tmp_path / "new" / "file")
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="no folder that takes no file")
+def test_a_place_in_a_folder_that_takes_no_file_is_refused():
+    with pytest.raises(InputError, match="/proc/x/y: cannot be written"):
+        require_file_place("/proc/x/y")
+
+
 def test_several_files_appear_at_once_and_under_their_names(tmp_path):
     with replacing_files(tmp_path / "new") as temporary:
         (temporary / "a").write_text("1")

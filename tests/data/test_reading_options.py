@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import os
 import random
@@ -224,3 +225,14 @@ def test_a_pipe_is_simply_read(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"^{pipe}:1:11: feature value 'x'"):
         load_dataset(pipe)
     writer.join()
+
+
+def test_a_corpus_of_which_some_documents_have_no_id_has_no_ids(tmp_path):
+    (tmp_path / "a.txt").write_text("1 qid:1 1:1 # docid = GX1\n0 qid:1 1:2 # GX2\n")
+    assert load_dataset(tmp_path / "a.txt").doc_ids is None
+
+
+def test_sizes_of_queries_stand_beside_any_compressed_file(tmp_path):
+    (tmp_path / "a.txt.bz2").write_bytes(bz2.compress(b"2 1:5\n0 1:3\n1 1:1\n"))
+    (tmp_path / "a.txt.group").write_text("2\n1\n")
+    assert load_dataset(tmp_path / "a.txt.bz2").query_ptr.tolist() == [0, 2, 3]

@@ -181,3 +181,77 @@ def test_a_pool_of_catboost_is_read_with_its_description(tmp_path):
         corpus = load_dataset(tmp_path / "pool.tsv")
     assert corpus.features.tolist() == [[7.5, 3], [3, 1], [0.25, 0]] and corpus.relevance.tolist() == [2, 0, 1]
     assert corpus.feature_names == ("bm25", "feature 5") and corpus.query_ids.tolist() == ["q1", "q2"]
+
+
+@pytest.mark.parametrize(
+    "description, rows",
+    [
+        ("0\tLabel\n1\tGroupId\n2\tDocId\n3\tNum\tlabel\n4\tText\tt\n", '2\tq\tc\t7\ta, b, c "\n0\tq\td\t3\tred\n'),
+        ("0\tTarget\n1\tQueryId\n2\tSampleId\n3\tNum\tlabel\n4\tCateg\tt\n", "2\tq\tc\t7\tx\n0\tq\td\t3\ty\n"),
+    ],
+)
+def test_a_pool_has_tabs_no_quoting_and_numbers_of_any_name(tmp_path, description, rows):
+    (tmp_path / "pool.tsv").write_text(rows)
+    (tmp_path / "pool.tsv.cd").write_text(description)
+    with pytest.warns(ReadWarning, match="left out"):
+        corpus = load_dataset(tmp_path / "pool.tsv")
+    assert corpus.features.tolist() == [[7], [3]] and corpus.relevance.tolist() == [2, 0]
+    assert corpus.feature_names == ("label",) and corpus.doc_ids.tolist() == ["c", "d"]
+
+
+def test_a_number_may_be_called_like_a_type_in_brackets(tmp_path):
+    (tmp_path / "a.csv").write_text("qid,label,(len)\n1,1,5\n1,0,4\n")
+    (tmp_path / "p.tsv").write_text("1\t1\t5\n0\t1\t4\n")
+    (tmp_path / "p.tsv.cd").write_text("0\tLabel\n1\tGroupId\n2\tNum\t(len)\n")
+    for name in ("a.csv", "p.tsv"):
+        corpus = load_dataset(tmp_path / name)
+        assert (corpus.feature_names, corpus.features.tolist()) == (("(len)",), [[5], [4]])
+
+
+def test_feature_text_beside_a_description_of_another_use_is_text(tmp_path):
+    (tmp_path / "w.txt").write_text("1 qid:1 1:2\n0 qid:1 1:1\n")
+    (tmp_path / "w.cd").write_text("0\tGroupId\n1\tLabel\n")
+    assert load_dataset(tmp_path / "w.txt").features.tolist() == [[2], [1]]
+
+
+def test_ids_beyond_the_whole_numbers_of_floats_stay_exact():
+    corpus = Dataset.from_arrays([[1], [2], [3]], [0, 1, 0], [2**63 + 1, 2**63 + 2, 5])
+    assert corpus.query_ids.tolist() == [str(2**63 + 1), str(2**63 + 2), "5"]
+
+
+def test_columns_may_be_called_by_numbers():
+    frame = pd.DataFrame({"qid": [1, 1], "label": [1, 0], 0: [5, 4], 1: [7, 8]})
+    assert Dataset.from_frame(frame).feature_names == ("0", "1")
+    assert Dataset.from_frame(frame, features=[1]).features.tolist() == [[7], [8]]
+
+
+def x_of(*cells):
+    return pd.DataFrame({"qid": ["1", "1"], "label": [1, 0], "x": cells})
+
+
+TIMES = pd.to_datetime(["2020", "2021"])
+
+
+@pytest.mark.parametrize(
+    "make, sentence",
+    [
+        (lambda: Dataset.from_frame(pd.concat([x_of(1, 2), x_of(3, 4)[["x"]]], axis=1)), "two columns are called 'x'"),
+        (lambda: Dataset.from_arrays(x_of(1, 2)[["x", "x"]], [1, 0], [1, 1]), "two columns are called 'x'"),
+        (
+            lambda: Dataset.from_arrays(x_of(*TIMES)[["x"]], [1, 0], [1, 1]),
+            "no corpus: X contains values that are no n",
+        ),
+        (lambda: Dataset.from_arrays(x_of("a", "b")[["x"]].astype("category"), [1, 0], [1, 1]), "no corpus: "),
+        (lambda: Dataset.from_frame(x_of(1, 2).assign(qid=["a", "a\0"])), "row 2: an id cannot contain a null char"),
+        (lambda: Dataset.from_frame(x_of("1_0", "2")), "row 1: '1_0' is not a number"),
+        (lambda: Dataset.from_frame(x_of(1, 2), fill=1e300), "must be a finite number of float32"),
+        ("qid,label,x,x\n1,1,2,3\n", "a.csv: two columns are called 'x'"),
+        ("qid,label,x\n1,1,0x10\n1,0,3\n", "a.csv: the table cannot be read .* invalid value '0x10'"),
+        ("qid,label,x\n1,1,1_0\n1,0,3\n", "a.csv: column 'x', row 1: '1_0' is not a number"),
+    ],
+)
+def test_what_would_be_read_as_something_else_is_refused(tmp_path, make, sentence):
+    if isinstance(make, str):
+        (tmp_path / "a.csv").write_text(make)
+    with pytest.raises(InputError, match=sentence):
+        load_dataset(tmp_path / "a.csv") if isinstance(make, str) else make()

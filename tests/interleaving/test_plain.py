@@ -101,8 +101,8 @@ class Simulation:
 @pytest.mark.parametrize(("method", "rule"), VARIANTS)
 def test_list_and_credit_are_those_of_the_simulation(method, rule, case):
     lists = CASES[case]
-    default = METHODS.configure(method).component.default_outcome(sets=True)
-    if not able(method, lists) or (len(lists) > 2 and rule not in ("", default)):
+    able_rules = METHODS.configure(method).component.outcomes_of(sets=True)
+    if not able(method, lists) or (len(lists) > 2 and rule not in ("", *able_rules)):
         with pytest.raises(InputError, match=r"compares two rankers|requires two rankers"):
             interleave(named(lists), method, outcome=rule)
         return
@@ -239,7 +239,7 @@ def test_documents_that_a_ranker_lacks_are_shuffled_uniformly_below_its_own(know
 def test_a_page_credits_the_same_in_another_process():
     pages = []
     for (method, rule), lists in itertools.product(RULES, CASES.values()):
-        if able(method, lists) and (len(lists) == 2 or rule == METHODS[method].default_outcome(sets=True)):
+        if able(method, lists) and (len(lists) == 2 or rule in METHODS[method].outcomes_of(sets=True)):
             pages.append(interleave(named(lists), method, outcome=rule, top=4, seed=len(pages)))
     script = (
         "import sys, json, itertools; from ltr_duel import Page\n"

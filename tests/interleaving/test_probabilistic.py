@@ -172,3 +172,15 @@ def test_by_default_random_clicks_on_pages_favour_neither_ranker():
     pages = [interleave(lists, "probabilistic", top=3, rng=rng) for _ in range(2500)]
     clicks = [[document for document in page.shown if rng.random() < 0.5] for page in pages]
     assert abs(z_of([page.credit(some)["a", "b"] for page, some in zip(pages, clicks, strict=True)])) < 4
+
+
+def test_by_default_sets_are_credited_by_the_owners_of_the_clicked_documents():
+    lists = {"a": [0, 1, 2, 3], "b": [2, 0, 1, 3], "c": [3, 2, 1, 0]}
+    for seed in range(6):
+        page = interleave(lists, "probabilistic", seed=seed)
+        assert page.outcome == "sampled", "the rule of pairs with a coin per list is not defined for sets"
+        for clicks in itertools.combinations(range(4), 3):
+            owned = [page.owners[k] for k in clicks]
+            won = page.credit([page.shown[k] for k in clicks])
+            for (a, b), outcome in won.items():
+                assert outcome == np.sign(owned.count(a) - owned.count(b))

@@ -76,7 +76,7 @@ def pages(method, rankers, outcome="", seed=0, times=60):
 
 
 CASES = [
-    *[(one.name, ("b", "a"), one.default_outcome(sets=True)) for one in METHODS if one.pairs],
+    *[(one.name, ("b", "a"), (*one.posterior, *one.outcomes)[0]) for one in METHODS if one.pairs],
     *[(one.name, ("c", "a", "b"), "") for one in METHODS if one.slates and one.compiled],
     ("probabilistic:tau=1", ("a", "b"), "sampled"),
     ("probabilistic", ("a", "b"), "expectation"),

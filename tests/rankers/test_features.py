@@ -137,3 +137,9 @@ def test_orders_are_computed_once_and_mapped_from_disk(tmp_path, monkeypatch):
     monkeypatch.undo()
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
     assert (feature_rankers(dataset, cache=True, seed=1).order != plain.order).any(), "another seed, another entry"
+
+
+def test_a_feature_without_values_or_without_differences_in_each_query_is_constant():
+    nan = np.nan
+    dataset = make_dataset([[nan, nan, nan], [nan, nan, 7], [nan, 7, nan], [nan, 7, nan]], [2, 2])
+    assert constant_features(dataset) == ("1", "2"), "a document with a value is ranked before one without"

@@ -199,3 +199,21 @@ def test_an_old_binary_model_is_refused_with_the_version_that_reads_it(corpus, t
     (tmp_path / name).write_bytes(start)
     with pytest.raises(InputError, match=r"XGBoost 3\.1 and later do not read; .*'xgboost<3\.1'"):
         opened("xgboost", corpus, tmp_path / name)
+
+
+def test_a_lightgbm_model_without_one_of_its_trees_is_refused(corpus, tmp_path):
+    """LightGBM itself would end the process."""
+    data = lightgbm.Dataset(corpus.features, corpus.relevance)
+    text = lightgbm.train({"verbose": -1, "num_threads": 1, "min_data_in_leaf": 1}, data, 3).model_to_string()
+    for ends in ("\n", "\r\n"):
+        cut = text[: text.index("Tree=1")] + text[text.index("Tree=2") :]
+        (tmp_path / "cut.txt").write_bytes(cut.replace("\n", ends).encode())
+        with pytest.raises(InputError, match=r"cut\.txt: not a LightGBM model, or cut short"):
+            opened("lightgbm", corpus, tmp_path / "cut.txt")
+
+
+def test_a_model_whose_missing_value_is_none_has_nan_as_missing(corpus):
+    model = xgboost.XGBRanker(missing=None, n_estimators=2, n_jobs=1)
+    model.fit(corpus.features, corpus.relevance, group=corpus.query_sizes)
+    expected = model.get_booster().predict(xgboost.DMatrix(corpus.features))
+    assert fitted_scores("model", model, corpus).tolist() == expected.tolist()

@@ -148,6 +148,7 @@ def test_measures_that_do_not_exist_are_refused(measures, complaint):
     [
         ("nDCG@10", "NDCG@10"),
         ("ndcg_cut_10", "NDCG@10"),
+        ("nDCG(dcg='exp-log2')@10", "NDCG@10"),
         ("AP@5", "MAP@5"),
         ("RR", "MRR"),
         ("recip_rank", "MRR"),

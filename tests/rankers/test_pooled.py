@@ -11,9 +11,11 @@ import pytest
 from ir_measures import RR, P, R, nDCG
 
 from ltr_duel.core import InputError
+from ltr_duel.data import ReadWarning
 from ltr_duel.preferences import estimate_preferences
 from ltr_duel.rankers import measure_by_query, pool_named, pool_runs, rankers_named, run_rankers
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* below 0, read as grade 0")
 QRELS = "1 0 a 2\n1 0 b 0\n1 0 e 1\n2 0 a 1\n2 0 c -2\n3 0 a 1\n"
 BM25 = "1 Q0 a 1 9 t\n1 Q0 c 2 8 t\n1 Q0 d 3 7 t\n2 Q0 c 1 3 t\n2 Q0 a 2 2 t\n9 Q0 a 1 1 t\n"
 DENSE = "1 Q0 e 1 0.9 t\n1 Q0 b 2 0.8 t\n1 Q0 a 3 0.7 t\n2 Q0 a 1 0.5 t\n2 Q0 f 2 0.4 t\n"
@@ -118,7 +120,7 @@ def test_judgements_and_runs_are_a_corpus_on_the_command_line(files, capsys):
         )  # fmt: skip
     said = capsys.readouterr()
     assert stop.value.code == 0 and "2 rankers, 2 queries" in said.out and "mine" in said.out
-    assert "3 are not judged and have grade 0; 1 judgements below 0 count as 0; 2 queries" in said.err
+    assert "3 are not judged and have grade 0; 2 queries" in said.err
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -182,7 +184,7 @@ def test_judgements_with_rankers_that_retrieve_nothing_ask_for_runs_or_a_table(f
         ("7 0 a 1\n", {"r": frame(BM25)}, "no query has both a judgement and a document"),
         (QRELS, {}, "there is no run"),
         (QRELS, {"r": frame(BM25 + BM25)}, "run 'r', row 7: document a is retrieved a second time for query 1"),
-        (QRELS, {"r": frame("1 Q0 a 1 nan t\n")}, "run 'r', row 1: the score must be a finite number, not 'nan'"),
+        (QRELS, {"r": frame("1 Q0 a 1 nan t\n")}, "run 'r', row 1: the score must be a finite number, not nan"),
         (QRELS, {"r": pd.DataFrame({"qid": ["1"], "docno": ["a"]})}, "the rows have no score"),
     ],
 )
@@ -220,3 +222,41 @@ def test_a_corpus_without_features_asks_for_rankers(files):
     pool = pool_runs(files / "qrels.txt", {"bm25": files / "bm25.trec.gz"})
     with pytest.raises(InputError, match="has no features; name other rankers"):
         rankers_named(pool.dataset, [])
+
+
+def test_negative_grades_are_read_as_0_with_a_note():
+    with pytest.warns(ReadWarning, match="pooled runs: 2 judgements below 0, read as grade 0"):
+        pool = pool_runs({"1": {"a": -1, "b": -2, "c": 1}}, {"r": {"1": {"a": 2, "b": 1}}})
+    assert pool.dataset.relevance.tolist() == [0, 0, 1] and pool.negative == 2
+
+
+def test_ids_in_bytes_and_a_quoted_header_are_read(tmp_path):
+    (tmp_path / "q.csv").write_text('"query-id","corpus-id","score"\n1,a,1\n')
+    for qrels in ({b"1": {b"a": 1}}, tmp_path / "q.csv"):
+        pool = pool_runs(qrels, {"r": {b"1": {b"a": 2.0}}})
+        assert (pool.dataset.query_ids.tolist(), pool.dataset.doc_ids.tolist()) == (["1"], ["a"])
+
+
+JUDGED, RUN = {"1": {"a": 1}}, {"r": {"1": {"a": 1.0}}}
+
+
+@pytest.mark.parametrize(
+    "qrels, runs, sentence",
+    [
+        (JUDGED, {"r": {"1": {"a": 10**400}}}, "run 'r', row 1: the score must be a finite number, not an integer of"),
+        ({"1": {"a\0": 1}}, RUN, "qrels, row 1: the id of the query or document contains a null character"),
+        (pd.DataFrame([["1", "a", 1, 1]], columns=["qid", "docno", "label", "label"]), RUN, "columns are called 'lab"),
+        ("1 0 a\0 1\n", RUN, "q:1: the line contains a null character"),
+        ("1 0 a ٣\n", RUN, "q:1: the grade must be a whole number, not '٣'"),
+        (f"query-id,corpus-id,score\n1,{'a' * 132_000},1\n", RUN, "q: not a table .field larger than"),
+        (JUDGED, "1 Q0 a 1 1_0 t\n", "r:1: the score must be a finite number, such as 0.25 or 1e-6, not '1_0'"),
+    ],
+)
+def test_what_would_be_read_as_something_else_is_refused(tmp_path, qrels, runs, sentence):
+    for name, text in (("q", qrels), ("r", runs)):
+        if isinstance(text, str):
+            (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        pool_runs(*(given if not isinstance(given, str) else made for given, made in (
+            (qrels, tmp_path / "q"), (runs, {"r": tmp_path / "r"}),
+        )))  # fmt: skip

@@ -23,6 +23,7 @@ from ltr_duel.rankers import (
     feature_rankers,
     model_rankers,
     models,
+    pool_runs,
     rankers_named,
     rankings_from_scores,
 )
@@ -342,3 +343,14 @@ def test_a_score_that_is_missing_in_the_last_block_is_refused(corpus, monkeypatc
     short = type("Short", (), {"predict": lambda self, features: np.zeros(max(2, len(features)))})()
     with pytest.raises(InputError, match=r"shape \(2,\); one number for each of the 1 documents is needed"):
         fitted_scores("short", short, corpus)
+
+
+@pytest.mark.parametrize("text", ["qid;docno;m\n1;a;2\n1;b;1\n", '"query","document","m"\n1,a,2\n1,b,1\n', None])
+def test_a_table_of_scores_may_have_other_usual_names_separators_and_endings(tmp_path, text):
+    corpus = pool_runs({"1": {"a": 1, "b": 0}}, {"r": {"1": {"a": 1}}}).dataset
+    if text is None:
+        frame = pd.DataFrame({"query": [b"1", b"1"], "document": [b"a", b"b"], "m": [2.0, 1]})
+        frame.to_parquet(tmp_path / "s.pq")
+    else:
+        (tmp_path / "s.pq").write_text(text)
+    assert rankers_named(corpus, [f"scores:{tmp_path / 's.pq'}"]).order.tolist() == [[0, 1]]

@@ -84,7 +84,7 @@ def _is_imat2009(lines: list[bytes]) -> bool:
 
 def sidecar_of(file: Path) -> Path | None:
     """Return the file with the sizes of the queries: ``x.query`` or ``x.group`` beside ``x``, ``x.txt`` or ``x.gz``."""
-    plain = file.name.removesuffix(".gz")
+    plain = file.name.removesuffix(".gz").removesuffix(".bz2").removesuffix(".xz")
     for name in (f"{stem}.{kind}" for kind in ("query", "group") for stem in (plain, plain.removesuffix(".txt"))):
         sidecar = file.parent / name
         with suppress(OSError):  # the name with the suffix may be too long

@@ -15,6 +15,7 @@ LABELS = ("grades", "round", "distinct")
 UNLABELLED = ("refuse", "zero")
 REPEATED = ("refuse", "last")
 OMITTED = ("zero", "missing")
+_LARGEST = 3.4028235e38  # the largest float32, rounded up
 _READ_ALIKE = ("dialect", "features", "limit")  # options that change no number of an existing column
 
 
@@ -38,6 +39,7 @@ class ReadOptions:
     labels : {"grades", "round", "distinct"}
         ``"grades"``: labels must be whole numbers. ``"round"``: labels are rounded to whole numbers, halves up.
         ``"distinct"``: the grade is the rank, from 0, of the label among all distinct labels, each at most 2**24.
+        Labels are first read as float32, so labels that differ only beyond seven digits are equal.
     unlabelled : {"refuse", "zero"}
         Treatment of the label -1 of unlabelled documents: an error or grade 0.
     repeated : {"refuse", "last"}
@@ -81,8 +83,11 @@ class ReadOptions:
             arguments.require_type("the dialect", self.dialect, str)
         if isinstance(self.fill, str) and self.fill not in FILLS:
             raise errors.unknown_name("fill", self.fill, [*FILLS, "a number"])
-        if not (self.fill is None or isinstance(self.fill, str) or _is_finite(self.fill)):
-            raise InputError(f"the fill must be a finite number, 'min', 'last' or 'nan', not {errors.shown(self.fill)}")
+        finite = isinstance(self.fill, str) or (_is_finite(self.fill) and abs(self.fill) < _LARGEST)
+        if self.fill is not None and not finite:
+            raise InputError(
+                f"the fill must be a finite number of float32, 'min', 'last' or 'nan', not {errors.shown(self.fill)}"
+            )
         errors.require_one_of("way to read labels", self.labels, LABELS)
         errors.require_one_of("way to treat unlabelled documents", self.unlabelled, UNLABELLED)
         if self.features is not None:

@@ -169,7 +169,9 @@ class _Assembly:
         query_ptr = np.array([*self._query_starts, self._rows], dtype=np.int64)
         documents, comments = _text_or_none(self._documents), _text_or_none(self._comments)
         first = str(documents[0]) if documents is not None else ""
-        if documents is None and comments is not None:
+        if documents is not None and not np.all(documents != ""):
+            documents = None  # some comments have no id
+        elif documents is None and comments is not None:
             documents = first_words(comments, query_ptr)
         if self._clipped:
             what = several(self._clipped, "value")

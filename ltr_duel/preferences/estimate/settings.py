@@ -155,7 +155,7 @@ def make_settings(
         require_able(method, sets=True)
         size = min(len(rankings), MOST_IN_A_SET) if size is None else size
         size = errors.require_whole("the size of sets", size, 2, len(rankings))
-        if outcome not in ("", component.default_outcome(sets=True)):
+        if outcome not in ("", *component.outcomes_of(sets=True)):
             raise InputError(f"the outcome rule '{outcome}' is for two rankers, not for sets")
     comparer = Comparer(rankings, model, method, outcome or component.default_outcome(sets=sets), top)
     if isinstance(variance_reduction, str):

@@ -20,7 +20,9 @@ def open_lightgbm(dataset: Dataset, what: str) -> list[Ranker]:
     """Read a model file."""
     path = model_file(what, "lightgbm")
     text = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
-    if not text.startswith("tree\n") or "\nend of trees" not in text:
+    sizes = _SIZES.search(text)
+    whole = sizes is None or text.count("\nTree=") == len(sizes[0].split())  # LightGBM ends the process if not
+    if not text.startswith("tree\n") or "\nend of trees" not in text or not whole:
         raise InputError(f"{path}: not a LightGBM model, or cut short; write it with Booster.save_model")
     with needed_library("lightgbm"):
         import lightgbm

@@ -9,6 +9,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from ltr_duel.data import Dataset
 from ltr_duel.rankers.runs import document_rows, id_text
 from ltr_duel.rankers.scores import Ranker
 
-_KEYS = ("query", "document")
+_KEYS = {"query": ("qid", "query_id"), "document": ("docno", "docid", "doc_id")}  # and other usual names
 
 
 class _Table(NamedTuple):
@@ -62,8 +63,12 @@ def pooled_scores(path: Path) -> dict[str, pd.DataFrame]:
 def _table(path: Path) -> _Table:
     if not core_places.is_file(path):
         raise InputError(f"{path}: there is no such table of scores")
-    columns = _parquet(path) if path.suffix == ".parquet" else _text(path)
-    for name in _KEYS:
+    with files.reading(path, "a table of scores") as raw:
+        columns = _parquet(path) if raw.peek(4)[:4] == b"PAR1" or path.suffix == ".parquet" else _text(path)
+    for name, others in _KEYS.items():
+        found = next((one for one in others if one in columns), name)
+        if name not in columns and found in columns:
+            columns = {name if one == found else one: cells for one, cells in columns.items()}
         if name not in columns:
             raise InputError(f"{path}: there is no column '{name}'; the columns are {', '.join(columns)}")
     names = [name for name in columns if name not in _KEYS and not texts.is_index_name(name)]
@@ -84,10 +89,11 @@ def _parquet(path: Path) -> dict[str, Sequence[Any]]:
 
 
 def _text(path: Path) -> dict[str, Sequence[Any]]:
-    """Return the columns of a table in text, separated by commas, or by tabs in ``.tsv``, as strings."""
+    """Return the columns of a table in text, separated by commas, tabs or semicolons, as strings."""
     with files.reading(path, "a table of scores") as raw:
         text = io.TextIOWrapper(texts.unpacked(path, raw), "utf-8", "surrogateescape", newline="")
-        reader = csv.reader(text, delimiter="\t" if ".tsv" in path.suffixes else ",")
+        first = text.readline()
+        reader = csv.reader(chain([first], text), delimiter=max(",\t;", key=first.count))
         try:
             lines = [(reader.line_num, cells) for cells in reader if cells]
         except csv.Error as error:
@@ -115,7 +121,7 @@ def _numbers(path: Path, name: str, cells: Sequence[Any]) -> FloatVector:
     for row, cell in enumerate(cells):
         empty = not cell.strip() if isinstance(cell, str) else bool(pd.isna(cell))
         try:
-            scores[row] = math.nan if empty else float(cell)
+            scores[row] = math.nan if empty else texts.number(cell)
         except (TypeError, ValueError):
             scores[row] = math.inf
         if not empty and not math.isfinite(scores[row]):

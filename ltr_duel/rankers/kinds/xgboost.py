@@ -61,14 +61,14 @@ def booster_predict(
     *,
     best: Any = None,
     version: list[int] | None = None,
-    missing: float = np.nan,
+    missing: float | None = np.nan,
 ) -> tuple[Predict, dict[str, Any]]:
     """Return the predictions of a booster, as XGBoost makes them, and facts for the provenance.
 
     label: of the model, for messages.
     best: position of the best iteration, if the iterations after it are not used.
     version: of the XGBoost that trained the model; by default the installed version.
-    missing: the value that means a missing value, in addition to NaN.
+    missing: the value that means a missing value, in addition to NaN; None: NaN alone.
     """
     import xgboost
 
@@ -87,7 +87,7 @@ def booster_predict(
             " of categories, with feature_types and XGBoost 3.1 or later"
         )
     columns = model_columns(label, booster.num_features(), booster.feature_names, dataset)
-    if np.isnan(missing):
+    if missing is None or np.isnan(missing):
         missing = _missing_value(label, content.get("trees", []), dataset)
     rounds = 0 if best is None or forest["name"] == "gblinear" else int(best) + 1  # 0: all
     about: dict[str, Any] = {"iterations": rounds} if rounds else {}

@@ -493,7 +493,11 @@ TWO = {"one": ["a"], "other": ["b"]}
         (TWO, {"method": ["team_draft"]}, "a method must be a name or a Method, not list"),
         (TWO, {"outcome": "sampled"}, "no outcome rule of team_draft called 'sampled'"),
         (TWO | {"third": ["c"]}, {"method": "balanced"}, "'balanced' compares two rankers, not 3; use one of: "),
-        (TWO | {"third": ["c"]}, {"method": "probabilistic", "outcome": "sampled"}, "'sampled' requires two rankers"),
+        (
+            TWO | {"third": ["c"]},
+            {"method": "probabilistic", "outcome": "expectation"},
+            "'expectation' requires two rankers",
+        ),
         (TWO, {"top": 0}, "between 1 and 1,000, not 0"),
         (TWO, {"top": 1001}, "between 1 and 1,000, not 1001"),
         (TWO, {"top": 2.5}, "between 1 and 1,000, not 2.5"),

@@ -126,7 +126,7 @@ def test_a_store_draws_a_seed_that_nobody_gave_and_keeps_it(tmp_path):
     "policy, method, outcome",
     [
         ("rucb", "probabilistic", "marginal_bernoulli"),
-        ("multi_self_sparring:size=3", "probabilistic", "marginal_sign"),
+        ("multi_self_sparring:size=3", "probabilistic", "sampled"),
         ("rucb", "team_draft", METHODS.configure("team_draft").component.default_outcome()),
     ],
 )

@@ -72,7 +72,7 @@ def test_a_log_of_sets_of_random_sizes_has_the_mean_of_the_preferences_in_sets_o
         ({"method": "balanced", "size": 3}, "'balanced' does not compare sets of rankers; methods that do: "),
         ({"method": "sosm", "size": 5}, "the size of sets must be between 2 and 4, not 5"),
         ({"method": "sosm", "variance_reduction": "common"}, "apply to pairs of rankers"),
-        ({"method": "probabilistic", "size": 3, "outcome": "sampled"}, "'sampled' is for two rankers"),
+        ({"method": "probabilistic", "size": 3, "outcome": "expectation"}, "'expectation' is for two rankers"),
         ({"method": "sosm", "until_winner": 0.9}, "goals, and one rival, need pairs"),
         ({"method": "sosm", "against": "ranker 1"}, "goals, and one rival, need pairs"),
     ],

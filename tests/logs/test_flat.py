@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, compare_log, sliced
+from ltr_duel.logs import ClickLog, compare_log, subgroups
 from tests.logs.test_places import impression, write
 
 FLAT = """
@@ -74,7 +74,7 @@ def test_rows_of_one_search_must_agree_except_in_the_time_if_they_have_a_value(t
 def test_a_log_is_sliced_by_any_column_of_its_files(tmp_path, kind):
     rows = [impression(n, device=["phone", "desk"][n % 2], clicks=[1 + n % 2]) for n in range(40)]
     log = ClickLog(write(tmp_path / f"clicks.{kind}", rows), context=("device",))
-    devices = sliced(log, compare_log(log), "device").frame
+    devices = subgroups(log, compare_log(log), "device").frame
     assert dict(zip(devices["device"], devices["mean"], strict=True)) == {"phone": 1.0, "desk": -1.0}
     assert log.other_columns == ()
 

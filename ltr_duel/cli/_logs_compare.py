@@ -66,7 +66,8 @@ def compare(
     """For each pair of rankers in LOG, report the winner, its certainty and, with --stop-at, whether to stop."""
     margins = dict(map(_guardrail, guards))
     given |= {"context": ways, "kind": kind, "skip_bad": skip_bad}
-    log, settings = opened(outcomes[0], given), {"confidence": confidence if stop_at is None else stop_at, "per": per}
+    settings: dict[str, Any] = {"confidence": confidence if stop_at is None else stop_at, "per": per}
+    log = opened(outcomes[0], given)
     looks = report is not None or plot is not None or stop_at is not None
     found = logs.compare_log(log, cluster=cluster, rankers=rankers, looks=looks, **settings)
     others = {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from ltr_duel import analysis, logs, preferences
 from ltr_duel.cli import _options as options
@@ -56,6 +57,8 @@ def command(
         raise InputError("give either a LOG, or --live with a corpus")
     settings: dict[str, Any] = {"power": power, "confidence": confidence}
     if not a_log and live is None:
+        if plot is not None or days is not None:
+            raise InputError("--plot and --days require a LOG, or --live with a corpus")
         _print_assumed(effects, per_day, settings)
         return
     found = None
@@ -106,22 +109,16 @@ def _print_assumed(effects: Sequence[float], per_day: float | None, settings: di
         possible = [one for one in effects if one <= decided]
         if possible:
             plans = logs.plan_impressions(logs.PairVariance("a", "b", 0.0, decided), possible, **settings)
-            tables += [
-                {"decided": f"{decided:.0%}"} | row for row in logs.plans_table(plans, (), per_day).to_dict("records")
-            ]
+            table = logs.plans_table(plans, (), per_day)
+            table.insert(0, "decided", f"{decided:.0%}")
+            tables.append(table)
     if not tables:
         raise InputError("an effect is a mean outcome: above 0, and at most 1")
     click.echo(
         "Impressions that show which of two rankers is better, if users come once. The answer depends on the share of"
         " impressions\nthat are decided (not tied), which a LOG or --live CORPUS can tell:\n"
     )
-    print_table(_frame(tables))
-
-
-def _frame(rows: list[dict[str, str]]) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(rows)
+    print_table(pd.concat(tables))
 
 
 def _print_answer(

@@ -236,5 +236,5 @@ def _sizes(sums: PairSums) -> FloatVector:
     for row, clusters in zip(sizes, sums.kinds[:2], strict=False):
         for k in range(len(row)):
             n, _, number = clusters.of(k)
-            row[k] = (n * n) @ number / max(n @ number, 1.0)
+            row[k] = float((n * n) @ number) / max(float(n @ number), 1.0)
     return np.asarray(np.maximum(sizes.max(axis=0), 1.0), np.float64)

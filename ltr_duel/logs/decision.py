@@ -158,18 +158,15 @@ def sequential_test(comparison: Comparison) -> ClusteredTest | BettingTest:
 
 def _at_one_look(found: Comparison) -> list[PairDecision]:
     decided = found.p_corrected < 1 - found.confidence
-    return [
-        PairDecision(
-            *pair,
-            "stop" if decided[k] else "go on",
-            pair[0 if found.means.mean[k] >= 0 else 1] if decided[k] else "",
-            int(found.sequences.n[k]) if found.adaptive else int(found.counts[k]),
-            *(float(part[k]) for part in (found.means.mean, found.low, found.high, found.p_corrected)),
-            more=0.0 if decided[k] else np.inf,
-            more_to_win=0.0 if decided[k] else np.inf,
-        )
-        for k, pair in enumerate(found.named_pairs)
-    ]
+    n = found.sequences.n if found.adaptive else found.counts
+    pairs = []
+    for k, pair in enumerate(found.named_pairs):
+        verdict, winner = ("stop", pair[0 if found.means.mean[k] >= 0 else 1]) if decided[k] else ("go on", "")
+        mean, low, high, p = (float(part[k]) for part in (found.means.mean, found.low, found.high, found.p_corrected))
+        more = 0.0 if decided[k] else np.inf
+        one = PairDecision(*pair, verdict, winner, int(n[k]), mean, low, high, p, more=more, more_to_win=more)
+        pairs.append(one)
+    return pairs
 
 
 def _at_every_look(found: Comparison, confidence: float, margin: float) -> list[PairDecision]:

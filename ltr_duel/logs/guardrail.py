@@ -109,11 +109,11 @@ def guardrails(
     found = limits(other, confidence, 0.5, every_look=stop_at is not None)  # half a test, because limits are one-sided
     shared = np.flatnonzero(indices >= 0)
     found = Limits(*(part[indices[shared]] for part in found)).turned((leads * signs)[shared])
-    outcome = other.provenance["events"]
-    return [
-        Guardrail(outcome, *primary.named_pairs[n][:: leads[n]], float(mean), float(min(low, mean)), margin)
-        for n, mean, low in zip(shared, found.mean, found.low, strict=True)
-    ]
+    outcome, guards = other.provenance["events"], []
+    for n, mean, low in zip(shared, found.mean, found.low, strict=True):
+        ahead, behind = primary.named_pairs[n][:: leads[n]]
+        guards.append(Guardrail(outcome, ahead, behind, float(mean), float(min(low, mean)), margin))
+    return guards
 
 
 def guardrail_lines(found: tuple[Guardrail, ...]) -> list[str]:

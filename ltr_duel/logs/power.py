@@ -150,7 +150,7 @@ def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, 
     variance = clustered + 2 * added**2
     users = n / pair.size
     normal = float(normal_boundary([variance], level)[0]) if always else -float(special.ndtri(level / 2))
-    student = -float(special.stdtrit(max(users - 1, 0.5), special.ndtr(-normal)))
+    student = -float(special.stdtrit(max(users - 1, 0.5), float(special.ndtr(-normal))))
     signs = normal * math.sqrt(clustered + n * pair.size * effect**2) + pair.design
     if special.ndtr(-normal) * 2 < 2.0 ** (1 - users):
         return -math.inf  # even if all users agree, the sign test cannot be significant
@@ -221,17 +221,13 @@ def pairs_in_log(found: Comparison) -> list[PairVariance]:
         upper /= special.chdtri(found.means.freedom, _SURE)
         alone = found.sizes <= 1 + 1e-9  # each user has one impression, so there is nothing to estimate
         upper = np.where(alone, 1.0, np.clip(upper, 1.0, np.inf if found.cluster == "both" else found.sizes))
-    pairs = [
-        PairVariance(
-            *pair,
-            *(float(part[k]) for part in (effects, np.minimum(square, 1.0), upper)),
-            float(max(found.sizes[k], upper[k])),
-            found.impressions / float(n[k]),
-            bool(found.sequences.others[k]),
-        )
-        for k, pair in enumerate(found.named_pairs)
-        if square[k] > 0 and found.means.freedom[k] > 0
-    ]
+    pairs = []
+    for k, (first, second) in enumerate(found.named_pairs):
+        if square[k] > 0 and found.means.freedom[k] > 0:
+            design, size = float(upper[k]), float(max(found.sizes[k], upper[k]))
+            each, between = found.impressions / float(n[k]), bool(found.sequences.others[k])
+            about = float(effects[k]), min(float(square[k]), 1.0), design, size, each
+            pairs.append(PairVariance(first, second, *about, between))
     return _largest_first(pairs)
 
 

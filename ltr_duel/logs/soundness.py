@@ -128,9 +128,10 @@ def _users(log: ClickLog, rows: Any, n: int) -> list[Finding]:
     said = f"one of {number:,} users has {share} impressions{usual}"
     found.append(limited("heaviest user", most / n, limit, said))
     many = lists >= _ROBOT
-    p = np.array([_as_often(k, lists, clicked, users) for k in np.flatnonzero(many & (clicked >= _CLICKED * lists))])
+    often = many & (clicked >= _CLICKED * lists)
+    p = np.array([_as_often(int(k), lists, clicked, users) for k in np.flatnonzero(often)])
     robot = np.zeros(len(lists), np.bool_)
-    robot[many & (clicked >= _CLICKED * lists)] = p * users[many].sum() < ERROR
+    robot[often] = p * users[many].sum() < ERROR
     pages = int((lists * users)[robot].sum())
     said = f"no user with {_ROBOT} or more lists clicks on nearly all of them, much more often than others do"
     if pages:

@@ -10,7 +10,7 @@ ELSEWHERE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder -o 
 .PHONY: demo test test-long mutants bench docs check tables release-check lowest newest clean
 
 demo: $(VENV)/.installed  ## Install what users need (no development tools), and run the main job on a synthetic corpus; results in demo/
-	$(BIN)/ltr-duel demo --out demo
+	$(BIN)/ltr-duel demo --out demo --overwrite
 	@echo "Next, in this shell: . $(BIN)/activate; then ltr-duel --help"
 
 test: $(READY)  ## Install the development tools too, and run all tests except the long ones

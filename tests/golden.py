@@ -207,6 +207,7 @@ def rows() -> dict[str, Callable[[], Made]]:
         "reduction all": partial(
             estimate, toy, variance_reduction=("stratified", "integrated", "antithetic", "control"), comparisons=240
         ),
+        "blocks of sets": partial(estimate, toy, size=3, comparisons=300),
         "blocks": partial(estimate, feature_rankers(corpus(3), features=["a", "b"], jobs=1), comparisons=4100),
         **{f"rankings {ties}": partial(ranked, ties) for ties in TIE_RULES},
         **{f"ties {ties}": partial(estimate, rankings(3, ties)) for ties in ("resample", "redraw_at_inference")},

@@ -92,7 +92,7 @@ METHOD_DEFAULTS = [
         10,
         "Oosterhuis and de Rijke's program, OptimizedMultileave.py; Lerot's SIGIR 2014 files: 100",
     ),
-    Row("probabilistic", "outcome", "marginal_sign", "Lerot: expectation, of which SamplerSystem.py takes the sign"),
+    Row("probabilistic", "outcome", "marginal_bernoulli", "ours: unbiased; Lerot: the sign of expectation"),
     Row("probabilistic", "tau", 3.0, "Hofmann et al. 2011*: tau = 3; mpkato/interleaving, probabilistic.py: tau=3.0"),
     Row("roughly_optimized", "lists", 10, "as optimized_multileave"),
     Row(

@@ -20,7 +20,6 @@ TABLES = {
     "methods": "ltr_duel.interleaving:METHODS",
     "click models": "ltr_duel.clicks:CLICK_MODELS",
     "corpora": "ltr_duel.data:CORPORA",
-    "kinds of rankers": "ltr_duel.rankers:RANKER_KINDS",
     "columns": "ltr_duel.core.columns:COLUMNS",
 }
 _LEFT_OUT = {"policies": ("regret",), "methods": ("outcome rules", "needs", "costs"), "click models": ("parameters",)}

@@ -1,4 +1,4 @@
-"""Write a page for each policy, comparison method, click model, corpus and kind of ranker.
+"""Write a page for each policy, comparison method, click model and corpus.
 
 A page contains the component's facts, the docstring of its module, its citations and, for the first three kinds, a
 figure that is drawn during the build.
@@ -22,7 +22,6 @@ from ltr_duel.clicks import CLICK_MODELS, ClickFamily
 from ltr_duel.core import Component
 from ltr_duel.data import CORPORA, Corpus
 from ltr_duel.interleaving import METHODS, Method
-from ltr_duel.rankers import RANKER_KINDS, RankerKind
 
 _LABELS = {"regret": "guarantee"}
 _POLICY_CURVE = f"""\
@@ -58,9 +57,6 @@ grades."""
 _CORPORA = """\
 The corpora of `ltr-duel data fetch`: the size of each, its licence, how to get it, and how its files are read.
 [Data](../../data.md) lists all corpora in one table."""
-_KINDS = """\
-The values of `--rankers`, and of the list of `rankers_named`, in addition to names of features.
-[Rankers](../../rankers.md) explains how to mix kinds, and how to add one."""
 
 
 def cited(component: Component) -> str:
@@ -126,14 +122,6 @@ def corpus_page(corpus: Corpus) -> str:
     )
 
 
-def kind_page(kind: RankerKind) -> str:
-    """Return the page of a kind of ranker."""
-    return (
-        f"# {kind.name}\n\n{said_by(kind.open.__module__)}\n\n"
-        f"For example `ltr-duel rankers evaluate CORPUS --rankers {kind.facts()['written']}`.\n" + cited(kind)
-    )
-
-
 def declared_in(name: str, package: str) -> str:
     """Return the module of a package that contains a component's name in quotes, or else the name's part before "-"."""
     modules = [f"{package}.{found.name}" for found in pkgutil.iter_modules(sys.modules[package].__path__)]
@@ -166,7 +154,6 @@ def write_pages(app: Any) -> None:
     pages_of("methods", "Each comparison method", _METHODS, METHODS, method_page)
     pages_of("click_models", "Each click model", _CLICKS, CLICK_MODELS, click_page)
     pages_of("corpora", "Each corpus", _CORPORA, CORPORA.values(), corpus_page)
-    pages_of("kinds_of_rankers", "Each kind of ranker", _KINDS, RANKER_KINDS, kind_page)
     curves.drawn(folder / "policies", curves.policy_runs)
     curves.drawn(folder / "methods", curves.method_runs)
     for family in CLICK_MODELS:

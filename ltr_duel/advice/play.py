@@ -14,7 +14,7 @@ from ltr_duel.advice.oracles import SetOracle, best_apart, fill_tape, new_tape, 
 from ltr_duel.advice.world import World
 from ltr_duel.bandits import Lateness, Run, new_recorder, random_order, relabelled
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, Streams, interpreted, stream
-from ltr_duel.interleaving import Comparer
+from ltr_duel.interleaving import METHODS, Comparer
 
 _SHORTEST = 16  # minimum number of outcomes of a pair on the tape
 _FILLING = 125  # fixed cost of refilling a tape, in units of the cost of one outcome
@@ -42,7 +42,8 @@ class Source:
     @classmethod
     def of(cls, candidate: Candidate, world: World, budget: int, *, batch: int = 1, compiled: bool = True) -> Source:
         """Return the source for a candidate in a world."""
-        comparer = Comparer(world.rankings, world.users, candidate.method, candidate.outcome, world.top)
+        rule = candidate.outcome or METHODS.configure(candidate.method).component.default_outcome(sets=True)
+        comparer = Comparer(world.rankings, world.users, candidate.method, rule, world.top)
         return cls(candidate, world, comparer, budget, batch, compiled)
 
     def kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -96,7 +96,7 @@ class Policy(components.Component):
     >>> from ltr_duel.bandits import POLICIES
     >>> rucb = POLICIES["rucb"]
     >>> rucb.feedback, rucb.parameters, rucb.assumes
-    ('duel', 'alpha=0.51,prior_wins=0', 'a Condorcet winner')
+    ('duel', 'alpha=0.51,prior_wins=0,hypothesis=False', 'a Condorcet winner')
     """
 
     state: type

@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import analysis, logs, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FILE, OUTCOMES, ROWS, format_option, opened, skip_option, sources
+from ltr_duel.cli._options import OUT_FIGURE, OUT_FILE, OUTCOMES, ROWS, format_option, opened, skip_option, sources
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError
@@ -55,7 +55,7 @@ _MARGIN = 0.01  # of a guardrail
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of pairs to list.")
 @click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
-@click.option("--plot", type=OUT_FILE, help="Figure over time to write (.png, .svg, .pdf).")
+@click.option("--plot", type=OUT_FIGURE, help="Figure over time to write (.png, .svg, .pdf).")
 @options.plugin
 @options.wide
 def compare(

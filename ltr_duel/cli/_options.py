@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import reduce
 from pathlib import Path
@@ -58,24 +58,41 @@ class Jobs(Count):
 
 
 class Place(click.Path):
-    """An output path; a path that cannot be written is rejected before any work is done."""
+    """An output path, which is tested before any work is done: it can be written, and no result is there already.
 
-    def __init__(self, *, folder: bool = False) -> None:
+    results: the names of the files in a folder that make it an existing result, as glob patterns.
+    endings: the valid ends of a file's name; any by default.
+    continues: the command continues what is there, and nothing is refused.
+
+    A command with an output that is not continued has the option --overwrite (`Command`).
+    """
+
+    def __init__(
+        self, *, results: Sequence[str] = (), endings: Sequence[str] = (), continues: bool = False, folder: bool = False
+    ) -> None:
         super().__init__(path_type=Path)
-        self._folder = folder
+        self._results, self._endings, self._folder = results, endings, folder or bool(results)
+        self.refuses = not continues
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check that the path can be written."""
+        """Check that the path can be written, and whether it is new."""
         path = Path(str(super().convert(value, param, ctx)))
         if not str(value):
             raise InputError("an empty name is not an output path")
+        if self._endings and path.suffix.lower() not in self._endings:
+            raise InputError(f"{path}: must end in {core.errors.listed(self._endings, 'or')}")
         (places.require_folder_place if self._folder else places.require_file_place)(path)
+        if self.refuses and not (ctx and ctx.meta.get("overwrite")):
+            there = [path] if not self._folder else [one for name in self._results for one in sorted(path.glob(name))]
+            if there and (self._folder or places.is_file(path)):
+                raise InputError(f"{there[0]}: already exists; give another name, or --overwrite to replace it")
         return path
 
 
 PATH, FOLDER = click.Path(path_type=Path), click.Path(exists=True, file_okay=False, path_type=Path)  # input paths
 COUNT, ROWS = Count(), Count(least=0)
-OUT_FILE, OUT_FOLDER = Place(), Place(folder=True)
+OUT_FILE, OUT_FIGURE = Place(), Place(endings=(".png", ".pdf", ".svg"))
+CONTINUED_FOLDER = Place(folder=True, continues=True)
 
 jobs = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Number of threads.")
 most_rankers = click.option(
@@ -155,15 +172,6 @@ def clicks(about: str = "Click model.") -> Callable[..., Any]:
 def method(about: str, default: str = "probabilistic") -> Callable[..., Any]:
     """Return the option for one comparison method."""
     return click.option("--method", default=default, show_default=True, shell_complete=method_names, help=about)
-
-
-overwrite = click.option("--overwrite", is_flag=True, help="Replace the click log or matrix if it exists.")
-
-
-def require_new(path: Path, overwrite: bool) -> None:
-    """Raise `InputError` if a click log or a matrix, which may take weeks to make, would be replaced."""
-    if not overwrite and places.is_file(path):
-        raise InputError(f"{path}: already exists; give another name, or --overwrite to replace the file")
 
 
 wide = click.option(

@@ -13,7 +13,7 @@ import click
 
 from ltr_duel import analysis, interleaving, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, PATH
+from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, OUT_FILE, PATH
 from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
@@ -53,7 +53,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # as above
 def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options for the precision of the matrix, and for the folder of partial results."""
     for option in (
-        click.option("--store", type=OUT_FOLDER, help="Folder for partial results.  [default: OUT.parts]"),
+        click.option("--store", type=CONTINUED_FOLDER, help="Folder for partial results.  [default: OUT.parts]"),
         click.option(
             "--at-most", type=COUNT, default=4_000_000, show_default=True, help="Maximum comparisons per pair."
         ),
@@ -93,10 +93,9 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @options.seed
 @options.jobs
 @click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
-@options.overwrite
 def estimate(
     path: Path, corpus: Corpus, store: Path | None, share: tuple[int, int] | None, jobs: int,
-    out: Path, overwrite: bool, **settings: Any,
+    out: Path, **settings: Any,
 ) -> None:  # fmt: skip
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
@@ -107,8 +106,6 @@ def estimate(
     another, and finally without --share.
     """
     only_writer(None if share else out)
-    if not share:
-        options.require_new(out, overwrite)
     rankings = corpus.rank(corpus.load(path), jobs=jobs)
     parts = store or _parts_of(out)
     matrix = preferences.estimate_preferences(rankings, jobs=jobs, store=parts, share=share, **settings)

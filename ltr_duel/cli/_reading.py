@@ -73,12 +73,13 @@ _READING = (
         "--repeated", help="If a line repeats a feature: refuse (the default), or last to use the last value."
     ),
     click.option("--fill", help="Replacement for NULL: min, last (rank lists), nan or a number."),
+    click.option("--omitted", help="Features that a line omits: zero (the default), or missing, as in XGBoost."),
     click.option("--labels", help="Treatment of labels that are not whole numbers: round or distinct."),
     click.option("--unlabelled", help="Treatment of label -1: refuse (the default), or zero for grade 0."),
     click.option("--limit", type=float, metavar="GB", help="Maximum size of the unpacked text, and of the features."),
     click.option("--no-cache", is_flag=True, help="Read the text again, and store nothing in the cache."),
 )
-_READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "labels", "unlabelled", "limit")
+_READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "omitted", "labels", "unlabelled", "limit")
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,6 +125,7 @@ class Corpus(NamedTuple):
         """Build the rankers; report constant features, and entries of ranker files that the corpus lacks."""
         rankings = rankers.rankers_named(dataset, self.words, **self.how, jobs=jobs)
         _print_constant(dataset, rankings.names, all_named="features" in (self.words or ("features",)))
+        print_gaps(dataset, rankings.provenance.get("rankers", {}))
         for name, about in rankings.provenance.get("rankers", {}).items():
             unknown = {key.removeprefix("unknown_"): about[key] for key in about if key.startswith("unknown_")}
             if strange := [f"{count:,} {what}" for what, count in unknown.items() if count]:
@@ -178,6 +180,27 @@ def corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (_TIE_SEED, _TIES, _KEEP, _RANKERS):
         option(with_corpus)
     return reading_options(with_corpus)
+
+
+def print_gaps(dataset: data.Dataset, about: dict[str, dict[str, Any]], most: int = 8) -> None:
+    """Print on stderr a line for each ranker that lacks documents, or orders nothing; ``most`` lines of each kind."""
+    lacking, equal, notes = [], [], []
+    for name, facts in about.items():
+        queries, retrieved = facts.get("queries", dataset.n_queries), facts.get("retrieved", dataset.n_docs)
+        if retrieved < dataset.n_docs:
+            lacking.append(
+                f"{name}: has documents for {queries:,} of {dataset.n_queries:,} queries, {retrieved:,} of"
+                f" {dataset.n_docs:,} documents; the others follow in the order of --ties"
+            )
+        if facts.get("equal_scores"):
+            equal.append(f"{name}: the scores of each query are equal, {retrieved:,} in all; --ties alone orders them")
+        if "note" in facts:
+            notes.append(f"{name}: {facts['note']}")
+    for lines in (lacking, equal, notes):
+        for line in lines[:most]:
+            click.echo(line, err=True)
+        if len(lines) > most:
+            click.echo(f"{len(lines) - most:,} more rankers likewise", err=True)
 
 
 def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -18,8 +19,8 @@ Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 _READING = "How feature files are read"
 _HEADINGS = {
     **dict.fromkeys(
-        ("split", "fold", "queries", "dialect", "features", "first_id", "repeated", "fill", "labels", "unlabelled",
-         "limit", "no_cache"), _READING,
+        ("split", "fold", "queries", "dialect", "features", "first_id", "repeated", "fill", "omitted", "labels",
+         "unlabelled", "limit", "no_cache"), _READING,
     ),
     **dict.fromkeys(
         ("exposures", "events", "source", "connect", "within", "attribute", "kind", "skip_bad"), "How a log is read"
@@ -29,8 +30,22 @@ _HEADINGS = {
 }  # fmt: skip
 
 
+_OVERWRITE = click.Option(
+    ["--overwrite"], is_flag=True, is_eager=True, expose_value=False, help="Replace existing results.",
+    callback=lambda context, _, given: context.meta.update(overwrite=given),
+)  # fmt: skip
+
+
 class Command(click.Command):
-    """A command whose help lists its specific options first, and then the shared options, grouped by purpose."""
+    """A command whose help lists its specific options first, and then the shared options, grouped by purpose.
+
+    If an output path refuses existing results (`ltr_duel.cli._options.Place`), the command has the option --overwrite.
+    """
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        if any(getattr(param.type, "refuses", False) for param in self.params):
+            self.params.append(_OVERWRITE)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under headings."""

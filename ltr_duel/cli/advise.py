@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import advice
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
+from ltr_duel.cli._options import COUNT, PATH, Place
 from ltr_duel.cli._output import echo_lines, only_writer, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, click_model_names
@@ -44,7 +44,11 @@ from ltr_duel.cli._words import Command, click_model_names
 @options.checked_plugin
 @options.seed
 @options.jobs
-@click.option("--out", type=OUT_FOLDER, help="A folder for advice.html, advice.json, advice.png and live.toml.")
+@click.option(
+    "--out",
+    type=Place(results=("advice.*", "live.toml")),
+    help="A folder for advice.html, advice.json, advice.png and live.toml.",
+)
 @options.wide
 def command(
     path: Path, corpus: Corpus, per_day: float | None, sure: bool, jobs: int, out: Path | None, **question: Any

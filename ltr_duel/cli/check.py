@@ -15,7 +15,7 @@ from ltr_duel.core import InputError, components, plugins
 @click.command(cls=Command)
 @click.argument("file", type=PATH)
 def command(file: Path) -> None:
-    """Check all components that the plug-in FILE registers: policies, methods, click models, corpora, kinds of rankers.
+    """Check all components that the plug-in FILE registers: policies, methods, click models, corpora.
 
     Exit code: 0 all components satisfy the contract of their kind; 1 some break it; 2 the file cannot be loaded.
     """

@@ -8,14 +8,16 @@ import click
 
 from ltr_duel import clicks, logs
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, PATH
+from ltr_duel.cli._options import COUNT, OUT_FILE, PATH
 from ltr_duel.cli._output import echo_lines, print_catalogue, print_table
-from ltr_duel.cli._words import click_model_names
+from ltr_duel.cli._words import Command, click_model_names
 from ltr_duel.core import InputError
 
 
 class _ListByDefault(click.Group):
     """A group whose default command is ``list``."""
+
+    command_class = Command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert ``list`` unless the first word is a command or a help option."""
@@ -67,7 +69,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
     help="Number of successes to add, and of failures to add.",
 )  # fmt: skip
 @click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user or query.")
-@click.option("--out", type=PATH, help="File for the best model's table (.json), for use with --clicks.")
+@click.option("--out", type=OUT_FILE, help="File for the best model's table (.json), for use with --clicks.")
 @options.wide
 def fit(
     file: Path, kind: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,

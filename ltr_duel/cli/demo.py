@@ -10,7 +10,7 @@ import click
 from ltr_duel import analysis, bandits, core, data, preferences, simulation
 from ltr_duel import clicks as click_models
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
+from ltr_duel.cli._options import COUNT, PATH, Place
 from ltr_duel.cli._output import echo_lines, only_writer
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, policy_names
@@ -22,7 +22,13 @@ from ltr_duel.core import InputError, errors
     "--data", "path", type=PATH,
     help="A feature file or a folder, or qrels:FILE with runs as rankers; a synthetic corpus by default.",
 )  # fmt: skip
-@click.option("--out", type=OUT_FOLDER, default="demo", show_default=True, help="The folder to write to.")
+@click.option(
+    "--out",
+    type=Place(results=("*.parquet", "*.html", "*.png")),
+    default="demo",
+    show_default=True,
+    help="The folder to write to.",
+)
 @corpus_options
 @options.clicks()
 @click.option("--comparisons", type=COUNT, default=1000, show_default=True, help="Comparisons for each pair.")

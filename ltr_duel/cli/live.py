@@ -15,7 +15,7 @@ import click
 from ltr_duel import live
 from ltr_duel import plan as planning
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, PATH, format_option, opened, tables
+from ltr_duel.cli._options import COUNT, OUT_FILE, PATH, Place, format_option, opened, tables
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, files, several
@@ -136,7 +136,7 @@ def end(store: Path) -> None:
 
 
 @_of_store
-@click.option("--out", type=PATH, help="File to write, with one JSON line for each use of a switch.")
+@click.option("--out", type=OUT_FILE, help="File to write, with one JSON line for each use of a switch.")
 def switches(store: Path, out: Path | None) -> None:
     """Print the state of the switches of STORE, and each use of a switch with its page number."""
     now, used = live.read_switches(store)
@@ -156,7 +156,7 @@ def switches(store: Path, out: Path | None) -> None:
 @format_option
 @click.option(
     "--out",
-    type=OUT_FILE,
+    type=Place(continues=True),
     default=Path("plan.json"),
     show_default=True,
     help="The plan to write; a copy is kept beside it.",

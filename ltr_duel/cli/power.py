@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-import pandas as pd
 
 from ltr_duel import analysis, logs, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FILE, OUTCOMES, PATH, format_option, opened, skip_option, sources
+from ltr_duel.cli._options import OUT_FIGURE, OUTCOMES, PATH, format_option, opened, skip_option, sources
 from ltr_duel.cli._output import print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
@@ -36,7 +35,7 @@ _USUAL = (0.01, 0.02, 0.05, 0.1)  # effects in the table
 @click.option("--pair", nargs=2, default=("", ""), help="Two rankers.  [default: those with the largest shrunk effect]")
 @click.option("--per-day", type=click.FloatRange(1), help="Impressions per day: also print days.")
 @click.option("--days", type=click.FloatRange(1), help="With --per-day: print the effects that these days detect.")
-@click.option("--plot", type=OUT_FILE, help="Curve to write (.png, .svg, .pdf).")
+@click.option("--plot", type=OUT_FIGURE, help="Curve to write (.png, .svg, .pdf).")
 @options.checked_plugin
 @options.wide
 def command(
@@ -102,6 +101,8 @@ def command(
 
 def _print_assumed(effects: Sequence[float], per_day: float | None, settings: dict[str, Any]) -> None:
     """Print plans for two rankers about which nothing is known but the effect."""
+    import pandas as pd
+
     if not effects:
         raise InputError("give a LOG, or --live with a corpus, or --exposures with --events, or an --effect")
     tables = []

@@ -11,7 +11,7 @@ import click
 
 from ltr_duel import analysis, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FILE, PATH, ROWS
+from ltr_duel.cli._options import OUT_FIGURE, PATH, ROWS
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._prefs_estimate import estimate, rule_sentence
 from ltr_duel.cli._reading import read_matrix
@@ -34,7 +34,7 @@ command.add_command(estimate)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of rankers to list.")
 @click.option(
-    "--plot", type=OUT_FILE,
+    "--plot", type=OUT_FIGURE,
     help="Draw a heat map (.png, .svg, .pdf) in Copeland order; pairs whose better ranker is uncertain are grey.",
 )  # fmt: skip
 @options.most_rankers

@@ -1,4 +1,4 @@
-"""``ltr-duel rankers``: list the kinds of rankers, and evaluate rankers by the relevance grades."""
+"""``ltr-duel rankers``: evaluate rankers by the relevance grades."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import click
 
 from ltr_duel import analysis, rankers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FOLDER, PATH, ROWS
-from ltr_duel.cli._output import only_writer, print_catalogue, print_rest, print_table
+from ltr_duel.cli._options import PATH, ROWS, Place
+from ltr_duel.cli._output import only_writer, print_rest, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import files
@@ -17,14 +17,7 @@ from ltr_duel.core import files
 
 @click.group(cls=Commands)
 def command() -> None:
-    """List the kinds of rankers, and evaluate rankers by the relevance grades."""
-
-
-@command.command()
-@options.plugin
-def kinds() -> None:
-    """List the kinds of rankers and how to name them."""
-    print_catalogue(rankers.RANKER_KINDS, (), bibtex=False)
+    """Evaluate rankers by the relevance grades."""
 
 
 @command.command()
@@ -32,9 +25,8 @@ def kinds() -> None:
 @corpus_options
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k or R@k; may be repeated.")
 @click.option("--rows", type=ROWS, default=5, show_default=True, help="Number of rankers to list for each measure.")
-@options.plugin
 @options.jobs
-@click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
+@click.option("--out", type=Place(results=("measures.*",)), help="A folder for measures.parquet, .tex and .png.")
 @options.wide
 def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, jobs: int, out: Path | None) -> None:
     """Evaluate rankers of the corpus at PATH by the relevance grades; the default rankers are the features.
@@ -49,13 +41,16 @@ def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, j
     table = rankers.evaluate_rankers(rankings, measures or rankers.DEFAULT_MEASURES)
     text = analysis.measures_table(table)
     title = f"{dataset.name}: {len(rankings)} rankers"
+    gain = "NDCG has the gain 2^grade - 1" if table["measure"].str.startswith("NDCG").any() else ""
     click.echo(f"{title}, {rankings.n_queries:,} queries\n")
     print_table(text.groupby("measure", sort=False).head(rows))
+    if gain:
+        click.echo(f"{gain}.")
     print_rest(rows, len(rankings), "rankers for each measure")
     if out is None:
         return
     with files.replacing(out / "measures.parquet") as temporary:
         table.to_parquet(temporary, index=False)
-    files.write_text(out / "measures.tex", analysis.latex_table(text, caption=title))
+    files.write_text(out / "measures.tex", analysis.latex_table(text, caption=f"{title}. {gain}" if gain else title))
     analysis.save_figure(analysis.plot_measures(table, title=title), out / "measures.png")
     click.echo(f"\n{out / 'measures.parquet'}, {out / 'measures.tex'}, {out / 'measures.png'}")

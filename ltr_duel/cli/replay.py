@@ -9,7 +9,7 @@ import click
 from ltr_duel import core, live, replay
 from ltr_duel import plan as planning
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, PATH, ROWS
+from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, OUT_FILE, PATH, ROWS
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
@@ -20,7 +20,7 @@ from ltr_duel.core import InputError
 @click.argument("path", metavar="CORPUS", type=PATH)
 @click.option("--config", type=PATH, required=True, help="Settings of the live experiment.")
 @click.option("--store", type=OUT_FILE, help="A new store, in which the experiment runs.")
-@click.option("--plan", type=OUT_FOLDER, help="A new folder for plans and logs, instead of a store.")
+@click.option("--plan", type=CONTINUED_FOLDER, help="A new folder for plans and logs, instead of a store.")
 @click.option("--plans", type=COUNT, default=24, show_default=True, help="With --plan: number of hourly plans.")
 @click.option("--processes", type=COUNT, default=2, show_default=True, help="With --plan: number of processes.")
 @click.option("--users", type=ROWS, default=0, help="With --plan: returning users per process.  [default: none]")

@@ -10,7 +10,7 @@ import click
 
 from ltr_duel import analysis, experiment, papers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import FOLDER, OUT_FOLDER
+from ltr_duel.cli._options import CONTINUED_FOLDER, FOLDER
 from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, errors, files, several
@@ -32,7 +32,8 @@ _STANDINGS = ("state_of_the_art", "real_corpora")  # the figures with separate p
     "--data", type=FOLDER,
     help="Folder of your corpora and published matrices; surrogates are generated for missing data.",
 )  # fmt: skip
-@click.option("--out", type=OUT_FOLDER, help="Folder of figures; existing results are reused.")
+@click.option("--out", type=CONTINUED_FOLDER, help="Folder of figures; those of the same scale are continued.")
+@click.option("--overwrite", is_flag=True, help="Replace figures of another scale.")
 @options.jobs
 @click.option(
     "--experiments", type=FOLDER, help="Folder of figure files (executed Python), in place of this package's files.",
@@ -40,7 +41,7 @@ _STANDINGS = ("state_of_the_art", "real_corpora")  # the figures with separate p
 @click.option("--list", "only_list", is_flag=True, help="List the figures with their data and approximate times.")
 def command(
     names: tuple[str, ...], scale: str, data: Path | None, out: Path | None, jobs: int, experiments: Path | None,
-    only_list: bool,
+    only_list: bool, overwrite: bool,
 ) -> None:  # fmt: skip
     """Reproduce figures and tables of the papers, check the papers' claims, and write a report of both.
 
@@ -59,6 +60,12 @@ def command(
         raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list lists the figures")
     only_writer(out)
     wanted = list(figures) if "all" in names else [name for name in dict.fromkeys(names) if name != _AFTERWARDS]
+    for name in wanted if not overwrite else ():
+        if (earlier := papers.scale_made(out / name)) not in ("", scale):
+            raise InputError(
+                f"{out / name}: already contains this figure at the scale '{earlier}'; give another folder, or"
+                " --overwrite to replace it"
+            )
     failed = _make([figures[name] for name in wanted], out, scale, data, jobs)
     ledger = _finish(folder, out, list(figures))
     if _AFTERWARDS in names:

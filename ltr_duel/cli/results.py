@@ -10,7 +10,7 @@ import click
 
 from ltr_duel import analysis, experiment, preferences, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, PATH
+from ltr_duel.cli._options import COUNT, OUT_FIGURE, OUT_FILE, PATH, Place
 from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, columns, errors, files
@@ -37,8 +37,8 @@ _NEEDED = {  # requirements of the regrets that cannot be computed from the matr
 )  # fmt: skip
 @click.option("--csv", type=OUT_FILE, help="Write the tidy table to this file.")
 @click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table to this file.")
-@click.option("--plots", type=PATH, help="Write the figures into this folder.")
-@click.option("--facets", type=OUT_FILE, help="Write one figure of all problems to this file (.png, .pdf or .svg).")
+@click.option("--plots", type=Place(results=("*.png", "*.pdf", "*.svg")), help="Write the figures into this folder.")
+@click.option("--facets", type=OUT_FIGURE, help="Write one figure of all problems to this file (.png, .pdf or .svg).")
 @click.option("--start", type=COUNT, default=1, show_default=True, help="First step shown in figures.")
 @click.option("--bibtex", is_flag=True, help="Print only the works to cite, as BibTeX.")
 @options.plugin

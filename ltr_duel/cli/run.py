@@ -8,7 +8,7 @@ import click
 
 from ltr_duel import core, experiment
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FOLDER, PATH
+from ltr_duel.cli._options import CONTINUED_FOLDER, PATH
 from ltr_duel.cli._output import echo_lines, end
 from ltr_duel.cli._signals import interrupted
 from ltr_duel.cli._words import Command
@@ -19,19 +19,18 @@ _MOST = 10  # number of runs to list
 
 @click.command(cls=Command)
 @click.argument("spec", type=PATH)
-@click.option("--out", type=OUT_FOLDER, help="The folder of results; existing results are reused.")
+@click.option("--out", type=CONTINUED_FOLDER, help="The folder of results; those of the same experiment are continued.")
 @click.option("--dry-run", is_flag=True, help="Only print the plan: runs, duels, estimated time and disk.")
 @click.option("--backend", default="threads", show_default=True, help="threads, loky (processes) or dask (a cluster).")
 @options.jobs
 @click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port; by default a new one is started.")
 @click.option("--shard", help="Run only part i of n of the plan, written i/n, for array jobs of a batch system.")
-@click.option("--on-existing", default="reuse", show_default=True, help="Existing results: reuse, overwrite or error.")
 @click.option("--retry", is_flag=True, help="Repeat failed and damaged runs; reads all existing results.")
 @click.option("--time-limit", type=float, help="Seconds after which a run is killed and counts as failed.")
 @options.plugins
 def command(
     spec: Path, out: Path | None, dry_run: bool, backend: str, jobs: int, scheduler: str | None, shard: str | None,
-    on_existing: str, retry: bool, time_limit: float | None, plugins: tuple[core.plugins.Plugin, ...],
+    retry: bool, time_limit: float | None, plugins: tuple[core.plugins.Plugin, ...],
 ) -> None:  # fmt: skip
     """Run the experiment in the file SPEC, except for runs whose results exist.
 
@@ -42,16 +41,17 @@ def command(
     experiment.check_backend(where)
     if out is None and not dry_run:
         raise click.UsageError("give --out DIR, the folder of results (or --dry-run)")
-    plan = experiment.make_plan(spec, plugins=[plugin.path for plugin in plugins], jobs=jobs, estimate=not dry_run)
+    file = experiment.read_spec(spec, plugins=[plugin.path for plugin in plugins])
+    if out is not None:
+        experiment.require_own(file, out)
+    plan = experiment.make_plan(file, jobs=jobs, estimate=not dry_run)
     if dry_run:
         echo_lines(experiment.print_estimate(plan, part, out, where))
         return
     options.check_once(plan.plugins)
     at_once = backend == "dask"  # exits without waiting for the threads of the dask client
     try:
-        report = experiment.run_experiment(
-            plan, str(out), backend=where, shard=part, on_existing=on_existing, retry=retry
-        )
+        report = experiment.run_experiment(plan, str(out), backend=where, shard=part, retry=retry)
     except InputError as error:
         click.echo(f"ltr-duel: {error}", err=True)
         end(2, at_once=at_once)

@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import analysis, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
+from ltr_duel.cli._options import COUNT, PATH, Place
 from ltr_duel.cli._output import only_writer, print_table, save_measured
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, method_names
@@ -32,7 +32,9 @@ from ltr_duel.core import errors
 @options.plugin
 @options.seed
 @options.jobs
-@click.option("--out", type=OUT_FOLDER, help="A folder for sensitivity.parquet and sensitivity.png.")
+@click.option(
+    "--out", type=Place(results=("sensitivity.*",)), help="A folder for sensitivity.parquet and sensitivity.png."
+)
 @options.wide
 def command(
     path: Path, corpus: Corpus, clicks: str, impressions: int, repetitions: int, accuracy: float, jobs: int,

@@ -9,11 +9,13 @@ import click
 
 from ltr_duel import analysis, bandits, interleaving, logs, preferences, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, PATH, ROWS
+from ltr_duel.cli._options import COUNT, OUT_FILE, PATH, ROWS, Place
 from ltr_duel.cli._output import echo_lines, only_writer, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options, read_matrix
 from ltr_duel.cli._words import Command, method_names, policy_names
 from ltr_duel.core import InputError, files, several
+
+_RESULTS = Place(results=("results.parquet", "pulls.parquet", "runs.json", "regret.png"))
 
 
 @click.command(cls=Command)
@@ -24,7 +26,7 @@ from ltr_duel.core import InputError, files, several
 @options.method("Method of comparing two rankers.")
 @click.option(
     "--outcome", default="",
-    help="Rule that decides the winner.  [default: as prefs estimate; for --log the method's first rule]",
+    help="Rule that decides the winner.  [default: the method's first rule; for --log one without a coin]",
 )  # fmt: skip
 @click.option(
     "--slates", default="sosm", show_default=True, shell_complete=method_names, help="Method of comparing sets."
@@ -47,16 +49,15 @@ from ltr_duel.core import InputError, files, several
 @options.seed
 @options.jobs
 @options.most_rankers
-@click.option("--out", type=OUT_FOLDER, help="The folder to write to.  [default: simulation; with --log no folder]")
+@click.option("--out", type=_RESULTS, help="The folder to write to.  [default: simulation; with --log no folder]")
 @options.abscissa
 @click.option("--log", type=OUT_FILE, help="With --live: write the click log of the first run to this file.")
 @click.option("--users", type=ROWS, default=0, help="With --log: number of returning users; each has separate queries.")
-@options.overwrite
 @options.wide
 def command(
     file: Path | None, live: Path | None, corpus: Corpus, clicks: str, method: str, outcome: str, slates: str, top: int,
     comparisons: int | None, sets: str | None, policies: tuple[str, ...], most_rankers: int, out: Path | None, x: str,
-    log: Path | None, users: int, overwrite: bool, **run: Any,  # horizon, batch, delay, repetitions, seed and jobs
+    log: Path | None, users: int, **run: Any,  # horizon, batch, delay, repetitions, seed and jobs
 ) -> None:  # fmt: skip
     """Run policies against the preference matrix in FILE, and plot their regret.
 
@@ -91,10 +92,9 @@ def command(
             f"--outcome {outcome} samples outcomes from the whole list, which a log does not contain; use 'sampled',"
             " which has the same mean"
         )
-    out = out or (None if log is not None else Path("simulation"))
+    if out is None and log is None:
+        out = _RESULTS.convert("simulation", None, click.get_current_context())
     only_writer(out)
-    if log is not None:
-        options.require_new(log, overwrite)
     if "all" in policies:
         able = [one.name for one in bandits.POLICIES if one.feedback == "duel" or sets or live is not None]
         policies = (*able, *(text for text in policies if ":" in text))
@@ -155,7 +155,7 @@ def _taken_winner(matrix: preferences.PreferenceMatrix) -> str:
 def _print_cautions(method: interleaving.Method, outcome: str) -> None:
     """Print a note if random clicks favour a ranker under the outcome rule."""
     if caution := method.caution(outcome or method.default_outcome()):
-        fair = next((f" Use --outcome {rule} instead." for rule in method.outcomes if rule not in method.biased), "")
+        fair = " Use --outcome sampled instead." * ("sampled" in method.outcomes)  # which also a log can record
         click.echo(f"note: {caution}{fair}")
 
 

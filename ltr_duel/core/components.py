@@ -1,4 +1,4 @@
-"""Components: policies, comparison methods, click models, kinds of rankers.
+"""Components: policies, comparison methods, click models.
 
 Each component is defined in one file, which also registers it. The file is a module in the package for its kind, a
 plug-in file that the user names (`load_plugin`), or a module that an installed package declares under the entry point
@@ -153,9 +153,9 @@ class Registry(Generic[Item]):
         self._items[item.name] = item
         return item
 
-    def remove(self, name: str) -> Item:
-        """Remove a component, for example one from a faulty plug-in, and return it."""
-        return self._items.pop(name)
+    def remove(self, name: str) -> None:
+        """Remove a component, for example one from a faulty plug-in."""
+        del self._items[name]
 
     def check(self, item: str | Item) -> None:
         """Test that a component satisfies the contract of its kind.

@@ -10,6 +10,12 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 _LONG_WORD = re.compile(r"\S{201,}")
+_ABBREVIATIONS = {  # of the literature, without case and punctuation
+    "dts": "double_thompson", "rmed": "rmed1", "btm": "beat_the_mean", "if": "interleaved_filter",
+    "ss": "self_sparring", "mss": "multi_self_sparring", "ws": "winner_stays", "bi": "balanced", "td": "team_draft",
+    "tdi": "team_draft", "tdm": "team_draft", "pi": "probabilistic", "pm": "probabilistic", "oi": "optimized",
+    "om": "optimized_multileave", "ppm": "pairwise_preference", "dc": "document_constraints",
+}  # fmt: skip
 
 
 class InputError(ValueError):
@@ -47,10 +53,28 @@ def shown(value: Any) -> str:
 def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str = "") -> InputError:
     """Build the error ``no <kind> '<name>'; did you mean '...'? (names)``, with ``otherwise`` if no name is close."""
     names = list(legal)
-    close = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) and len(name) <= 200 else []
+    close = _close_names(name, names) if isinstance(name, str) and len(name) <= 200 else []
     hint = f"; did you mean '{close[0]}'?" if close else ";"
     advice = f"; {otherwise}" if otherwise and not close else ""
     return InputError(f"no {kind} {shown(name)}{hint} ({', '.join(names)}){advice}")
+
+
+def _close_names(name: str, names: Sequence[str]) -> list[str]:
+    """Return the name that is meant: the same without case and punctuation, an abbreviation, a beginning, or close."""
+    usual = {_letters(one): one for one in reversed(names)}
+    letters = _letters(name)
+    meant = usual.get(letters) or _ABBREVIATIONS.get(letters)
+    begun = sorted(key for key in usual if letters and key.startswith(letters))
+    if meant and meant in names:
+        return [meant]
+    if begun and begun[-1].startswith(begun[0]):
+        return [usual[begun[0]]]
+    close = difflib.get_close_matches(name, names, n=1)
+    return close or [usual[key] for key in difflib.get_close_matches(letters, list(usual), n=1)]
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.casefold())
 
 
 def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:

@@ -23,7 +23,6 @@ _HOMES = (
     "ltr_duel.bandits:POLICIES",
     "ltr_duel.interleaving:METHODS",
     "ltr_duel.clicks:CLICK_MODELS",
-    "ltr_duel.rankers:RANKER_KINDS",
 )
 
 
@@ -88,10 +87,12 @@ def load_plugin(path: str | Path) -> Plugin:
         pkgutil.resolve_name(home)
     registries = {registry.kind: registry for registry in REGISTRIES}
     replaced = [
-        (registries[kind], registries[kind].remove(name))
+        (registries[kind], registries[kind][name])
         for kind, name in (earlier.components if earlier else ())
         if name in registries[kind]
     ]
+    for registry, item in replaced:
+        registry.remove(item.name)
     before = {kind: set(registry.names()) for kind, registry in registries.items()}
     name = f"ltr_duel_plugin_{path.stem}"
     known = sys.modules.get(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -42,15 +43,17 @@ class Dataset:
     grades : int
         Number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        Digest of the file's bytes on disk; if there are several files, the digest of the files' digests. If the user
-        chose options that change numbers (fill, labels, unlabelled, repeated, first_id), the digest also covers these
-        options.
+        Digest of the arrays: features, relevance, query pointers, ids of queries and documents, feature names. Text,
+        its gzipped copy and a table with the same content are thus one corpus. ``""``: it is computed.
     feature_names : tuple of str
         One name for each column; ``"1"``, ``"2"``, ... unless the corpus is recognised.
     lower_is_better : bool
         Whether features are ranks (1 is best), as in the rank-aggregation corpora.
     comments : ndarray of str, shape (n_docs,), or None
         The text after ``#`` on the lines; None if no line has a comment.
+    omitted : {"", "all zeros", "some zeros"}
+        Which zeros of ``features`` stand for features that the text omits, without a word of the user on what that
+        means. A model that was trained with missing values needs to know.
 
     Raises
     ------
@@ -85,6 +88,7 @@ class Dataset:
     feature_names: tuple[str, ...] = field(repr=False)
     lower_is_better: bool = False
     comments: NDArray[np.str_] | None = None
+    omitted: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         for name, kinds, axes in _ARRAYS:
@@ -103,6 +107,135 @@ class Dataset:
         low, high = int(self.relevance.min()), int(self.relevance.max())
         if low < 0 or high >= self.grades:
             raise InputError(f"{self.name}: grades {low}..{high} do not fit in 0..{self.grades - 1}")
+        if not self.sha256:
+            object.__setattr__(self, "sha256", self._digest())
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        query: str | None = None,
+        label: str | None = None,
+        document: str | None = None,
+        features: Sequence[str] | None = None,
+        name: str = "frame",
+        grades: int | None = None,
+        fill: float | str | None = None,
+        labels: str = "grades",
+        unlabelled: str = "refuse",
+    ) -> Dataset:
+        """Make a corpus from a data frame with one row for each document.
+
+        Parameters
+        ----------
+        frame : data frame
+            Of pandas, Polars, PyArrow or another library that narwhals reads. The rows of a query are adjacent.
+        query, label, document : str, optional
+            Columns with the ids of queries, the grades and the ids of documents; by default found by their usual
+            names, such as ``qid``, ``label`` and ``docno``. A corpus needs no ids of documents.
+        features : sequence of str, optional
+            Columns with the features; by default all other columns.
+        name : str
+            Name of the corpus in plots and reports.
+        grades : int, optional
+            Number of relevance grades, as for `load_dataset`.
+        fill, labels, unlabelled
+            Treatment of missing values, of labels that are no grades, and of label -1; see `ReadOptions`.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        InputError
+            If a column is missing or not numeric, a value is infinite, or a missing value has no ``fill``; if a label
+            is not a whole number (1.0 is 1) or an id is missing; or if the rows of a query are not adjacent.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"qid": [7, 7, 8], "grade": [1, 0, 2], "bm25": [0.5, 0.25, 4]})
+        >>> corpus = Dataset.from_frame(frame)
+        >>> corpus, corpus.feature_names, corpus.query_ids.tolist()
+        (<Dataset frame: 2 queries, 3 documents, 1 features, grades 0..2>, ('bm25',), ['7', '8'])
+        """
+        from ltr_duel.data.tables import from_frame
+        from ltr_duel.data.text.options import ReadOptions
+        from ltr_duel.data.text.reading import Naming
+
+        options = ReadOptions(fill=fill, labels=labels, unlabelled=unlabelled)
+        return from_frame(
+            frame, query=query, label=label, document=document, features=features, options=options,
+            naming=Naming(name, grades),
+        )  # fmt: skip
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,  # noqa: N803
+        y: Any,
+        qid: Any,
+        *,
+        documents: Any = None,
+        feature_names: Sequence[str] | None = None,
+        name: str = "arrays",
+        grades: int | None = None,
+        fill: float | str | None = None,
+        labels: str = "grades",
+        unlabelled: str = "refuse",
+    ) -> Dataset:
+        """Make a corpus from the arrays with which LightGBM, XGBoost and scikit-learn are trained.
+
+        Parameters
+        ----------
+        X : array_like, sparse matrix or data frame, shape (n_docs, n_features)
+            The features; those that a sparse matrix omits are 0.
+        y : array_like, shape (n_docs,)
+            The grades.
+        qid : array_like, shape (n_docs,)
+            The query of each document; the rows of a query are adjacent.
+        documents : array_like of str, shape (n_docs,), optional
+            Ids of the documents.
+        feature_names : sequence of str, optional
+            One name for each column; by default the names of a data frame, or ``"1"``, ``"2"``, ...
+        name, grades, fill, labels, unlabelled
+            As for `from_frame`.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        InputError
+            If the lengths differ, ``X`` is not a matrix of numbers, or a value is not valid, as for `from_frame`.
+
+        Examples
+        --------
+        >>> Dataset.from_arrays([[0.5, 3], [0, 1]], y=[1, 0], qid=[7, 7])
+        <Dataset arrays: 1 queries, 2 documents, 2 features, grades 0..1>
+        """
+        from ltr_duel.data.tables import from_arrays
+        from ltr_duel.data.text.options import ReadOptions
+        from ltr_duel.data.text.reading import Naming
+
+        options = ReadOptions(fill=fill, labels=labels, unlabelled=unlabelled)
+        naming = Naming(name, grades, feature_names)
+        return from_arrays(X, y, qid, documents=documents, options=options, naming=naming)
+
+    def _digest(self) -> str:
+        digest = hashlib.sha256()
+        for column in self.features.T:
+            digest.update(np.ascontiguousarray(column).data)
+            mapped.release_pages(column)
+        digest.update(self.relevance.astype(np.int64).data)
+        digest.update(self.query_ptr.astype(np.int64).data)
+        documents = [] if self.doc_ids is None else self.doc_ids.tolist()
+        for words in (self.query_ids.tolist(), documents, self.feature_names):
+            digest.update("\0".join([str(len(words)), *map(str, words), ""]).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
 
     @property
     def n_docs(self) -> int:
@@ -151,7 +284,7 @@ class Dataset:
             query_ids=self.query_ids[kept],
             doc_ids=None if self.doc_ids is None else self.doc_ids[rows],
             comments=None if self.comments is None else self.comments[rows],
-            sha256=hashlib.sha256(f"{self.sha256} with_relevant".encode()).hexdigest(),
+            sha256="",
         )
 
     def _columns(self, rows: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -17,7 +17,8 @@ from ltr_duel.data.store.convert import find_converted, keep_read
 from ltr_duel.data.store.converted import is_converted, open_converted, open_parts, read_meta
 from ltr_duel.data.store.folders import default_name, feature_files, is_pipe
 from ltr_duel.data.store.known_files import identity_of
-from ltr_duel.data.text.chunks import FileDigest, estimate_text_bytes
+from ltr_duel.data.tables import is_table, read_table
+from ltr_duel.data.text.chunks import estimate_text_bytes
 from ltr_duel.data.text.dialects import dialect_named, recognise_dialect
 from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.options import ReadOptions
@@ -44,17 +45,21 @@ def load_dataset(
     unlabelled: str = "refuse",
     repeated: str = "refuse",
     first_id: int = 1,
+    omitted: str | None = None,
     limit: float | None = None,
     cache: bool = True,
 ) -> Dataset:
-    """Read a corpus from a feature file or from a folder of feature files.
+    """Read a corpus from a feature file, from a folder of feature files, or from a table.
 
     Parameters
     ----------
     path : str or Path
-        One of: a file, plain or gzipped; a pipe; a folder with some of the parts train, vali and test, which are joined
-        in this order (a query must not be in two parts); a folder with Fold1 to Fold5; or the folder of a
-        converted corpus. Of five folds only the test parts are read, which together contain each document once.
+        One of: a file, plain or compressed; a pipe; a folder with some of the parts train, vali and test, which are
+        joined in this order (a query must not be in two parts); a folder with Fold1 to Fold5; the folder of a converted
+        corpus; or a table (Parquet, Arrow, CSV, TSV) with columns for the query (``query``, ``qid``, ...), the grade
+        (``label``, ``grade``, ``relevance``, ...), perhaps the document (``document``, ``docno``, ...) and the
+        features. Of five folds only the test parts are read, which together contain each document once. A pool of
+        CatBoost is a table with a description, a file ``.cd`` beside it.
     name : str, optional
         Name of the corpus in plots and reports; by default derived from the path.
     split : {"train", "vali", "test"}, optional
@@ -68,7 +73,7 @@ def load_dataset(
         One name for each column; by default the names of a recognised corpus, else ``"1"``, ``"2"``, ...
     jobs : int
         Number of threads, -1 for all cores; the result does not depend on it.
-    dialect, features, fill, labels, unlabelled, repeated, first_id, limit
+    dialect, features, fill, labels, unlabelled, repeated, first_id, omitted, limit
         See `ReadOptions`. A converted corpus accepts only the options of its conversion.
     cache : bool
         Whether to use the cache (``LTR_DUEL_HOME``): a corpus that takes more than 3 seconds to read is stored there,
@@ -79,7 +84,7 @@ def load_dataset(
     -------
     Dataset
         Its ``features`` are exactly ``float32(float(text))``, or the largest float32 for larger values; a feature that
-        is missing from a line is 0.
+        is missing from a line is 0, or NaN with ``omitted="missing"``.
 
     Raises
     ------
@@ -99,7 +104,7 @@ def load_dataset(
     [[0.5, 3.0], [0.0, 1.0]]
     """
     path = arguments.as_path("a corpus", path)
-    options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, limit)
+    options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, omitted, limit)
     if name is not None:
         arguments.require_type("the name of a corpus", name, str)
     grades = None if grades is None else errors.require_whole("the number of grades", grades, 1, _MOST_GRADES)
@@ -114,6 +119,8 @@ def load_dataset(
         return _renamed(open_converted(path), name, grades, feature_names)
     files = feature_files(path, split, fold)
     own_name = default_name(path, split, fold)
+    if len(files) == 1 and is_table(files[0]):
+        return read_table(files[0], options, Naming(name or own_name, grades, feature_names))
     dataset = _opened(path, files, own_name, options, part=bool(split or fold)) if cache else None
     if dataset is None:
         dataset = _read(files, own_name, options, parallel.checked_jobs(jobs), cache=cache)
@@ -125,6 +132,8 @@ def format_of(path: Path, split: str | None = None, fold: int | None = None, dia
     if is_pipe(path) or is_converted(path):
         return "a pipe" if is_pipe(path) else "a converted corpus"
     file = feature_files(path, split, fold)[0]
+    if is_table(file):
+        return "a table"
     found = dialect_named(dialect) if dialect else recognise_dialect(file)
     return f"{found.name} ({'as chosen' if dialect else 'recognised'}): {found.about}"
 
@@ -147,12 +156,11 @@ def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, 
     identity, began = None, time.monotonic()
     with suppress(OSError):  # files that cannot be read are reported by the reader
         identity = identity_of(files) if cache else None
-    with FileDigest(workers) as digest:
-        buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
-        dataset, parts = read_files(files, options, buffer, Naming(name), digest, workers)
+    buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
+    dataset, parts = read_files(files, options, buffer, Naming(name), workers)
     if identity is None or time.monotonic() - began <= KEPT_AFTER:
         return dataset
-    folder = keep_read(dataset, files, options, parts, digest.files, identity)
+    folder = keep_read(dataset, files, options, parts, identity)
     with suppress(InputError):  # another process may have evicted the corpus
         return open_converted(folder) if folder else dataset
     return dataset
@@ -184,9 +192,11 @@ def _refuse_other_reading(folder: Path, options: ReadOptions) -> None:
 
 
 def _renamed(dataset: Dataset, name: str | None, grades: int | None, feature_names: Sequence[str] | None) -> Dataset:
+    names = tuple(feature_names) if feature_names else dataset.feature_names
     return replace(
         dataset,
         name=name or dataset.name,
         grades=grades or dataset.grades,
-        feature_names=tuple(feature_names) if feature_names else dataset.feature_names,
+        feature_names=names,
+        sha256=dataset.sha256 if names == dataset.feature_names else "",
     )

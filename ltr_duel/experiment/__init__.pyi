@@ -8,6 +8,7 @@ from .plan import parse_shard as parse_shard
 from .progress import duration as duration
 from .results import StudyResults as StudyResults
 from .run import make_plan as make_plan
+from .run import require_own as require_own
 from .run import run_experiment as run_experiment
 from .scheduler import Report as Report
 from .spec import Spec as Spec

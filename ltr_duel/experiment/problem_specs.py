@@ -78,6 +78,7 @@ class ReadingSpec(ProblemSpec):
     fill: float | str | None = schema.value(_fill, default=None)
     labels: str | None = schema.value(schema.text, default=None)
     unlabelled: str | None = schema.value(schema.text, default=None)
+    omitted: str | None = schema.value(schema.text, default=None)
     limit: float | None = schema.value(schema.number(0), default=None)
 
     @property

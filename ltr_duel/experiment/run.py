@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ltr_duel.core import InputError, arguments, errors, schema
 from ltr_duel.experiment.backends.backend import Backend, check_backend
 from ltr_duel.experiment.plan import Plan, Shard
-from ltr_duel.experiment.plan_file import MOST_RUNS
+from ltr_duel.experiment.plan_file import MOST_RUNS, read_plan
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.scheduler import Report, Scheduler
 from ltr_duel.experiment.spec import SpecFile, read_spec
 from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import check_fits
-
-ON_EXISTING = ("reuse", "overwrite", "error")
 
 
 def make_plan(
@@ -76,7 +75,6 @@ def run_experiment(
     *,
     backend: Backend | None = None,
     shard: Shard | None = None,
-    on_existing: str = "reuse",
     retry: bool = False,
 ) -> Report:
     r"""Execute the runs of a plan that are not in the store yet.
@@ -92,8 +90,6 @@ def run_experiment(
         Default: threads on all cores.
     shard : Shard, optional
         The part of the plan to execute; by default, the whole plan.
-    on_existing : {"reuse", "overwrite", "error"}
-        Whether existing runs are reused or repeated, or raise an error.
     retry : bool
         Repeat failed runs and damaged runs; to find damaged runs, all runs are compared with their checksums.
 
@@ -120,9 +116,20 @@ def run_experiment(
     arguments.require_type("a plan, the result of make_plan,", plan, Plan)
     backend = backend or Backend()
     check_backend(backend)
-    errors.require_one_of("way to treat existing runs", on_existing, ON_EXISTING)
     store = Store(folder)
-    scheduler = Scheduler(plan, store, backend, shard, overwrite=on_existing == "overwrite", retry=retry)
-    if on_existing == "error" and scheduler.already_done:
-        raise InputError(f"{folder}: {scheduler.already_done} of the planned runs exist already (--on-existing error)")
-    return scheduler.run()
+    return Scheduler(plan, store, backend, shard, retry=retry).run()
+
+
+def require_own(file: SpecFile, folder: str | Path) -> None:
+    """Raise `InputError` if a folder contains the results of other experiments, and none of this one."""
+    store, names = Store(folder), set[str]()
+    for path in store.files(store.plans) if store.exists() else ():
+        with suppress(InputError):  # a damaged plan is written again
+            about = read_plan(path).about
+            names.add(about["name"] or Path(about["spec_path"]).stem)
+    own = file.spec.name or Path(file.path).stem
+    if names and own not in names:
+        raise InputError(
+            f"{folder}: contains the results of the experiment {errors.listed(sorted(names))}, not of {own}; give"
+            " another folder"
+        )

@@ -82,7 +82,6 @@ class Scheduler:
         backend: Backend,
         shard: Shard | None = None,
         *,
-        overwrite: bool = False,
         retry: bool = False,
         only: Collection[str] | None = None,
     ) -> None:
@@ -104,7 +103,7 @@ class Scheduler:
         if only is None:
             mine = (run.digest for run in plan.shard(shard) if run.digest in runs.index.done)
             wrong = runs.wrong_with(mine) if retry else {}
-            self._find_work(overwrite, retry, {digest: why for digest, why in wrong.items() if why})
+            self._find_work(retry, {digest: why for digest, why in wrong.items() if why})
         else:
             self._find_again(only)
         self._index.forget()
@@ -114,7 +113,7 @@ class Scheduler:
         """Number of runs that are still to do."""
         return self._todo.count(1)
 
-    def _find_work(self, overwrite: bool, retry: bool, wrong: Mapping[str, str]) -> None:
+    def _find_work(self, retry: bool, wrong: Mapping[str, str]) -> None:
         """Mark the runs that have to be executed."""
         failed = {path.stem for path in self.store.failed.glob("*.json")}
         self.damaged |= self._index.broken
@@ -125,9 +124,9 @@ class Scheduler:
                 self.replaced[run.digest] = wrong[run.digest]
             if retry:
                 self._problems.add(run.problem)
-            if there and run.digest not in wrong and not overwrite:
+            if there and run.digest not in wrong:
                 self.already_done += 1
-            elif run.digest in failed and not overwrite and not retry:
+            elif run.digest in failed and not retry:
                 self.failed.add(run.digest)
             else:
                 self._mark(run, exists=there or run.digest in failed)

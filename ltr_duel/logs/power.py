@@ -224,9 +224,9 @@ def pairs_in_log(found: Comparison) -> list[PairVariance]:
     pairs = []
     for k, (first, second) in enumerate(found.named_pairs):
         if square[k] > 0 and found.means.freedom[k] > 0:
-            design, size = float(upper[k]), float(max(found.sizes[k], upper[k]))
+            factor, size = float(upper[k]), float(max(found.sizes[k], upper[k]))
             each, between = found.impressions / float(n[k]), bool(found.sequences.others[k])
-            about = float(effects[k]), min(float(square[k]), 1.0), design, size, each
+            about = float(effects[k]), min(float(square[k]), 1.0), factor, size, each
             pairs.append(PairVariance(first, second, *about, between))
     return _largest_first(pairs)
 

@@ -27,3 +27,4 @@ from .pages import state_of_the_art_markdown as state_of_the_art_markdown
 from .reproduce import Made as Made
 from .reproduce import make_figure as make_figure
 from .reproduce import read_made as read_made
+from .reproduce import scale_made as scale_made

@@ -83,6 +83,11 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
     return Made(folder, frame, about)
 
 
+def scale_made(folder: Path) -> str:
+    """Return the scale of the figure in a folder; empty if it is not complete."""
+    return str(_about(folder)["scale"]) if (folder / "about.json").is_file() else ""
+
+
 def read_made(out: Path) -> dict[str, Made]:
     """Return all figures in the folder ``out``, keyed by name."""
     made = {}

@@ -1,4 +1,3 @@
-from .check import check_ranker_kind as check_ranker_kind
 from .features import column_means as column_means
 from .features import constant_features as constant_features
 from .features import feature_rankers as feature_rankers
@@ -17,9 +16,6 @@ from .runs import RunFile as RunFile
 from .runs import read_runs as read_runs
 from .runs import run_rankers as run_rankers
 from .scores import rankings_from_scores as rankings_from_scores
-from .sources import RANKER_KINDS as RANKER_KINDS
-from .sources import Ranker as Ranker
-from .sources import RankerKind as RankerKind
 from .sources import rankers_named as rankers_named
 from .ties import REDRAWING as REDRAWING
 from .ties import SEEDED as SEEDED

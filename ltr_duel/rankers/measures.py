@@ -16,6 +16,7 @@ all retrieved documents, in the order of the tie rule.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -84,6 +85,7 @@ def _relevant(query: _Query) -> int:
 _KINDS: dict[str, Callable[[_Query, int], FloatVector]] = {
     "NDCG": _ndcg, "ERR": _err, "MAP": _average_precision, "MRR": _reciprocal_rank, "P": _precision, "R": _recall,
 }  # fmt: skip
+_OTHER_NAMES = {"AP": "MAP", "RR": "MRR", "RECIP_RANK": "MRR", "PRECISION": "P", "RECALL": "R"}  # of other tools
 _WHOLE_LIST = ("MAP", "MRR")  # measures whose cut-off is optional
 DEFAULT_MEASURES = ("NDCG@10", "ERR@10", "MAP", "MRR", "P@10", "R@10")
 
@@ -97,9 +99,12 @@ class Measure(NamedTuple):
 
 
 def measure_named(text: str) -> Measure:
-    """Parse ``NDCG@10``, ``MAP``, ... in any case; MAP and MRR may have a cut-off, the others require it."""
-    kind, at, cut = text.strip().partition("@")
-    kind = kind.upper()
+    """Parse ``NDCG@10``, ``MAP``, ... in any case; MAP and MRR may have a cut-off, the others require it.
+
+    The names of ir_measures and trec_eval, such as ``AP`` and ``ndcg_cut_10``, are understood.
+    """
+    kind, at, cut = re.sub(r"(_cut)?_(?=\d+$)", "@", text.strip()).partition("@")
+    kind = _OTHER_NAMES.get(kind.upper(), kind.upper())
     if kind not in _KINDS:
         raise errors.unknown_name(
             "measure", text, [*(f"{one}@k" for one in _KINDS if one not in _WHOLE_LIST), *_WHOLE_LIST]

@@ -8,21 +8,27 @@ retrieves a document, are left out.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import InputError, errors
+from ltr_duel.core import InputError, errors, files, texts
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset, usual_grades
-from ltr_duel.rankers.runs import Line, RunFile, document_rows, lines_of, matched, words_of
+from ltr_duel.rankers.runs import Line, RunFile, document_rows, id_text, lines_of, matched, words_in
 from ltr_duel.rankers.sources import RANKER_KINDS
+
+# Usual names of columns, with _ for -.
+_IDS = ("qid", "query_id", "query"), ("docno", "doc_id", "corpus_id", "document")
+_GRADES = ("label", "relevance", "grade", "score")
 
 
 class Pool(NamedTuple):
@@ -41,12 +47,13 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
 
     Parameters
     ----------
-    qrels : path, DataFrame, or ir_datasets dataset
-        A TREC file ``<query> 0 <document> <grade>``, plain or gzipped; a frame with the columns qid, docno and label
-        (PyTerrier), or query_id, doc_id and relevance; or an object with a method ``qrels_iter``.
-    runs : mapping of str to path, DataFrame or iterable
-        The run of each ranker: a TREC run file, plain or gzipped; a frame with the columns qid, docno and score, or
-        query_id, doc_id and score; or records with these attributes.
+    qrels : path, dict, DataFrame, or ir_datasets dataset
+        A TREC file ``<query> 0 <document> <grade>``, or a table with a header such as BEIR's ``query-id corpus-id
+        score``, plain or compressed; a dictionary ``{query: {document: grade}}``; a frame with the columns qid, docno
+        and label (PyTerrier), or query_id, doc_id and relevance; or an object with a method ``qrels_iter``.
+    runs : mapping of str to path, dict, DataFrame or iterable
+        The run of each ranker: a TREC run file, plain or compressed; a dictionary ``{query: {document: score}}``; a
+        frame with the columns qid, docno and score, or query_id, doc_id and score; or records with these attributes.
     depth : int
         Maximum number of documents taken from each run for each query.
     name : str
@@ -165,10 +172,7 @@ def _judgements(qrels: Any) -> dict[str, dict[str, int]]:
     judged: dict[str, dict[str, int]] = defaultdict(dict)
     places: dict[tuple[str, str], str] = {}
     for where, query, document, grade in _judged_lines(qrels):
-        try:
-            number = int(grade)
-        except (TypeError, ValueError):
-            raise InputError(f"{where}: the grade must be a whole number, not '{grade}'") from None
+        number = _whole(where, grade)
         if number > 30:
             raise InputError(f"{where}: the grade must be at most 30, not {number}")
         if document in judged[query]:
@@ -186,28 +190,94 @@ def _judgements(qrels: Any) -> dict[str, dict[str, int]]:
 def _judged_lines(qrels: Any) -> Iterator[tuple[str, str, str, Any]]:
     """Yield the source line or row of each judgement (for messages), and its query, document and grade."""
     if isinstance(qrels, str | Path):
-        for number, words in words_of(Path(qrels)):
-            where = f"{qrels}:{number}"
-            if len(words) != 4:
-                raise InputError(f"{where}: a judgement has 4 words, '<query> 0 <document> <grade>', not {len(words)}")
-            yield where, words[0], words[2], words[3]
+        with files.reading(Path(qrels), "a file of judgements") as raw:
+            lines = texts.unpacked(Path(qrels), raw)
+            first = lines.readline()
+            head = texts.decoded(first).strip()
+            separator = next((one for one in "\t," if all(_columns(head.split(one), _GRADES))), None)
+            if separator:
+                yield from _table_lines(
+                    qrels, head.split(separator), csv.reader(map(texts.decoded, lines), delimiter=separator)
+                )
+                return
+            for number, line in enumerate(chain([first], lines), 1):
+                where, words = f"{qrels}:{number}", words_in(line)
+                if len(words) not in (0, 4):
+                    raise InputError(
+                        f"{where}: a judgement has 4 words, '<query> 0 <document> <grade>', not {len(words)}; a table"
+                        " needs a header, such as query-id, corpus-id, score"
+                    )
+                if words:
+                    yield where, words[0], words[2], words[3]
         return
     given = qrels.qrels_iter() if hasattr(qrels, "qrels_iter") else qrels
-    for number, (query, document, grade) in enumerate(_records("qrels", given, ("label", "relevance")), 1):
+    for number, (query, document, grade) in enumerate(_records("qrels", given, _GRADES), 1):
         yield f"qrels, row {number}", query, document, grade
+
+
+def _whole(where: str, grade: Any) -> int:
+    """Return a grade such as 1, ``"1"`` or 1.0."""
+    try:
+        number = float(grade)
+    except (TypeError, ValueError):
+        number = 0.5
+    if not number.is_integer() or "_" in str(grade):
+        raise InputError(f"{where}: the grade must be a whole number, not '{grade}'")
+    return int(number)
+
+
+def _table_lines(path: str | Path, head: list[str], lines: Iterable[list[str]]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the judgements of a table without its header."""
+    columns = [head.index(name) for name in _columns(head, _GRADES)]
+    for number, cells in enumerate(lines, 2):
+        where = f"{path}:{number}"
+        if cells and len(cells) != len(head):
+            raise InputError(f"{where}: {len(cells)} cells, but the header names {len(head)} columns")
+        if cells:
+            query, document, grade = (cells[column] for column in columns)
+            yield where, id_text(where, query), id_text(where, document), grade
+
+
+def _columns(names: Iterable[Any], values: tuple[str, ...]) -> list[Any]:
+    """Return the names of the columns with the query, the document and the value; "" for one that is missing."""
+    usual = {str(name).strip().lower().replace("-", "_"): name for name in names}
+    return [next((usual[one] for one in wanted if one in usual), "") for wanted in (*_IDS, values)]
 
 
 def _records(what: str, given: Any, values: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:
     """Yield query, document and value of each row; a column or attribute may have any of its usual names."""
-    wanted = (("qid", "query_id"), ("docno", "doc_id"), values)
-    rows: Iterable[Any] = given.itertuples(index=False) if isinstance(given, pd.DataFrame) else given
-    for row in rows:
-        found = [next((one for one in names if hasattr(row, one)), "") for names in wanted]
-        if not all(found):
-            missing = " or ".join(wanted[found.index("")])
-            raise InputError(f"{what}: the rows have no {missing}")
-        query, document, value = (getattr(row, one) for one in found)
-        yield str(query), str(document), value
+    for number, (query, document, value) in enumerate(_rows_of(what, given, values), 1):
+        where = f"{what}, row {number}"
+        yield id_text(where, query), id_text(where, document), value
+
+
+def _rows_of(what: str, given: Any, values: tuple[str, ...]) -> Iterator[tuple[Any, Any, Any]]:
+    if isinstance(given, Mapping):
+        for query, documents in given.items():
+            if not isinstance(documents, Mapping):
+                raise InputError(f"{what}: a dictionary must be {{query: {{document: value}}}}; that of {query} is not")
+            for document, value in documents.items():
+                yield query, document, value
+    elif isinstance(given, pd.DataFrame):
+        columns = _columns(given, values)
+        _require_all(what, columns, values)
+        yield from zip(*(given[column] for column in columns), strict=True)
+    elif isinstance(given, Iterable):
+        for row in given:
+            found = [next((one for one in names if hasattr(row, one)), "") for names in (*_IDS, values)]
+            _require_all(what, found, values)
+            query, document, value = (getattr(row, one) for one in found)
+            yield query, document, value
+    else:
+        raise InputError(
+            f"{what}: must be a file, a dictionary {{query: {{document: value}}}}, a DataFrame or records, not"
+            f" {errors.shown(given)}"
+        )
+
+
+def _require_all(what: str, columns: list[Any], values: tuple[str, ...]) -> None:
+    if "" in columns:
+        raise InputError(f"{what}: the rows have no {' or '.join((*_IDS, values)[columns.index('')])}")
 
 
 def _digest(rows: Iterable[tuple[Any, ...]]) -> str:

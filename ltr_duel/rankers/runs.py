@@ -10,7 +10,6 @@ Documents that a run does not retrieve are ranked after all retrieved documents,
 
 from __future__ import annotations
 
-import gzip
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, InputError, arguments, files
+from ltr_duel.core import FloatVector, InputError, arguments, files, texts
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
@@ -53,13 +52,15 @@ class RunFile:
         Number of queries of the run that are not in the corpus.
     unknown_documents : int
         Number of lines whose query is in the corpus but whose document is not one of the query's documents.
+    corpus_queries : int
+        Number of queries of the corpus.
 
     Examples
     --------
-    >>> run = RunFile(Path("bm25.run"), "ab12", np.array([2.5, np.nan]), 3, 1, 1, 0, 2)
+    >>> run = RunFile(Path("bm25.run"), "ab12", np.array([2.5, np.nan]), 3, 1, 1, 0, 2, 1)
     >>> print(run.report)
-    bm25.run: 3 lines retrieve 1 of 2 documents, for 1 queries. 0 queries of the run are not in the corpus; for the
-    other queries, 2 documents are not in the corpus
+    bm25.run: 3 lines retrieve 1 of 2 documents, for 1 of 1 queries. 0 queries of the run are not in the corpus; for
+    the other queries, 2 documents are not in the corpus
     """
 
     path: Path
@@ -70,6 +71,7 @@ class RunFile:
     queries: int
     unknown_queries: int
     unknown_documents: int
+    corpus_queries: int = 0
 
     @property
     def name(self) -> str:
@@ -88,16 +90,19 @@ class RunFile:
 
     @property
     def report(self) -> str:
-        """Numbers of matched and unmatched documents, in one sentence."""
+        """Numbers of matched and unmatched documents, and whether all scores are equal, in one line."""
+        equal = self.retrieved > 1 and bool(np.nanmin(self.scores) == np.nanmax(self.scores))
         return (
             f"{self.path}: {self.lines:,} lines retrieve {self.retrieved:,} of {len(self.scores):,} documents, for"
-            f" {self.queries:,} queries. {self.unknown_queries:,} queries of the run are not in the corpus; for the"
-            f" other queries, {self.unknown_documents:,} documents are not in the corpus"
+            f" {self.queries:,} of {self.corpus_queries:,} queries. {self.unknown_queries:,} queries of the run are not"
+            f" in the corpus; for the other queries, {self.unknown_documents:,} documents are not in the corpus"
+            + "; all scores are equal, so the tie rule orders the documents"
+            * equal
         )
 
 
 def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[RunFile]:
-    r"""Read run files; gzipped files are recognised by their first bytes.
+    r"""Read run files, plain or compressed.
 
     Parameters
     ----------
@@ -212,11 +217,11 @@ def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, docu
             scores[row] = score
             found.add(query)
     retrieved = int((~np.isnan(scores)).sum())
-    return RunFile(path, digest, scores, count, retrieved, len(found), len(strange), unknown)
+    return RunFile(path, digest, scores, count, retrieved, len(found), len(strange), unknown, len(places))
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """Yield the lines of a run file, plain or gzipped."""
+    """Yield the lines of a run file."""
     blocks: dict[str, list[int]] = {}  # the first and last line of each query
     current = ""
     for number, words in words_of(path):
@@ -242,11 +247,29 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 
 def words_of(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and the words of each nonempty line of a text file, plain or gzipped."""
+    """Yield the line number and the words of each nonempty line of a text file."""
     with files.reading(path, "a run file") as raw:
-        for number, line in enumerate(gzip.GzipFile(fileobj=raw) if files.is_gzipped(raw) else raw, 1):
-            if words := line.decode("utf-8", "surrogateescape").split():
+        for number, line in enumerate(texts.unpacked(path, raw), 1):
+            if words := words_in(line):
                 yield number, words
+
+
+def words_in(line: bytes) -> list[str]:
+    """Return the words of a line; only ASCII blanks separate words."""
+    return [texts.decoded(word) for word in line.split()]
+
+
+def id_text(where: str, value: Any) -> str:
+    """Return an id of a frame or table as text; whole numbers that pandas made floats lose their ``.0``.
+
+    Raises `InputError` for a missing id; ``where`` names its row.
+    """
+    if not isinstance(value, str):
+        value = int(value) if isinstance(value, float | np.floating) and float(value).is_integer() else value
+        value = "" if str(value) in ("None", "nan", "<NA>") else str(value)
+    if not value:
+        raise InputError(f"{where}: the id of the query or document is missing")
+    return str(value)
 
 
 def document_rows(dataset: Dataset) -> Places:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -28,6 +28,28 @@ from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, do
 Arrays = dict[str, NDArray[Any]]  # orders, ranks, tied_documents; also ties, if each comparison orders them again
 Kinds = Mapping[str, tuple[DTypeLike, tuple[int, ...]]]
 Make = Callable[[Kinds, Callable[[Arrays], None]], Arrays]
+
+
+class Ranker(NamedTuple):
+    """One ranker of a source: its name, scores and description."""
+
+    name: str
+    scores: Callable[[], NDArray[np.floating[Any]]]  # (n_docs,), a higher score is better; NaN: it does not retrieve
+    about: dict[str, Any]  # provenance: kind, file, SHA-256, number of unknown documents
+
+
+def coverage(scores: NDArray[Any], dataset: Dataset) -> dict[str, Any]:
+    """Return the numbers of documents and queries that a ranker retrieves, and whether its scores order nothing."""
+    starts = dataset.query_ptr[:-1]
+    found = np.where(scores > -np.inf, scores, np.nan)
+    counts = np.add.reduceat(~np.isnan(found), starts, dtype=np.int64)
+    several = counts > 1
+    alike = np.fmax.reduceat(found, starts)[several] == np.fmin.reduceat(found, starts)[several]
+    return {
+        "retrieved": int(counts.sum()),
+        "queries": int(np.count_nonzero(counts)),
+        "equal_scores": bool(several.any() and alike.all()),
+    }
 
 
 def rankings_from_scores(

@@ -160,7 +160,7 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
     assert refused.code == 2 and f"{path}: already exists" in refused.err and path.read_bytes() == before
     answer = ltr_duel(*simulate, "--overwrite")  # by the default rule
     assert answer.code == 0 and "random clicks" not in answer.out + ltr_duel("logs", "compare", path).out
-    answer = ltr_duel(*simulate, "--outcome", "marginal_bernoulli")
+    answer = ltr_duel(*simulate, "--outcome", "marginal_bernoulli", "--overwrite")
     assert answer.code == 2 and "use 'sampled', which has the same mean" in answer.err
     answer = ltr_duel("simulate", "arxiv.npy", "--policy", "rucb", "--outcome", "sampled")
     assert answer.code == 2 and "--outcome requires --live" in answer.err

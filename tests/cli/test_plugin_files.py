@@ -18,9 +18,8 @@ from ltr_duel.core import InputError, load_plugin, plugins, reload_plugin
 from ltr_duel.core.machine import plain_compiler_wanted
 from ltr_duel.data import make_corpus, write_svmlight
 from ltr_duel.interleaving import METHODS
-from ltr_duel.rankers import RANKER_KINDS
 
-KINDS: tuple[Any, ...] = (POLICIES, METHODS, CLICK_MODELS, RANKER_KINDS)
+KINDS: tuple[Any, ...] = (POLICIES, METHODS, CLICK_MODELS)
 COMPILED = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="what is not compiled loses no writes")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CLICKS = """
@@ -235,67 +234,6 @@ def test_check_is_the_first_command_of_a_process(write):
     assert "satisfies the contract" in subprocess.check_output(command, text=True)
 
 
-KIND = """
-import numpy as np
-
-from ltr_duel.rankers import RANKER_KINDS, Ranker, RankerKind
-
-
-def open_mine(dataset, what):
-    size = len(dataset.relevance)
-    return [Ranker(name, lambda: SCORES, {"kind": "mine"}) for name in NAMES]
-
-
-RANKER_KINDS.add(RankerKind(name="mine", open=open_mine, takes=TAKES))
-"""
-
-
-@pytest.mark.parametrize(
-    ("scores", "names", "takes", "said"),
-    [
-        ("np.zeros(size)", "('a', 'b')", "''", "kind of ranker 'mine' satisfies the contract"),
-        ("np.zeros(size)", "('a', 'a')", "''", "two rankers have the same name: ['a', 'a']"),
-        ("np.zeros(size)", "()", "''", "open does not return a list of Ranker"),
-        ("np.zeros(size - 1)", "('a',)", "''", "not one per document"),
-        ("np.zeros(size, int)", "('a',)", "''", "scores of 'a' are int64, not floats"),
-        ("np.full(size, np.inf)", "('a',)", "''", "'a' retrieves no document"),
-        ("np.append(np.zeros(size - 1), np.inf)", "('a',)", "''", "a score of 'a' is infinite"),
-        ("np.random.default_rng().random(size)", "('a',)", "''", "scores of 'a' differ if they are read twice"),
-        ("np.zeros(size)", "('a',)", "'FILE'", "cannot be checked without an example"),
-    ],
-)
-def test_a_kind_of_ranker_is_opened_by_its_check(write, ltr_duel, scores, names, takes, said):
-    text = KIND.replace("SCORES", scores).replace("NAMES", names).replace("TAKES", takes)
-    answer = ltr_duel("check", write("kinds", text))
-    assert said in answer.out and answer.code == ("satisfies" not in said), answer.out
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("    return [", "    return None and [", "kind of ranker 'mine': open does not return a list of Ranker"),
-        ('{"kind": "mine"}', '{"kind": {1}}', "the description of 'a' is not JSON: "),
-        ('{"kind": "mine"}', "{}", "about['kind'] of 'a' must be 'mine'"),
-        ("('a', 'b')", "('a', 'a')", "two rankers have the same name: ['a', 'a']"),
-        ("np.arange(size) / 2", "np.full(size, np.inf)", "'a' retrieves no document"),
-        ("np.arange(size) / 2", "-1 / np.arange(size)[::-1] * -1", "a score of 'a' is infinite"),
-        ("np.arange(size) / 2", "None", "scores of 'a' have shape (), not one per document"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:divide by zero")
-def test_a_kind_of_ranker_is_tested_where_it_is_used(write, ltr_duel, tmp_path, old, new, said):
-    write_svmlight(make_corpus(queries=4, documents=12, features=3), tmp_path / "c.txt")
-    text = KIND.replace("SCORES", "np.arange(size) / 2").replace("NAMES", "('a', 'b')").replace("TAKES", "''")
-    assert old in text
-    words = ("prefs", "estimate", tmp_path / "c.txt", "--rankers", "mine", "--comparisons", "20", "--out")
-    answer = ltr_duel(*words, tmp_path / "m.parquet", "--plugin", write("kinds", text.replace(old, new)))
-    assert answer.code == 2 and said in answer.err and answer.err.count("\n") == 1
-
-
-def test_a_kind_of_this_package_with_an_example_keeps_the_contract():
-    RANKER_KINDS.check("run")
-
-
 DROPS = "        wins, plays = state\n        wins[first if outcome > 0 else second] += 1\n        plays[first] += 1\n"
 
 
@@ -317,7 +255,7 @@ def test_a_file_that_passed_is_not_checked_again(write, ltr_duel, tmp_path, monk
     checked = []
     monkeypatch.setattr(bandits, "check_compiled", checked.append, raising=False)
     (tmp_path / "p.csv").write_text("0.5,0.7\n0.3,0.5\n")
-    words = ("--policy", "steady", "--horizon", "20", "--repetitions", "1", "--out", tmp_path / "out")
+    words = ("--policy", "steady", "--horizon", "20", "--repetitions", "1", "--out", tmp_path / "out", "--overwrite")
     file = write("steady", examples("policies.md")[0])
     for _ in range(2):
         answer = ltr_duel("simulate", tmp_path / "p.csv", "--plugin", file, *words)

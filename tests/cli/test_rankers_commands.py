@@ -54,12 +54,6 @@ def test_rankers_are_evaluated_into_a_table_and_three_files(ltr_duel, corpus, mo
     assert ltr_duel("rankers", "evaluate", corpus).code == 0
 
 
-def test_the_kinds_are_listed(ltr_duel):
-    listed = ltr_duel("rankers", "kinds").out
-    for kind in ("run:FILE", "lightgbm:FILE", "xgboost:FILE", "onnx:FILE", "scores:FILE", "lists:FILE"):
-        assert kind in listed
-
-
 def test_simulated_users_answer_on_the_command_line(ltr_duel, corpus, model, tmp_path):
     words = ("--live", corpus, "--rankers", "features:1,2", "--rankers", model, "--clicks", "perfect")
     quick = ("--policy", "rucb", "--horizon", "300", "--repetitions", "2", "--out", tmp_path / "out")
@@ -68,7 +62,7 @@ def test_simulated_users_answer_on_the_command_line(ltr_duel, corpus, model, tmp
     first = pd.read_parquet(tmp_path / "out" / "results.parquet")
     matrix = tmp_path / "m.parquet"
     ltr_duel("prefs", "estimate", corpus, *words[2:], "--comparisons", "200", "--out", matrix)
-    assert ltr_duel("simulate", matrix, *words, *quick).code == 0
+    assert ltr_duel("simulate", matrix, *words, *quick, "--overwrite").code == 0
     again = pd.read_parquet(tmp_path / "out" / "results.parquet")
     assert np.array_equal(first["recommended"], again["recommended"])
 
@@ -99,7 +93,7 @@ def test_the_demo_runs_on_judgements_and_runs(ltr_duel, tmp_path):
     assert answer.code == 0, answer.err
     assert "2 queries, 5 documents, no features" in answer.out and "Condorcet winner: run:good" in answer.out
     assert (tmp_path / "out" / "report.html").is_file()
-    refused = ltr_duel("demo", *data)
+    refused = ltr_duel("demo", *data, "--overwrite")
     assert refused.code == 2 and "requires runs; give --rankers run:FILE (in a spec:" in refused.err
 
 

@@ -11,7 +11,7 @@ from ltr_duel.experiment.spec import read_spec
 
 OPTIONS = {
     "--split", "--fold", "--dialect", "--features", "--first-id", "--repeated", "--fill", "--labels", "--unlabelled",
-    "--limit", "--no-cache",
+    "--omitted", "--limit", "--no-cache",
 }  # fmt: skip
 READERS = {
     "data info", "data check", "data fetch", "prefs estimate", "simulate", "demo",

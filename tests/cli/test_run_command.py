@@ -162,7 +162,6 @@ def test_a_shard_counts_its_runs_without_going_through_them():
         (("--time-limit", "0"), ["time limit must be above 0"]),
         (("--jobs", "0"), ["jobs must be at least 1"]),
         (("--scheduler", "tcp://x:1"), ["--scheduler is for --backend dask"]),
-        (("--on-existing", "replace"), ["reuse, overwrite, error"]),
         (("--plugin", "nowhere.py"), ["nowhere.py"]),
     ],
 )

@@ -69,7 +69,7 @@ def test_simulate_says_who_the_winner_of_its_table_is_where_the_matrix_leaves_it
         sure = np.array([[0, error], [error, 0]])
         matrix = PreferenceMatrix(np.array([[0.5, wins], [1 - wins, 0.5]]), ("x", "y"), sure)
         save_preferences(matrix, tmp_path / "m.parquet")
-        few = ("--horizon", "50", "--repetitions", "1", "--jobs", "1", "--out", tmp_path / "runs")
+        few = ("--horizon", "50", "--repetitions", "1", "--jobs", "1", "--out", tmp_path / f"runs {wins}")
         shown = ltr_duel("simulate", tmp_path / "m.parquet", "--policy", "random", *few)
         assert shown.code == 0, shown.err
         assert "runs that name the winner" in shown.out

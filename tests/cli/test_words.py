@@ -147,6 +147,6 @@ def test_help_is_whole_and_begins_with_what_a_command_has_alone(ltr_duel):
 
 def test_a_table_that_leaves_out_lines_ends_in_how_many(ltr_duel, corpus):
     answer = ltr_duel("rankers", "evaluate", corpus, "--measure", "MAP", "--rows", "1")
-    assert answer.out.splitlines()[-1] == "3 more rankers for each measure; --rows 4 lists them"
+    assert answer.out.splitlines()[-1] == "2 more rankers for each measure; --rows 3 lists them"
     assert "more rankers" not in ltr_duel("rankers", "evaluate", corpus, "--measure", "MAP").out
     assert ltr_duel("prefs", "show", "arith51").out.count("41 more rankers; --rows 51 lists them") == 1

@@ -92,8 +92,8 @@ def test_a_last_line_that_is_cut_is_refused(tmp_path: Path, last: str) -> None:
         (b"0 qid:1\n", "no line has a feature"),
         (b"<!DOCTYPE html><html>", "this is a web page, not data"),
         (b"PK\x03\x04abc", "this is a zip archive"),
-        (b"PAR1abc", "this is a Parquet file, not feature text; it is damaged"),
-        (b"query,document,grade,bm25\n1,a,0,7.5\n", r"a table with commas \(CSV\), not feature text; .* docs/howto.md"),
+        (b"PAR1abc", "the table cannot be read"),
+        (b"query,document,bm25\n1,a,7.5\n", "no column 'label' .*this is a table of scores: give it as --rankers"),
         (b'{"impression": "1"}', "this is JSON, not feature text; a click log is read by 'ltr-duel logs check'"),
         (b"SQLite format 3\0", "this is a database, not feature text; a live experiment is read by"),
         (gzip.compress(GOOD.encode() * 99, mtime=0)[:-10], "the gzip stream is damaged or cut short"),
@@ -140,7 +140,6 @@ def test_too_few_grades_are_refused(tmp_path: Path) -> None:
         (("impression", "time", "query", "policy"), "a click log: 'ltr-duel logs check' and 'logs compare' read it"),
         (("first", "second", "p"), "a preference matrix: 'ltr-duel prefs show' and 'simulate' read it"),
         (("policy", "repetition", "t"), "results of a simulation, a table that pandas.read_parquet reads"),
-        (("query", "document", "bm25"), "a table of scores: give it as --rankers scores:FILE, in addition to a corpus"),
         (tuple("abcdefghij"), "a table of a, b, c, d, e, f, g, h, ..."),
     ],
 )
@@ -148,4 +147,5 @@ def test_a_parquet_file_in_place_of_feature_text_is_named_with_what_reads_it(tmp
     pd.DataFrame({column: [1] for column in columns}).to_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError) as refused:
         load_dataset(tmp_path / "a.parquet")
-    assert str(refused.value).endswith(f"a.parquet: this is a Parquet file, not feature text; it is {words}")
+    assert "no column 'query'" in str(refused.value) or "no column 'label'" in str(refused.value)
+    assert f"; this is {words}; in Python, Dataset.from_frame(" in str(refused.value)

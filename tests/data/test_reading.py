@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +17,6 @@ from ltr_duel.data.text.write import write_svmlight
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 needs_real_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not beside the repository")
-
-
-def sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def read(folder: Path, text: str | bytes, **options: object) -> Dataset:
@@ -70,17 +65,24 @@ def test_gzip_is_recognised_by_its_bytes_not_by_its_name(tmp_path: Path) -> None
     assert read(tmp_path, gzip.compress(b"0 qid:1 1:1\n") + gzip.compress(b"1 qid:1 1:2\n")).n_docs == 2
 
 
-def test_digest_is_that_of_the_bytes_on_disk(tmp_path: Path) -> None:
-    for data in (b"0 qid:1 1:1\n", gzip.compress(b"0 qid:1 1:1\n")):
-        assert read(tmp_path, data).sha256 == sha256(data)
+def test_text_of_the_same_content_is_one_corpus(tmp_path: Path) -> None:
+    text = "0 qid:1 1:1 2:0.5 #docid = a\n1 qid:2 1:2 #docid = b\n"
+    first = read(tmp_path, text).sha256
+    for same in (gzip.compress(text.encode()), text.replace("\n", "\r\n"), text.encode("utf-16"), "# x\n" + text):
+        assert read(tmp_path, same).sha256 == first
+    assert read(tmp_path, text.replace("0.5", "5e-1").replace("1:2", "2:0 1:2.0")).sha256 == first
+    (tmp_path / "parts").mkdir()
+    for part, line in zip(("train", "test"), text.splitlines(), strict=True):
+        (tmp_path / "parts" / f"{part}.txt").write_text(line + "\n")
+    assert load_dataset(tmp_path / "parts").sha256 == first
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_digest_of_several_files_is_that_of_their_digests(tmp_path: Path, jobs: int) -> None:
-    texts = [f"0 qid:{part} 1:1\n".encode() for part in ("train", "test")]
-    for part, text in zip(("train", "test"), texts, strict=True):
-        (tmp_path / f"{part}.txt").write_bytes(text)
-    assert load_dataset(tmp_path, jobs=jobs).sha256 == sha256("\n".join(map(sha256, texts)).encode())
+@pytest.mark.parametrize("old, new", [("1:2", "1:3"), ("1 qid:2", "0 qid:2"), ("qid:2", "qid:1"), ("= b", "= c")])
+def test_other_content_is_another_corpus(tmp_path: Path, old: str, new: str) -> None:
+    text = "0 qid:1 1:1 #docid = a\n1 qid:2 1:2 #docid = b\n"
+    first = read(tmp_path, text)
+    assert read(tmp_path, text.replace(old, new)).sha256 != first.sha256
+    assert read(tmp_path, text, feature_names=["bm25"]).sha256 != first.sha256
 
 
 @pytest.mark.parametrize("highest, grades", [(0, 2), (1, 2), (2, 3), (3, 5), (4, 5), (5, 6), (30, 31)])

@@ -189,18 +189,6 @@ def test_verify_runs_a_sample_again(store, plan):
     assert digest in complaint and "different counts when repeated" in complaint
 
 
-def test_existing_runs_can_be_refused_or_done_again(store, plan):
-    with pytest.raises(InputError, match="6 of the planned runs exist already"):
-        run_experiment(plan, store.folder, on_existing="error")
-    with pytest.raises(InputError, match="did you mean 'reuse'"):
-        run_experiment(plan, store.folder, on_existing="reus")
-    before = store.scan().done
-    report = run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite")
-    assert (report.done, report.already_done) == (6, 0)
-    after = store.scan().done
-    assert all(after[one].generation == place.generation + 1 for one, place in before.items()) and len(after) == 6
-
-
 def test_a_folder_of_something_else_is_left_alone(plan, tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "a.txt").write_text("dear")
@@ -228,7 +216,7 @@ def test_a_store_with_a_link_in_place_of_a_folder_is_left_alone(store, plan, tmp
     os.utime(elsewhere / "letter", (1, 1))
     (store.folder / name).symlink_to(elsewhere)
     with pytest.raises(InputError, match=f"{name}: a link; the folders of a store must not be links"):
-        run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite")
+        run_experiment(plan, store.folder, backend=ONE)
     assert (elsewhere / "letter").read_text() == "dear"
 
 
@@ -237,14 +225,14 @@ def test_a_run_with_the_last_generation_or_an_impossible_time_ends_no_command_by
     add_row(store.folder, row_of(store.folder, digest), generation=2**32 - 1, finished=1e300)
     with pytest.raises(InputError, match="its time is impossible"):
         StudyResults(store.folder).manifest(digest)
-    assert run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite").done == 6
+    assert run_experiment(plan, store.folder, backend=ONE).already_done == 6
 
 
 def test_folders_among_drivers_and_temporary_files_are_left_alone(store, plan):
     for folder in (store.drivers / "a", store.tmp / "b"):
         folder.mkdir()
         os.utime(folder, (1, 1))
-    assert run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite").done == 6
+    assert run_experiment(plan, store.folder, backend=ONE).already_done == 6
     assert (store.drivers / "a").is_dir() and (store.tmp / "b").is_dir()
 
 

@@ -434,13 +434,6 @@ CASES = [
         {"spec.toml": SPEC, "letter": "dear"},
         "letter",
     ),
-    Case(
-        "run: twice, where that is an error",
-        ("run", "spec.toml", "--out", "store", "--on-existing", "error"),
-        None,
-        {"spec.toml": SPEC, "store": store()},
-        "2 of the planned runs exist already",
-    ),
     Case("read_status: no store", None, lambda: read_status("absent"), {}, "absent: contains no results"),
     Case("StudyResults: no store", None, lambda: StudyResults("absent"), {}, "absent: contains no results"),
     Case("verify_store: a sample below 0", None, lambda: verify_store("store", sample=-2), {"store": store()}, "-2"),

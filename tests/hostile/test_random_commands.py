@@ -43,7 +43,7 @@ SMALL = {"--horizon", "--repetitions", "--comparisons", "--multileavings", "--im
 _WORDS = """
 rucb mdb rucb:alpha=1 rucb:alpha=x rubc all: random_slate navigational perfect navigationl probabilistic balanced sosm
 team_draft:x=1 features features:1,2 features:9 1 run:run.trec scores:m.csv lists:small.txt a=features:1 NDCG@10 ERR@3
-MAP fixed_random shared file average copeland png svg sd none marginal_sign min 0.5 a,b a b=c 1/2 3/2 reuse overwrite
+MAP fixed_random shared file average copeland png svg sd none marginal_sign min 0.5 a,b a b=c 1/2 3/2
 threads claims quick 3 2,3 letor , : = - --
 """
 WORDS = [*_WORDS.split(), "", " ", "a\nb", "x" * 300, "\udcff", "é\u0301\u202e"]
@@ -59,7 +59,7 @@ RIGHT = {
     "--method": ("balanced",), "--slates": ("sosm",), "--ties": ("shared", "file"), "--measure": ("NDCG@10", "MAP"),
     "--regret": ("copeland",), "--rankers": ("features", "2"), "--sizes": ("2", "2,3"), "--scale": ("quick",),
     "--data": CORPORA, "--live": CORPORA, "--experiments": ("folder",), "--plugin": ("mine.py",),
-    "--shard": ("1/2",), "--share": ("1/2",), "--corpus": ("mq2008",), "--on-existing": ("reuse", "overwrite"),
+    "--shard": ("1/2",), "--share": ("1/2",), "--corpus": ("mq2008",),
     "--backend": ("threads",), "--accuracy": ("0.9",), "--least-gap": ("0",), "--outcome": ("sign",),
     "--sets": ("independent-coins",), "--against": ("1",), "--until-winner": ("0.9",), "--target-error": ("0.2",),
     "--out": ("new",),

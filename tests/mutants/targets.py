@@ -60,6 +60,7 @@ SEEN_BY = {
     "preferences/estimate/integrated": "preferences/integrated preferences/estimate preferences/truth",
     "preferences/estimate/sampling": "preferences/blocks preferences/estimate preferences/goals",
     "preferences/estimate/settings": "preferences/estimate preferences/blocks preferences/goals",
+    "preferences/estimate/slates": "preferences/sets",
     "preferences/estimate/tree": "preferences/integrated preferences/truth",
     "preferences/properties/bounds": "preferences/properties preferences/matrix preferences/synthetic",
     "preferences/properties/confidence": "preferences/confidence",

@@ -71,7 +71,6 @@ def test_input_that_cannot_be_compared_is_refused():
         "the number of comparisons must be at least 2, not 1": {"comparisons": 1},
         "no outcome rule of probabilistic called 'marginal'; did you mean 'marginal_sign'": {"outcome": "marginal"},
         "no comparison method 'probabilstic'; did you mean 'probabilistic'": {"method": "probabilstic"},
-        "'sosm' compares sets of rankers, not pairs": {"method": "sosm"},
         "documents shown must be between 1 and 1000, not 0": {"top": 0},
         "no click model 'navigationl'": {"clicks": "navigationl"},
         "number of jobs must be at least 1": {"jobs": 0},

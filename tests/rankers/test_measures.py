@@ -143,6 +143,21 @@ def test_measures_that_do_not_exist_are_refused(measures, complaint):
         evaluate_rankers(random_rankings(2, 2, 3), measures)
 
 
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("nDCG@10", "NDCG@10"),
+        ("ndcg_cut_10", "NDCG@10"),
+        ("AP@5", "MAP@5"),
+        ("RR", "MRR"),
+        ("recip_rank", "MRR"),
+        ("recall_20", "R@20"),
+    ],
+)
+def test_names_of_other_tools_are_understood(typed, name):
+    assert measure_named(typed).name == name
+
+
 def test_measures_of_one_pass_are_those_of_a_pass_each():
     rankings = random_rankings(5, 40, 30)
     names = ["MAP", "NDCG@10", "P@3", "MRR@2", "R@100", "ERR@7", "NDCG@1"]

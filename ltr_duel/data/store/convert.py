@@ -1,6 +1,6 @@
 """Convert feature files to a corpus on disk, in bounded memory.
 
-pass 1  read the text, digest its bytes, count the documents; if a conversion of these bytes exists, return it
+pass 1  digest the files; if a conversion of these bytes exists, return it; read the text and count the documents
 pass 2  read the text again, parse it on all cores, write each column's piece to its position in the file
 then    replace NULL values column by column, write the small tables, rename the folder
 """
@@ -20,7 +20,7 @@ from ltr_duel.data.store.cache import corpus_folder
 from ltr_duel.data.store.converted import FEATURES, FORMAT, is_converted, write_features, write_tables
 from ltr_duel.data.store.entries import is_sound, keep, make_room, new_entry, remove
 from ltr_duel.data.store.folders import default_name, feature_files
-from ltr_duel.data.store.known_files import Identity, identity_of, known_digest, remember_digest
+from ltr_duel.data.store.known_files import Identity, digest_of_files, identity_of, known_digest, remember_digest
 from ltr_duel.data.text import chunks
 from ltr_duel.data.text.dialects import sidecar_of
 from ltr_duel.data.text.feature_buffers import FileBuffer
@@ -90,37 +90,32 @@ def convert(
     if known and is_sound(folder := corpus_folder(naming.name, content_key(files, known, options))):
         keep(folder)
         return folder
-    total = sum(file.stat().st_size for file in files)
-    with (
-        progress.progress_bar(total=2 * total, unit="B", unit_scale=True, desc="convert") as bar,
-        chunks.FileDigest(workers, bar) as digest,
-        chunks.FileDigest(workers, bar) as again,
-    ):
-        documents = 0
+    digest = known or digest_of_files(files)
+    folder = corpus_folder(naming.name, content_key(files, digest, options))
+    if is_sound(folder):
+        keep(folder)
+        remember_digest(identity, digest)
+        return folder
+    documents = 0
+    with progress.progress_bar(unit="B", unit_scale=True, desc="convert") as bar:
         for file in files:
-            for chunk in chunks.read_chunks(file, digest, chunks.ChunkSize(size), options.limit_bytes):
+            for chunk in chunks.read_chunks(file, chunks.ChunkSize(size), options.limit_bytes):
                 documents += count_documents(chunk.text)
-            digest.end_file()
-        folder = corpus_folder(naming.name, content_key(files, digest.hexdigest(), options))
-        if is_sound(folder):
-            keep(folder)
-            remember_digest(identity, digest.hexdigest())
-            return folder
-        with new_entry(folder) as temporary:
-            buffer = FileBuffer(temporary / FEATURES, documents, options.limit_bytes)
-            try:
-                dataset, parts = read_files(files, options, buffer, naming, again, workers, size)
-            except OSError as error:
-                raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
-            finally:
-                buffer.close()
-            if again.hexdigest() != digest.hexdigest():
-                raise InputError(f"{path}: the files changed while they were read; convert them again")
-            provenance = _provenance(naming, options, files, parts, digest.files)
-            write_tables(temporary, dataset, provenance)
-            del dataset
+                bar.update(len(chunk.text))
+    with new_entry(folder) as temporary:
+        buffer = FileBuffer(temporary / FEATURES, documents, options.limit_bytes)
+        try:
+            dataset, parts = read_files(files, options, buffer, naming, workers, size)
+        except OSError as error:
+            raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
+        finally:
+            buffer.close()
+        if identity_of(files) != identity:
+            raise InputError(f"{path}: the files changed while they were read; convert them again")
+        write_tables(temporary, dataset, _provenance(naming, options, files, parts))
+        del dataset
     keep(folder)
-    remember_digest(identity, digest.hexdigest())
+    remember_digest(identity, digest)
     return folder
 
 
@@ -129,20 +124,19 @@ def keep_read(
     files: Sequence[Path],
     options: ReadOptions,
     parts: Sequence[Part],
-    digests: Sequence[str],
     identity: Identity,
 ) -> Path | None:
     """Cache a corpus that was just read; return its folder, or None if the files changed or the cache is too small."""
-    digest = chunks.joined_digest(digests)
-    folder = corpus_folder(dataset.name, content_key(files, digest, options))
     if not make_room(dataset.features.nbytes):
         return None
     try:
+        digest = digest_of_files(files)
+        folder = corpus_folder(dataset.name, content_key(files, digest, options))
         if identity_of(files) != identity:
             return None
         with new_entry(folder) as temporary:
             write_features(temporary, dataset.features)
-            write_tables(temporary, dataset, _provenance(Naming(dataset.name), options, files, parts, digests))
+            write_tables(temporary, dataset, _provenance(Naming(dataset.name), options, files, parts))
         remember_digest(identity, digest)
     except (InputError, OSError):  # the corpus is usable without the cache
         return None
@@ -177,13 +171,10 @@ def content_key(files: Sequence[Path], digest: str, options: ReadOptions) -> dic
 
 
 def _provenance(
-    naming: Naming, options: ReadOptions, files: Sequence[Path], parts: Sequence[Part], digests: Sequence[str]
+    naming: Naming, options: ReadOptions, files: Sequence[Path], parts: Sequence[Part]
 ) -> dict[str, object]:
     """Return the origin of a corpus."""
-    made_of = [
-        {"file": str(file.resolve()), **part._asdict(), "sha256": sha256}
-        for file, part, sha256 in zip(files, parts, digests, strict=True)
-    ]
+    made_of = [{"file": str(file.resolve()), **part._asdict()} for file, part in zip(files, parts, strict=True)]
     return {
         "corpus": naming.corpus, "declared_grades": naming.grades, "options": _kept(options), "parts": made_of,
     }  # fmt: skip

@@ -24,21 +24,20 @@ from ltr_duel.core import InputError, arguments, handed_over, mapped
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.feature_names import is_ohsumed
 from ltr_duel.data.store.entries import is_sound
-from ltr_duel.data.text.chunks import joined_digest
 from ltr_duel.data.text.feature_buffers import npy_header
 from ltr_duel.data.text.options import ReadOptions
-from ltr_duel.data.text.reading import column_names, identity
+from ltr_duel.data.text.reading import column_names
 from ltr_duel.data.text.values import usual_grades
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-FORMAT = 3  # a folder with a different format is not opened; the corpus is converted again
+FORMAT = 4  # a folder with a different format is not opened; the corpus is converted again
 
 FEATURES = "features.npy"
 # The required facts of `corpus.json`, and their types.
 _FACTS = {
-    "name": str, "grades": int, "sha256": str, "lower_is_better": bool, "feature_names": list, "queries": int,
-    "documents": int, "features": int, "options": dict, "parts": list,
+    "name": str, "grades": int, "sha256": str, "lower_is_better": bool, "omitted": str, "feature_names": list,
+    "queries": int, "documents": int, "features": int, "options": dict, "parts": list,
 }  # fmt: skip
 _META, _DOCUMENTS, _QUERIES = "corpus.json", "documents.arrow", "queries.arrow"
 
@@ -73,6 +72,7 @@ def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> 
         "grades": dataset.grades,
         "sha256": dataset.sha256,
         "lower_is_better": dataset.lower_is_better,
+        "omitted": dataset.omitted,
         "feature_names": list(dataset.feature_names),
         "queries": dataset.n_queries,
         "documents": dataset.n_docs,
@@ -145,6 +145,7 @@ def open_converted(folder: Path) -> Dataset:
         sha256=meta["sha256"],
         feature_names=tuple(meta["feature_names"]),
         lower_is_better=meta["lower_is_better"],
+        omitted=meta["omitted"],
         comments=documents.get("comment"),
     )
 
@@ -163,9 +164,9 @@ def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | Non
     whole = open_converted(folder)
     meta = read_meta(folder)
     parts: list[dict[str, Any]] = meta["parts"]
-    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0 if an old version did not store this number
+    columns = max(parts[n]["columns"] for n in numbers)
     own_ids = whole.comments is None or "docid" in str(whole.comments[0])
-    if not columns or not own_ids:  # whether the first words of comments are ids depends on all comments
+    if not own_ids:  # whether the first words of comments are ids depends on all comments
         return None
     options = ReadOptions(**meta["options"])
     starts = [part["first_query"] for part in parts] + [whole.n_queries]
@@ -188,7 +189,7 @@ def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | Non
         name=name,
         grades=meta["declared_grades"] or usual_grades(int(relevance.max())),
         feature_names=tuple(column_names(features, first, options.first_id)),
-        sha256=identity(joined_digest([parts[n]["sha256"] for n in numbers]), options.digested),
+        sha256="",
     )
 
 

@@ -20,7 +20,7 @@ _WORDS = {
     "vali": "vali|valid|validation|validationset|dev",
     "test": "test|testset",
 }
-_SUFFIX = r"(\.txt|\.dat|\.svm|\.svmlight|\.libsvm)?(\.gz)?"
+_SUFFIX = r"(\.txt|\.dat|\.svm|\.svmlight|\.libsvm)?(\.gz|\.bz2|\.xz)?"
 _LOOKED_FOR = "train.txt, vali.txt, test.txt (also .gz; trainingset, validationset, testset, valid, learning)"
 
 
@@ -66,7 +66,11 @@ def is_pipe(path: Path) -> bool:
 def default_name(path: Path, split: str | None = None, fold: int | None = None) -> str:
     """Return a readable name: the name of the folder, or of the file without suffixes, then the fold and the split."""
     path = path.resolve()
-    stem = path.name if path.is_dir() else path.name.split(".txt")[0].removesuffix(".gz")
+    stem = (
+        path.name
+        if path.is_dir()
+        else re.sub(r"(\.txt|\.csv|\.tsv|\.parquet|\.arrow)?(\.gz|\.bz2|\.xz)?$", "", path.name)
+    )
     if stem.lower().startswith(("fold", "train", "vali", "test")) and path.parent.name:
         stem = f"{path.parent.name}/{stem}"
     chosen = [f"Fold{fold}"] * (fold is not None) + [split or ""] * (split is not None)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from ltr_duel.core import InputError, cache_home, places
 from ltr_duel.core import digest as core_digest
 from ltr_duel.core import files as core_files
-from ltr_duel.data.text.chunks import joined_digest
 
 _KNOWN_FILES = "known_files.json"
 _MOST_KNOWN = 1000  # number of entries; the newest are kept
@@ -48,13 +47,19 @@ def identity_of(files: Sequence[Path]) -> Identity:
     return Identity(content.hexdigest(), core_digest.digest_of(status))
 
 
+def digest_of_files(files: Sequence[Path]) -> str:
+    """Return the digest of the bytes of files; of several files, the digest of their digests."""
+    digests = [core_digest.sha256_file(file) for file in files]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
+
+
 def known_digest(files: Sequence[Path]) -> str | None:
     """Return the digest of these files, in this order, or None if they are unknown or have changed."""
     try:
         identity = identity_of(files)
         digest, status = _known_files()[identity.content]
         if status != identity.status:
-            if joined_digest([core_digest.sha256_file(file) for file in files]) != digest:
+            if digest_of_files(files) != digest:
                 return None
             remember_digest(identity, digest)
     except (OSError, KeyError, ValueError, TypeError):

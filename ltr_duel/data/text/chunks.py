@@ -1,18 +1,11 @@
-"""Read a feature file, plain or compressed, as chunks of whole lines in bounded memory.
-
-With several jobs, a separate thread computes the digest of the bytes.
-"""
+"""Read a feature file, plain or compressed, as chunks of whole lines in bounded memory."""
 
 from __future__ import annotations
 
-import hashlib
 import io
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +19,6 @@ LONGEST_LINE = 64 * 2**20
 # The text of a compressed file may have MOST_UNPACKED bytes or MOST_TIMES the size of the file, whichever is more.
 MOST_UNPACKED = 10**9
 MOST_TIMES = 100  # typical feature text has 3 to 30 times its compressed size
-
-_MOST_WAITING = 4  # number of pieces that may wait for the digest
 
 
 class Chunk(NamedTuple):
@@ -44,19 +35,16 @@ class ChunkSize:
     bytes: int = CHUNK_BYTES
 
 
-def read_chunks(
-    path: Path, digest: FileDigest | None = None, size: ChunkSize | None = None, limit: int | None = None
-) -> Iterator[Chunk]:
+def read_chunks(path: Path, size: ChunkSize | None = None, limit: int | None = None) -> Iterator[Chunk]:
     """Yield the lines of a file, plain or compressed, in UTF-8 or Latin-1 (see `texts.unpacked`).
 
-    ``digest`` receives the bytes as stored on disk. A line that is longer than ``size`` makes its chunk longer.
+    A line that is longer than ``size`` makes its chunk longer.
     ``limit`` is the largest unpacked size of a compressed file; the default is described at `MOST_UNPACKED`.
     """
     with files.reading(path, "a feature file") as raw:
-        stored: io.BufferedIOBase = _Hashed(raw, digest) if digest else raw
-        source = texts.unpacked(path, stored)
+        source = texts.unpacked(path, raw)
         refuse_other_formats(path, source.peek(512)[:512])
-        if source is not stored:
+        if source is not raw:
             source = _Limited(path, source, limit)
         yield from _whole_lines(path, source, size or ChunkSize())
 
@@ -128,77 +116,3 @@ class _Limited(io.BufferedIOBase):
 def gigabytes(size: int) -> str:
     """Return a number of bytes as a string, in gigabytes."""
     return f"{size / 1e9:,.3g} GB" if size < 1e12 else f"{size / 1e9:,.0f} GB"
-
-
-class _Hashed(io.BufferedIOBase):
-    """A file that adds all data read from it to a digest."""
-
-    def __init__(self, raw: io.BufferedReader, digest: FileDigest) -> None:
-        self._raw = raw
-        self._digest = digest
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        data = self._raw.read(size)
-        self._digest.update(memoryview(data))
-        return data
-
-    def peek(self, size: int = 0, /) -> bytes:
-        return self._raw.peek(size)
-
-    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # accepts any buffer
-        size = self._raw.readinto(buffer)
-        self._digest.update(buffer[:size])
-        return size
-
-
-class FileDigest:
-    """The SHA-256 of files that are read one after the other; a context manager.
-
-    jobs: if above 1, a separate thread computes the digest, so data must not change after `update`.
-    """
-
-    def __init__(self, jobs: int = 1, bar: Any = None) -> None:
-        self.files: list[str] = []  # digests of the finished files
-        self._sha256 = hashlib.sha256()
-        self._bar = bar
-        self._thread = ThreadPoolExecutor(1) if jobs > 1 else None
-        self._waiting: deque[Future[None]] = deque()
-
-    def __enter__(self) -> FileDigest:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._thread:
-            self._thread.shutdown(cancel_futures=True)
-
-    def update(self, data: memoryview) -> None:
-        """Add bytes to the digest."""
-        if self._thread:
-            self._waiting.append(self._thread.submit(self._sha256.update, data))
-            if len(self._waiting) > _MOST_WAITING:
-                self._waiting.popleft().result()
-        else:
-            self._sha256.update(data)
-        if self._bar is not None:
-            self._bar.update(len(data))
-
-    def end_file(self) -> None:
-        """Finish the digest of one file; later bytes belong to the next file."""
-        while self._waiting:
-            self._waiting.popleft().result()
-        self.files.append(self._sha256.hexdigest())
-        self._sha256 = hashlib.sha256()
-
-    def hexdigest(self) -> str:
-        """Return the digest of all finished files."""
-        return joined_digest(self.files)
-
-
-def joined_digest(digests: Sequence[str]) -> str:
-    """Combine the digests of files into one digest; thus, digests of parts of a corpus need no second reading."""
-    return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()

@@ -14,6 +14,7 @@ FILLS = ("min", "last", "nan")
 LABELS = ("grades", "round", "distinct")
 UNLABELLED = ("refuse", "zero")
 REPEATED = ("refuse", "last")
+OMITTED = ("zero", "missing")
 _READ_ALIKE = ("dialect", "features", "limit")  # options that change no number of an existing column
 
 
@@ -31,8 +32,8 @@ class ReadOptions:
         dialect has none, the columns up to the highest id, and an id above 10,000 is an error, because it suggests
         damage.
     fill : float or {"min", "last", "nan"}, optional
-        Replacement of ``NULL`` and ``nan``. ``"min"``: the column's smallest value in the same query, as in the
-        official LETOR "min" files (0 for BM25 and log BM25 of OHSUMED). ``"last"``, for rank lists: one more than the largest
+        Replacement of ``NULL`` and ``nan``. ``"min"``: the column's smallest value in the same query, as in LETOR's
+        "min" files (0 for BM25 and log BM25 of OHSUMED). ``"last"``, for rank lists: one more than the largest
         rank in the same query. ``"nan"``: NaN, for a later replacement. None: they are errors.
     labels : {"grades", "round", "distinct"}
         ``"grades"``: labels must be whole numbers. ``"round"``: labels are rounded to whole numbers, halves up.
@@ -43,6 +44,9 @@ class ReadOptions:
         Treatment of a feature that occurs twice on a line: an error, or its last value.
     first_id : {1, 0}
         The id of the first feature. With 0 the columns are called ``"0"``, ``"1"``, ... as in the file.
+    omitted : {"zero", "missing"}, optional
+        Value of a feature that a line omits: 0, or NaN, which ``fill`` replaces like NULL. None: 0, but a model that
+        was trained with missing values is refused if zeros and omitted features cannot be told apart.
     limit : float, optional
         Largest size, in gigabytes (10^9 bytes), of the text of a gzipped file and of the matrix; above 0. If None, the
         text may have 1 GB or 100 times the size of the file, whichever is more. The matrix may have three quarters of
@@ -69,6 +73,7 @@ class ReadOptions:
     unlabelled: str = "refuse"
     repeated: str = "refuse"
     first_id: int = 1
+    omitted: str | None = None
     limit: float | None = None
 
     def __post_init__(self) -> None:
@@ -85,6 +90,8 @@ class ReadOptions:
         errors.require_one_of("way to read repeated features", self.repeated, REPEATED)
         if not _is_finite(self.first_id) or self.first_id not in (0, 1):
             raise InputError(f"the id of the first feature must be 0 or 1, not {errors.shown(self.first_id)}")
+        if self.omitted is not None:
+            errors.require_one_of("way to read omitted features", self.omitted, OMITTED)
         if self.limit is not None and not (_is_finite(self.limit) and self.limit > 0):
             raise InputError(f"the limit must be a number of gigabytes above 0, not {errors.shown(self.limit)}")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr_duel.data.text.chunks import CHUNK_BYTES, Chunk, ChunkSize, FileDigest, read_chunks
+from ltr_duel.data.text.chunks import CHUNK_BYTES, Chunk, ChunkSize, read_chunks
 from ltr_duel.data.text.feature_buffers import Copy
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
 
@@ -31,7 +31,6 @@ def parse_file(
     *,
     jobs: int = 1,
     columns: int = 1,
-    digest: FileDigest | None = None,
     chunk_bytes: int = 0,
 ) -> None:
     """Parse a file, and pass its chunks to ``add``, one at a time and in order.
@@ -46,7 +45,7 @@ def parse_file(
     room = Room(rules.features or columns)
     most = chunk_bytes or CHUNK_BYTES
     size = ChunkSize(min(_fitting(room, most), _FIRST_BYTES))
-    chunks = read_chunks(file, digest, size, rules.limit)
+    chunks = read_chunks(file, size, rules.limit)
     for chunk in chunks:
         parsed = parse_chunk(chunk, room, rules)
         add(parsed)()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, handed_over, several, texts
-from ltr_duel.core import digest as core_digest
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
 from ltr_duel.data.text import scan
-from ltr_duel.data.text.chunks import FileDigest
 from ltr_duel.data.text.dialects import Dialect, dialect_named, read_sidecar, recognise_dialect, sidecar_of
 from ltr_duel.data.text.feature_buffers import Copy, FeatureBuffer, nothing_to_copy
 from ltr_duel.data.text.options import ReadOptions
@@ -58,7 +56,6 @@ def read_files(
     options: ReadOptions,
     buffer: FeatureBuffer,
     naming: Naming,
-    digest: FileDigest,
     jobs: int,
     chunk_bytes: int = 0,
 ) -> tuple[Dataset, list[Part]]:
@@ -68,19 +65,24 @@ def read_files(
     """
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     declared = options.features or dialect.features
-    grammar = scan.Grammar(dialect.place, options.fill is not None, options.first_id, options.repeated == "last")
+    grammar = scan.Grammar(
+        dialect.place,
+        options.fill is not None,
+        options.first_id,
+        options.repeated == "last",
+        np.nan if options.omitted == "missing" else 0.0,
+    )
     rules = Rules(grammar, declared, options.limit_bytes)
     assembly = _Assembly(options, buffer)
     for file in files:
         assembly.start_file(file, read_sidecar(file) if dialect.place == scan.IN_SIDECAR else None)
         columns = assembly.width  # an estimate
-        parse_file(file, rules, assembly.add, jobs=jobs, columns=columns, digest=digest, chunk_bytes=chunk_bytes)
+        parse_file(file, rules, assembly.add, jobs=jobs, columns=columns, chunk_bytes=chunk_bytes)
         assembly.end_file(declared)
-        digest.end_file()
     columns = declared or assembly.width
     if columns == 0:
         raise InputError(f"{files[0]}: no line has a feature; a line is '0 qid:1 1:0.5 2:3'")
-    return assembly.dataset(buffer.matrix(columns), dialect, naming, digest), assembly.parts
+    return assembly.dataset(buffer.matrix(columns), dialect, naming), assembly.parts
 
 
 class _Assembly:
@@ -89,7 +91,8 @@ class _Assembly:
     def __init__(self, options: ReadOptions, buffer: FeatureBuffer) -> None:
         self.width = 0
         self.parts: list[Part] = []
-        self._rows = 0
+        self._rows = self._values = self._zeros = 0
+        self._widths: list[tuple[int, int]] = []  # rows and columns of each block
         self._query_starts: list[int] = []
         self._queries: dict[bytes, str] = {}  # query -> its first line
         self._options = options
@@ -133,6 +136,9 @@ class _Assembly:
             self._comments.append(nothing if parsed.comments is None else parsed.comments)
             self._documents.append(nothing if parsed.documents is None else parsed.documents)
             copy = self._buffer.put(parsed.features, len(parsed.text))
+            self._widths.append(parsed.features.shape)
+            self._values += int(state.values)
+            self._zeros += int(state.zeros)
         self._file_width = max(self._file_width, parsed.width)
         self.width = max(self.width, parsed.width)
         self._rows += rows
@@ -158,7 +164,7 @@ class _Assembly:
             self._queries[str(len(self._queries) + 1).encode()] = str(self._file)
             self._query_starts.append(start)
 
-    def dataset(self, matrix: NDArray[np.float32], dialect: Dialect, naming: Naming, digest: FileDigest) -> Dataset:
+    def dataset(self, matrix: NDArray[np.float32], dialect: Dialect, naming: Naming) -> Dataset:
         """Return the corpus; called after the last file."""
         query_ptr = np.array([*self._query_starts, self._rows], dtype=np.int64)
         documents, comments = _text_or_none(self._documents), _text_or_none(self._comments)
@@ -170,6 +176,12 @@ class _Assembly:
             warnings.warn(
                 f"{naming.name}: {what} beyond the range of float32, clipped to 3.4028235e38", ReadWarning, stacklevel=2
             )
+        omitted = ""
+        if self._options.omitted == "missing":
+            self._mark_omitted(matrix)
+        elif self._options.omitted is None and self._values < matrix.size:
+            filled = self._options.fill not in (None, "nan")
+            omitted = "some zeros" if self._zeros or filled else "all zeros"
         fill_missing(
             matrix,
             query_ptr,
@@ -186,11 +198,19 @@ class _Assembly:
             doc_ids=documents if documents is None else handed_over(documents),
             name=naming.name,
             grades=naming.grades or usual_grades(int(relevance.max())),
-            sha256=identity(digest.hexdigest(), self._options.digested),
+            sha256="",
             feature_names=tuple(naming.feature_names or column_names(matrix, first, self._options.first_id)),
             lower_is_better=dialect.lower_is_better,
             comments=comments,
+            omitted=omitted,
         )
+
+    def _mark_omitted(self, matrix: NDArray[np.float32]) -> None:
+        """Set the columns that a block does not have to NaN; the scanner did so in the block's own columns."""
+        first = 0
+        for rows, columns in self._widths:
+            matrix[first : first + rows, columns:] = np.nan
+            first += rows
 
     def _again(self, query: str, where: str, began: str) -> InputError:
         """Return the error for a query that has appeared before."""
@@ -232,11 +252,6 @@ def column_names(features: NDArray[np.float32], first_document: str, first_id: i
     if first_id == 0:  # ids start at 1 in all corpora that `known_names` recognises
         return [str(column) for column in range(features.shape[1])]
     return known_names(features, first_document)
-
-
-def identity(digest: str, choices: Mapping[str, object]) -> str:
-    """Return the identifier of a corpus: the digest of its bytes, combined with the reading options, if any."""
-    return core_digest.digest_of([digest, choices]) if choices else digest
 
 
 def _text_or_none(pieces: list[NDArray[np.bytes_]]) -> NDArray[np.str_] | None:

@@ -56,8 +56,10 @@ LINE = np.dtype([(name, np.int32) for name in _FIELDS])
 # A number whose float32 is uncertain, so that Python must parse it: row, column (or LABEL or REPLACED), position.
 DOUBT = np.dtype([("row", np.int32), ("column", np.int32), ("at", np.int32)])
 # The scanner's state: reason, position and feature of a stop, number of doubts, number of values that were clipped to
-# the largest float32, and number of lines (0 until DONE).
-STATE = np.dtype([(name, np.int64) for name in ("code", "at", "feature", "doubts", "clipped", "lines")])
+# the largest float32, number of lines (0 until DONE), number of features on all lines, and how many of them are zero.
+STATE = np.dtype(
+    [(name, np.int64) for name in ("code", "at", "feature", "doubts", "clipped", "lines", "values", "zeros")]
+)
 
 
 Records = Any  # record arrays; their fields have no static types
@@ -70,12 +72,13 @@ class Grammar(NamedTuple):
     null_allowed: bool = False  # whether ``NULL`` and ``nan`` are values; they become NaN
     first_id: int = 1  # id of the first feature: 1 or 0
     repeated: bool = False  # whether a feature may be repeated on a line; the last value counts
+    omitted: float = 0.0  # value of a feature that is not on the line
 
 
 class Block(NamedTuple):
     """The scanner's output: one row for each line with a document."""
 
-    features: NDArray[np.float32]  # (rows, columns), 0 for features that are not on the line
+    features: NDArray[np.float32]  # (rows, columns)
     labels: NDArray[np.float32]  # (rows,)
     last_row: NDArray[np.int32]  # (columns,) temporary: 1 plus the last row with a value in the column; 0 if no row has
     lines: Records  # (rows,) of LINE
@@ -108,8 +111,8 @@ def scan_lines(text, grammar, block):
         if row == len(block.labels):
             stop(block, NEED_ROOM, at, 0)
             return row
-        for column in range(block.features.shape[1]):  # zeroed here, to bring the row into the cache
-            block.features[row, column] = 0.0
+        for column in range(block.features.shape[1]):  # filled here, to bring the row into the cache
+            block.features[row, column] = grammar.omitted
         line = block.lines[row]
         line.start = start
         line.number = number
@@ -168,6 +171,7 @@ def scan_features(text, at, row, grammar, line, block):
     first_id = grammar.first_id
     column = -1
     stamp = row + 1
+    values = zeros = 0
     while True:
         byte = text[at]
         if byte in (SPACE, TAB):
@@ -175,18 +179,23 @@ def scan_features(text, at, row, grammar, line, block):
             continue
         if not ZERO <= byte <= NINE:
             line.width = column + 1
+            block.state[0].values += values
+            block.state[0].zeros += zeros
             return at
         feature, value, end = usual_token(text, at)
         column = feature - first_id
+        values += 1
         if 0 <= column < columns and last_row[column] != stamp:
             last_row[column] = stamp
             features[row, column] = value
+            zeros += value == 0.0
             at = end
             continue
         column, value, end = any_token(text, at, row, grammar, block)
         if end == STOPPED:
             return end
         features[row, column] = value
+        zeros += value == 0.0
         at = end
 
 
@@ -211,6 +220,7 @@ def any_token(text, at, row, grammar, block):
         if not grammar.repeated:
             return 0, 0.0, stop(block, ID_TWICE, start, feature)
         replace_doubts(block, row, column)
+        block.state[0].values -= 1
     block.last_row[column] = row + 1
     at += 1
     value, end, code = parse_number(text, at)

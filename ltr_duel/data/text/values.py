@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,11 @@ HIGHEST_LABEL = 2**24  # of labels whose rank is the grade; larger whole numbers
 
 def check_labels(parsed: Parsed, options: ReadOptions, file: Path, lines_before: int) -> None:
     """Raise `InputError` for the first label that the options do not allow; the message names its line."""
-    labels = parsed.labels
+    refuse_labels(parsed.labels, options, lambda row: f"{file}:{lines_before + parsed.lines[row].number}:1")
+
+
+def refuse_labels(labels: NDArray[np.floating[Any]], options: ReadOptions, where: Callable[[int], str]) -> None:
+    """Raise `InputError` for the first label that the options do not allow; ``where(row)`` is its place."""
     highest = HIGHEST_LABEL if options.labels == "distinct" else HIGHEST_GRADE
     allowed = (labels >= 0) & (labels <= highest)
     if options.labels == "grades":
@@ -27,17 +33,16 @@ def check_labels(parsed: Parsed, options: ReadOptions, file: Path, lines_before:
     if np.all(allowed):
         return
     row = int(np.argmin(allowed))
-    where = f"{file}:{lines_before + parsed.lines[row].number}:1"
-    label = labels[row]
+    place, label = where(row), labels[row]
     if label == -1:
-        raise InputError(f"{where}: label -1 marks an unlabelled document; --unlabelled zero reads it as grade 0")
+        raise InputError(f"{place}: label -1 marks an unlabelled document; --unlabelled zero reads it as grade 0")
     if 0 <= label <= highest:
         raise InputError(
-            f"{where}: label {label:g} is not a whole number; choose how it becomes a grade: --labels round or distinct"
+            f"{place}: label {label:g} is not a whole number; choose how it becomes a grade: --labels round or distinct"
         )
     more = highest < label <= HIGHEST_LABEL
     way = "; --labels distinct takes the rank of the label among all labels as the grade" if more else ""
-    raise InputError(f"{where}: label {label:g} is not a relevance grade (0..{highest}){way}")
+    raise InputError(f"{place}: label {label:g} is not a relevance grade (0..{highest}){way}")
 
 
 def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.int16]:

@@ -1,1 +1,1 @@
-"""Sources of rankers: one module for each kind of file. New modules are found automatically."""
+"""Sources of rankers: one module for each kind of file; `ltr_duel.rankers.sources` lists them."""

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset, load_dataset
 from ltr_duel.rankers.runs import document_rows
-from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
+from ltr_duel.rankers.scores import Ranker
 
 
 def open_lists(dataset: Dataset, what: str) -> list[Ranker]:
     """Read rank lists; each column is a ranker, for which smaller values are better."""
     path = Path(what)
-    ranks = load_dataset(path, fill="nan")
+    ranks = load_dataset(path, fill="nan", omitted="missing")
     places, own = document_rows(dataset), document_rows(ranks)
     rows = np.full(ranks.n_docs, -1, np.int64)
     for query, documents in own.items():
@@ -42,6 +42,3 @@ def open_lists(dataset: Dataset, what: str) -> list[Ranker]:
         Ranker(f"lists:{name}", lambda column=column: scores_of(column), about)  # type: ignore[misc]
         for column, name in enumerate(ranks.feature_names)
     ]
-
-
-RANKER_KINDS.add(RankerKind(name="lists", open=open_lists, means="rank lists, a feature file of ranks (1 is best)"))

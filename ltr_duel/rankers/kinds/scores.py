@@ -1,98 +1,140 @@
-"""``scores:FILE``: a table (Parquet or CSV) with the columns query, document, and one column of scores per ranker."""
+"""``scores:FILE``: a table (Parquet or CSV) with the columns query, document, and one column of scores per ranker.
+
+An empty cell means that the ranker does not retrieve the document.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import math
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pyarrow.fs import LocalFileSystem
 
-from ltr_duel.core import InputError, IntVector, digest
+from ltr_duel.core import FloatVector, InputError, IntVector, digest, files, texts
 from ltr_duel.core import places as core_places
 from ltr_duel.data import Dataset
-from ltr_duel.rankers.runs import document_rows
-from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
+from ltr_duel.rankers.runs import document_rows, id_text
+from ltr_duel.rankers.scores import Ranker
+
+_KEYS = ("query", "document")
+
+
+class _Table(NamedTuple):
+    queries: list[str]  # of each row
+    documents: list[str]  # of each row
+    scores: dict[str, FloatVector]  # of each ranker, (rows,); NaN: not retrieved
 
 
 def open_scores(dataset: Dataset, what: str) -> list[Ranker]:
     """Read a table of scores."""
     path = Path(what)
-    table, names = _table(path)
-    rows, unknown = _rows(path, table, dataset)
-    about = {"kind": "scores", "file": path.name, "sha256": digest.sha256_file(path), "unknown_documents": unknown}
-    return [_ranker(path, name, table[name], rows, dataset, about) for name in names]
+    table = _table(path)
+    rows = _rows(path, table, dataset)
+    about = {
+        "kind": "scores",
+        "file": path.name,
+        "sha256": digest.sha256_file(path),
+        "unknown_documents": int((rows < 0).sum()),
+    }
+
+    def ranker(name: str, values: FloatVector) -> Ranker:
+        scores = np.full(dataset.n_docs, np.nan)
+        scores[rows[rows >= 0]] = values[rows >= 0]
+        if np.isnan(scores).all():
+            raise InputError(f"{path}: column '{name}' has no score of a document of {dataset.name}")
+        return Ranker(name, scores.copy, about)
+
+    return [ranker(name, values) for name, values in table.scores.items()]
 
 
-def pooled(path: Path) -> dict[str, pd.DataFrame]:
-    """Return one run for each column of scores: all documents of the table with the scores of the column."""
-    table, names = _table(path)
-    keys = table[["query", "document"]].set_axis(["qid", "docno"], axis=1)
-    return {f"{path}: {name}": keys.assign(score=table[name]) for name in names}
+def pooled_scores(path: Path) -> dict[str, pd.DataFrame]:
+    """Return one run for each column of scores: the documents that have one, with their scores."""
+    table = _table(path)
+    keys = pd.DataFrame({"qid": table.queries, "docno": table.documents})
+    return {f"{path}: {name}": keys.assign(score=values).dropna() for name, values in table.scores.items()}
 
 
-def _table(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Return a table, and the names of its columns of scores."""
-    table = _read(path)
-    for name in ("query", "document"):
-        if name not in table:
-            raise InputError(
-                f"{path}: there is no column '{name}'; the columns are {', '.join(map(str, table.columns))}"
-            )
-    names = [str(name) for name in table.columns if name not in ("query", "document")]
-    if not names:
-        raise InputError(f"{path}: there is no column of scores in addition to 'query' and 'document'")
-    return table, names
-
-
-def _read(path: Path) -> pd.DataFrame:
+def _table(path: Path) -> _Table:
     if not core_places.is_file(path):
         raise InputError(f"{path}: there is no such table of scores")
+    columns = _parquet(path) if path.suffix == ".parquet" else _text(path)
+    for name in _KEYS:
+        if name not in columns:
+            raise InputError(f"{path}: there is no column '{name}'; the columns are {', '.join(columns)}")
+    names = [name for name in columns if name not in _KEYS]
+    if not names:
+        raise InputError(f"{path}: there is no column of scores in addition to 'query' and 'document'")
+    queries, documents = ([id_text(f"{path}: row {n}", one) for n, one in enumerate(columns[key], 1)] for key in _KEYS)
+    return _Table(queries, documents, {name: _numbers(path, name, columns[name]) for name in names})
+
+
+def _parquet(path: Path) -> dict[str, Sequence[Any]]:
+    from pyarrow.fs import LocalFileSystem
+
     try:
-        if path.suffix == ".parquet":
-            return pd.read_parquet(path, filesystem=LocalFileSystem())  # Arrow opens the file, not pandas
-        return pd.read_csv(path, dtype={"query": str, "document": str})
-    except (ValueError, OSError, pd.errors.ParserError) as error:
-        raise InputError(f"{path}: neither Parquet nor CSV ({str(error).splitlines()[0]})") from None
+        table = pd.read_parquet(path, filesystem=LocalFileSystem())  # Arrow opens the file, not pandas
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: not a Parquet table ({str(error).splitlines()[0]})") from None
+    return {str(name): table[name].tolist() for name in table}
 
 
-def _rows(path: Path, table: pd.DataFrame, dataset: Dataset) -> tuple[IntVector, int]:
-    """Return the corpus row of each line of a table (-1 if unknown), and the number of unknown documents."""
+def _text(path: Path) -> dict[str, Sequence[Any]]:
+    """Return the columns of a table in text, separated by commas, or by tabs in ``.tsv``, as strings."""
+    with files.reading(path, "a table of scores") as raw:
+        text = io.TextIOWrapper(texts.unpacked(path, raw), "utf-8", "surrogateescape", newline="")
+        reader = csv.reader(text, delimiter="\t" if ".tsv" in path.suffixes else ",")
+        try:
+            lines = [(reader.line_num, cells) for cells in reader if cells]
+        except csv.Error as error:
+            raise InputError(f"{path}:{reader.line_num}: not a line of a table ({error})") from None
+    if not lines:
+        raise InputError(f"{path}: the table is empty")
+    (_, head), *rows = lines
+    for number, cells in rows:
+        if len(cells) != len(head):
+            raise InputError(f"{path}:{number}: {len(cells)} cells, but the table has {len(head)} columns")
+    names = [_redecoded(name) for name in head]
+    if len(set(names)) < len(names):
+        raise InputError(f"{path}: two columns have the same name: {', '.join(names)}")
+    columns = zip(*(cells for _, cells in rows), strict=True) if rows else ((),) * len(names)
+    return {name: [_redecoded(cell) for cell in column] for name, column in zip(names, columns, strict=True)}
+
+
+def _redecoded(cell: str) -> str:
+    return cell if cell.isascii() else texts.decoded(cell.encode("utf-8", "surrogateescape"))
+
+
+def _numbers(path: Path, name: str, cells: Sequence[Any]) -> FloatVector:
+    """Return scores; NaN for an empty cell."""
+    scores = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        empty = not cell.strip() if isinstance(cell, str) else bool(pd.isna(cell))
+        try:
+            scores[row] = math.nan if empty else float(cell)
+        except (TypeError, ValueError):
+            scores[row] = math.inf
+        if not empty and not math.isfinite(scores[row]):
+            raise InputError(f"{path}: row {row + 1}: the score of '{name}' must be a finite number, not '{cell}'")
+    return scores
+
+
+def _rows(path: Path, table: _Table, dataset: Dataset) -> IntVector:
+    """Return the corpus row of each row of a table, -1 if the corpus does not have the document."""
     places = document_rows(dataset)
-    pairs = zip(table["query"].astype(str), table["document"].astype(str), strict=True)
+    pairs = zip(table.queries, table.documents, strict=True)
     rows = np.array([places.get(query, {}).get(document, -1) for query, document in pairs], np.int64)
     known = rows[rows >= 0]
     if not known.size:
         raise InputError(f"{path}: none of its {len(rows):,} documents is in {dataset.name}")
     twice = np.flatnonzero(np.bincount(known) > 1)
     if twice.size:
-        line = np.flatnonzero(rows == twice[0])[1]
+        row = np.flatnonzero(rows == twice[0])[1]
         raise InputError(
-            f"{path}: row {line + 1}: document {table['document'].iloc[line]} of query {table['query'].iloc[line]} is"
-            " repeated"
+            f"{path}: row {row + 1}: document {table.documents[row]} of query {table.queries[row]} is repeated"
         )
-    return rows, int((rows < 0).sum())
-
-
-def _ranker(
-    path: Path, name: str, column: pd.Series[float], rows: IntVector, dataset: Dataset, about: dict[str, object]
-) -> Ranker:
-    if column.dtype.kind not in "fiu":
-        raise InputError(f"{path}: column '{name}' contains {column.dtype}, not numbers")
-    values = column.to_numpy(np.float64)
-    if not np.isfinite(values).all():
-        line = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise InputError(f"{path}: row {line + 1}: the score of '{name}' must be a finite number, not {values[line]}")
-    scores = np.full(dataset.n_docs, np.nan)
-    scores[rows[rows >= 0]] = values[rows >= 0]
-    return Ranker(name, lambda: scores.copy(), {**about, "retrieved": int((rows >= 0).sum())})
-
-
-RANKER_KINDS.add(
-    RankerKind(
-        name="scores",
-        open=open_scores,
-        means="a table (Parquet, CSV): query, document, one column per ranker",
-        pooled=pooled,
-    )
-)
+    return rows

@@ -20,18 +20,22 @@ ORDERS = [[0, 1, 2, 3], [2, 3, 0, 1], [3, 1, 0, 2]]
 EAGER = ClickModel("eager", (0.0, 1.0), (0.0, 0.0))  # clicks on each relevant document
 
 
-def test_preferences_and_errors_are_those_of_all_lists():
-    matrix = estimate_preferences(make_rankings(ORDERS, 2, [1, 0, 1, 0]), clicks=EAGER, method="sosm", top=2)
-    mean, square = np.zeros((2, 3, 3))
-    for (shown, _), p in team_draft_lists(ORDERS, 2).items():
-        scores = sosm_scores(ORDERS, shown, [k for k, document in enumerate(shown) if document in (0, 2)])
-        for a, b in itertools.combinations(range(3), 2):
-            mean[a, b] += p * sign_of(scores[a] - scores[b])
-            square[a, b] += p * sign_of(scores[a] - scores[b]) ** 2
-    for a, b in itertools.combinations(range(3), 2):
-        error = math.sqrt((square[a, b] - mean[a, b] ** 2) / 4000) / 2
-        assert matrix.comparisons[a, b] == 4000 and matrix.p[a, b] == pytest.approx((1 + mean[a, b]) / 2, abs=4 * error)
-        assert matrix.standard_error[a, b] == pytest.approx(error, rel=0.1)
+@pytest.mark.parametrize("size", [3, 2])
+def test_preferences_and_errors_are_those_of_all_lists(size):
+    rankings = make_rankings(ORDERS, 2, [1, 0, 1, 0])
+    matrix = estimate_preferences(rankings, clicks=EAGER, method="sosm", size=size, top=2)
+    for pair in itertools.combinations(range(3), 2):
+        orders = ORDERS if size == 3 else [ORDERS[k] for k in pair]
+        a, b = pair if size == 3 else (0, 1)
+        mean = square = 0.0
+        for (shown, _), p in team_draft_lists(orders, 2).items():
+            scores = sosm_scores(orders, shown, [k for k, document in enumerate(shown) if document in (0, 2)])
+            mean += p * sign_of(scores[a] - scores[b])
+            square += p * sign_of(scores[a] - scores[b]) ** 2
+        error = math.sqrt((square - mean**2) / matrix.comparisons[pair]) / 2
+        assert abs(matrix.comparisons[pair] - 4000) <= (0 if size == 3 else 4 * math.sqrt(4000))
+        assert matrix.p[pair] == pytest.approx((1 + mean) / 2, abs=4 * error)
+        assert matrix.standard_error[pair] == pytest.approx(error, rel=0.1)
 
 
 def test_sets_of_some_rankers_share_out_the_comparisons_on_any_number_of_workers(tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ from ltr_duel.logs.sums import Sequences
 _MOST = 4  # maximum number of pairs in a plot
 _DASHES = [dash for dash in DASHES if dash != ":"]  # dotted lines are not used
 _DATES = 4e9  # seconds since 1970; larger times are not dates
-_WIDER = 4.0  # how many times the last interval, and the largest mean, the figure may be high
+_EARLY = 0.25  # share of the looks whose intervals may be cut off by the figure
 
 
 def plot_comparison(
@@ -69,7 +69,7 @@ def plot_comparison(
     ax = prepared_axes(ax, 8, 4.2)
     pairs = np.argsort(found.p, kind="stable")[:_MOST]
     dated = found.looks[0].time > 0 and found.looks[-1].time < _DATES and found.looks[-1].time > found.looks[0].time
-    height = 0.0
+    ends = [0.0, margin, -margin]
     for place, pair in enumerate(pairs):
         looks = [look for look in found.looks if len(look.mean) > pair and look.sequences.n[pair] > 0]
         at: list[object] = [look.impressions for look in looks]
@@ -84,12 +84,13 @@ def plot_comparison(
         known = (low > -1) | (high < 1)  # intervals from -1 to 1 would hide the other intervals
         ax.fill_between(at, low, high, where=known, color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
         if known[-1]:
-            height = max(height, abs(mean[-1]), _WIDER * (high[-1] - low[-1]) / 2, abs(low[-1]), abs(high[-1]))
+            later = slice(int(_EARLY * len(mean)), None)
+            ends += [low[later].min(), high[later].max()]
     ax.axhline(0, color="#6b6b6b", lw=0.8)
     if margin > 0:
         ax.axhspan(-margin, margin, color="#6b6b6b", alpha=0.12, lw=0, label="margin")
-    height = min(1.1 * max(height, 1.5 * margin, 1e-3), 1.02) if height > 0 else 1.02
-    ax.set_ylim(-height, height)
+    pad = 0.06 * (max(ends) - min(ends)) if len(ends) > 3 else 1.02
+    ax.set_ylim(max(min(ends) - pad, -1.02), min(max(ends) + pad, 1.02))
     ax.set_ylabel("mean outcome")
     once = stop_at is None and not found.adaptive
     held = "each valid for one look" if once else "valid at all looks together"

@@ -38,9 +38,9 @@ def columns() -> None:
 @sources
 @format_option
 @click.option("--outcome", default="click", show_default=True, help=f"{OUTCOMES}.")
-@click.option("--planned", default="", help="even: check that all pairs were shown equally often.  [default: no check]")
+@click.option("--planned", type=click.Choice(["even"]), help="Check that all pairs were shown equally often.")
 @options.checked_plugin
-def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
+def check(kind: str, outcome: str, planned: str | None, **given: Any) -> None:
     """Describe LOG, report its errors by line, and check whether the experiment is sound.
 
     Exit code 1 if a line cannot be used or a check fails.
@@ -48,7 +48,7 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
     log = opened(outcome, given | {"kind": kind, "skip_bad": None})
     facts = logs.describe_log(log)
     echo_lines(logs.log_lines(facts))
-    found = logs.check_log(log, planned=planned) if facts.rankers else []
+    found = logs.check_log(log, planned=planned or "") if facts.rankers else []
     if found:
         click.echo("is the experiment sound?")
     for line in logs.finding_lines(found):

@@ -12,6 +12,7 @@ __all__ = [
     "LOG_COLUMNS",
     "ClickLog",
     "Comparison",
+    "PairVariance",
     "check_log",
     "compare_log",
     "confidence_sequence",

@@ -69,7 +69,7 @@ def decide(
     guardrails: Collection[Guardrail] = (),
     checks: bool = True,
 ) -> Decision:
-    """Decide from the checks of the log, the primary outcome, the guardrails, and whether the week is complete.
+    r"""Decide from the checks of the log, the primary outcome, the guardrails, and whether the week is complete.
 
     Parameters
     ----------
@@ -93,6 +93,20 @@ def decide(
     ------
     InputError
         For numbers out of range, or for looks at a comparison in which each user counts once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ltr_duel.logs import ClickLog, compare_log
+    >>> row = '{"impression": %d, "time": 0, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
+    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "clicks.jsonl"
+    ...     _ = path.write_text("\n".join(row % (k, k) for k in range(1000)))
+    ...     decision = decide(compare_log(ClickLog(path)), 0.95, checks=False)
+    >>> decision.verdict, decision.winner
+    ('stop', 'new')
     """
     confidence = comparison.confidence if stop_at is None else stop_at
     pairs = _at_one_look(comparison) if stop_at is None else _at_every_look(comparison, confidence, margin)

@@ -77,7 +77,7 @@ class Guardrail(NamedTuple):
 def guardrails(
     primary: Comparison, other: Comparison, margin: float = 0.01, *, stop_at: float | None = None
 ) -> list[Guardrail]:
-    """Test for each pair that the ranker that leads by the primary outcome is not worse by ``margin`` or more.
+    r"""Test for each pair that the ranker that leads by the primary outcome is not worse by ``margin`` or more.
 
     The limits are one-sided. A decision requires the primary outcome and each guardrail, so each test may use the whole
     error (intersection-union; Berger, Technometrics 1982).
@@ -100,6 +100,20 @@ def guardrails(
     ------
     InputError
         For numbers out of range.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ltr_duel.logs import ClickLog, compare_log
+    >>> row = '{"impression": %d, "time": 0, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
+    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "clicks.jsonl"
+    ...     _ = path.write_text("\n".join(row % (k, k) for k in range(1000)))
+    ...     found = compare_log(ClickLog(path))
+    >>> [one.holds for one in guardrails(found, found)]
+    [True]
     """
     confidence = primary.confidence if stop_at is None else stop_at
     errors.require_between("the margin of a guardrail", margin, 1e-9, 1)

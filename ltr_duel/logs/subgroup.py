@@ -63,7 +63,7 @@ class SubgroupTable(NamedTuple):
 def subgroups(
     log: ClickLog, comparison: Comparison, by: str, *, stop_at: float | None = None, rankers: Collection[str] = ()
 ) -> SubgroupTable | None:
-    """Compare the rankers in each part of a log.
+    r"""Compare the rankers in each part of a log.
 
     Parameters
     ----------
@@ -87,6 +87,21 @@ def subgroups(
     ------
     InputError
         If there is no column of this name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ltr_duel.logs import ClickLog, compare_log
+    >>> row = '{"impression": %d, "time": %d, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
+    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "clicks.jsonl"
+    ...     _ = path.write_text("\n".join(row % (k, 1000 * k, k) for k in range(1000)))
+    ...     log = ClickLog(path)
+    ...     found = subgroups(log, compare_log(log), "week")
+    >>> found.frame[["week", "impressions"]].values.tolist()
+    [['1970-01-01 to 01-07', 605], ['1970-01-08 to 01-12', 395]]
     """
     outcomes, rows, _, whole = credited(log, rankers)
     t, labels = _divided(log, rows, outcomes, by)

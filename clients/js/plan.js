@@ -145,7 +145,9 @@ function configured(text, outcome, size) {
   const label = text.replace(/\s+/g, ""), [name, ...rest] = label.split(":"), method = own(METHODS, name);
   if (!method) refuse(`method '${text}' is not available for plans in JavaScript (${Object.keys(METHODS).join(", ")})`);
   const [, key, number] = /^(\w+)=([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)$/.exec(rest.join(":")) ?? [];
-  const value = rest.length ? Number(number) : method.usual, rule = outcome || method.outcomes[0], { most } = method;
+  const value = rest.length ? Number(number) : method.usual, { most } = method;
+  if (!outcome && method.outcomes.length > 1) refuse(`a plan for ${name} names its outcome rule (${method.outcomes})`);
+  const rule = outcome || method.outcomes[0];
   if ((rest.length && key !== method.parameter) || !(value >= 0 && value <= most) || (most === 1 && value % 1))
     refuse(`method '${text}': give ${method.parameter} as a number from 0 to ${most}, or nothing`);
   if (!method.outcomes.includes(rule)) refuse(`no outcome rule of ${name} called '${rule}' (${method.outcomes})`);

@@ -6,8 +6,6 @@ features correlate strongly with the quality, many moderately, some negatively, 
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -122,7 +120,7 @@ def make_corpus(
         doc_ids=_document_ids(query, query_ptr) if doc_ids else None,
         name=name,
         grades=grades,
-        sha256=hashlib.sha256(columns.tobytes()).hexdigest(),
+        sha256="",
         feature_names=numbered(features),
     )
 

@@ -20,12 +20,11 @@ from .method import MethodError as MethodError
 from .method import able_methods as able_methods
 from .method import require_able as require_able
 from .methods.sosm import score_slate as score_slate
-from .page_scan import Head as Head
-from .page_scan import Listed as Listed
-from .page_scan import Scanned as Scanned
-from .page_scan import head_ends as head_ends
-from .page_scan import read_head as read_head
-from .page_scan import scan_pages as scan_pages
+from .page_json import LONGEST_TEXT as LONGEST_TEXT
+from .page_json import MOST_DOCUMENTS as MOST_DOCUMENTS
+from .page_json import MOST_PLACES as MOST_PLACES
+from .page_json import MOST_RANKERS as MOST_RANKERS
+from .page_json import MOST_SHOWN as MOST_SHOWN
 from .plain import Page as Page
 from .plain import interleave as interleave
 from .plain import listed as listed

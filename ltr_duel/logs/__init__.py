@@ -12,6 +12,7 @@ __all__ = [
     "LOG_COLUMNS",
     "ClickLog",
     "Comparison",
+    "Outcome",
     "PairVariance",
     "check_log",
     "compare_log",

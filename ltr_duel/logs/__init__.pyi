@@ -1,3 +1,4 @@
+from .attribution import Outcome as Outcome
 from .clicked import sessions_in_log as sessions_in_log
 from .clusters import Means as Means
 from .comparing import compare_log as compare_log

@@ -40,8 +40,14 @@ class BadLines:
         self.allowed, self._find = allowed, find
         self.count = 0
         self.repeated = 0  # number of bad lines that repeat an impression
+        self.equal = 0  # number of lines that equal an earlier line: delivered twice, and counted once
         self._reasons: dict[str, tuple[str, int]] = {}  # message without values -> first message, number of lines
         self._other = 0  # number of lines with reasons after the first `_KEPT`
+
+    @property
+    def removed(self) -> int:
+        """Number of lines that are not read: bad lines, and equal lines after the first."""
+        return self.count + self.equal
 
     @property
     def sentences(self) -> list[str]:

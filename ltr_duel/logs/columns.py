@@ -6,6 +6,7 @@ The expression depends on the type of the column. A value that cannot be convert
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -31,8 +32,7 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # a file or table needs at l
 _RECORDS = {"query_id", "client_id"}
 _UBI = " (records of User Behavior Insights are read with --format ubi)"
 _NAMED = 12  # maximum number of columns that a message lists
-_SQL = {"string": "VARCHAR", "float64": "DOUBLE", "int64": "BIGINT"}
-EVENTS = {name: _SQL[kind] for name, kind in EVENT.items()}
+EVENTS = EVENT
 _NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT")
 _KINDS = {  # JSON types that can be converted to each SQL type
     "VARCHAR": ("VARCHAR", "DOUBLE", *_NUMBERS),
@@ -57,6 +57,15 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
                 f" with --source; see docs/logs.md{_UBI * (set(have) >= _RECORDS)}"
             )
         )
+
+
+def require_context(where: str | Path, have: Sequence[str], context: Collection[str]) -> None:
+    """Raise `InputError` if a file or table lacks a column by which the log is to be divided."""
+    for name in context:
+        if name not in have:
+            near = difflib.get_close_matches(name, have, n=1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise InputError(errors.in_one_line(f"{where} has no column '{name}'{hint} (it has {first_names(have)})"))
 
 
 def first_names(have: Sequence[str]) -> str:

@@ -46,13 +46,14 @@ def summed(
     rankers: Collection[str] = (),
     *,
     looks: bool = True,
+    outcome: str = "",
 ) -> Summed:
     """Credit a log and sum its outcomes. By default, clusters are users if any row has a user, else queries.
 
     If a policy reacts to outcomes, the clusters "query" and "both" are replaced by users, or by impressions if no row
     has a user.
     """
-    outcomes, rows, creditor, whole = credited(log, rankers)
+    outcomes, rows, creditor, whole = credited(log, rankers, outcome=outcome)
     about = log.facts(rows, rankers)
     cluster = cluster or ("user" if about["named"] else "query")
     policies = policies_of(log.engine, rows)
@@ -60,9 +61,13 @@ def summed(
         cluster = "user" if about["named"] else "impression"  # unit of the confidence sequence of an adaptive log
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
-    by = Grouping(len(creditor.pairs), cluster, whole, named, about.get("users"))
-    noted, classes = looks_of(log.engine, rows, outcomes, by, step) if looks else ([], [])
-    sums = pair_sums(log.engine, outcomes, by, classes)
+    by = Grouping(len(creditor.pairs), cluster, whole, named)
+    noted: list[Look] = []
+    parts: list[Any] = []
+    if looks:
+        whole_log = log.loaded.exposures if log.loaded.exposures is not None and not log.bad.removed else rows
+        noted, parts = looks_of(log.engine, whole_log.select("time"), outcomes, by, step)
+    sums = pair_sums(log.engine, outcomes, by, parts)
     if by.pairs == 1 and named and cluster in ("user", "both"):  # here each impression is one outcome
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
         log.known["users", *rankers] = number, most
@@ -70,6 +75,8 @@ def summed(
     else:
         users = users_of(log.engine, rows, about["n"])
     notes = forgotten_note(log.engine, rows)
+    if log.bad.equal:
+        notes.append(f"{log.bad.equal:,} rows equal an earlier row of their impression, and count once")
     return Summed(
         creditor, sums, policies, noted, about["n"], users, about["queries"], about["first"], about["last"], notes
     )

@@ -22,13 +22,14 @@ from ltr_duel.logs.sums import CLUSTERS, PairSums
 
 
 def compare_log(
-    log: ClickLog,
+    log: ClickLog | Any,
     *,
     cluster: str = "",
     confidence: float = 0.95,
     rankers: Collection[str] = (),
     looks: bool = True,
     per: str = "impression",
+    outcome: str = "",
 ) -> Comparison:
     r"""Credit the clicks of a log, and compare each pair of interleaved rankers.
 
@@ -40,7 +41,8 @@ def compare_log(
 
     Parameters
     ----------
-    log : ClickLog
+    log : ClickLog, path, data frame or Ibis table
+        A log, or what `ClickLog` opens with its default settings.
     cluster : {"", "user", "query", "both", "impression"}
         Groups within which outcomes may be correlated: users, queries, both at once, or none. The default is users if
         the log has users, else queries.
@@ -54,6 +56,8 @@ def compare_log(
         The unit that counts once. With "user", the ranker that has more credit in all impressions of a user together
         wins this user, and the mean is the share of users won minus the share lost. An impression without a user counts
         as a separate user. Results per user are valid for a single look, and only if no policy reacts to outcomes.
+    outcome : str
+        The name of one of the log's outcomes; by default the first.
 
     Returns
     -------
@@ -78,6 +82,7 @@ def compare_log(
     >>> found.names, found.losses.tolist(), found.preferences.condorcet_winner
     (('old', 'new'), [10], 'new')
     """
+    log = log if isinstance(log, ClickLog) else ClickLog(log)
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
@@ -85,7 +90,7 @@ def compare_log(
     if per == "user" and cluster not in ("", "user"):
         raise InputError("if each user counts once, clusters must be users")
     cluster = cluster or "user" * (per == "user")
-    found = summed(log, cluster, rankers, looks=looks and per == "impression")
+    found = summed(log, cluster, rankers, looks=looks and per == "impression", outcome=outcome)
     creditor, sums = found.creditor, found.sums
     if per == "user" and found.policies:
         raise InputError(f"{log.path}: each user can count once only if no policy reacts to outcomes")
@@ -104,7 +109,9 @@ def compare_log(
             np.array(creditor.pairs),
             confidence=confidence,
             impressions=found.impressions,
-            provenance=_provenance(log, found, sums) | ({"per": per} if per == "user" else {}),
+            provenance=_provenance(log, found, sums)
+            | ({"events": outcome} if outcome else {})
+            | ({"per": per} if per == "user" else {}),
         ),
         looks=found.looks,
         check=lambda: check_log(log, rankers),

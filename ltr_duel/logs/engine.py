@@ -10,7 +10,7 @@ import logging
 import re
 import shutil
 import weakref
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -26,6 +26,7 @@ NO_RANKER = -2  # code of an owner that is not a ranker of the row
 _HASHES = 1 << 17  # rows per batch of numbers
 _LISTS = 1 << 14  # rows per batch of lists
 _HELD = 1 << 24  # maximum number of hashes in memory: 134 MB, allocated twice
+_VIEWS = ("duckdb", "postgres", "pyspark")  # engines with temporary views
 _LOG = logging.getLogger(__name__)
 _FULL = re.compile("max_temp_directory_size|No space left|not enough space|ENOSPC", re.IGNORECASE)
 
@@ -95,10 +96,34 @@ class Engine:
         self.insert(name, pa.table(columns), new=True)
         return self.table(name)
 
-    def keep(self, name: str, expression: Any) -> Any:
-        """Store the result of an expression as a relation, and return it as an Ibis table."""
-        self.execute(f"CREATE TABLE {name} AS {_sql(expression.op())}")
+    def keep(self, sql: str, **relations: Any) -> Any:
+        """Store the result of a query of `query`, and return it as an Ibis table."""
+        self._tables += 1
+        name = f"kept_{self._tables}"
+        return self.store(name, with_relations(sql, {one: _sql(other.op()) for one, other in relations.items()}))
+
+    def store(self, name: str, rows: Any, kind: str = "TABLE") -> Any:
+        """Store the result of SQL or of an Ibis expression as a relation, and return it as an Ibis table."""
+        self.execute(f"CREATE {kind} {name} AS {rows if isinstance(rows, str) else _sql(rows.op())}")
         return self.table(name)
+
+    def view(self, sql: str, **relations: Any) -> Any:
+        """Return a query of `query` as an Ibis table, without running it."""
+        self._tables += 1
+        text = with_relations(sql, {one: _sql(other.op()) for one, other in relations.items()})
+        return self.store(f"view_{self._tables}", text, "VIEW")
+
+    def unnested(self, rows: Any, column: str, keys: Sequence[str]) -> Any:
+        """Return a row for each entry of a list: the columns `keys`, ``item``, and ``place``, which counts from 1."""
+        chosen = ", ".join(f"t.{named(key)}" for key in keys)
+        lists = f"unnest(t.{named(column)}) WITH ORDINALITY AS s(item, place)"
+        return self.view(f"SELECT {chosen}, s.item, CAST(s.place AS INTEGER) AS place FROM t, {lists}", t=rows)
+
+    def query(self, sql: str, **relations: Any) -> Any:
+        """Return the result of SQL as an Arrow table; ``relations``: Ibis tables, by their names in the SQL."""
+        text = with_relations(sql, {name: _sql(one.op()) for name, one in relations.items()})
+        with self.guarded(text), self.duckdb.cursor() as cursor:
+            return cursor.sql(text).to_arrow_table()
 
     def drop(self, *names: str) -> None:
         """Delete stored relations."""
@@ -142,24 +167,6 @@ class Engine:
         found.sort()
         return bool((found[1:] != found[:-1]).all())
 
-    def clustered(self, table: Any, keys: Collection[str], *, texts: bool) -> Iterator[Any]:
-        """Yield rows sorted by their first column, which replaces the keys: a rank if ``texts``, else a hash."""
-        rows, names = _sql(table.op()), ", ".join(map(named, keys))
-        number = f"dense_rank() OVER (ORDER BY {names})" if texts else f"hash({names})"
-        others = ", ".join(named(name) for name in table.columns if name not in keys)
-        sql = f"SELECT {number}, {others} FROM ({rows}) ORDER BY 1, 2"
-        with self.guarded(sql), self.duckdb.cursor() as cursor, self._joins_as_written():
-            yield from _reader(cursor.sql(sql), _HASHES)
-
-    @contextmanager
-    def _joins_as_written(self) -> Iterator[None]:
-        """Prevent DuckDB from swapping the sides of a join, because it estimates 0 rows for any positional join."""
-        self.duckdb.execute("SET disabled_optimizers = 'build_side_probe_side'")
-        try:
-            yield
-        finally:
-            self.duckdb.execute("RESET disabled_optimizers")
-
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
         """Yield the result of an expression as Arrow batches; other queries may run meanwhile."""
         kinds, sql = expression.schema().to_pyarrow(), _sql(expression.op())
@@ -191,23 +198,46 @@ class Warehouse:
 
     def sql(self, text: str) -> Any:
         """Return the result of a query in the SQL of the backend as an Ibis table."""
-        if self.backend.name != "duckdb":
+        if self.backend.name not in _VIEWS:
             return self.backend.sql(text)
         import ibis
 
-        name = ibis.util.gen_name("query")  # ibis 12 describes queries with a method that DuckDB 1.5 has removed
-        self.backend.raw_sql(f"CREATE TEMP VIEW {name} AS {text}")
+        name = ibis.util.gen_name("query")  # a view, because Ibis cannot describe queries of new versions of engines
+        self.backend.raw_sql(f"CREATE TEMPORARY VIEW {name} AS {text}")
         return self.backend.table(name)
 
     def small(self, columns: dict[str, Collection[Any]]) -> Any:
-        """Return a few columns as an Ibis table in memory."""
-        import ibis
-
-        return ibis.memtable(pa.table(columns))
+        """Return a few columns of numbers and strings as an Ibis table."""
+        rows = zip(*columns.values(), strict=True)
+        given = [
+            [f"{_literal(value)} AS {named(name)}" for name, value in zip(columns, row, strict=True)] for row in rows
+        ]
+        return self.sql(" UNION ALL ".join(f"SELECT {', '.join(one)}" for one in given))
 
     def run(self, expression: Any) -> Any:
         """Return the result of an Ibis expression as an Arrow table."""
         return self.backend.to_pyarrow(expression.as_table())
+
+    def keep(self, sql: str, **relations: Any) -> Any:
+        """Return the result of a query of `query` as an Ibis table; nothing is written."""
+        return self.sql(self._text(sql, relations))
+
+    view = keep
+
+    def unnested(self, rows: Any, column: str, keys: Sequence[str]) -> Any:
+        """Return a row for each entry of a list: the columns `keys`, ``item``, and ``place``, which counts from 1."""
+        each = rows.select(*keys, item=rows[column]).unnest("item", offset="place")
+        return each.mutate(place=(each.place + 1).cast("int32"))
+
+    def query(self, sql: str, **relations: Any) -> Any:
+        """Return the result of SQL (of DuckDB) as an Arrow table; ``relations``: Ibis tables, by their names."""
+        return self.run(self.keep(sql, **relations))
+
+    def _text(self, sql: str, relations: dict[str, Any]) -> str:
+        import sqlglot
+
+        (text,) = sqlglot.transpile(sql, read="duckdb", write=self.backend.dialect)
+        return with_relations(text, {name: str(self.backend.compile(one)) for name, one in relations.items()})
 
     def value(self, expression: Any) -> Any:
         """Return the single value of an expression."""
@@ -233,6 +263,12 @@ def _sql(operation: Any) -> str:
     return str(ibis.to_sql(operation.to_expr(), dialect="duckdb"))
 
 
+def with_relations(sql: str, relations: dict[str, str]) -> str:
+    """Return a query whose relations are given as SQL."""
+    parts = ", ".join(f"{name} AS ({text})" for name, text in relations.items())
+    return f"WITH {parts} {sql}" if parts else sql
+
+
 def _reader(result: Any, rows: int) -> Any:
     reader = getattr(result, "to_arrow_reader", None) or result.fetch_arrow_reader  # before duckdb 1.5
     return reader(rows)
@@ -241,6 +277,12 @@ def _reader(result: Any, rows: int) -> Any:
 def _close(duckdb: Any, folder: str) -> None:
     duckdb.close()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "CAST(NULL AS VARCHAR)"
+    return quoted(value) if isinstance(value, str) else str(value)
 
 
 def quoted(text: str) -> str:

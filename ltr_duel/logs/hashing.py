@@ -108,16 +108,6 @@ def find_text(
 
 
 @kernel
-def first_alike(texts: Spans, table: IntVector, out: IntVector) -> None:
-    """Write for each string the index of the first equal string; ``table`` (2^k > texts,) is a zeroed scratch array."""
-    for n in range(out.shape[0]):
-        out[n] = find_text(texts.data, texts.begin[n], texts.stop[n], texts, 0, table, 1)
-        if out[n] < 0:
-            table[-1 - out[n]] = 1 << 32 | n
-            out[n] = n
-
-
-@kernel
 def count_different(texts: Spans, ptr: IntVector, table: IntVector) -> int:
     """Return the index of the first string that repeats a string of its row, else ``ptr[-1]``; ``table`` is zeroed."""
     for r in range(ptr.shape[0] - 1):

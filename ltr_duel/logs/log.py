@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import InputError
-from ltr_duel.logs.attribution import Late, outcome_of, seconds_of
+from ltr_duel.core import InputError, IntVector
+from ltr_duel.logs.attribution import Outcome, outcome_of, suffixes
 from ltr_duel.logs.bad import BadLines, Refused
-from ltr_duel.logs.engine import NO_RANKER, Engine
+from ltr_duel.logs.engine import NO_RANKER, named
 from ltr_duel.logs.files import Found, files_of, format_of
+from ltr_duel.logs.frames import is_path, stored
 from ltr_duel.logs.mapping import place_of
 from ltr_duel.logs.rows import (
     FACTS,
@@ -34,6 +35,7 @@ from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
 
 _ROWS = 1 << 16
+_OF_EVENTS = ("clicks", "worth")
 _LONG = {"rankings": 8, "page": 4}  # batches are shorter by these factors if rows contain these columns
 
 
@@ -42,8 +44,9 @@ class ClickLog:
 
     Parameters
     ----------
-    path : path, optional
-        A file, folder or glob: JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`;
+    path : path, data frame or Ibis table, optional
+        A table with the columns of `LOG_COLUMNS`: a frame of pandas, polars or Arrow, or an Ibis table. Or a file,
+        folder or glob: JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`;
         User Behavior Insights records; session logs of the Yandex challenges; or, with ``events`` or ``source``,
         exposures as Parquet, CSV or JSON. With ``connect``, the name of a table. By default the path is read from
         ``source``.
@@ -57,9 +60,9 @@ class ClickLog:
         A TOML file that maps the columns of exposures and events.
     connect : str, optional
         Connection to the database with the tables: a URL of an Ibis backend.
-    outcome : str
-        The events that count: ``click`` or another kind, ``value`` (the ranker with the larger sum of values wins), or
-        ``dwell>=30`` for clicks of at least 30 seconds.
+    outcome : str, Outcome, or a sequence of them
+        The events that count: ``click`` or another kind, ``value`` (the ranker with the larger sum of values wins),
+        ``dwell>=30`` for clicks of at least 30 seconds, or an `Outcome`. Of several, the first decides.
     within : str
         A duration such as ``7d``: an event without an impression is credited to an exposure of the same user and item
         that was shown at most this long before the event.
@@ -86,14 +89,14 @@ class ClickLog:
 
     def __init__(
         self,
-        path: str | Path | None = None,
+        path: str | Path | Any = None,
         *,
         format: str = "",
         skip_bad: int | None = 0,
         events: str | Path | None = None,
         source: str | Path | None = None,
         connect: str = "",
-        outcome: str = "click",
+        outcome: str | Outcome | Sequence[str | Outcome] = "click",
         within: str = "",
         which: str = "last",
         context: Collection[str] = (),
@@ -102,12 +105,13 @@ class ClickLog:
             if source is None:
                 raise InputError("give a log, or a mapping with the source of the exposures")
             path = place_of(Path(source), table=bool(connect))
+        path = path if is_path(path) else stored(path, self)
         self.path = Path(path)
         two = events is not None or source is not None or bool(connect)
         if skip_bad is not None and skip_bad < 0:
             raise InputError(f"the number of bad lines that may be skipped must be at least 0, not {skip_bad}")
-        self.outcome = outcome_of(outcome)
-        self.late = Late(seconds_of(within) if within else 0.0, which)
+        given = [outcome] if isinstance(outcome, str | Outcome) else outcome
+        self.outcomes = tuple(outcome_of(one, within, which) for one in given)
         self.context = tuple(one for one in context if one not in LOG_COLUMNS)
         if two:
             self.format, self._source = "tables", tables(path, events, source, connect, self.context)
@@ -125,6 +129,11 @@ class ClickLog:
         return self.loaded.find(int(line))
 
     @property
+    def outcome(self) -> Outcome:
+        """The first outcome."""
+        return self.outcomes[0]
+
+    @property
     def other_columns(self) -> tuple[str, ...]:
         """Unknown columns of the files, which are not read."""
         return tuple(self.loaded.strange)
@@ -132,7 +141,7 @@ class ClickLog:
     @cached_property
     def loaded(self) -> Loaded:
         """The log as a relation of an engine."""
-        return self._source(self.outcome, self.late)
+        return self._source(self.outcomes)
 
     @property
     def engine(self) -> Any:
@@ -162,11 +171,16 @@ class ClickLog:
         InputError
             If the file cannot be read, or has more bad lines than may be skipped; the message contains the line number.
         """
-        wanted = {*columns, "line", "worth", "fault"}
+        wanted = {
+            *columns,
+            "line",
+            "fault",
+            *(f"{name}{end}" for end in suffixes(self.outcomes) for name in ("worth", "clicks") if "clicks" in columns),
+        }
         table = self.table.select([name for name in self.table.columns if name in wanted])
         self.bad = BadLines(self.loaded.find, self._allowed)
         wrong = self._wrong(table)
-        self.bad.add(*wrong)
+        self.bad.add(*(one for one in wrong if one.reasons))
         return self.without(table, np.concatenate([one.lines for one in wrong])) if wrong else table
 
     def without(self, table: Any, lines: Collection[int]) -> Any:
@@ -183,9 +197,14 @@ class ClickLog:
             known = np.concatenate([np.zeros(0, np.int64), *(one.lines for one in found)])
             found.append(refused_in(self.engine, bad, sentence, known, *kinds))
 
-        if "impression" in table.columns and not self.engine.all_differ(table, "impression"):
-            take(repeating(table.filter(table.impression.notnull())), self._repeats)
-            self.bad.repeated = len(found[0].lines)
+        exposures = self.loaded.exposures if self.loaded.exposures is not None else table  # without a join
+        if "impression" in table.columns and not self.engine.all_differ(exposures, "impression"):
+            again = repeating(table.filter(table.impression.notnull()))
+            equal = self._delivered_twice(table, again)
+            self.bad.equal = len(equal)
+            found.append(Refused(equal, [], lambda lines: {}))
+            take(again, self._repeats)
+            self.bad.repeated = len(found[1].lines)
         checks, full = checks_of(table.columns), ready(table)
         if "shown" in table.columns and self.engine.all_differ(table, "shown"):
             checks.remove(SHOWN_TWICE)
@@ -199,6 +218,15 @@ class ClickLog:
         if "time" in table.columns and self.loaded.events is None:  # exposures are numbered in order of time
             take(going_back(table), back_sentence)
         return found
+
+    def _delivered_twice(self, table: Any, again: Any) -> IntVector:
+        """Return the lines that equal, in all columns that are read, the first line of their impression."""
+        joined = self.loaded.events is not None  # then equal exposures have equal events
+        names = [name for name in table.columns if name != "line" and not (joined and name.startswith(_OF_EVENTS))]
+        alike = " AND ".join(f"a.{named(name)} IS NOT DISTINCT FROM b.{named(name)}" for name in names)
+        rows = "JOIN log a ON a.line = r.line JOIN log b ON b.line = r.first"
+        found = self.engine.query(f"SELECT r.line FROM again r {rows} WHERE {alike}", again=again, log=table)
+        return found["line"].to_numpy()
 
     def _repeats(self, row: dict[str, Any]) -> str:
         here, first = self.find(row["line"]), self.find(row["first"])
@@ -231,9 +259,7 @@ class ClickLog:
         """Return facts of the rows credited to these rankers: `facts_of`, and the numbers of queries and users."""
         if ("facts", *rankers) not in self.known:
             texts = {"queries": rows["query"].nunique()}
-            if "user" in rows.columns and isinstance(self.engine, Engine):  # counted in the scan that reads the strings
-                texts["users"] = rows.user.nunique()
-            kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
+            kinds = None if self.bad.removed else self.known.get(("kinds", rows.columns))
             (about,) = self.engine.run(rows.aggregate(**texts, **({} if kinds else facts_of(rows)))).to_pylist()
             if kinds:
                 about |= {name: of(kind[name] for kind in kinds) for name, of in FACTS.items()}
@@ -242,7 +268,7 @@ class ClickLog:
 
     def kinds(self, rows: Any) -> list[dict[str, Any]]:
         """Return the distinct ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance."""
-        kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
+        kinds = None if self.bad.removed else self.known.get(("kinds", rows.columns))
         return sorted(kinds or self.engine.run(kinds_of(rows)).to_pylist(), key=lambda kind: kind["first_line"])
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
@@ -269,7 +295,7 @@ class ClickLog:
         size = _ROWS // max([1, *(short for name, short in _LONG.items() if name in rows.columns)])
         names = [name for name in LOG_COLUMNS if name in rows.columns]
         rows = rows.select(*names, "line")
-        if self.bad.count or not self.loaded.ordered:  # a join does not keep the order
+        if self.bad.removed or not self.loaded.ordered:  # a join does not keep the order
             rows = rows.order_by("line")
         for batch in self.engine.stream(rows, size):
             yield Impressions(batch.select(names), batch.column("line").to_numpy())

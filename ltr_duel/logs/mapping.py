@@ -17,17 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.aligned import Numbered, numbered_files, numbered_table
 from ltr_duel.logs.attribution import EVENT, EXPOSURE
 from ltr_duel.logs.columns import EVENTS, NEEDED, first_names, require_columns, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Found, files_of, format_of
+from ltr_duel.logs.own import parquet_rows
 from ltr_duel.logs.unreadable import refuse_unreadable
 
 _FILE = "filename = 'ltr_file'"
 _CSV = ("BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR")  # CSV types; no DATE, because DuckDB reads 03/01/2026 as 3 January
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
 _DIFFER = "\"the rows of its items differ in '{}'\""  # a fault as JSON
+_SESSION = ": one impression is one list; is its key a session, or a user?"
 _WHERE = ("file", "table", "where", "delimiter")
 _ADDED = ("ltr_line", "ltr_file")  # columns that the package adds to the columns of a file
 _ABSENT = re.compile(  # DuckDB's messages; the second is for a name that equals a mapped key except for case
@@ -163,11 +164,12 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
     return f"SELECT {', '.join(chosen) or '*'} FROM {source}{f' WHERE {where}' * bool(where)}"
 
 
-def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found], Numbered | None]:
-    """Create a relation; return a function that finds a row, and the exposures with numbered rows (None for events).
+def create_relation(engine: Engine, part: Part) -> Callable[[int], Found]:
+    """Create the relation ``exposures`` or ``events``; return a function that finds a row.
 
     The argument of the function is a value of the column ``origin``: the number of a row, counted over all files of the
-    source. The result is the file that contains the row, and the row's number in this file.
+    source. The result is the file that contains the row, and the row's number in this file. Exposures also have the
+    column ``row``; they are a table unless their files are Parquet.
     """
     read, names = _reader_of(part.file)
     csv = read == "read_csv"
@@ -185,21 +187,19 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
         empty = read == "read_json" and have == ["json"]  # DuckDB's column name for a file without objects
         require_columns(part.file, [] if empty else have, part.name)
         part.columns = {column: named(column) for column in found if column in part.legal}
-    numbers: Numbered | None = None
     by_item = part.name == "exposures" and bool({"item", "owner"} & set(part.columns))
     raw = select(part.columns | {"origin": "ltr_line"}, part.where, f"({rows})")
     if part.name == "events":
         engine.execute(f"CREATE VIEW events AS {typed(engine, raw, EVENTS)}")
     elif by_item:
-        numbers = numbered_table(engine, typed(engine, _listed(part.columns, raw)))
+        create_exposures(engine, typed(engine, _listed(part.columns, raw, int(csv))))
     elif read == "read_parquet":
-
-        def made(source: str, more: dict[str, str]) -> str:
-            return typed(engine, select(part.columns | more, part.where, source))
-
-        numbers = numbered_files(engine, names, made)
+        files = tuple(row["file_name"] for row in engine.rows(f"SELECT file_name FROM parquet_file_metadata({names})"))
+        source = f"({parquet_rows(engine, files)[0]})"
+        made = select(part.columns | {"origin": "ltr_line", "row": "ltr_line"}, part.where, source)
+        engine.execute(f"CREATE VIEW exposures AS {typed(engine, made)}")
     else:
-        numbers = numbered_table(engine, typed(engine, raw))
+        create_exposures(engine, typed(engine, raw))
 
     def find(line: int) -> Found:
         first = f"SELECT ltr_file, min(ltr_line) AS first FROM ({rows}) GROUP BY ltr_file"
@@ -209,7 +209,12 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
 
     if part.name == "events":
         refuse_unreadable(engine, raw, part.given, find)
-    return find, numbers
+    return find
+
+
+def create_exposures(engine: Engine, sql: str) -> None:
+    """Create the table ``exposures`` from a query, with numbered rows."""
+    engine.execute(f"CREATE TABLE exposures AS SELECT *, row_number() OVER () AS row FROM ({sql})")
 
 
 def _csv_options(engine: Engine, names: str, delimiter: str) -> str:
@@ -238,27 +243,59 @@ def _reader_of(given: str) -> tuple[str, str]:
     return kinds.get(suffix, "read_json"), names
 
 
-def _listed(columns: dict[str, Any], raw: str) -> str:
-    """Return the SQL that groups exposures with one row per item into one row per exposure; the first time counts."""
-    order = [named(name) for name in ("position", "origin") if name in (*columns, "origin")]
+def _listed(columns: dict[str, Any], raw: str, header: int) -> str:
+    """Return the SQL that groups exposures with one row per item into one row per exposure; the first time counts.
+
+    Equal rows of an item are one item. Rows that contradict each other are a fault of the exposure.
+
+    header: the number of lines before the first row.
+    """
+    place = "try_cast(position::VARCHAR AS DOUBLE)" if "position" in columns else "origin"
     item = "item" if "item" in columns else "position"
-    once = f"SELECT *, row_number() OVER (PARTITION BY impression, {item} ORDER BY origin) AS turn FROM ({raw})"
+    conflict = _conflicts(columns, place, item, header)
+    once = (
+        f"SELECT *, {place} AS ltr_place, row_number() OVER same_item AS turn, {conflict} AS conflict FROM ({raw})"
+        f" WINDOW same_item AS (PARTITION BY impression, {item} ORDER BY origin)"
+        f", same_place AS (PARTITION BY impression, {place} ORDER BY origin)"
+    )
     chosen = [
-        f"list({named(name)} ORDER BY {', '.join(order)}) FILTER (turn = 1 AND {item} IS NOT NULL) AS {made}"
+        f"list({named(name)} ORDER BY ltr_place, origin) FILTER (turn = 1 AND {item} IS NOT NULL) AS {made}"
         for name, made in (("item", "shown"), ("owner", "owners"))
         if name in columns
     ]
     rest = [name for name in columns if name not in ("impression", "item", "owner", "position")]
     chosen += [f"arg_min({named(name)}, origin) AS {named(name)}" for name in rest]
     hashes = {name: f"(hash({named(name)})) FILTER ({named(name)} IS NOT NULL)" for name in rest}
-    differ = [
+    faults = [
         f"WHEN min{values} <> max{values} THEN {quoted(_DIFFER.format(name))}"
         for name, values in hashes.items()
         if name != "time"  # items may be logged one by one
     ]
-    if differ:
-        chosen.append(f"CASE {' '.join(differ)} END AS fault")
+    faults.append("WHEN count(conflict) > 0 THEN to_json(arg_min(conflict, origin))::VARCHAR")
+    chosen.append(f"CASE {' '.join(faults)} END AS fault")
     return f"SELECT impression, {', '.join(chosen)}, min(origin) AS origin FROM ({once}) GROUP BY impression"
+
+
+def _conflicts(columns: dict[str, Any], place: str, item: str, header: int) -> str:
+    """Return the SQL of a sentence on an item's row that contradicts an earlier row; null if there is none."""
+    said = []
+
+    def differ(value: str, window: str, sentence: str) -> None:
+        first = f"first_value({value}) OVER {window}"
+        lines = f"' (lines ' || (first_value(origin) OVER {window} + {header}) || ' and ' || (origin + {header}) || ')'"
+        both = ", ".join(f"coalesce({one}::VARCHAR, 'none')" for one in (first, value))
+        words = f"printf({quoted(sentence)}, {item}::VARCHAR, {both})"
+        said.append(f"WHEN {value} IS DISTINCT FROM {first} THEN {words} || {lines} || {quoted(_SESSION)}")
+
+    if "position" in columns:
+        number = f"position::VARCHAR <> '' AND coalesce({place} <> floor({place}), true)"
+        said.append(f"WHEN {number} THEN 'the position of an item must be a whole number, not ' || position::VARCHAR")
+        if item == "item":
+            differ("position", "same_item", "document '%s' is at the positions %s and %s")
+            differ("item", "same_place", "document '%s' is at a position that has two documents, %s and %s")
+    if "owner" in columns:
+        differ("owner", "same_item", "document '%s' belongs to two rankers, %s and %s")
+    return f"CASE {' '.join(said)} END" if said else "NULL"
 
 
 def _first_line(error: Exception) -> str:

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, errors
+from ltr_duel.logs.attribution import suffixes
 from ltr_duel.logs.bad import refused
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.engine import Engine
@@ -37,10 +38,23 @@ class Credited(NamedTuple):
 
 
 def credited(
-    log: ClickLog, rankers: Collection[str] = (), *, columns: Collection[str] = (), needed: bool = True
+    log: ClickLog,
+    rankers: Collection[str] = (),
+    *,
+    columns: Collection[str] = (),
+    needed: bool = True,
+    outcome: str = "",
 ) -> Credited:
-    """Credit the clicks of a log; rows that cannot be credited count as bad lines, unless credit is not needed."""
-    key = "credited", *rankers, *sorted(columns), needed
+    """Credit the clicks of a log, by its first outcome or the outcome of this name.
+
+    Rows that cannot be credited count as bad lines, unless credit is not needed.
+    """
+    names = [one.name for one in log.outcomes]
+    if outcome:
+        errors.require_one_of("outcome of this log", outcome, names)
+    number = names.index(outcome) if outcome else 0
+    by_value = bool(log.outcomes[number].value)
+    key = "credited", tuple(rankers), tuple(sorted(columns)), needed, number
     if key in log.known:
         return log.known[key]
     creditor = Creditor(rankers, needed=needed)
@@ -54,15 +68,22 @@ def credited(
         if needed and not _says_how(log):
             raise InputError(f"{log.path}: {NO_CREDIT}") from None
         raise
+    if ending := suffixes(log.outcomes)[number]:
+        given = {name: rows[f"{name}{ending}"] for name in ("clicks", "worth") if f"{name}{ending}" in rows.columns}
+        rows = rows.mutate(**given)
     by_owners = "owners" in rows.columns
     if forms := [name for name in ("page", "rankings") if by_owners and name in rows.columns]:
         (counts,) = log.engine.run(rows.aggregate(**{name: rows[name].count() for name in forms})).to_pylist()
         by_owners = not any(counts.values())
-    if log.outcome.name == "value" and not by_owners:
-        raise InputError(f"{log.path}: outcome 'value' is credited by owners; this log has page tokens or rankings")
+    if by_value and not by_owners:
+        raise InputError(
+            f"{log.path}: outcome '{names[number]}' is credited by owners; this log has page tokens or rankings"
+        )
     if not by_owners and not isinstance(log.engine, Engine):
         raise InputError(f"{log.path}: page tokens and rankings can be credited only from files, not with --connect")
-    wrong, outcomes = (_by_owners if by_owners else _by_kernels)(log, rows, creditor)
+    wrong, outcomes = (
+        _by_owners(log, rows, creditor, by_value) if by_owners else _by_kernels(log, rows, creditor, number)
+    )
     if needed and not creditor.pairs:
         if not _says_how(log):
             raise InputError(f"{log.path}: {NO_CREDIT}")
@@ -85,13 +106,13 @@ def _text(rows: Any, name: str) -> Any:
     return rows[name] if name in rows.columns else ibis.null("string")
 
 
-def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, str], Any]:
+def _by_owners(log: ClickLog, rows: Any, creditor: Creditor, by_value: bool) -> tuple[dict[int, str], Any]:
     """Return error messages by line, and the outcomes: the ranker whose documents got more clicks wins."""
     import ibis
 
     keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
     wrong: dict[int, str] = {}
-    sets: set[tuple[str, ...]] = set()
+    sets: dict[tuple[str, ...], list[int]] = {}
     for kind in log.kinds(rows):
         about: dict[str, Any] = {name: kind.get(name) for name in ("rankers", "method", "outcome")}
         try:
@@ -99,18 +120,18 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
                 if not creditor.needed:
                     continue
                 raise InputError(NO_CREDIT)
-            _, _, _, numbers = creditor.rules("owners", **about)
-            for a, b in combinations(numbers, 2):
-                creditor.pair(a, b)
-            sets.add(tuple(about["rankers"]))
+            creditor.rules("owners", about["method"], about["outcome"], len(about["rankers"] or ()))
+            sets[tuple(about["rankers"] or ())] = creditor.arms_of(about["rankers"])
         except InputError as error:
             same = rows.filter(rows.owners.notnull() == kind["given"])
             for name in keys:
                 same = same.filter(same[name].identical_to(ibis.literal(about[name], rows[name].type())))
             wrong |= dict.fromkeys(log.engine.run(same.select("line"))["line"].to_pylist(), str(error))
     log.bad.add(refused(wrong))
-    if not creditor.pairs:
+    if not sets:
         return wrong, None
+    for size in sorted(set(map(len, sets.values()))):
+        creditor.pairs_of(np.array([one for one in sets.values() if len(one) == size]))
     good = log.without(rows, wrong)
     places = [(a, b) for a, b in combinations(range(max(map(len, sets))), 2)]
     if places == [(0, 1)]:
@@ -130,7 +151,7 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
         known = log.engine.small(columns)
         good = good.mutate(first=good.rankers[good.a], second=good.rankers[good.b]).join(known, ["first", "second"])
         pair, sign = good.pair, good.sign
-    lead = _lead(good, log.outcome.name == "value")
+    lead = _lead(good, by_value)
     side = lead.sign().cast("int8").cast("int64")  # Ibis omits a cast to int64, the type that it assumes for signs
     y = (side * sign * UNIT).coalesce(0)
     columns = {"line": good.line, "time": good.time, "user": _text(good, "user"), "query": good.query, "pair": pair}
@@ -150,19 +171,20 @@ def _lead(good: Any, by_value: bool) -> Any:
     if by_value:
         return clicks.map(lambda place, k: side(place) * good.worth[k]).sums()
     n, same = clicks.length(), clicks[0] == clicks[1]
-    several = (clicks if "worth" in good.columns else clicks.unique()).map(side).sums()  # clicks of events are distinct
+    several = clicks.unique().map(side).sums()
     one, two = side(clicks[0]), side(clicks[0]) + side(clicks[1])
     return ibis.cases((n == 0, 0), ((n == 1) | ((n == 2) & same), one), (n == 2, two), else_=several)
 
 
-def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, str], Any]:
+def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor, number: int) -> tuple[dict[int, str], Any]:
     """Return error messages by line, and the outcomes from the kernels of the methods."""
     wrong: dict[int, str] = {}
-    log.engine.execute(f"CREATE OR REPLACE TABLE outcomes ({_OUTCOMES})")
+    name = f"outcomes{suffixes(log.outcomes)[number]}"
+    log.engine.execute(f"CREATE OR REPLACE TABLE {name} ({_OUTCOMES})")
     some = list[Any]()
 
     def insert() -> None:
-        log.engine.insert("outcomes", pa.concat_tables(some))
+        log.engine.insert(name, pa.concat_tables(some))
         some.clear()
 
     for batch in log.stream(rows):
@@ -172,10 +194,10 @@ def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int,
         wrong |= here
         at = pa.array(found.row)
         texts = {
-            name: batch.table.column(name).take(at)
-            if name in batch.table.schema.names
+            text: batch.table.column(text).take(at)
+            if text in batch.table.schema.names
             else pa.nulls(len(at), pa.string())
-            for name in ("user", "query")
+            for text in ("user", "query")
         }
         columns = {
             "line": batch.lines[found.row],
@@ -190,4 +212,4 @@ def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int,
             insert()
     if some:
         insert()
-    return wrong, log.engine.table("outcomes")
+    return wrong, log.engine.table(name)

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from ltr_duel.core import InputError
-from ltr_duel.logs.columns import require_columns, typed
+from ltr_duel.logs.columns import require_columns, require_context, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Files, open_text
 from ltr_duel.logs.table import LOG_COLUMNS
@@ -33,6 +33,7 @@ def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tupl
         rows, before = parquet_rows(engine, paths)
         kinds = [row["column_name"] for row in engine.rows(f"DESCRIBE {rows}") if row["column_name"] != "ltr_line"]
         require_columns(paths[0], kinds, "log")
+        require_context(paths[0], kinds, context)
         chosen = [
             named(name) if name in LOG_COLUMNS else f"{named(name)}::VARCHAR AS {named(name)}" for name in columns
         ]
@@ -50,6 +51,12 @@ def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tupl
     engine.drop("lines")
     if met and kind == "jsonl":  # for CSV, the header line was checked before
         require_columns(paths[0], [row["key"] for row in met], "log")
+    if met and context:
+        have = [row["key"] for row in met]
+        if kind == "csv":  # a column may be empty
+            with open_text(paths[0]) as file:
+                have = next(csv.reader(file))
+        require_context(paths[0], have, context)
     return Files(paths, before), [row["key"] for row in met if row["key"] not in columns]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ltr_duel.core import IntVector
 from ltr_duel.logs.bad import Refused
 from ltr_duel.logs.engine import NO_RANKER
-from ltr_duel.logs.table import LEGAL, LOG_COLUMNS, NO_RANKERS, date_words
+from ltr_duel.logs.table import LATEST, LEGAL, LOG_COLUMNS, NO_RANKERS, date_words
 
 Row = dict[str, Any]
 FACTS: dict[str, Callable[..., Any]] = {"n": sum, "named": sum, "clicked": any, "first": min, "last": max}
@@ -25,7 +25,6 @@ SHOWN_AGAIN = (
 )
 _AS_JSON = "a list in JSON, such as [1, 3] (lists in another form: --source, see docs/logs.md)"
 _GRADES = 1000  # largest grade
-_LATEST = 1e11  # latest time in seconds, after conversion from milliseconds; larger times are in neither unit
 
 
 class Check(NamedTuple):
@@ -189,7 +188,7 @@ _CHECKS = (
     ),
     Check(
         ("time",),
-        lambda t: t.time >= _LATEST,
+        lambda t: t.time >= LATEST,
         lambda row: f"'time' must be in seconds or milliseconds since 1970, not {row['time'] * 1000:.0f}",
     ),
     Check(("shown",), lambda t: t.shown.length() == 0, lambda row: "'shown' is empty"),

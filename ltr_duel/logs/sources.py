@@ -1,35 +1,30 @@
 """Sources of a log: the one-table format, User Behavior Insights records, or any exposures and events.
 
-Each source creates relations with the same columns in an engine: a table of impressions, or exposures and events that
-are then joined into a table of impressions. Later steps read only this table.
+Each source creates one relation of impressions in an engine, with the columns of `LOG_COLUMNS` that exist, ``line`` and
+``fault``. Later steps read only this relation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ltr_duel.core import InputError, errors
-from ltr_duel.logs.aligned import Numbered, align
+from ltr_duel.core import InputError
 from ltr_duel.logs.attribution import (
     EVENT,
     EXPOSURE,
     LISTS,
-    Late,
+    Attributed,
+    EventCounts,
     Outcome,
-    attributed,
+    attribute,
     completed,
-    counts,
-    listed,
-    met,
-    numbered,
-    one_table,
-    placed,
+    suffixes,
 )
 from ltr_duel.logs.columns import require_columns
-from ltr_duel.logs.engine import NO_RANKER, Engine, Warehouse
+from ltr_duel.logs.engine import NO_RANKER, Engine, Warehouse, named
 from ltr_duel.logs.files import Files, Found, files_of, rows_in
 from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
 from ltr_duel.logs.own import create_log, load_lines
@@ -39,40 +34,29 @@ from ltr_duel.logs.ubi import create_views
 _MILLISECONDS = 1e11  # larger times are in milliseconds; seconds reach this number in the year 5138
 
 
-class Number(NamedTuple):
-    """Numbers of events."""
-
-    items: int  # events with an item
-    counted: int  # events that count by the outcome
-    loose: int  # counted events without an impression
-    known: int  # counted events without an impression, but with user and item
-
-
 class Loaded(NamedTuple):
     """A log as a relation of an engine."""
 
     engine: Any
     table: Any  # Ibis table: available columns of `LOG_COLUMNS`, ``line``, and ``fault`` if rows may have faults
     find: Callable[[int], Found]  # returns the file and row of a line
-    strange: list[str] = []  # noqa: RUF012  # columns that are not read; the default is never modified
+    strange: Sequence[str] = ()  # columns that are not read
     exposures: Any = None  # Ibis tables, if the log has exposures and events
     events: Any = None
-    met: Any = None  # see `ltr_duel.logs.attribution.met`
-    counting: Any = None  # see `ltr_duel.logs.attribution.attributed`
-    placed: Callable[[], int] = int  # returns the number of events in ``counting`` with a position in their list
-    number: Number | None = None  # numbers of events
+    met: Any = None  # events that name an impression, see `ltr_duel.logs.attribution.Attributed`
+    counts: EventCounts | None = None
     ordered: bool = True  # whether rows are in the order of their lines
     events_file: Path | None = None  # the file of the events, if the exposures are in another file
     find_event: Callable[[Any], Found] | None = None  # returns the file and row of an event, given its ``origin``
 
 
-Source: TypeAlias = Callable[[Outcome, Late], Loaded]
+Source: TypeAlias = Callable[[Sequence[Outcome]], Loaded]
 
 
 def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> Source:
     """Return the source of files in the one-table format, or of sessions of the Yandex challenges."""
 
-    def load(outcome: Outcome, late: Late) -> Loaded:
+    def load(outcomes: Sequence[Outcome]) -> Loaded:
         engine = Engine(damaged(paths[0], "not a Parquet file, or truncated"), rows_in(paths))
         strange: list[str] = []
         if kind == "yandex":
@@ -82,26 +66,41 @@ def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> So
             with engine.guarded():
                 files, strange = create_log(engine, paths, kind, context)
         table = cleaned(engine.table("log"))
-        if outcome.dwell:
-            if "dwell" not in table.columns:
-                raise InputError(f"{paths[0]}: outcome '{outcome.name}' needs the column 'dwell'")
-            dwell, least = table.dwell, outcome.dwell
-            table = table.mutate(clicks=table.clicks.filter(lambda _, k: dwell[k] >= least)).drop("dwell")
-        elif outcome.kind != "click":
-            raise InputError(f"{paths[0]}: outcome '{outcome.name}' requires a table of events; this log has clicks")
-        return Loaded(engine, table, files.find, strange)
+        return Loaded(engine, _clicks_of(paths[0], engine, table, outcomes), files.find, strange)
 
     return load
+
+
+def _clicks_of(path: Path, engine: Engine, table: Any, outcomes: Sequence[Outcome]) -> Any:
+    """Return a log with the clicks of each outcome; here an event is a click with its position and dwell time."""
+    clicks = {}
+    for outcome, ending in zip(outcomes, suffixes(outcomes), strict=True):
+        if outcome.value or outcome.kind not in ("", "click"):
+            raise InputError(f"{path}: outcome '{outcome.name}' requires a table of events; this log has clicks")
+        if outcome.where not in ("", "kind = 'click'"):
+            if "dwell" not in table.columns:
+                raise InputError(f"{path}: outcome '{outcome.name}' needs the column 'dwell'")
+            each = "SELECT line, unnest(clicks) AS position, unnest(dwell) AS dwell, 'click' AS kind FROM log"
+            lists = f"SELECT line, list(position) AS clicks FROM ({each}) WHERE {outcome.where} GROUP BY line"
+            clicks[f"clicks{ending}"] = engine.keep(lists, log=table)
+        elif ending:
+            table = table.mutate(**{f"clicks{ending}": table.clicks})
+    if not clicks:
+        return table
+    chosen = [f"l.{named(name)}" for name in table.columns if name not in (*clicks, "dwell")]
+    chosen += [f"CASE WHEN l.clicks IS NOT NULL THEN coalesce({name}.clicks, []) END AS {name}" for name in clicks]
+    joins = " ".join(f"LEFT JOIN {name} ON l.line = {name}.line" for name in clicks)
+    return engine.view(f"SELECT {', '.join(chosen)} FROM log l {joins}", log=table, **clicks)
 
 
 def ubi(paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> Source:
     """Return the source of User Behavior Insights records."""
 
-    def load(outcome: Outcome, late: Late) -> Loaded:
+    def load(outcomes: Sequence[Outcome]) -> Loaded:
         engine = Engine(damaged(paths[0]), rows_in(paths))
         files = Files(paths, load_lines(engine, paths, "ubi"))
-        numbers = create_views(engine, context)
-        return _aligned(engine, numbers, outcome, late, files.find)
+        create_views(engine, context)
+        return _joined(engine, engine.table("exposures"), engine.table("events"), outcomes, files.find)
 
     return load
 
@@ -115,7 +114,7 @@ def tables(
 ) -> Source:
     """Return the source of exposures and events, from files or from tables of a connection."""
 
-    def load(outcome: Outcome, late: Late) -> Loaded:
+    def load(outcomes: Sequence[Outcome]) -> Loaded:
         mapping = Path(source) if source is not None else None
         sections = sections_of(mapping) if mapping else {}
         if events is None and "events" not in sections:
@@ -128,13 +127,16 @@ def tables(
             )
         )
         if connect:
-            engine: Any = Warehouse(connect)
-            parts = _table_of(engine, shown), _table_of(engine, seen)
-            found = _joined(engine, *parts, outcome, late, lambda name: Found(shown.table, f"impression '{name}'"))
-            return found._replace(strange=shown.strange)
+            warehouse = Warehouse(connect)
+            exposures, events_table = _table_of(warehouse, shown), _table_of(warehouse, seen)
+            exposures = exposures.mutate(row=exposures.impression)
+            loaded = _joined(
+                warehouse, exposures, events_table, outcomes, lambda name: Found(shown.table, f"impression '{name}'")
+            )
+            return loaded._replace(strange=shown.strange)
         engine = Engine(damaged(Path(path)), sum(map(_rows_of, (shown, seen))))
-        (find, numbers), (find_event, _) = (create_relation(engine, part) for part in (shown, seen))
-        loaded = _aligned(engine, numbers, outcome, late, find)
+        find, find_event = (create_relation(engine, part) for part in (shown, seen))
+        loaded = _joined(engine, engine.table("exposures"), engine.table("events"), outcomes, find)
         other = Path(seen.file) if seen.file != shown.file else None
         return loaded._replace(find_event=find_event, strange=shown.strange, events_file=other)
 
@@ -152,77 +154,42 @@ def cleaned(table: Any) -> Any:
     return table.mutate(**names)
 
 
-def _aligned(
-    engine: Engine,
-    numbers: Numbered | None,
-    outcome: Outcome,
-    late: Late,
-    find: Callable[[Any], Found],
-) -> Loaded:
-    """Join exposures from files to their clicks."""
-    exposures, events = _owned(cleaned(engine.table("exposures")), cleaned(engine.table("events")))
-    number = _number(engine, events, outcome)
-    assert numbers is not None
-    items = number.items > 0
-    found, counting, placed_here, ordered = align(engine, numbers, exposures, events, outcome, late, items=items)
-    table = cleaned(engine.table("log"))
-
-    def find_line(line: int) -> Found:
-        return find(engine.value(table.filter(table.line == line).origin))
-
-    facts = exposures, events, found, counting, lambda: placed_here, number
-    return Loaded(engine, table, find_line, [], *facts, ordered=ordered)
-
-
 def _joined(
-    engine: Warehouse, shown: Any, seen: Any, outcome: Outcome, late: Late, find: Callable[[Any], Found]
+    engine: Any, exposures: Any, events: Any, outcomes: Sequence[Outcome], find: Callable[[Any], Found]
 ) -> Loaded:
-    """Join exposures and events in an external database; rows with the same time are ordered by impression."""
-    exposures, events = _owned(cleaned(shown), cleaned(seen))
-    exposures = exposures.mutate(row=exposures.impression)
-    found, number = met(exposures, events), _number(engine, events, outcome)
-    counting = attributed(exposures, found, events, outcome, late)
-    at = placed(counting, exposures, outcome, items=number.items > 0)
-    table = one_table(exposures, listed(at))
-    table = numbered(table, "impression")
-
-    def find_line(line: int) -> Found:
-        return find(engine.value(table.filter(table.line == line).impression))
-
-    facts = exposures, events, found, counting, lambda: engine.value(at.count()), number
-    return Loaded(engine, table, find_line, [], *facts, ordered=False)
-
-
-def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
-    """Return exposures, and events with all columns of `EVENT`.
-
-    Raises `InputError` if no column can give the owners of items, because then no event could be credited.
-    """
+    """Join exposures and events; rows are numbered in the order of time, then of impressions."""
+    exposures, events = cleaned(exposures), cleaned(events)
     if not LISTS & set(exposures.columns) and "owner" not in events.columns:
         raise InputError(
             "no column has an item's ranker: add 'owner' to the events, or 'shown' with 'owners', 'rankings' or 'page'"
             " to the exposures, or map them with --source; see docs/logs.md"
         )
-    return exposures, completed(events)
+    events = completed(engine, events)
+    order = [name for name in ("time", "impression", "origin") if name in exposures.columns]
+    line, more, ordered = "row_number() OVER (ORDER BY x.time, x.impression)", {}, False
+    if isinstance(engine, Engine):
+        line, ordered = "x.row", _in_order(engine, exposures, order)
+        if not ordered:  # narrow rows are sorted, because lists would be written to disk
+            sql = f"SELECT row, row_number() OVER (ORDER BY {', '.join(order)}) AS line FROM exposures"
+            line, more = "l.line", {"l": engine.keep(sql, exposures=exposures)}
+    found: Attributed = attribute(engine, exposures, events, outcomes, line, more)
+    table = engine.view(found.impressions, **found.relations)
+
+    def find_line(line: int) -> Found:
+        column = "origin" if "origin" in table.columns else "impression"
+        return find(engine.value(table.filter(table.line == line)[column]))
+
+    return Loaded(engine, table, find_line, (), exposures, events, found.met, found.counts, ordered=ordered)
 
 
-def _number(engine: Any, events: Any, outcome: Outcome) -> Number:
-    """Count the events.
-
-    Raises `InputError` if there are events, but none of the kind of the outcome.
-    """
-    right = counts(events, outcome)
-    loose = right & events.impression.isnull()
-    known = loose & events.user.notnull() & events.item.notnull()
-    sums = {"counted": right, "loose": loose, "known": known}
-    each = events.group_by("kind").agg(
-        items=events.item.count(), **{name: events.count(where=one) for name, one in sums.items()}
-    )
-    about = engine.run(each).to_pydict()
-    kinds = about["kind"]
-    if kinds and outcome.kind and outcome.kind not in kinds:
-        raise errors.unknown_name("kind of event", outcome.kind, sorted(kind for kind in kinds if kind is not None))
-    return Number(*(sum(about[name]) for name in Number._fields))
+def _in_order(engine: Engine, exposures: Any, order: Sequence[str]) -> bool:
+    """Return whether exposures are sorted by these columns, and no time is missing."""
+    before = ", ".join(f"{name}, lag({name}) OVER () AS before_{name}" for name in order)
+    wrong = "false"
+    for name in reversed(order):
+        wrong = f"{name} < before_{name} OR ({name} = before_{name} AND ({wrong}))"
+    sql = f"SELECT count(*) AS n FROM (SELECT {before} FROM exposures) WHERE {wrong} OR time IS NULL OR isnan(time)"
+    return not engine.query(sql, exposures=exposures)["n"][0].as_py()
 
 
 def _table_of(engine: Warehouse, part: Part) -> Any:

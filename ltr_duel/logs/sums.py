@@ -7,7 +7,7 @@ because all statistics of independent clusters follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from ltr_duel.logs.clusters import (
     naive_means,
     two_way,
 )
-from ltr_duel.logs.engine import Engine
+from ltr_duel.logs.engine import named
 from ltr_duel.logs.outcomes import UNIT
 
 CLUSTERS = ("user", "query", "both", "impression")
@@ -170,71 +170,98 @@ class Grouping(NamedTuple):
     cluster: str  # "user", "query", "both" or "impression"
     whole: bool = False  # whether all outcomes are wins, losses and ties
     named: bool = False  # whether every impression has a user
-    users: int | None = None  # number of users, if known
 
     @property
-    def kinds(self) -> Sequence[tuple[str, ...]]:
-        """The columns of each kind of cluster; empty if each impression is a cluster."""
-        return CLUSTER_KEYS.get(self.cluster, ())
+    def keys(self) -> Sequence[tuple[str, ...]]:
+        """The columns of each dimension of clusters; () if each impression is a cluster."""
+        return CLUSTER_KEYS.get(self.cluster, ((),))
 
 
-def pair_sums(engine: Engine, outcomes: Any, by: Grouping, classes: Sequence[Any] = ()) -> PairSums:
-    """Return the sums of outcomes; ``classes``: the result of `looks_of`, if available."""
-    pairs, cluster, kinds = by.pairs, by.cluster, by.kinds
-    counted = classes or [engine.run(_classes(outcomes, keys, by.whole, by.named)) for keys in kinds or ((),)]
-    found, *others = map(sorted_columns, counted)
+def running(engine: Any, outcomes: Any, keys: tuple[str, ...], by: Grouping, step: float = 0.0) -> Any:
+    """Return for each outcome the sums of its cluster until then, as a relation; ``step``: length of a period.
 
-    def by_pair(values: Any, where: Any = True) -> IntVector:
-        out = np.zeros(pairs, np.int64)
-        np.add.at(out, found["pair"], np.where(where, values, 0))
+    The columns are ``pair``, ``block`` (number of the period), ``y``, ``square``, ``n`` and ``total`` (number and sum
+    of the cluster's outcomes so far), ``seen`` (its first outcome) and ``last`` (1 for its last outcome). Without keys,
+    each impression is a cluster. The unit of sums is 1 / UNIT, or 1 if all outcomes are wins, losses and ties. An
+    impression without a user is a cluster of its own.
+    """
+    block = f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "0"
+    y = "CASE WHEN y > 0 THEN 1 WHEN y < 0 THEN -1 ELSE 0 END" if by.whole else "y"
+    chosen = ["pair", f"{block} AS block", f"{y} AS y", *([] if by.whole else ["square"])]
+    if not keys:
+        one = "1 AS n, y AS total, y AS seen, 1 AS last"
+        return engine.view(f"SELECT *, {one} FROM (SELECT {', '.join(chosen)} FROM outcomes) AS o", outcomes=outcomes)
+    of = ["pair", *map(named, keys)]
+    if "user" in keys and not by.named:
+        chosen.append('CASE WHEN "user" IS NULL THEN line ELSE -1 END AS own')
+        of.append("own")
+    order = f"PARTITION BY {', '.join(of)} ORDER BY line"
+    until = f"OVER ({order} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+    sums = [f"row_number() OVER ({order}) AS n", f"CAST(sum(y) {until} AS BIGINT) AS total"]
+    sums += [
+        f"first_value(y) {until} AS seen",
+        f"CASE WHEN lead(line) OVER ({order}) IS NULL THEN 1 ELSE 0 END AS last",
+    ]
+    each = f"(SELECT {', '.join([*chosen, 'line', *map(named, keys)])} FROM outcomes) AS o"
+    own = ["pair", "block", "y", *([] if by.whole else ["square"])]
+    return engine.keep(f"SELECT {', '.join([*own, *sums])} FROM {each}", outcomes=outcomes)
+
+
+def growth(engine: Any, rows: Any, by: Grouping) -> Any:
+    """Return what each period adds to the sums of a pair, and to its clusters' products of n and total.
+
+    rows: the result of `running`. The columns ``first_...`` count the first outcomes of clusters, for the confidence
+    sequence.
+    """
+    one, big = (1, "BIGINT") if by.whole else (UNIT, "HUGEINT")
+    sums = {"n": "count(*)", "total": "CAST(sum(y) AS BIGINT)"}
+    sums["square"] = "CAST(sum(abs(y)) AS BIGINT)" if by.whole else "CAST(sum(square) AS BIGINT)"
+    marks = {"won": "y > 0", "lost": "y < 0", "ones": f"y = {one}", "minus": f"y = -{one}"}
+    for name in ("ones", "minus"):
+        marks[f"first_{name}"] = f"n = 1 AND {marks[name]}"
+    marks |= {"first_ties": "n = 1 AND y = 0", "first_n": "n = 1"}
+    sums |= {name: f"count(CASE WHEN {mark} THEN 1 END)" for name, mark in marks.items()}
+    square = "abs(y)" if by.whole else "square"
+    sums |= {
+        f"first_{name}": f"CAST(coalesce(sum(CASE WHEN n = 1 THEN {value} END), 0) AS BIGINT)"
+        for name, value in (("total", "y"), ("square", square))
+    }
+    products = {"nn": "2 * n - 1", "nt": "total + (n - 1) * y", "tt": f"CAST(y AS {big}) * (2 * total - y)"}
+    sums |= {name: f"CAST(sum({value}) AS DOUBLE)" for name, value in products.items()}
+    chosen = ", ".join(f"{value} AS {name}" for name, value in sums.items())
+    return engine.query(f"SELECT pair, block, {chosen} FROM rows_until GROUP BY pair, block", rows_until=rows)
+
+
+def pair_sums(engine: Any, outcomes: Any, by: Grouping, parts: Sequence[Any] = ()) -> PairSums:
+    """Return the sums of outcomes; ``parts``: the results of `running` for each of ``by.keys``, if available."""
+    outcomes = engine.keep("SELECT * FROM o", o=outcomes) if len(by.keys) > 1 and not parts else outcomes
+    parts = parts or [running(engine, outcomes, keys, by) for keys in by.keys]
+    columns = growth(engine, parts[0], by).to_pydict()
+    scale = UNIT if by.whole else 1
+
+    def by_pair(name: str, unit: int = 1) -> IntVector:
+        out = np.zeros(by.pairs, np.int64)
+        np.add.at(out, columns["pair"], np.array(columns[name], np.int64) * unit)
         return out
 
-    wins, losses, n, total, square = (by_pair(found[name]) for name in ("won", "lost", "outcomes", "sum", "square"))
-    if cluster in ("user", "both"):
-        sequences = _sequence(by_pair, found["seen"], found["clusters"], found["seen"] ** 2 // UNIT * found["clusters"])
-    else:
-        ones, minus = by_pair(found["ones"]), by_pair(found["minus"])
-        rest = n - ones - minus - (n - wins - losses)
-        parts = (ones, minus, n - wins - losses, rest, (total - (ones - minus) * UNIT) / UNIT)
-        sequences = Sequences(*(np.asarray(one, np.float64) for one in (*parts, square / UNIT - ones - minus)))
-    kept = (found, *others) if kinds else ()
-    each = tuple(Clusters(one["pair"], one["n"], one["total"], one["clusters"]) for one in kept)
-    return PairSums(cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, each)
+    wins, losses, n = by_pair("won"), by_pair("lost"), by_pair("n")
+    total, square = by_pair("total", scale) / UNIT, by_pair("square", scale) / UNIT
+    first = "first_" if by.cluster in ("user", "both") else ""
+    ones, minus = by_pair(f"{first}ones"), by_pair(f"{first}minus")
+    ties = by_pair("first_ties") if first else n - wins - losses
+    others = (by_pair("first_n") if first else n) - ones - minus - ties
+    lead = by_pair(f"{first}total", scale) / UNIT - (ones - minus)
+    rest = by_pair(f"{first}square", scale) / UNIT - ones - minus
+    sequences = Sequences(*(np.asarray(one, np.float64) for one in (ones, minus, ties, others, lead, rest)))
+    kinds = tuple(_clusters(engine, part, by) for part, keys in zip(parts, by.keys, strict=True) if keys)
+    return PairSums(by.cluster, wins, losses, n - wins - losses, total, square, sequences, kinds)
 
 
-def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) -> Sequences:
-    between = (y != 0) & (abs(y) != UNIT)
-    parts = [by_pair(number, y == UNIT), by_pair(number, y == -UNIT), by_pair(number, y == 0)]
-    parts += [by_pair(number, between), by_pair(y * number, between) / UNIT, by_pair(square, between) / UNIT]
-    return Sequences(*(part.astype(np.float64) for part in parts))
-
-
-def own_line(t: Any, keys: Collection[str], named: bool = False) -> dict[str, Any]:
-    """Return the column that makes each impression without a user a separate cluster; empty if not needed."""
-    return {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
-
-
-def _classes(outcomes: Any, keys: tuple[str, ...], whole: bool, named: bool) -> Any:
-    """Return the expression that counts clusters with equal sums; without keys, each impression is a row."""
-    t = outcomes
-    sums = {"n": t.count(), "won": t.y.count(where=t.y > 0), "lost": t.y.count(where=t.y < 0)}
-    if not whole:
-        sums |= {"ones": t.y.count(where=t.y == UNIT), "minus": t.y.count(where=t.y == -UNIT)}
-        sums |= {"total": t.y.sum().cast("int64"), "square": t.square.sum().cast("int64")}
-    order = t.line * (4 * UNIT) + (t.y + UNIT)  # sorts by line, and encodes the outcome
-    each = t.group_by("pair", *keys, **own_line(t, keys, named)).agg(**sums, **({"begin": order.min()} if keys else {}))
-    if whole:
-        each = each.mutate(ones=each.won, minus=each.lost, total=(each.won - each.lost) * UNIT)
-        each = each.mutate(square=(each.won + each.lost) * UNIT)
-    if not keys:
-        return each.mutate(seen=0, clusters=1, outcomes=each.n, sum=each.total)
-    each = each.mutate(seen=each.begin % (4 * UNIT) - UNIT)
-    return each.group_by("pair", "n", "total", "seen").agg(
-        clusters=each.count(),
-        outcomes=each.n.sum().cast("int64"),
-        sum=each.total.sum().cast("int64"),
-        **{name: each[name].sum().cast("int64") for name in ("won", "lost", "ones", "minus", "square")},
-    )
+def _clusters(engine: Any, rows: Any, by: Grouping) -> Clusters:
+    """Return the number of clusters with equal sums."""
+    sql = "SELECT pair, n, total, count(*) AS clusters FROM rows_until WHERE last = 1 GROUP BY pair, n, total"
+    found = sorted_columns(engine.query(sql, rows_until=rows))
+    return Clusters(found["pair"], found["n"], found["total"] * (UNIT if by.whole else 1), found["clusters"])
 
 
 def sorted_columns(table: Any) -> dict[str, IntVector]:

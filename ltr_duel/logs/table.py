@@ -65,6 +65,7 @@ LEGAL: Final = {  # valid values of a column, for messages
     "propensity": "a number",
     "dwell": "a list of numbers",
 }
+LATEST: Final = 1e11  # latest time in seconds, after conversion from milliseconds; larger times are in neither unit
 NO_CREDIT: Final = (
     "clicks cannot be credited: there is no page token, no rankings and no owners; an A/B test (one ranker per list)"
     " is not interleaved, and this program compares only interleaved rankers"

@@ -2,15 +2,17 @@
 
 A query is an exposure. Records with the same ``query_id`` are merged; each field takes its first value. The shown list
 is ``query_response_hit_ids``. If this field is missing, the list contains the objects of the query's events with the
-action ``impression``, ordered by position, which an application may count from 0 or 1. The field ``query_attributes``
-contains the interleaved rankers (``page``, a page token, or ``rankers`` and ``owners``) and the other columns of a log.
+action ``impression``, ordered by position. Positions (ordinals) count from 0, or from the least of an application's
+events ``impression``. The field ``query_attributes`` contains the interleaved rankers (``page``, a page token, or
+``rankers`` and ``owners``) and the other columns of a log. Without owners, the field ``search_config`` of an event's
+attributes is the ranker of its item.
 """
 
 from __future__ import annotations
 
-from ltr_duel.logs.aligned import Numbered, numbered_table
 from ltr_duel.logs.columns import EVENTS, seconds, typed
 from ltr_duel.logs.engine import Engine, named, quoted
+from ltr_duel.logs.mapping import create_exposures
 
 _TEXTS = ("page", "method", "outcome", "policy")
 _LISTS = ("rankers", "owners", "rankings", "propensity")  # as JSON
@@ -19,10 +21,11 @@ _EVENTS = f"""CREATE TABLE all_events AS SELECT line, (json ->> '$.query_id') AS
   (json ->> '$.application') AS application, (json ->> '$.action_name') AS kind, (json ->> '$.timestamp') AS time,
   (json ->> '$.event_attributes.object.object_id') AS item,
   try_cast((json ->> '$.event_attributes.position.ordinal') AS BIGINT) AS ordinal,
-  (json ->> '$.event_attributes.value') AS value, (json ->> '$.event_attributes.dwell_time') AS dwell
+  (json ->> '$.event_attributes.search_config') AS owner, (json ->> '$.event_attributes.value') AS value,
+  (json ->> '$.event_attributes.dwell_time') AS dwell
   FROM records WHERE (json ->> '$.action_name') IS NOT NULL"""
 _SEEN = """SELECT nullif(impression, '') AS impression, nullif(e.user, '') AS user, nullif(item, '') AS item,
-  ordinal - coalesce(base, 1) + 1 AS position, NULL::VARCHAR AS owner, kind, value, dwell, time
+  ordinal - coalesce(base, 0) + 1 AS position, nullif(owner, '') AS owner, kind, value, dwell, time
   FROM all_events e LEFT JOIN (SELECT application, min(ordinal) AS base FROM all_events WHERE kind = 'impression'
     GROUP BY application) b ON e.application IS NOT DISTINCT FROM b.application
   WHERE kind <> 'impression'"""
@@ -38,7 +41,7 @@ _SHOWN = f"""SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
   LEFT JOIN ({_LISTED}) USING (impression)"""
 
 
-def create_views(engine: Engine, context: tuple[str, ...] = ()) -> Numbered:
+def create_views(engine: Engine, context: tuple[str, ...] = ()) -> None:
     """Create ``exposures`` and ``events`` from the table ``lines``; context columns are attributes of queries."""
     engine.execute("CREATE TABLE records AS SELECT line, text::JSON AS json FROM lines WHERE json_valid(text)")
     engine.drop("lines")
@@ -49,4 +52,9 @@ def create_views(engine: Engine, context: tuple[str, ...] = ()) -> Numbered:
     first = {name: f"nullif(({value}), '')" for name, value in texts.items()}
     first |= {name: f"nullif((json -> '$.query_attributes.{name}'), 'null')" for name in _LISTS}
     more = ", ".join(f"arg_min({value}, line) AS {named(name)}" for name, value in first.items())
-    return numbered_table(engine, typed(engine, _SHOWN.format(more=more)), then=("origin",))
+    create_exposures(engine, typed(engine, _SHOWN.format(more=more)))
+    owners = ("owners", "page", "rankings")
+    (given,) = engine.rows(f"SELECT {', '.join(f'count({name}) AS {name}' for name in owners)} FROM exposures")
+    if not any(given.values()) and engine.rows("SELECT count(owner) AS n FROM events")[0]["n"]:
+        for name in owners:
+            engine.execute(f"ALTER TABLE exposures DROP COLUMN {name}")

@@ -9,7 +9,7 @@ from typing import Any
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.columns import EVENTS, typed
 from ltr_duel.logs.engine import Engine
-from ltr_duel.logs.table import LEGAL
+from ltr_duel.logs.table import LATEST, LEGAL
 
 _LEGAL = {
     "position": "a whole number, 1 for the top",
@@ -27,12 +27,22 @@ def refuse_unreadable(engine: Engine, raw: str, given: dict[str, Any], find: Cal
     given: the mapped expressions, for the message.
     """
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
+    _refuse_other_units(engine, kinds, find)
     for first in (_first_place, _first_fault):
         if found := first(engine, raw, kinds):
             name, origin, value = found
             legal = _LEGAL.get(name, "a string or a number")
             said = f"'{name}' of an event must be {legal}, not {value!r}{_hint(name, value, given.get(name, name))}"
             raise InputError(errors.in_one_line(f"{find(origin)}: {said}"))
+
+
+def _refuse_other_units(engine: Engine, kinds: dict[str, str], find: Callable[[int], Any]) -> None:
+    """Raise `InputError` for the first event whose time is in a smaller unit than milliseconds, as for impressions."""
+    if "time" in kinds:
+        wrong = f"isfinite(time) AND time >= {LATEST * 1000}"
+        for row in engine.rows(f"SELECT origin, time FROM events WHERE {wrong} ORDER BY origin LIMIT 1"):
+            unit = "in seconds or milliseconds since 1970"
+            raise InputError(f"{find(row['origin'])}: 'time' of an event must be {unit}, not {row['time']:.0f}")
 
 
 def _first_place(engine: Engine, raw: str, kinds: dict[str, str]) -> tuple[str, int, Any] | None:

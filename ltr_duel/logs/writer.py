@@ -93,7 +93,7 @@ def ubi_records(row: dict[str, Any]) -> list[dict[str, Any]]:
     rest = {name: value for name, value in row.items() if name not in (*_UBI, "time", "clicks", "dwell")}
     records = [query | {"query_attributes": rest}]
     for place, dwell in zip(row["clicks"], row.get("dwell") or [None] * len(row["clicks"]), strict=True):
-        seen = {"object": {"object_id": row["shown"][place - 1]}, "position": {"ordinal": place}}
+        seen = {"object": {"object_id": row["shown"][place - 1]}, "position": {"ordinal": place - 1}}
         records.append(about | {"action_name": "click", "event_attributes": seen | {"dwell_time": dwell}})
     return records
 

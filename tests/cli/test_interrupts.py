@@ -115,7 +115,7 @@ def test_a_second_process_is_told_that_a_place_is_taken(here, capsys):
             continue
         words = LONG[name].split()
         with sole_writer(words[words.index("--out") + 1]):
-            code, _, err = ended(capsys, *words)
+            code, _, err = ended(capsys, *words, "--overwrite")
         said = rf"ltr-duel: \S+: another process \({os.getpid()}\) is writing there; wait until it is done.*\n"
         assert code == 2 and re.fullmatch(said, err), err
     with sole_writer("out"), sole_writer("other"):

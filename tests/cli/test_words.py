@@ -75,9 +75,9 @@ def test_the_list_of_figures_fits_100_columns(ltr_duel):
 
 
 PLAIN = """
-    aim, budget, clicks, comparisons, confidence, corpus, corpus sha256, day, difference, direction, documents,
+    aim, budget, clicks, comparisons, confidence, corpus, corpus sha256, difference, direction, documents,
     first, fitted, interval, iterations, log-likelihood, losses, margin, mean, measure, method parameters, model,
-    outcome, pair, parameters, policy, queries, ranker, rankers, repetitions, runs, second, seed, simulations, source,
+    outcome, pair, parameters, queries, ranker, rankers, repetitions, runs, second, seed, simulations, source,
     ties, top, users, versions, wins
 """  # need no entry: heads of tables, and settings
 

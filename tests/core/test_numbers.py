@@ -48,8 +48,7 @@ def test_in_the_text_of_others_the_names_are_those_of_numba() -> None:
 
 def test_no_function_is_compiled_around_an_instruction() -> None:
     with event.install_recorder("numba:compile") as seen:
-        uncached_kernel(interpreted(chosen))(np.int16(3), np.float32(4))  # not from the disk cache of an earlier run
-        assert adding(6) == 6 + 7 + 12 + 2
+        assert uncached_kernel(interpreted(adding))(6) == 6 + 7 + 12 + 2
     compiled = {one.data["dispatcher"].py_func.__name__: one.data["args"] for _, one in seen.buffer}
-    assert list(compiled) == ["_chosen", "adding", "added"]
+    assert list(compiled) == ["adding", "added"]
     assert len(seen.buffer) == 2 * len(compiled)  # start and end: one specialisation each, for any literal

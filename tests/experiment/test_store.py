@@ -444,15 +444,6 @@ def test_a_repair_leaves_the_file_of_a_living_process_alone(store):
     assert verify_store(store.folder, sample=0, repair=True, jobs=1).complaints == [] and not alive.exists()
 
 
-def test_a_repair_keeps_the_newest_row_of_each_run(store, plan):
-    expected, lost = results_of(store.folder), runs_in(store.folder)[0]
-    damage(store.folder, lost)
-    run_experiment(plan, store.folder, backend=ONE, on_existing="overwrite")
-    verify_store(store.folder, sample=0, repair=True, jobs=1)
-    assert results_of(store.folder) == expected
-    assert all(place.generation == (digest != lost) for digest, place in store.scan().done.items())
-
-
 def test_runs_that_a_cut_at_the_end_of_a_batch_removed_are_unfinished(store, plan, capsys):
     expected, path = results_of(store.folder), segment(store)
     last = max(store.scan().done.values())

@@ -152,7 +152,7 @@ RANKERS = [
     typed("rankers evaluate small.txt --rankers run:", "'run:' requires a file after the colon: run:FILE"),
     typed("rankers evaluate small.txt --rankers =run:x", "no kind of ranker '=run'; did you mean 'run'? ("),
     typed("rankers evaluate small.txt --rankers lightgbm:m.csv", "m.csv: not a LightGBM model"),
-    typed("rankers evaluate small.txt --rankers xgboost:m.csv", "m.csv: an XGBoost model is read from"),
+    typed("rankers evaluate small.txt --rankers xgboost:m.csv", "m.csv: not an XGBoost model"),
     typed("rankers evaluate small.txt --rankers onnx:m.csv", "m.csv: not an ONNX model"),
     typed("rankers evaluate small.txt --rankers scores:m.csv", "m.csv: there is no column 'query'"),
     typed("rankers evaluate small.txt --rankers nothing:m.csv", "no kind of ranker 'nothing'; ("),
@@ -177,7 +177,7 @@ DEMO = [
     typed("demo --out o --jobs 0", "the number of jobs must be "),
     typed("demo --out o --rankers ''", "an empty word does not name a ranker"),
     typed("demo --data absent --out o", "absent: there is no such file or folder"),
-    typed("demo --data m.csv --out o", "m.csv:1:1: the line starts with ',a,b,c'"),
+    typed("demo --data m.csv --out o", "m.csv: no column 'query'"),
     typed("demo --data small.txt --rankers features:1 --policy rubc --out o", "no policy 'rubc'"),
 ]
 

@@ -113,7 +113,6 @@ FILES: dict[str, tuple[Content, str]] = {  # the content of the file, and the me
     "gzip cut short": (gzip.compress(THREE.encode() * 99)[:-9], "not a preference matrix"),
     "gzip that is damaged": (gzip.compress(THREE.encode())[:20] + b"\0" * 30, "not a preference matrix"),
     "null bytes": ("0.5 \x00\n", r":1: '0.5 \\x00' is not a row of numbers"),
-    "UTF-16": (THREE.encode("utf-16"), "not a preference matrix"),
     "complex numbers": ("0.5 1j\n0.5 0.5\n", ":1: '0.5 1j' is not a row of numbers"),
     "400 digits": (f"0.5 {'9' * 400}\n0.5 0.5\n", r"p\['0', '1'\] must be between 0 and 1, not inf"),
     "NaN": ("0.5 nan\n0.5 0.5\n", r"p\['0', '1'\] must be between 0 and 1, not nan"),

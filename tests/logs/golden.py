@@ -208,7 +208,9 @@ def cases(folder: Path) -> Iterator[tuple[str, ClickLog, dict[str, Any]]]:
         "random": [row | {"policy": "random"} for row in rows],
     }.items():
         yield name, ClickLog(lines(folder / f"{name}.jsonl", changed)), {}
-    bad = [row | ({"clicks": [99]} if k in (5, 50) else {}) for k, row in enumerate(rows)] + rows[:1]
+    bad = [row | ({"clicks": [99]} if k in (5, 50) else {}) for k, row in enumerate(rows)] + [
+        rows[0] | {"query": "again"}
+    ]
     yield "bad lines", ClickLog(lines(folder / "bad.jsonl", bad), skip_bad=3), {}
     exposures, events = (
         lines(folder / f"{name}.jsonl", part) for name, part in zip(("shown", "done"), parts(rows), strict=True)

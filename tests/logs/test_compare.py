@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-import ibis
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -17,8 +16,7 @@ from ltr_duel.interleaving import METHODS, Method, interleave, method_from_funct
 from ltr_duel.logs import ClickLog, compare_log, simulate_log, write_log
 from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
 from ltr_duel.logs.compare import summed
-from ltr_duel.logs.engine import Engine, Warehouse
-from ltr_duel.logs.looks import looks_of
+from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.rows import SHOWN_AGAIN
 from ltr_duel.logs.sums import Grouping, pair_sums
@@ -374,37 +372,6 @@ def test_where_few_queries_hide_what_their_impressions_show_the_way_to_see_it_is
         assert "the log has no user ids: if users return, the errors are too small" in found.warnings
         found = compare_log(ClickLog(path), looks=False, cluster="impression")
         assert not any(note.startswith(hint) for note in found.warnings)
-
-
-@pytest.mark.parametrize("alike", [False, True], ids=["", "all hashes alike"])
-@pytest.mark.parametrize("unit", [UNIT, UNIT // 4], ids=["wins", "parts of wins"])
-@pytest.mark.parametrize(("cluster", "named"), [("user", False), ("user", True), ("both", False), ("query", True)])
-@pytest.mark.parametrize("pairs", [1, 3])
-def test_the_walk_of_the_looks_counts_what_expressions_count(monkeypatch, cluster, named, pairs, unit, alike):
-    rng, n = np.random.default_rng(4), 3000
-    users = [f"u{k}" if named or k % 3 else None for k in rng.integers(0, 400, n)]
-    y = rng.integers(-1, 2, n) * unit
-    columns = {"line": range(n), "time": np.arange(n) * 1.0, "user": users, "query": [f"q{k % 7}" for k in range(n)]}
-    columns |= {"pair": rng.integers(0, pairs, n), "y": y, "square": abs(y) * abs(y) // UNIT}
-    engine, team = Engine(InputError), Warehouse(ibis.duckdb.connect())
-    monkeypatch.setattr("ltr_duel.logs.engine._HASHES", 100)  # clusters go on in the next batch
-    if alike:
-        engine.execute("CREATE MACRO hash(a, b := 0, c := 0, d := 0) AS 7::UBIGINT")
-    given = {name: list(values) for name, values in columns.items()}
-    rows, theirs = engine.small(given), team.small(given)
-    by = Grouping(pairs, cluster, whole=unit == UNIT, named=named)
-    looks, classes = looks_of(engine, rows, rows, by, 60.0)
-    sums, taken = (pair_sums(engine, rows, by, one) for one in ([], classes))
-    assert len(classes) == len(sums.kinds) == (3 if cluster == "both" else 1)
-    for name, values in vars(sums).items():
-        np.testing.assert_equal(getattr(taken, name), values, name)
-    other, none = looks_of(team, theirs, theirs, by, 60.0)
-    assert len(looks) == 50 and not none
-    for one, apart in zip(looks, other, strict=True):
-        np.testing.assert_allclose(
-            np.concatenate([one.mean, *one.sequences]), [*apart.mean, *np.ravel(apart.sequences)]
-        )
-        np.testing.assert_allclose(one.cautious.error, apart.cautious.error)
 
 
 @pytest.mark.parametrize("twice", [None, 0, 500, 998])

@@ -13,7 +13,7 @@ import pytest
 
 from ltr_duel.core import InputError, interpreted
 from ltr_duel.logs import LOG_COLUMNS, ClickLog, describe_log, hashing, log_lines, write_log
-from ltr_duel.logs.hashing import differ_in_rows, first_alike, hash_texts, spans_of, table_for
+from ltr_duel.logs.hashing import differ_in_rows, hash_texts
 from ltr_duel.logs.table import ragged
 
 ROW = {
@@ -295,10 +295,3 @@ def test_check_says_what_is_in_a_log(tmp_path):
 )
 def test_whether_the_documents_of_each_list_surely_differ(rows, differ):
     assert differ_in_rows(*ragged(pa.array(rows, pa.list_(pa.string())))) == differ
-
-
-def test_the_first_of_texts_with_the_same_bytes():
-    texts = [str(n) for n in np.random.default_rng(1).integers(0, 300, 5000)] + ["long " * 5, "", "long " * 5, "\0", ""]
-    found, first = np.empty(len(texts), np.int64), {}
-    first_alike(spans_of(pa.array(texts)), table_for(len(texts)), found)
-    assert found.tolist() == [first.setdefault(text, n) for n, text in enumerate(texts)]

@@ -9,7 +9,7 @@ import pytest
 
 from ltr_duel.interleaving import interleave
 from ltr_duel.logs import ClickLog, compare_log
-from ltr_duel.logs.pages import PageReader
+from ltr_duel.logs.page_tokens import TokenReader
 from tests.logs.test_compare import outcomes_of
 
 RANKERS = ("a", "b", "c")
@@ -48,8 +48,8 @@ def forms(rows, token=lambda page: page.to_json()):
     return rankings, [{name: row[name] for name in common} | {"page": token(page)} for row, page in rows]
 
 
-def one_by_one(reader, tokens, shown, clicks, rows):
-    return [], rows
+def one_by_one(reader, *tokens):
+    return []
 
 
 def same(found, other):
@@ -81,7 +81,7 @@ def test_all_forms_lead_to_the_same_comparison(tmp_path, monkeypatch, method, ra
     assert fast.impressions == len(rows) and fast.wins.sum() > 5 and fast.cluster == "user"
     if method != "team_draft":  # team draft credits by owners
         same(compare_log(ClickLog(written(tmp_path, ranked, "rankings.jsonl"))), fast)
-    monkeypatch.setattr(PageReader, "read", one_by_one)
+    monkeypatch.setattr(TokenReader, "read", one_by_one)
     same(compare_log(ClickLog(tmp_path / "tokens.jsonl")), fast)
 
 
@@ -111,7 +111,7 @@ def test_tokens_written_in_another_way_count_the_same_and_say_what_is_wrong(tmp_
         return compare_log(log), log.bad.sentences
 
     found, fast = sentences()
-    monkeypatch.setattr(PageReader, "read", one_by_one)
+    monkeypatch.setattr(TokenReader, "read", one_by_one)
     other, slow = sentences()
     same(found, other)
     assert fast == slow and [one.split(":")[1] for one in fast] == ["31", "41", "53", "61"]

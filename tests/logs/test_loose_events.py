@@ -104,7 +104,7 @@ def test_the_remedy_of_repeated_rows_is_named(tmp_path):
     with pytest.raises(InputError, match=r"repeats line 1 \(a page that is shown again is the same impression: keep"):
         compare_log(
             ClickLog(
-                parquet(tmp_path, "shown", [exposure(0), exposure(0)]),
+                parquet(tmp_path, "shown", [exposure(0), exposure(0, time=1.0)]),
                 events=parquet(tmp_path, "seen", [event("i0", "a")]),
             )
         )

@@ -18,9 +18,9 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, aligned, check_log, compare_log, describe_log, guardrails
+from ltr_duel.logs import ClickLog, check_log, compare_log, describe_log, guardrails
 from ltr_duel.logs.compare import summed
-from ltr_duel.logs.engine import Engine, Warehouse
+from ltr_duel.logs.engine import Warehouse
 from ltr_duel.logs.table import NO_CREDIT
 
 DAY = 86400
@@ -84,29 +84,18 @@ def test_many_impressions_of_one_user_are_added_up_by_value(tmp_path):
 @pytest.mark.parametrize("ends", [(25,), (9, 10, 25)], ids=["one file", "three files"])
 @pytest.mark.parametrize("named", [True, False], ids=["items", "positions"])
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_exposures_in_pieces_and_in_files_have_the_clicks_of_their_own_row(
-    tmp_path, monkeypatch, shuffled, named, ends
-):
-    """Four of five exposures (of 25) have clicks on an individual position; pieces end within files, files end within
-    pieces, and each thread reads at least 4 rows.
-    """
+def test_exposures_have_the_clicks_of_their_own_row_in_the_order_of_time(tmp_path, shuffled, named, ends):
+    """Four of five exposures (of 25) have clicks on an individual position."""
     order = np.random.default_rng(1).permutation(25) if shuffled else np.arange(25)
     exposures = [exposure(int(n), time=float(n)) for n in order]
     for k, (start, stop) in enumerate(pairwise((0, *ends))):
         parquet(tmp_path, f"day{k}", exposures[start:stop])
     clicks = [{"item": "abc"[n % 3]} if named else {"position": n % 3 + 1} for n in range(25)]
     seen = [{"impression": f"i{n}"} | clicks[n] for n in range(24, -1, -1) if n % 5 for _ in range(2)]
-    events = parquet(tmp_path.parent, "events", seen)
-    monkeypatch.setattr(aligned, "_AT_ONCE", 4)
-    monkeypatch.setattr(aligned, "_SHARE", 4)
-    log = ClickLog(tmp_path, events=events)
+    log = ClickLog(tmp_path, events=parquet(tmp_path.parent, "events", seen))
     rows = log.engine.run(log.table.order_by("line")).to_pylist()
     assert [row["impression"] for row in rows] == [f"i{n}" for n in range(25)]
     assert [row["clicks"] for row in rows] == [[n % 3 + 1] * bool(n % 5) for n in range(25)]
-    assert log.engine.run(log.table.impression)["impression"].to_pylist() == [f"i{n}" for n in order]
-    (view,) = log.engine.rows("SELECT sql FROM duckdb_views() WHERE view_name = 'log'")
-    shares = min(log.engine.rows("SELECT current_setting('threads') AS n")[0]["n"], 6) if len(ends) == 1 else 1
-    assert view["sql"].count("POSITIONAL JOIN") == shares
 
 
 def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path):
@@ -592,11 +581,3 @@ def test_a_log_that_lacks_columns_is_told_of_a_mapping(tmp_path):
         InputError, match=r"has no columns 'impression' and 'time' \(it has clicks, id, .*map them with --source"
     ):
         compare_log(ClickLog(tmp_path / "my.jsonl"))
-
-
-def test_joins_are_as_written_while_clusters_are_sorted_and_not_afterwards():
-    engine = Engine(InputError)
-    engine.execute("CREATE TABLE t AS SELECT range % 3 AS k, range AS v FROM range(9)")
-    setting = "SELECT current_setting('disabled_optimizers') AS s"
-    inside = [engine.rows(setting)[0]["s"] for _ in engine.clustered(engine.table("t"), ("k",), texts=False)]
-    assert inside == ["build_side_probe_side"] and engine.rows(setting)[0]["s"] == ""

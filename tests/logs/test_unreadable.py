@@ -78,6 +78,15 @@ def test_a_missing_value_of_an_event_is_no_fault(tmp_path, kind):
     assert compare_log(log_of(tmp_path, kind, "dwell", ["40", None, "31"])).wins[0] == 2
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_times_of_events_in_microseconds_are_refused_with_their_row(tmp_path, kind):
+    log = log_of(tmp_path, kind, "time", [1_767_225_600, 1_767_225_600_000, 1_767_225_600_000_000])
+    row = {"jsonl": 3, "csv": 4, "parquet": 3}[kind]
+    message = f"events.{kind}:{row}: 'time' of an event must be in seconds or milliseconds .* not 1767225600000000"
+    with pytest.raises(InputError, match=message):
+        compare_log(log)
+
+
 def test_a_column_that_differs_from_a_mapped_key_in_case_only_is_reported_as_absent(tmp_path):
     (tmp_path / "m.toml").write_text("""[exposures]
 impression = "impression"

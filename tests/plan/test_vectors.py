@@ -36,7 +36,7 @@ for await (const line of createInterface({ input: process.stdin })) {
 SECRETS = {name: secret.hex() for name, secret in KEYS.items()}
 METHODS = [
     ("team_draft", "credit"), ("team_draft: prefix_credit=1", "credit"), ("probabilistic", "marginal_sign"),
-    ("probabilistic:tau=2.5", "marginal_bernoulli"), ("probabilistic:tau=1e1", "expectation"), ("probabilistic", ""),
+    ("probabilistic:tau=2.5", "marginal_bernoulli"), ("probabilistic:tau=1e1", "expectation"),
 ]  # fmt: skip
 LETTERS = st.sampled_from('aé文🙂"\\\n\x7f\u2028') | st.characters(codec="utf-8", exclude_characters="\0")
 SOUND = st.text(LETTERS, max_size=6)

@@ -54,7 +54,7 @@ def test_sets_of_some_rankers_share_out_the_comparisons_on_any_number_of_workers
 def test_the_numbers_are_those_of_a_simulated_log(tmp_path):
     rankings = random_rankings(4, 6, 8)
     simulate_log(tmp_path / "log.parquet", rankings, policy="random_slate", horizon=3000)
-    long_way = compare_log(ClickLog(tmp_path / "log.parquet"), bootstrap=0).preferences
+    long_way = compare_log(ClickLog(tmp_path / "log.parquet")).preferences
     agreement = compare_matrices(estimate_preferences(rankings, method="sosm"), long_way)
     assert len(agreement.pairs) == 6 and agreement.chance > 0.001
 

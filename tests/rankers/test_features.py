@@ -108,7 +108,7 @@ def test_unknown_features_and_tie_rules_are_refused():
     dataset = make_dataset([[1.0], [2.0]], [2])
     with pytest.raises(InputError, match="no feature in toy called 'BM25'"):
         feature_rankers(dataset, features=["BM25"])
-    with pytest.raises(InputError, match="no tie rule 'fixed'; did you mean 'file'"):
+    with pytest.raises(InputError, match="no tie rule 'fixed'; did you mean 'fixed_random'"):
         feature_rankers(dataset, ties="fixed")
 
 

@@ -99,7 +99,7 @@ class Corpus(components.Component):
         InputError
             If a given value is invalid.
         """
-        declared = {one.name: getattr(self, one.name) for one in fields(ReadOptions) if one.name != "limit"}
+        declared = {one.name: getattr(self, one.name) for one in fields(ReadOptions) if hasattr(self, one.name)}
         return ReadOptions(**declared | {key: value for key, value in given.items() if value is not None})
 
     def grades_read(self, reading: ReadOptions) -> int | None:

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.interleaving import Listed, Page, head_ends, interleave, read_head, scan_pages
+from ltr_duel.interleaving import Page, interleave
+from ltr_duel.logs.page_tokens import TokenReader
 from ltr_duel.logs.table import ragged, texts_of
 
 RANKERS = ("a", "bm 25", "ü")
@@ -30,25 +31,21 @@ def pages(number=40, seed=0):
 
 def scanned(texts, shown):
     """Return the values read from each text, comparable with a page; None if the text is left to the other reader."""
-    column, (ids, ptr) = texts_of(pa.array(texts)), ragged(pa.array(shown, pa.list_(pa.string())))
-    begin, stop, ends = column.ptr[:-1], column.ptr[1:], np.empty(len(texts), np.int64)
-    head_ends(column.data, begin, stop, ends)
-    found = [None] * len(texts)
+    ids, ptr = ragged(pa.array(shown, pa.list_(pa.string())))
     numbers, owners = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int32)
-    for n in np.flatnonzero(ends >= 0):
-        head = read_head(column.data[begin[n] : ends[n]].tobytes())
-        if head is None:
-            continue
-        listed = Listed(*texts_of(ids), ptr[n : n + 1], ptr[n + 1 : n + 2])
-        at, end = ends[n : n + 1], stop[n : n + 1]
-        lists, fit, _, _ = scan_pages(column.data, at, end, len(head.rankers), listed, numbers, owners)
-        if fit[0]:
-            part = slice(ptr[n], ptr[n + 1])
-            size = lists.query_ptr[1]
-            order, rank = lists.order[:, :size], lists.rank[:, :size]
-            assert (np.take_along_axis(rank, order.astype(int), 1) == np.arange(1, size + 1)).all()
-            said = (head.method, head.outcome, head.rankers, owners[part].tolist(), numbers[part].tolist())
-            found[n] = (*said, order.tolist())
+    rows, found = np.arange(len(texts)), [None] * len(texts)
+    for part in TokenReader().read(pa.array(texts), texts_of(ids), ptr, rows, numbers, owners):
+        for n in np.flatnonzero(part.fit):
+            shown_by = slice(ptr[part.rows[n]], ptr[part.rows[n] + 1])
+            documents = slice(part.lists.query_ptr[n], part.lists.query_ptr[n + 1])
+            order, rank = part.lists.order[:, documents], part.lists.rank[:, documents]
+            assert (np.take_along_axis(rank, order.astype(int), 1) == np.arange(1, order.shape[1] + 1)).all()
+            found[part.rows[n]] = (
+                *part.heads[n],
+                owners[shown_by].tolist(),
+                numbers[shown_by].tolist(),
+                order.tolist(),
+            )
     return found
 
 

@@ -1,46 +1,38 @@
-"""Read many pages at once from the exact text that `write_page` writes, without a Python object for each page.
+"""Read many page tokens at once, from the exact text that `Page.to_json` writes, without a Python object for each page.
 
-The result equals the result of `read_page`. Two kinds of pages are not read here, and the caller must pass them to
-`read_page`: pages whose text differs in any way from the text of `write_page` (spaces, another order of keys, escapes,
-non-ASCII letters, numbers out of range), and pages of methods that store values when they draw a list. So all error
-messages come from `read_page`.
+Plans read millions of tokens. The result equals that of `Page.from_json`. A token whose text differs in any way from
+the text of `Page.to_json` (spaces, another order of keys, escapes, non-ASCII letters, numbers out of range), or whose
+method stored values when it drew the list, is not read here; the caller passes it to `Page`, which has all messages.
+
+    {"version":1,"method":"...","outcome":"...","rankers":["..."],"shown":[...],"owners":[...],...
+    '------------------------- head ---------------------------------------'
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, IntVector, MarkVector, SmallIntVector, inlined, kernel, words
-from ltr_duel.interleaving.hooks import Lists
-from ltr_duel.interleaving.method import METHODS, Method
-from ltr_duel.interleaving.page_json import (
-    LONGEST_TEXT,
-    MOST_DOCUMENTS,
-    MOST_PLACES,
-    MOST_SHOWN,
-    VERSION,
-    Stored,
-    wrong_names,
-)
-from ltr_duel.interleaving.workspace import workspace
+from ltr_duel.core import InputError, IntVector, MarkVector, SmallIntVector, inlined, kernel
+from ltr_duel.interleaving import LONGEST_TEXT, MOST_DOCUMENTS, MOST_PLACES, MOST_SHOWN, Lists, Page
+from ltr_duel.logs.table import Texts, texts_of
 
 Bytes = NDArray[np.uint8]
 _DIGITS = 18  # maximum number of digits of a document id that is an integer
-_QUOTE, _COMMA, _OPEN, _CLOSE, _MINUS, _ZERO, _NINE, _BACKSLASH = (ord(c) for c in '",[]-09\\')
+_TRIED = 3  # tokens that are read in full before a head is left to `Page`
+_REMEMBERED = 1 << 14  # maximum number of cached heads
+_QUOTE, _COMMA, _CLOSE, _MINUS, _ZERO, _NINE, _BACKSLASH = (ord(c) for c in '",]-09\\')
+_HEAD_END = '],"shown":['
 
 
 def _as_bytes(text: str) -> Bytes:
     return np.frombuffer(text.encode(), np.uint8).copy()
 
 
-_TO_METHOD = _as_bytes(f'{{"version":{VERSION},"method":"')
-_TO_OUTCOME = _as_bytes(',"outcome":"')
-_TO_RANKERS = _as_bytes(',"rankers":["')
-_TO_SHOWN = _as_bytes('],"shown":[')
 _TO_OWNERS = _as_bytes('],"owners":[')
 _TO_NUMBERS = _as_bytes('],"numbers":[')
 _TO_ORDERS = _as_bytes('],"orders":[[')
@@ -52,10 +44,17 @@ class Head(NamedTuple):
     """The content of the first part of a page, before the documents."""
 
     method: str  # method with parameters
-    component: Method
-    params: Any
     outcome: str
     rankers: tuple[str, ...]
+
+
+class TokenRows(NamedTuple):
+    """Rows with the same method, outcome rule and number of rankers; row n is query n of the lists."""
+
+    rows: IntVector
+    heads: list[Head]  # the head of each row
+    lists: Lists
+    fit: MarkVector  # (rows,) 1 if the page was read, 0 if it must be passed to `Page`
 
 
 class Listed(NamedTuple):
@@ -67,37 +66,62 @@ class Listed(NamedTuple):
     last: IntVector
 
 
-class Scanned(NamedTuple):
-    """Pages with the same head; page n is query n of the lists."""
+class TokenReader:
+    """Reads the tokens of batches; the heads that were found are cached."""
 
-    lists: Lists
-    fit: MarkVector  # (pages,) 1 if the page was read, 0 if it must be passed to `read_page`
-    numbers: IntVector  # numbers of the shown documents of all pages, including pages with other heads
-    owners: NDArray[np.int32]  # owners of the shown documents, in the same order
+    def __init__(self) -> None:
+        self._heads: dict[str, Head | None] = {}
 
+    def read(
+        self, tokens: Any, documents: Texts, ptr: IntVector, rows: IntVector, numbers: IntVector, owners: Any
+    ) -> list[TokenRows]:
+        """Read the tokens of rows, which show the documents ``ptr[row]:ptr[row + 1]``.
 
-def read_head(text: bytes) -> Head | None:
-    """Return the content of a head that `head_ends` found; None if its pages must be passed to `read_page`."""
-    if len(text) > LONGEST_TEXT // 2:
-        return None
-    try:
-        given = json.loads(text.removesuffix(b',"shown":[') + b"}")
-        stored = Stored(**given, **dict.fromkeys(("shown", "owners", "numbers", "orders", "kept")))
-        if wrong_names(stored):
-            return None
-        space = workspace(stored.method, stored.outcome, 1, len(stored.rankers), 1)
-    except (ValueError, InputError):
-        return None
-    if space.keeps() or not isinstance(space.named, str):
-        return None
-    label, component, params = METHODS.configure(space.named)
-    return Head(label, component, params, space.outcome, tuple(stored.rankers))
+        numbers, owners: outputs with an entry for each shown document.
+        """
+        tokens = tokens.take(pa.array(rows))
+        texts = texts_of(tokens)
+        heads = pc.list_element(pc.split_pattern(tokens, _HEAD_END, max_splits=1), 0).dictionary_encode()
+        code = heads.indices.to_numpy()
+        first = np.unique(code, return_index=True)[1]
+        found: list[Head | None] = [self._head(text, tokens, code, k, int(first[k])) for k, text in
+                                    enumerate(heads.dictionary.to_pylist())]  # fmt: skip
+        alike: dict[tuple[str, str, int], list[int]] = {}
+        for k, head in enumerate(found):
+            if head:
+                alike.setdefault((head.method, head.outcome, len(head.rankers)), []).append(k)
+        size = pc.binary_length(heads.dictionary).to_numpy(zero_copy_only=False)[code] + len(_HEAD_END)
+        parts = []
+        for (_, _, rankers), members in alike.items():
+            here = np.flatnonzero(np.isin(code, members))
+            shown = Listed(documents.ptr, documents.data, ptr[rows[here]], ptr[rows[here] + 1])
+            begin, stop = texts.ptr[here] + size[here], texts.ptr[here + 1]
+            lists, fit = scan_pages(texts.data, begin, stop, rankers, shown, numbers, owners)
+            parts.append(TokenRows(rows[here], [found[k] for k in code[here]], lists, fit))
+        return parts
+
+    def _head(self, text: str, tokens: Any, code: IntVector, k: int, first: int) -> Head | None:
+        """Return the content of a head, from a token that begins with it; None to leave its pages to `Page`."""
+        if text not in self._heads:
+            if len(self._heads) >= _REMEMBERED:
+                self._heads.clear()
+            self._heads[text] = None
+            for row in (first, *np.flatnonzero(code[first + 1 :] == k)[: _TRIED - 1] + first + 1):
+                token = tokens[int(row)].as_py()
+                try:
+                    page = Page.from_json(token)
+                except InputError:
+                    continue
+                if page.to_json() == token and not page.kept:
+                    self._heads[text] = Head(str(page.method), page.outcome, page.rankers)
+                break
+        return self._heads[text]
 
 
 def scan_pages(
     data: Bytes, at: IntVector, stop: IntVector, rankers: int, shown: Listed, numbers: IntVector, owners: Any
-) -> Scanned:
-    """Read pages with the same head.
+) -> tuple[Lists, MarkVector]:
+    """Read pages with equally many rankers; return their lists, and 1 for each page that was read.
 
     data: the texts of the pages.
     at, stop: the text of page n after its head is ``data[at[n]:stop[n]]``.
@@ -107,35 +131,20 @@ def scan_pages(
     room = np.minimum((stop - at) // (2 * rankers), min(MOST_DOCUMENTS, MOST_PLACES // rankers))
     room[stop - at > LONGEST_TEXT // 2] = 0  # then text and head together may exceed LONGEST_TEXT
     order, rank = (np.empty((rankers, int(room.sum())), np.int16) for _ in range(2))  # memory is allocated when used
-    found = Scanned(Lists(order, rank, np.zeros(len(at) + 1, np.int64)), np.zeros(len(at), np.uint8), numbers, owners)
-    scan(data, at, stop, shown, room, order.reshape(-1), np.zeros(MOST_DOCUMENTS, np.int64), found)
-    return found
-
-
-@kernel
-def head_ends(data: Bytes, begin: IntVector, stop: IntVector, ends: IntVector) -> None:
-    """Write the position of the first document in each page's text, or -1 for a text not written by `write_page`."""
-    for n in range(ends.shape[0]):
-        size = ends[n - 1] - begin[n - 1] if n > 0 else -1
-        if 0 < size <= stop[n] - begin[n] and words.same_bytes(data, begin[n - 1], data, begin[n], size):
-            ends[n] = begin[n] + size
-            continue
-        at = after(data, begin[n], stop[n], _TO_METHOD)
-        at = after(data, text_end(data, at, stop[n]), stop[n], _TO_OUTCOME)
-        at = after(data, text_end(data, at, stop[n]), stop[n], _TO_RANKERS)
-        at = text_end(data, at, stop[n])
-        while 0 < at < stop[n] - 1 and data[at] == _COMMA and data[at + 1] == _QUOTE:
-            at = text_end(data, at + 2, stop[n])
-        ends[n] = after(data, at, stop[n], _TO_SHOWN)
+    lists, fit = Lists(order, rank, np.zeros(len(at) + 1, np.int64)), np.zeros(len(at), np.uint8)
+    scan(
+        data, at, stop, shown, room, order.reshape(-1), np.zeros(MOST_DOCUMENTS, np.int64), lists, fit, numbers, owners
+    )
+    return lists, fit
 
 
 @kernel
 def scan(
     data: Bytes, at: IntVector, stop: IntVector, shown: Listed, room: IntVector, flat: SmallIntVector, seen: IntVector,
-    found: Scanned,
+    lists: Lists, fit: MarkVector, numbers: IntVector, owners: Any,
 ) -> None:  # fmt: skip
-    """Fill ``found`` from the pages; ``flat`` is a view of the orders, and ``seen`` (documents,) is zeroed scratch."""
-    order, rank, ptr = found.lists.order, found.lists.rank, found.lists.query_ptr
+    """Fill the outputs; ``flat`` is a view of the orders, and ``seen`` (documents,) is zeroed scratch."""
+    order, rank, ptr = lists.order, lists.rank, lists.query_ptr
     rankers, width = order.shape
     for n in range(at.shape[0]):
         base, end, first, last = ptr[n], stop[n], shown.first[n], shown.last[n]
@@ -144,11 +153,11 @@ def scan(
         if not 1 <= length <= min(room[n], MOST_SHOWN):
             continue
         place = after(data, same_documents(data, at[n], end, shown, first, last), end, _TO_OWNERS)
-        count, place = whole_numbers(data, place, end, -1, rankers - 1, found.owners, first, length)
+        count, place = whole_numbers(data, place, end, -1, rankers - 1, owners, first, length)
         if count != length:
             continue
         place = after(data, place, end, _TO_NUMBERS)
-        count, place = whole_numbers(data, place, end, 0, MOST_DOCUMENTS - 1, found.numbers, first, length)
+        count, place = whole_numbers(data, place, end, 0, MOST_DOCUMENTS - 1, numbers, first, length)
         if count != length:
             continue
         place = after(data, place, end, _TO_ORDERS)
@@ -171,12 +180,12 @@ def scan(
                     break
                 rank[a, base + d] = r + 1
         for k in range(first, last):
-            if found.numbers[k] >= size or seen[found.numbers[k]] == n + 1:
+            if numbers[k] >= size or seen[numbers[k]] == n + 1:
                 right = False
                 break
-            seen[found.numbers[k]] = n + 1
+            seen[numbers[k]] = n + 1
         if right:
-            found.fit[n] = 1
+            fit[n] = 1
             ptr[n + 1] = base + size
 
 
@@ -190,18 +199,6 @@ def after(data: Bytes, at: int, stop: int, word: Bytes) -> int:
         if data[at + k] != word[k]:
             return -1
     return at + size
-
-
-@inlined
-def text_end(data: Bytes, at: int, stop: int) -> int:
-    """Return the position after the quoted text that contains ``at``; -1 if there is no closing quote."""
-    if at < 0:
-        return -1
-    while at < stop:
-        if data[at] == _QUOTE:
-            return at + 1
-        at += 2 if data[at] == _BACKSLASH else 1
-    return -1
 
 
 @inlined

@@ -1,6 +1,6 @@
 """Convert rows of a log to the arrays that the methods' kernels read, and credit the rows by these kernels.
 
-A document's number is its index in the first ranking of the row. Kernels compare document ids byte by byte.
+A document's number is its index in the first ranking of the row.
 """
 
 from __future__ import annotations
@@ -8,14 +8,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, interpreted, kernel
-from ltr_duel.interleaving import Lists, Method, Shown, Size, credit_pair, credit_slate, room_for
-from ltr_duel.logs.hashing import Spans, find_text, spans_of, table_for
+from ltr_duel.interleaving import MOST_DOCUMENTS, Lists, Method, Shown, Size, credit_pair, credit_slate, room_for
 from ltr_duel.logs.table import ragged
 
-MOST_DOCUMENTS, MOST_RANKERS = 10_000, 200
 _NO_LIST, _TWICE, _OTHERS, _UNKNOWN = 1, 2, 3, 4  # codes of row faults
 _WRONG = {
     _NO_LIST: f"'rankings' must contain lists of 1 to {MOST_DOCUMENTS:,} documents",
@@ -25,110 +24,98 @@ _WRONG = {
 
 
 class Ranked(NamedTuple):
-    """The rankings of some rows: row n has the lists ``ptr[n]:stop[n]``; list m has the ids ``begin[m]:end[m]``."""
+    """Rankings of rows: row n has the lists ``ptr[n]:ptr[n + 1]``; list m has the documents ``begin[m]:begin[m + 1]``.
+
+    Documents are codes: equal ids have equal codes.
+    """
 
     ptr: IntVector
-    stop: IntVector
     begin: IntVector
-    end: IntVector
-    ids: Spans  # ids of the documents of all lists
-    shown: Spans  # ids of the shown documents
+    documents: IntVector
+    shown: IntVector  # codes of the shown documents
+    codes: int  # number of different codes
 
-    def of(self, rows: Any) -> Ranked:
-        """Return the rankings of the given rows."""
-        return self._replace(ptr=self.ptr[rows], stop=self.stop[rows])
-
-
-class RowLists(NamedTuple):
-    """The rankings of some rows, as `Lists` with one query per row, and the numbers of the shown documents."""
-
-    lists: Lists
-    numbers: IntVector  # numbers of the shown documents of all rows of the batch
-    wrong: IntVector  # code of the fault of each row; 0 for rows without a fault
-    where: IntVector  # for each row, index of a shown document that is in no ranking of the row, if there is one
+    @classmethod
+    def of(cls, rankings: Any, shown: Any) -> Ranked:
+        """Return the rankings of a batch, given the column ``rankings`` and the ids of the column ``shown``."""
+        lists, ptr = ragged(rankings)
+        ids, begin = ragged(lists)
+        encoded = pa.concat_arrays([ids, shown]).dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
+        return cls(ptr, begin, codes[: len(ids)], codes[len(ids) :], len(encoded.dictionary))
 
 
-def ranked(column: Any, shown: Any) -> Ranked:
-    """Return the rankings of a batch, given its columns ``rankings`` and ``shown``."""
-    lists, ptr = ragged(column)
-    texts, bounds = ragged(lists)
-    return Ranked(ptr[:-1], ptr[1:], bounds[:-1], bounds[1:], spans_of(texts), spans_of(shown))
+def number_rows(
+    ranked: Ranked, rows: IntVector, shown_ptr: IntVector, rankers: int, names: Any
+) -> tuple[Lists, IntVector, dict[int, str]]:
+    """Return the lists of rows that interleave equally many rankers, the numbers of all shown documents, and faults.
 
-
-def number_rows(rows: Ranked, rankers: int, first: IntVector, last: IntVector) -> RowLists:
-    """Number the documents of rows that interleave `rankers` rankers and show ``rows.shown[first[n]:last[n]]``."""
-    some = rows.stop > rows.ptr
-    head = np.where(some, rows.ptr, 0)
-    sizes = np.where(some, rows.end[head] - rows.begin[head], 0) if len(rows.end) else np.zeros(len(head), np.int64)
+    Row n is query n of the lists. ``names`` are the ids of the shown documents, for the faults by row.
+    """
+    number = np.diff(ranked.ptr)[rows]
+    first = ranked.ptr[rows]
+    sizes = np.where(number > 0, ranked.begin[np.minimum(first + 1, len(ranked.begin) - 1)] - ranked.begin[first], 0)
     sizes[sizes > MOST_DOCUMENTS] = 0
     ptr = np.concatenate([[0], np.cumsum(sizes)])
     order, rank = (np.empty((rankers, int(ptr[-1])), np.int16) for _ in range(2))
-    wrong, where = np.zeros(len(sizes), np.int64), np.zeros(len(sizes), np.int64)
-    found = RowLists(Lists(order, rank, ptr), np.zeros(len(rows.shown.begin), np.int64), wrong, where)
-    most = sizes.max(initial=1)
-    number_documents(rows, first, last, table_for(most), np.zeros(most, np.int64), found)
-    return found
-
-
-def wrong_rows(found: RowLists, rows: IntVector, lists: IntVector, rankers: int, shown: Any) -> dict[int, str]:
-    """Return the error messages of faulty rows; ``lists`` has the number of rankings of each row."""
-    wrong = {}
-    for n in np.flatnonzero((found.wrong > 0) | (lists != rankers)):
-        code = int(found.wrong[n])
+    wrong, where = np.zeros((2, len(rows)), np.int64)
+    numbers, lists = np.zeros(len(ranked.shown), np.int64), Lists(order, rank, ptr)
+    stamp, number_of_code = np.zeros((2, ranked.codes + 1), np.int64)
+    seen = np.zeros(sizes.max(initial=1), np.int64)
+    number_documents(ranked, rows, shown_ptr, stamp, number_of_code, seen, lists, numbers, wrong, where)
+    faults = {}
+    for n in np.flatnonzero((wrong > 0) | (number != rankers)):
+        code = int(wrong[n])
         if code in _WRONG:
-            sentence = _WRONG[code]
-        elif lists[n] != rankers:
-            sentence = f"{lists[n]} rankings for {rankers} rankers"
+            faults[int(rows[n])] = _WRONG[code]
+        elif number[n] != rankers:
+            faults[int(rows[n])] = f"{number[n]} rankings for {rankers} rankers"
         else:
-            sentence = f"the shown document '{shown[int(found.where[n])]}' is in no ranking"
-        wrong[int(rows[n])] = sentence
-    return wrong
+            faults[int(rows[n])] = f"the shown document '{names[int(where[n])]}' is in no ranking"
+    return lists, numbers, faults
 
 
 @kernel
 def number_documents(
-    rows: Ranked, first: IntVector, last: IntVector, table: IntVector, seen: IntVector, found: RowLists
-) -> None:
-    """Write the lists of the rows to ``found``; ``table`` and ``seen`` (documents,) are zeroed scratch arrays."""
-    ids, shown = rows.ids, rows.shown
-    rankers, lists = found.lists.order.shape[0], 0
-    for n in range(rows.ptr.shape[0]):
-        start = found.lists.query_ptr[n]
-        size = found.lists.query_ptr[n + 1] - start
-        base = rows.begin[rows.ptr[n]] if size > 0 else 0
-        wrong = 0 if size > 0 else _NO_LIST
-        for m in range(rows.ptr[n], rows.stop[n]):
-            if wrong > 0:
+    ranked: Ranked, rows: IntVector, shown_ptr: IntVector, stamp: IntVector, number: IntVector, seen: IntVector,
+    lists: Lists, numbers: IntVector, wrong: IntVector, where: IntVector,
+) -> None:  # fmt: skip
+    """Fill the outputs; ``stamp`` and ``number`` (codes + 1,) and ``seen`` (documents,) are zeroed scratch arrays."""
+    rankers, visited = lists.order.shape[0], 0
+    for n in range(rows.shape[0]):
+        row, start = rows[n], lists.query_ptr[n]
+        size = lists.query_ptr[n + 1] - start
+        fault = 0 if size > 0 else _NO_LIST
+        for m in range(ranked.ptr[row], ranked.ptr[row + 1]):
+            if fault > 0:
                 break
-            a = m - rows.ptr[n]
-            lists += 1
-            if rows.end[m] - rows.begin[m] != size:
-                wrong = _OTHERS
+            a, visited = m - ranked.ptr[row], visited + 1
+            if ranked.begin[m + 1] - ranked.begin[m] != size:
+                fault = _OTHERS
                 break
             for r in range(size):
-                k = rows.begin[m] + r
-                d = find_text(ids.data, ids.begin[k], ids.stop[k], ids, base, table, n + 1)
+                code = ranked.documents[ranked.begin[m] + r]
                 if a == 0:
-                    if d >= 0:
-                        wrong = _TWICE
+                    if stamp[code] == n + 1:
+                        fault = _TWICE
                         break
-                    table[-1 - d] = (n + 1) << 32 | r
-                    d = r
-                if d < 0 or seen[d] == lists:
-                    wrong = _OTHERS
+                    stamp[code], number[code] = n + 1, r
+                d = number[code]
+                if stamp[code] != n + 1 or seen[d] == visited:
+                    fault = _OTHERS
                     break
-                seen[d] = lists
+                seen[d] = visited
                 if a < rankers:
-                    found.lists.order[a, start + r] = d
-                    found.lists.rank[a, start + d] = r + 1
-        for k in range(first[n], last[n]):
-            if wrong == 0:
-                d = find_text(shown.data, shown.begin[k], shown.stop[k], ids, base, table, n + 1)
-                found.numbers[k] = max(d, 0)
-                if d < 0:
-                    wrong = _UNKNOWN
-                    found.where[n] = k
-        found.wrong[n] = wrong
+                    lists.order[a, start + r] = d
+                    lists.rank[a, start + d] = r + 1
+        for k in range(shown_ptr[row], shown_ptr[row + 1]):
+            if fault == 0:
+                code = ranked.shown[k]
+                if stamp[code] == n + 1:
+                    numbers[k] = number[code]
+                else:
+                    fault, where[n] = _UNKNOWN, k
+        wrong[n] = fault
 
 
 class Clicked(NamedTuple):

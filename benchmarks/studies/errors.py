@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.studies.tables import table
 from ltr_duel.data import load_dataset
-from ltr_duel.logs import Spread, plan_impressions
+from ltr_duel.logs import PairVariance, plan_impressions
 from ltr_duel.rankers import rankers_named
 from tests.logs.drawn import (
     LEVEL,
@@ -75,8 +75,9 @@ def winner(experiments: int) -> Rows:
 def returning(experiments: int) -> Rows:
     """Print the power of plans for power .8 with returning users."""
     for rankers, effect, heavy in itertools.product((2, 3, 5, 10), (0.1, 0.3), (False, True)):
-        found = plan_of_returning_users_kept(rankers, effect, heavy, experiments)
-        yield f"{rankers} rankers, effect {effect}, {'5 % make half' if heavy else 'equally often'}", found
+        found, plan = plan_of_returning_users_kept(rankers, effect, heavy, experiments)
+        words = f"{rankers} rankers, effect {effect}, {'5 % make half' if heavy else 'equally often'}"
+        yield words + ", at least" * plan.few_users, found
 
 
 def from_a_log(experiments: int) -> Rows:
@@ -85,8 +86,8 @@ def from_a_log(experiments: int) -> Rows:
         (6, 10, 20, 50), ((200, 0.05), (20, 0.0), (20, 0.1), (20, 0.3))
     ):
         found, plans = plan_from_a_log_kept(users, visits, correlation, experiments, each=25)
-        spread = Spread("a", "b", 0.1, 1.0, 1 + correlation * (visits - 1), ((float(visits), 1.0),))
-        length = np.median(plans) / plan_impressions(spread, draws=10)[0].fixed
+        pair = PairVariance("a", "b", 0.1, 1.0, 1 + correlation * (visits - 1), float(visits))
+        length = np.median(plans) / plan_impressions(pair)[0].fixed
         tenth = np.quantile(found, 0.1)
         words = f"{users} users, {visits} impressions each, correlation {correlation}, {length:.2f} times as long"
         yield words, [found.sum(), tenth * experiments / 25]

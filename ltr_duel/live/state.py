@@ -15,7 +15,7 @@ from ltr_duel.live.memory import Counts, Memory, Tally, counts_of
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.switches import ENDED, PAUSED, WINNER, Switched, Switches, left_of
 from ltr_duel.live.turns import Key
-from ltr_duel.logs import RunningComparison, StoppingDecision, impressions_to_go, stopping_decisions, stopping_sentence
+from ltr_duel.logs import BettingTest, PairDecision, impressions_to_go, pair_decisions, running_sentence
 
 _OF_SETTINGS = ("name", "rankers", "policy", "method", "outcome", "confidence", "margin")
 _FORGOT = (
@@ -72,7 +72,7 @@ class LiveState(NamedTuple):
     recommended: str  # the policy's recommendation
     winner: str  # the ranker that most probably beats all others
     probability: FloatVector  # (K,) probability of beating all others, valid for a single look; 0 if dropped
-    decisions: list[StoppingDecision]  # one for each pair
+    decisions: list[PairDecision]  # one for each pair
     sentence: str  # advice whether to stop, based on the rankers that are not dropped
     note: str  # a caveat about the intervals, or empty
     regret_bound: float  # upper bound of the cost of the pages shown, see `regret_bound`
@@ -111,13 +111,16 @@ def known_of(memory: Memory) -> Known:
 def state_of(settings: Settings, started: float, known: Known) -> LiveState:
     """Compute the state."""
     tally, names = known.tally, settings.rankers
-    pairs = RunningComparison(names, tally.pairs, tally.sequences(), known.counts.compared, len(tally.pairs))
-    decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
+    named, compared = [(names[a], names[b]) for a, b in tally.pairs], known.counts.compared
+    decisions = pair_decisions(
+        BettingTest(tally.sequences()), named, len(named), compared, confidence=settings.confidence,
+        margin=settings.margin,
+    )  # fmt: skip
     rows = list(left_of(known.switches, settings))
     left = [names[k] for k in rows]
     among = [one for one in decisions if one.first in left and one.second in left]  # still corrected for all pairs
-    sentence = _in_pages(stopping_sentence(pairs._replace(names=tuple(left)), among, settings.margin))
-    to_go = impressions_to_go(left, among)[0]
+    sentence = running_sentence(left, among, settings.margin, compared)
+    to_go = impressions_to_go(left, among)
     if known.switches.mode == ENDED and to_go > 0:  # no further pages will be shown
         served = known.switches.winner or settings.incumbent
         sentence, to_go = f"ended without a decision; {served} is served.", math.inf
@@ -181,11 +184,6 @@ def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)
     return float(cost[possible].max()) if possible.any() else math.nan
-
-
-def _in_pages(sentence: str) -> str:
-    """Replace "comparisons" by "pages of several rankers" in a sentence, because a live experiment counts pages."""
-    return sentence.replace("comparisons", "pages of several rankers", 1) if sentence.startswith("go on") else sentence
 
 
 def _matrix(pairs: IntMatrix, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:

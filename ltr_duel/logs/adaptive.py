@@ -3,26 +3,22 @@
 An adaptive policy shows losing rankers less often. How many outcomes a pair has therefore depends on these outcomes, so
 their mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018). The confidence sequence remains valid: the policy chooses
 pairs by past outcomes only, so the expectation of a new user's outcome is the pair's mean, and a bet that this mean is
-higher or lower has no expected gain (`ltr_duel.logs.bets`). The interval is valid at any time, including the end of the
-log. It assumes that each impression has a new user, and holds only for the queries of the log.
+higher or lower has no expected gain (`ltr_duel.logs.sequential`). The interval is valid at any time, including the end
+of the log. It assumes that each impression has a new user, and holds only for the queries of the log.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import FloatVector, InputError, statistics
+from ltr_duel.core import FloatVector, InputError
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.sequential import confidence_sequence
 from ltr_duel.logs.sums import Sequences
-
-if TYPE_CHECKING:
-    from ltr_duel.logs.comparison import LogComparison
 
 
 def policies_of(engine: Any, rows: Any) -> list[str]:
@@ -31,29 +27,6 @@ def policies_of(engine: Any, rows: Any) -> list[str]:
         return []
     named = engine.run(rows.group_by("policy").agg(first=rows.line.min()).order_by("first"))["policy"].to_pylist()
     return [name for name in named if name is not None and _reacts(name)]
-
-
-def adapted(found: LogComparison, policies: list[str]) -> LogComparison:
-    """Return the comparison; for an adaptive log, replace means and intervals by valid ones, and add a note."""
-    if not policies:
-        return found
-    means, low, high, p = adaptive_means(found.sequences, found.confidence)
-    return dataclasses.replace(
-        found,
-        means=means,
-        cautious=means,
-        low=low,
-        high=high,
-        p=p,
-        p_corrected=statistics.holm(p),
-        provenance=found.provenance | {"policies": policies},
-        warnings=[_note(policies, found.cluster), *found.warnings],
-    )
-
-
-def first_impressions(found: LogComparison) -> bool:
-    """Whether the log is adaptive and its confidence sequences use users' first impressions."""
-    return found.adaptive and found.cluster != "impression"
 
 
 class AdaptiveMeans(NamedTuple):
@@ -65,10 +38,13 @@ class AdaptiveMeans(NamedTuple):
     p: FloatVector
 
 
-def adaptive_means(sequences: Sequences, confidence: float) -> AdaptiveMeans:
-    """Return means, intervals and p-values of the confidence sequences."""
-    low, high, log_e = confidence_sequence(*sequences, confidence=confidence)
-    error = (high - low) / 2 / float(special.ndtri((1 + confidence) / 2))
+def adaptive_means(sequences: Sequences, confidence: float, tests: float = 1.0) -> AdaptiveMeans:
+    """Return means, intervals (simultaneous for ``tests`` pairs) and uncorrected p-values of the confidence sequences.
+
+    The standard error is the one of a normal interval of the same width.
+    """
+    low, high, log_e = confidence_sequence(*sequences, confidence=confidence, tests=tests)
+    error = (high - low) / 2 / float(special.ndtri(1 - (1 - confidence) / tests / 2))
     means = Means(sequences.mean, error, sequences.n - 1)
     return AdaptiveMeans(means, low, high, np.minimum(np.exp(-log_e), 1.0))
 
@@ -81,7 +57,8 @@ def _reacts(name: str) -> bool:
         return True
 
 
-def _note(policies: list[str], cluster: str) -> str:
+def adaptive_note(policies: list[str], cluster: str) -> str:
+    """Return the note on a log whose rankers were chosen by policies."""
     names = " and ".join(f"'{name}'" for name in policies)
     of, holds = "users' first impressions", "if users return, the results are approximate"
     if cluster == "impression":

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics
+from ltr_duel.core import FloatMatrix, FloatVector, statistics
 
 Kinds = tuple[tuple[float, float], ...]  # impressions per user, and share of all impressions, for each kind
 _MOST = 4  # maximum number of kinds; four kinds match the sums of eight powers
-_HEAVY = 0.05  # share of the users whom `kinds_by_share` counts as the heaviest
 
 
 class Means(NamedTuple):
@@ -83,20 +82,6 @@ def cautious_means(
         mean = sum_y / n
         residual = (total - count * mean[:, None]) ** 2 / (1 - count / n[:, None])
         return _with_two_added((residual * times).sum(axis=1), mean, once, design, size, powers)
-
-
-def cautious_of_kinds(
-    size: FloatMatrix, number: FloatMatrix, total: FloatMatrix, squares: FloatMatrix, square: FloatVector
-) -> Means:
-    """Return `cautious_means` from sums per kind (clusters of equal size); arrays have shape (kinds, means)."""
-    once, *powers = ((number * size**power).sum(axis=0) for power in (1, 2, 3, 4))
-    sum_y, crossed = total.sum(axis=0), (size * total).sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        design, mean_size = _design(once, sum_y, square, powers[0], crossed, squares.sum(axis=0))
-        n = once + 2 * np.sqrt(design * mean_size)
-        mean = sum_y / n
-        residual = (squares - 2 * mean * size * total + mean**2 * size**2 * number) / (1 - size / n)
-        return _with_two_added(residual.sum(axis=0), mean, once, design, mean_size, powers)
 
 
 def _with_two_added(
@@ -196,12 +181,3 @@ def kinds_of(size: FloatVector, number: FloatVector) -> Kinds:
         diagonal.append(size @ known[-1] ** 2)
     sizes, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
     return tuple(zip(sizes.tolist(), (vectors[0] ** 2).tolist(), strict=True))
-
-
-def kinds_by_share(visits: float, heavy: float, pairs: int) -> Kinds:
-    """Return the kinds of users of one pair, given impressions per user and the heaviest 5 %'s share of them."""
-    errors.require_between("the impressions of a user", visits, 1, 1e6)
-    errors.require_between("the share of impressions of the heaviest 5 % of the users", heavy, _HEAVY, 1 - 1e-6)
-    heavy = min(heavy, 1 - (1 - _HEAVY) / visits)  # every remaining user has at least one impression
-    kinds = (visits * (1 - heavy) / (1 - _HEAVY), 1 - heavy), (visits * heavy / _HEAVY, heavy)
-    return tuple((1 + (size - 1) / pairs, share) for size, share in kinds)

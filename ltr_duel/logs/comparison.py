@@ -1,22 +1,28 @@
-"""Result of the comparison of a log's rankers, computed from the sums of each cluster's outcomes."""
+"""The comparison of a log's rankers, computed from the sums of each cluster's outcomes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatVector, IntVector, statistics
-from ltr_duel.logs.clusters import Kinds, Means, interval_ends
+from ltr_duel.logs.clusters import Means, interval_ends
+from ltr_duel.logs.decision import Decision, decide
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.sums import PairSums, Sequences
 from ltr_duel.preferences import PreferenceMatrix
 
+if TYPE_CHECKING:
+    from ltr_duel.logs.findings import Finding
+
 
 @dataclass(frozen=True, eq=False)
-class LogComparison:
+class Comparison:
     """Comparison of each pair of a log's rankers.
 
     Arrays have one entry per pair. A positive mean favours the first ranker of the pair.
@@ -34,18 +40,16 @@ class LogComparison:
         cluster-robust errors; ``cautious``, for intervals, adds a won and a lost cluster, so that no error is 0;
         ``naive`` treats all impressions as independent.
     low, high : ndarray of float64
-        Confidence interval of the mean outcome, from ``cautious``, widened to contain 0 unless ``p`` is below
-        1 - confidence.
+        Confidence interval of the mean outcome, from ``cautious``. The intervals of all pairs of rankers hold together
+        (Bonferroni). An interval contains 0 unless ``p_corrected`` is below 1 - confidence.
     p, p_corrected : ndarray of float64
         p-value of the test that the mean is 0 (the larger of two p-values: Student's t test, and the exact sign test of
-        clusters), and the p-value corrected for the number of pairs (Holm).
+        clusters), and the p-value corrected for the number of pairs of rankers (Bonferroni).
     sequences : Sequences
-        Sums for `stopping_decisions`.
-    kinds : list of tuple
-        For each pair, the kinds of its clusters: outcomes per cluster, and share of all outcomes.
-    half : list of float
-        For each pair, the cluster size such that clusters of at least this size have half of the outcomes.
-    each : tuple of Means
+        Sums for a test at any time: of all outcomes, or of users' first outcomes if clustered by user.
+    sizes : ndarray of float64
+        Mean number of outcomes in the cluster of a random outcome.
+    by_dimension : tuple of Means
         ``cautious`` by users alone and by queries alone if ``cluster`` is "both"; otherwise empty.
     looks : list of Look
         Development of the result over time.
@@ -58,10 +62,12 @@ class LogComparison:
         Facts about the log, as JSON values.
     warnings : list of str
         Cautions about the result.
+    check : callable
+        Returns the result of `check_log` for the log.
 
     Examples
     --------
-    >>> "p_corrected" in LogComparison.__dataclass_fields__
+    >>> "p_corrected" in Comparison.__dataclass_fields__
     True
     """
 
@@ -78,15 +84,25 @@ class LogComparison:
     p: FloatVector
     p_corrected: FloatVector
     sequences: Sequences
-    kinds: list[Kinds] = field(repr=False)
-    half: list[float] = field(repr=False)
-    each: tuple[Means, ...] = field(repr=False)
+    sizes: FloatVector
+    by_dimension: tuple[Means, ...] = field(repr=False)
     looks: list[Look] = field(repr=False)
     impressions: int
     confidence: float
     cluster: str
     provenance: dict[str, Any] = field(repr=False)
     warnings: list[str] = field(repr=False)
+    check: Callable[[], list[Finding]] = field(repr=False, default=list)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """The result of `check_log` for the log."""
+        return self.check()
+
+    @cached_property
+    def decision(self) -> Decision:
+        """The decision at one planned look, with the checks of the log; see `decide` for more."""
+        return decide(self)
 
     @property
     def named_pairs(self) -> list[tuple[str, str]]:
@@ -100,13 +116,18 @@ class LogComparison:
 
     @property
     def tests(self) -> int:
-        """Number of pairs among which the error of sequential tests is divided, including pairs not yet shown."""
+        """Number of pairs among which the error is divided, including pairs that were not shown."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
     def adaptive(self) -> bool:
         """Whether a policy chose the rankers by earlier outcomes."""
         return "policies" in self.provenance
+
+    @property
+    def first_impressions(self) -> bool:
+        """Whether means are of users' first impressions, because a policy chose the rankers."""
+        return self.adaptive and self.cluster != "impression"
 
     @property
     def unit(self) -> str:
@@ -128,26 +149,16 @@ class LogComparison:
             matrix[second, first] = values
         return PreferenceMatrix(p, self.names, error, comparisons, self.provenance | self._undecided())
 
-    @property
-    def better(self) -> list[str]:
-        """The better ranker of each pair at a single look; "" if neither is shown to be better."""
-        sure, side = self.p_corrected < 1 - self.confidence, np.where(self.means.mean >= 0, 0, 1)
-        return [pair[k] if one else "" for pair, k, one in zip(self.named_pairs, side, sure, strict=True)]
-
-    @property
-    def winner(self) -> str:
-        """The ranker that is better than all others at a single look; "" if there is no such ranker."""
-        better = self.better
-        return next((name for name in self.names if better.count(name) == len(self.names) - 1), "")
-
     def _undecided(self) -> dict[str, Any]:
         """Return a note if the log decides no winner, because the matrix alone may suggest a winner."""
-        if self.winner:
+        decided = self.p_corrected < 1 - self.confidence
+        first, second = (side[decided] for side in self.pairs.T)
+        better = np.where(self.means.mean[decided] >= 0, first, second)
+        if (np.bincount(better, minlength=1) == len(self.names) - 1).any():
             return {}
         by = f"p = {self.p_corrected[0]:.3g}"
         if len(self.pairs) > 1:
-            decided = len(self.pairs) - self.better.count("")
-            by = f"{decided} of {len(self.pairs)} pairs {'is' if decided == 1 else 'are'} decided"
+            by = f"{decided.sum()} of {len(self.pairs)} pairs {'is' if decided.sum() == 1 else 'are'} decided"
         return {"rankers": len(self.names), "undecided": f"Not decided by the log: {by}"}
 
     def to_frame(self) -> pd.DataFrame:
@@ -181,11 +192,11 @@ def compared(
     confidence: float,
     impressions: int,
     provenance: dict[str, Any],
-) -> LogComparison:
-    """Return the comparison without looks or warnings; a pair may occur several times, once per slice."""
-    cautious = sums.cautious()
+) -> Comparison:
+    """Return the comparison without looks or warnings; a pair may occur several times, once per part of a log."""
+    cautious, tests = sums.cautious(), len(names) * (len(names) - 1) // 2
     p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())
-    return LogComparison(
+    return Comparison(
         names,
         pairs,
         sums.wins,
@@ -194,12 +205,11 @@ def compared(
         sums.means(),
         cautious,
         sums.naive(),
-        *tested_ends(cautious, p, confidence),
+        *tested_ends(cautious, p, confidence, tests),
         p,
-        statistics.holm(p),
+        np.minimum(tests * p, 1.0),
         sums.sequences,
-        sums.sizes(),
-        sums.half(),
+        _sizes(sums),
         sums.cautious_of_each(),
         [],
         impressions,
@@ -210,8 +220,21 @@ def compared(
     )
 
 
-def tested_ends(cautious: Means, p: FloatVector, confidence: float) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of the intervals, widened to contain 0 unless the test rejects 0."""
-    low, high = interval_ends(cautious, confidence)
-    inside = p >= 1 - confidence
+def tested_ends(
+    cautious: Means, p: FloatVector, confidence: float, tests: float = 1.0
+) -> tuple[FloatVector, FloatVector]:
+    """Return the ends of the intervals, widened to contain 0 unless the test rejects 0; ``tests`` share the error."""
+    error = (1 - confidence) / tests
+    low, high = interval_ends(cautious, 1 - error)
+    inside = p >= error
     return np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high)
+
+
+def _sizes(sums: PairSums) -> FloatVector:
+    """Return the mean size of the cluster of a random outcome; for both, the larger of users' and queries' sizes."""
+    sizes = np.ones((max(len(sums.kinds[:2]), 1), len(sums.wins)))
+    for row, clusters in zip(sizes, sums.kinds[:2], strict=False):
+        for k in range(len(row)):
+            n, _, number = clusters.of(k)
+            row[k] = float((n * n) @ number) / max(float(n @ number), 1.0)
+    return np.asarray(np.maximum(sizes.max(axis=0), 1.0), np.float64)

@@ -69,7 +69,7 @@ class ClickLog:
     which : {"last", "first", "all"}
         The exposure that is credited if an event matches several.
     context : collection of str
-        Further columns to read, by which `sliced` can divide the log.
+        Further columns to read, by which `subgroups` can divide the log.
 
     Raises
     ------

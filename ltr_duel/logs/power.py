@@ -1,80 +1,94 @@
-"""Sample sizes: the numbers of impressions needed by a test at the end, and by a test with any number of looks.
+"""Sample sizes: how many impressions a single look at the end needs, and a test that may be looked at at any time.
 
-Sample sizes depend on two moments of an outcome y in [-1, 1]: the mean (the effect) and the mean square (approximately
-the share of impressions without a tie). The moments are estimated from a log, or from comparisons on simulated users
-(see `spread`). All sample sizes are impressions of the whole log: with K rankers, each pair receives only part of the
-impressions, and the error probability is divided among all pairs.
+Both follow in closed form from three numbers of a pair: the mean outcome (the effect) and the mean square of an outcome
+y in [-1, 1], which give its variance, and the design effect, by which clusters multiply the variance of a mean. A test
+finds an effect if the sum of n outcomes exceeds its critical value. The critical value of a single look is the larger
+one of two: Student's, for the effective number of users (users of the mean size, weighted by size) and with the one won
+and the one lost cluster that `compare_log` adds; and that of the sign test of clusters, in its normal approximation
+with a correction for continuity. The test at any time has the same critical values at the level of the boundary of its
+normal mixture. The power follows from the normal distribution of the sum. Below 25 effective users the closed form is
+up to a quarter too short, so such a number is a lower limit ("at least").
+
+All sample sizes are impressions of the whole log: with K rankers, each pair receives only part of the impressions, and
+the error probability is divided among all pairs.
+
+The clearest effect of a log is overestimated, because its pair was selected. Effects are therefore shrunk (empirical
+Bayes: Efron, Morris, JASA 1973): the true means of pairs are modelled as draws around 0 with a common variance, which
+is the average over the pairs of the squared mean minus the squared error, or 0. With few clusters, the estimate of the
+design effect is poor; the upper end of its 80 % interval is used (Browne. Statistics in Medicine 1995).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import optimize, special
 
-from ltr_duel.core import FloatVector, InputError, errors, statistics, stream
-from ltr_duel.logs.bets import Bets
-from ltr_duel.logs.clusters import naive_means
-from ltr_duel.logs.returning_users import Looking, Returning, clustered_times, impressions_needed, stopping_times
-from ltr_duel.logs.sequential import TUNED_AT
-from ltr_duel.logs.spread import Spread
+from ltr_duel.core import FloatVector, InputError, errors
+from ltr_duel.logs.comparison import Comparison
+from ltr_duel.logs.sequential import normal_boundary
+from ltr_duel.preferences import PreferenceMatrix
 
-_NORMAL = 1500.0  # above this number of impressions, both p-values of `found_by` are close to that of a normal test
-_CLEAREST = 5.0  # maximum effect in standard deviations
-_LONGEST = 64.0  # multiple of the fixed test's impressions at which a simulated sequence is abandoned
+FEWEST = 25.0  # effective number of users below which a plan is a lower limit
+_SURE = 0.8  # confidence of the upper bound of the design effect
+
+
+class PairVariance(NamedTuple):
+    """The numbers of a pair from which plans follow.
+
+    Examples
+    --------
+    >>> PairVariance("old", "new", effect=-0.1, square=0.5).largest
+    0.5
+    """
+
+    first: str
+    second: str
+    effect: float  # mean outcome, shrunk
+    square: float  # mean squared outcome, for wins, losses and ties: the share of impressions without a tie
+    design: float = 1.0  # variance of the mean relative to independent impressions, at least 1
+    size: float = 1.0  # impressions of the pair by the user (or query) of a random impression, at least 1
+    each: float = 1.0  # impressions of the whole log per impression of the pair
+    between: bool = False  # whether some outcomes are fractional, such as credit by expectation
+
+    @property
+    def largest(self) -> float:
+        """The largest possible effect: the mean square for wins, losses and ties, or its root for other outcomes."""
+        return max(self.square**0.5 if self.between else self.square, abs(self.effect))
 
 
 class ImpressionPlan(NamedTuple):
-    """Impressions of the whole log, over all pairs, that are needed to detect one effect of one pair."""
+    """Impressions of the whole log, over all pairs, that detect one effect of one pair."""
 
     effect: float
-    fixed: float  # number of impressions for a test at the end
-    sequential_mean: float  # mean number of impressions until the sequential test stops
-    sequential_power: float  # number of impressions within which the sequential test stops with the requested power
-    by_factors: float = math.nan  # fixed test by the normal approximation, with unlimited users
+    fixed: float  # for one look at the end
+    sequential: float  # for looks at any time
+    few_users: bool = False  # whether there are too few users for the closed form, so that the numbers are lower limits
 
 
 def plan_impressions(
-    spread: Spread,
-    effects: Sequence[float] = (),
-    *,
-    power: float = 0.8,
-    confidence: float = 0.95,
-    tests: int = 1,
-    every: float = 0.0,
-    tuned_at: float = TUNED_AT,
-    draws: int = 4000,
-    seed: int = 0,
+    pair: PairVariance, effects: Sequence[float] = (), *, power: float = 0.8, confidence: float = 0.95, tests: int = 1
 ) -> list[ImpressionPlan]:
     """Return the numbers of impressions needed to detect effects of given sizes.
 
-    The fixed test is the test of `compare_log`; the sequential test is the test of `stopping_decisions`, simulated.
-    Independently for each impression, there is a fixed probability that it compares the pair. Users are assumed to
-    return as often as in the log so far.
+    Users are assumed to return as often as now; independently for each impression, there is a fixed probability that it
+    compares the pair.
 
     Parameters
     ----------
-    spread : Spread
+    pair : PairVariance
     effects : sequence of float
-        Mean outcomes, above 0 and at most ``spread.largest``; by default the effect of ``spread``.
+        Mean outcomes, above 0 and at most ``pair.largest``; by default the effect of ``pair``.
     power : float
         Probability of detecting the effect, above 0 and below 1.
     confidence : float
         One minus the probability of an error if there is no effect.
     tests : int
-        Number of pairs among which the error probability is divided, K (K - 1) / 2 (Bonferroni; Holm's correction in
-        `compare_log` never needs more impressions).
-    every : float
-        Impressions of the log between two looks of the sequential test; 0 for a look after each impression.
-    tuned_at : float
-        See `confidence_sequence`.
-    draws : int
-        Number of simulated sequences.
-    seed : int
+        Number of pairs among which the error probability is divided, K (K - 1) / 2.
 
     Returns
     -------
@@ -84,159 +98,191 @@ def plan_impressions(
     Raises
     ------
     InputError
-        For numbers out of range, or an effect that is impossible for outcomes with this spread.
+        For numbers out of range, or an effect that is impossible for outcomes with this mean square.
 
     Examples
     --------
-    >>> (plan,) = plan_impressions(Spread("old", "new", 0.1, 0.5), power=0.8)
-    >>> round(plan.fixed), plan.sequential_mean < plan.sequential_power
-    (408, True)
+    >>> (plan,) = plan_impressions(PairVariance("old", "new", 0.1, 0.5), power=0.8)
+    >>> round(plan.fixed), round(plan.sequential)
+    (410, 858)
     """
     errors.require_between("the power", power, 1e-6, 1 - 1e-6)
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
+    if pair.square > 1:
+        raise InputError(f"outcomes of mean square {pair.square:.3g} are not within -1 to 1")
     plans = []
-    for effect in effects or (abs(spread.effect),):
+    for effect in effects or (abs(pair.effect),):
         errors.require_between("the effect (a mean outcome)", effect, 1e-6, 1)
-        if spread.square > 1:
-            raise InputError(f"outcomes of mean square {spread.square:.3g} are not within -1 to 1")
-        if effect > max(spread.largest, abs(spread.effect)):
-            why = "which is the largest mean outcome, reached if every impression except ties is won"
-            if spread.between:
-                why = f"whose root, {spread.largest:.4g}, is the largest mean outcome, reached if all credit is equal"
+        if effect > pair.largest * (1 + 1e-12):
+            why = f"whose root, {pair.largest:.4g}, is the largest mean outcome, reached if all credit is equal"
+            if not pair.between:
+                why = "which is the largest mean outcome, reached if every impression except ties is won"
             raise InputError(
-                f"an effect of {effect:.4g} is impossible: outcomes of {spread.first} against {spread.second} have a"
-                f" mean square of {spread.square:.4g}, {why}"
+                f"an effect of {effect:.4g} is impossible: outcomes of {pair.first} against {pair.second} have a mean"
+                f" square of {pair.square:.4g}, {why}"
             )
-        square = _square(spread, effect)
-        alpha, rng = (1 - confidence) / tests, stream(seed, "logs", "power", str(effect))
-        fixed = _fixed(spread, effect, power, alpha, rng)
-        if spread.returning:
-            users = Returning.of(spread, effect, square)
-            looking = Looking(every / spread.each, (_LONGEST * fixed + every) / spread.each, draws)
-            times, right = clustered_times(users, alpha, tuned_at, looking, rng)
-            times *= spread.each
-        else:
-            bets, looking = Bets.tuned(tuned_at, alpha / 2), Looking(every, _LONGEST * fixed + every, draws)
-            times, right = stopping_times(effect, square, bets, alpha / 2, looking, rng, 1 / spread.each)
-        late = float(np.sort(np.where(right, times, np.inf))[int(np.ceil(power * draws)) - 1])
-        reach = special.ndtri(1 - alpha / 2) + special.ndtri(power)
-        by_factors = (reach / effect) ** 2 * (square - effect**2) * spread.design * spread.each
-        plans.append(ImpressionPlan(effect, fixed, float(times.mean()), late, float(by_factors)))
+        level = (1 - confidence) / tests
+        fixed, sequential = (_impressions(pair, effect, power, level, always=always) for always in (False, True))
+        plans.append(ImpressionPlan(effect, fixed, sequential, fixed / pair.each < FEWEST * pair.size))
     return plans
 
 
-def _square(spread: Spread, effect: float) -> float:
-    return max(spread.square, effect, abs(spread.effect))  # a mean of fractional outcomes may exceed their mean square
+def _impressions(pair: PairVariance, effect: float, power: float, level: float, *, always: bool) -> float:
+    """Return the impressions of the log that a test needs; ``always``: whether it may be looked at at any time."""
+
+    def missing(log_n: float) -> float:
+        return _power_beyond(pair, effect, math.exp(log_n), level, always=always) - float(special.ndtri(power))
+
+    low, high = math.log(2 * pair.size), math.log(1e14)
+    if missing(low) >= 0:
+        return math.exp(low) * pair.each
+    if missing(high) < 0:
+        return math.inf
+    return math.exp(optimize.brentq(missing, low, high, rtol=1e-10)) * pair.each
 
 
-def _fixed(spread: Spread, effect: float, power: float, alpha: float, rng: np.random.Generator) -> float:
-    """Return the number of impressions of the log that the fixed test needs."""
-    square = _square(spread, effect)
-    if not spread.returning:
-        return fixed_test(effect, square, power, alpha, 1 / spread.each)
-    return spread.each * impressions_needed(Returning.of(spread, effect, square), power, alpha, rng)
+def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, always: bool) -> float:
+    """Return by how many standard deviations the expected sum of n outcomes of the pair exceeds the critical value."""
+    square = max(pair.square, effect)  # a mean of fractional outcomes may exceed their mean square
+    single = square - effect**2
+    added = math.sqrt(pair.design * pair.size)
+    clustered = n * single * pair.design
+    variance = clustered + 2 * added**2
+    users = n / pair.size
+    normal = float(normal_boundary([variance], level)[0]) if always else -float(special.ndtri(level / 2))
+    student = -float(special.stdtrit(max(users - 1, 0.5), float(special.ndtr(-normal))))
+    signs = normal * math.sqrt(clustered + n * pair.size * effect**2) + pair.design
+    if special.ndtr(-normal) * 2 < 2.0 ** (1 - users):
+        return -math.inf  # even if all users agree, the sign test cannot be significant
+    chance = n * effect**2 * (1 - 1 / pair.each)  # because the number of the pair's impressions is random
+    return (n * effect - max(student * math.sqrt(variance), signs)) / math.sqrt(clustered + chance + 1e-300)
 
 
 def smallest_effects(
-    spread: Spread,
-    impressions: float,
-    *,
-    power: float = 0.8,
-    confidence: float = 0.95,
-    tests: int = 1,
-    every: float = 0.0,
-    seed: int = 0,
+    pair: PairVariance, impressions: float, *, power: float = 0.8, confidence: float = 0.95, tests: int = 1
 ) -> tuple[float, float]:
-    """Return the smallest effects that the fixed and the sequential test detect with these impressions of the log."""
+    """Return the smallest effects that one look and looks at any time detect; infinity if there is none."""
     errors.require_between("the number of impressions", impressions, 1)
-    settings = {"power": power, "confidence": confidence, "tests": tests, "every": every, "seed": seed, "draws": 1000}
+    level = (1 - confidence) / tests
 
-    def fixed(effect: float) -> float:
-        rng = stream(seed, "logs", "power", str(effect))
-        return _fixed(spread, effect, power, (1 - confidence) / tests, rng)
+    def smallest(always: bool) -> float:
+        def needed(log_effect: float) -> float:
+            n = _impressions(pair, math.exp(log_effect), power, level, always=always)
+            return math.log(min(n, 1e300)) - math.log(impressions)
 
-    def sequential(effect: float) -> float:
-        return plan_impressions(spread, [effect], **settings)[0].sequential_power  # type: ignore[arg-type]  # each value has the type of its parameter
+        low, high = math.log(1e-6), math.log(pair.largest)
+        return math.exp(optimize.brentq(needed, low, high, rtol=1e-6)) if needed(high) <= 0 else math.inf
 
-    largest = max(spread.largest, abs(spread.effect))
-    return _smallest(fixed, largest, impressions), _smallest(sequential, largest, impressions)
+    return smallest(False), smallest(True)
 
 
-def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
+def least_effect(pair: PairVariance, impressions: int, *, power: float, confidence: float, tests: int) -> float:
     """Return the smallest effect that further impressions of the same clusters can detect; 0 if there is no limit.
 
     If the outcomes within each of N clusters have the correlation rho, the variance of a mean is at least rho / N times
     the variance of an outcome.
     """
-    if not spread.returning or spread.visits <= 1:
+    if pair.size <= 1:
         return 0.0
-    clusters = impressions / spread.each / spread.visits
-    floor = max(spread.correlation, 0.0) * max(spread.square - spread.effect**2, 0.0) / clusters
+    clusters = impressions / pair.each / pair.size
+    correlation = (pair.design - 1) / (pair.size - 1)
+    floor = correlation * max(pair.square - pair.effect**2, 0.0) / clusters
     reach = special.ndtri(1 - (1 - confidence) / tests / 2) + special.ndtri(power)
     return float(reach * floor**0.5)
 
 
-def _smallest(needed: Callable[[float], float], largest: float, impressions: float) -> float:
-    """Return the smallest effect that needs at most `impressions`, to within 1%; infinity if no effect does."""
-    low, high = float(np.log(1e-4)), float(np.log(largest))
-    if needed(largest) > impressions:
-        return float("inf")
-    while high - low > 0.01:
-        middle = (low + high) / 2
-        low, high = (low, middle) if needed(float(np.exp(middle))) <= impressions else (middle, high)
-    return float(min(np.exp(high), largest))
+def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
+    """Return the expected effects of pairs, given their means and errors."""
+    known = np.isfinite(error)
+    if not known.any():
+        return np.zeros_like(mean)
+    varies = max(0.0, float(np.mean(mean[known] ** 2 - error[known] ** 2)))
+    total = varies + np.where(known, error, 1.0) ** 2
+    return np.where(known & (total > 0), mean, 0.0) * varies / np.where(total > 0, total, 1.0)
 
 
-def fixed_test(effect: float, square: float, power: float, alpha: float, share: float = 1.0) -> float:
-    """Return the impressions that the test of `compare_log` requires; a ``share`` of them compares the pair."""
-    ratio = effect / max(square - effect**2, effect**2 / _CLEAREST**2) ** 0.5
-    about = ((special.ndtri(1 - alpha / 2) + special.ndtri(power)) / ratio) ** 2
-    if about > _NORMAL:
-        return float(about / share)
-    low, high = 1.0, np.ceil(about / share)
-    while found_by(effect, square, high, alpha, share) < power:
-        low, high = high, np.ceil(1.2 * high)
-    while high - low > max(1.0, high / 300):
-        middle = float(np.round((low + high) / 2))
-        enough = found_by(effect, square, middle, alpha, share) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    return float(high)
+def pairs_in_log(found: Comparison) -> list[PairVariance]:
+    """Return the numbers of a log's pairs, the largest effect first.
+
+    A log whose rankers were chosen by earlier outcomes is refused, because it does not represent a fixed plan.
+    """
+    if found.adaptive:
+        names = " and ".join(found.provenance["policies"])
+        raise InputError(
+            f"{names} chose the rankers of this log by earlier outcomes, so it does not represent an experiment that"
+            " shows all pairs equally often: plan with another log, or with simulated users"
+        )
+    n = found.counts.astype(np.float64)
+    effects = shrunk(found.cautious.mean, found.cautious.error)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        square = np.where(n > 1, found.naive.error**2 * (n - 1), 0.0) + found.means.mean**2
+        design = found.means.error**2 * n / (found.naive.error**2 * (n - 1))
+        upper = np.where(np.isnan(design), np.inf, design) * found.means.freedom
+        upper /= special.chdtri(found.means.freedom, _SURE)
+        alone = found.sizes <= 1 + 1e-9  # each user has one impression, so there is nothing to estimate
+        upper = np.where(alone, 1.0, np.clip(upper, 1.0, np.inf if found.cluster == "both" else found.sizes))
+    pairs = []
+    for k, (first, second) in enumerate(found.named_pairs):
+        if square[k] > 0 and found.means.freedom[k] > 0:
+            factor, size = float(upper[k]), float(max(found.sizes[k], upper[k]))
+            each, between = found.impressions / float(n[k]), bool(found.sequences.others[k])
+            about = float(effects[k]), min(float(square[k]), 1.0), factor, size, each
+            pairs.append(PairVariance(first, second, *about, between))
+    return _largest_first(pairs)
 
 
-def found_by(effect: float, square: float, n: float, alpha: float, share: float = 1.0) -> float:
-    """Return the power with n impressions: a sum over likely wins and losses, with the mean number of ties."""
-    decided = _within(n, square * share)
-    wins = np.arange(decided[0] // 2, _within(decided[-1], (1 + effect / square) / 2)[-1] + 1)
-    d, w = (one.ravel() for one in np.meshgrid(decided, wins, indexing="ij"))
-    d, w = d[w <= d], w[w <= d]
-    chance = stats.binom.pmf(d, n, square * share) * stats.binom.pmf(w, d, (1 + effect / square) / 2)
-    p = statistics.sign_p(w, d - w, 2 * w - d, d)
-    ties = (n - d) * share * (1 - square) / max(1 - square * share, 1e-9)
-    means = naive_means(d + ties + 2, (2 * w - d), d + 2.0)
-    p = np.maximum(p, statistics.student_p(means.mean, means.error, np.maximum(d + ties - 1, 1e-9)))
-    return float(chance[(p < alpha) & (2 * w > d)].sum())
+def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
+    """Return the numbers of pairs of preferences estimated without variance reduction, the largest effect first."""
+    first, second = np.triu_indices(len(matrix), 1)
+    n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
+    mean = 2 * matrix.p[first, second] - 1
+    effects = shrunk(mean, error)
+    pairs = [
+        PairVariance(
+            matrix.names[first[k]],
+            matrix.names[second[k]],
+            float(effects[k]),
+            float(min(error[k] ** 2 * (n[k] - 1) + mean[k] ** 2, 1.0)),
+            each=float(len(first)),
+            between=matrix.tally is not None and matrix.wins is None,
+        )
+        for k in np.flatnonzero((n >= 2) & (error > 0) & np.isfinite(error))
+    ]
+    return _largest_first(pairs)
 
 
-def _within(n: float, chance: float) -> FloatVector:
-    """Return the numbers of successes in n trials within 4.5 standard deviations of the mean."""
-    reach = 4.5 * (n * chance * (1 - chance)) ** 0.5 + 4
-    return np.arange(max(0.0, np.floor(n * chance - reach)), min(n, np.ceil(n * chance + reach)) + 1)
+def _largest_first(pairs: list[PairVariance]) -> list[PairVariance]:
+    if not pairs:
+        raise InputError("no pair ever had a winner, or one user had all impressions: a plan needs other data")
+    return sorted(pairs, key=lambda one: -abs(one.effect))
 
 
-def plans_table(plans: Sequence[ImpressionPlan]) -> pd.DataFrame:
-    """Return the plans as a table of formatted strings."""
-    return pd.DataFrame(
-        [
-            {
-                "effect": f"{plan.effect:.4g}",
-                "fixed test": _amount(plan.fixed),
-                "sequential, mean": _amount(plan.sequential_mean),
-                "sequential, requested power": _amount(plan.sequential_power),
-            }
-            for plan in plans
-        ]
-    )
+def chosen_pair(pairs: Sequence[PairVariance], names: tuple[str, str]) -> PairVariance:
+    """Return the pair of two rankers, in either order; the first pair if the names are empty."""
+    found = [one for one in pairs if set(names) in ({""}, {one.first, one.second})]
+    if not found:
+        some = ", ".join(f"{one.first} {one.second}" for one in pairs[:10])
+        raise InputError(f"{names[0]} against {names[1]}: no such pair with outcomes (there are {some})")
+    return found[0]
 
 
-def _amount(number: float) -> str:
-    return f"{np.ceil(number):,.0f}" if np.isfinite(number) else "too many"
+def plans_table(
+    plans: Sequence[ImpressionPlan], winners: Sequence[ImpressionPlan] = (), per_day: float | None = None
+) -> pd.DataFrame:
+    """Return the plans of one pair and of a winner against all others as a table of formatted strings."""
+
+    def words(plan: ImpressionPlan, number: float) -> str:
+        days = "" if per_day is None else f" ({np.ceil(number / per_day):,.0f} days)"
+        if not np.isfinite(number):
+            return "too many"
+        return f"{'at least ' * plan.few_users}{np.ceil(number - 1e-6):,.0f}{days}"
+
+    rows = []
+    for k, plan in enumerate(plans):
+        row = {"effect": f"{plan.effect:.4g}", "one look": words(plan, plan.fixed)}
+        row["looks at any time"] = words(plan, plan.sequential)
+        if winners:
+            row["a winner, one look"] = words(winners[k], winners[k].fixed)
+            row["a winner, any time"] = words(winners[k], winners[k].sequential)
+        rows.append(row)
+    return pd.DataFrame(rows)

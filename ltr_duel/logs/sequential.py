@@ -1,47 +1,54 @@
-"""Confidence sequences and e-values, for any number of looks at a running experiment.
+"""Tests that are valid at any number of looks at a running experiment: confidence sequences and e-values.
 
-The confidence sequence of `Observed` consists of the means that the bets of `ltr_duel.logs.bets` do not reject.
+Two tests, for two kinds of data; which one applies does not depend on the outcomes, so the error is that of one test.
 
-The sequence is valid if the expectation of an observation, given all earlier observations, is the mean. Returning users
-violate this condition: a user whose clicks favoured a ranker yesterday is likely to favour it today. In `Observed`,
-each user therefore counts once, by the first impression of the pair; if users never return, every impression counts.
+`ClusteredTest`, for logs with users (or queries), uses all impressions. At a look, S is the sum of a pair's n outcomes
+and V the estimated variance of S, clustered by user. Seen at the times V, S is close to a Brownian motion, and the
+normal mixture of Robbins (Annals of Mathematical Statistics 1970), sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))), is
+an e-value: its expectation is at most 1 at every time if the mean is 0. Its boundary is narrowest where V is about
+eight times rho, but V varies from 30 to 100,000. Half of the weight is therefore at one rho, and the other half is
+spread evenly over eleven powers of 4 (asymptotically valid: Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Annals of
+Statistics 2024). If the outcomes of a user are positively correlated, S is less likely to cross the boundary at any
+time (Slepian's inequality, Bell System Technical Journal 1962). With few users, S is not normal: S^2 / V is replaced by
+the square of the normal deviate that has the p-value of `compare_log`, which is never below that of an exact test.
 
-`Clustered` uses all impressions. At a look, S is the sum of a pair's n outcomes and V the estimated variance of S, with
-clusters by user. If each user came once, the looks would observe a Brownian motion at the times V, and the normal
-mixture of Robbins (Annals of Mathematical Statistics 1970), sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))), would be an
-e-value. Its boundary is narrowest where V is about eight times rho, but V varies from 30 to 100,000. Half of the weight
-is therefore at one rho, and the other half is spread evenly over eleven powers of 4. No rho depends on outcomes, so
-this mixture is an e-value too, asymptotically (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Annals of Statistics
-2024). If users return and the outcomes of a user are positively correlated, S is less likely to cross the boundary at
-any time (Slepian's inequality, Bell System Technical Journal 1962), so the error bound holds. The bound would not hold
-if a user's outcomes alternated.
+`BettingTest` is for outcomes whose expectation, given the past, is the mean: a log of a policy (first impressions of
+users only), a live experiment, or impressions that are taken as independent. A gambler bets a share l of the capital,
+0 < l < 1 / 2, that the mean is above m; each outcome y multiplies the capital by 1 + l (y - m). If the mean is at most
+m, the capital reaches 1 / alpha times its initial value with probability at most alpha (Ville's inequality). The same
+is true of a mixture of bets. The values m that no side refutes form the confidence sequence (Waudby-Smith, Ramdas. JRSS
+B 2024). Fixed shares need only sums: after wins (1), losses (-1) and ties (0), the capital of the share l is
 
-With few users, S is not normal. S^2 / V is therefore replaced by the square of the normal deviate that has the p-value
-of `compare_log`. This p-value is based on the degrees of freedom of the users, and is never below the p-value of an
-exact test.
+    (1 + l (1 - m))^wins  (1 - l (1 + m))^losses  (1 - l m)^ties
+
+and for other outcomes, with x = y - m, 1 + l x >= exp(l x - psi(l) x^2), psi(l) = (-log(1 - 2 l) - 2 l) / 4 (Fan's
+inequality, as in Howard, Ramdas, McAuliffe, Sekhon. Annals of Statistics 2021). Half of the weight has the distribution
+of their Proposition 9, the other half is uniform over log l.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, errors, statistics
-from ltr_duel.logs.bets import AT_ONCE, Bets, log_sum
+from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.sums import Sequences
 
-TUNED_AT = 1000.0  # sum of squared deviations at which half of the mixture is narrowest
+TUNED_AT = 1000.0  # sum of squared deviations at which half of either mixture is narrowest
 _LONGEST = 1e6  # a pair that needs more than this multiple of the log's length counts as never decided
-_EVEN = 4.0 ** np.arange(11)  # values of rho that share half of the weight evenly
-_LOG_WEIGHT = np.log(np.append(np.full(len(_EVEN), 0.5 / len(_EVEN)), 0.5))
-_STEPS = 50
+_HALVINGS = 50
+_SHARES = 0.49 * 1.08 ** -np.arange(110.0)[::-1]  # from 1e-4 to 0.49
+_PSI = (-np.log1p(-2 * _SHARES) - 2 * _SHARES) / 4
+_RHO = 4.0 ** np.arange(11)  # values of rho that share half of the weight evenly
+_LOG_WEIGHT = np.log(np.append(np.full(len(_RHO), 0.5 / len(_RHO)), 0.5))
 
 
-class Sequence(NamedTuple):
+class ConfidenceSequence(NamedTuple):
     """A confidence sequence of several pairs at one time.
 
     Examples
@@ -67,7 +74,7 @@ def confidence_sequence(
     confidence: float = 0.95,
     tests: float = 1,
     tuned_at: float = TUNED_AT,
-) -> Sequence:
+) -> ConfidenceSequence:
     """Return intervals of the mean outcome that hold simultaneously at all times, and e-values.
 
     Parameters
@@ -86,7 +93,7 @@ def confidence_sequence(
 
     Returns
     -------
-    Sequence
+    ConfidenceSequence
 
     Raises
     ------
@@ -102,157 +109,208 @@ def confidence_sequence(
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     errors.require_between("the value of tuned_at", tuned_at, 1e-6)
     parts = (wins, losses, ties, others, lead, square)
-    seen = Sequences(*np.broadcast_arrays(*(np.asarray(part, np.float64) for part in parts)))
-    bets, level = _settings(confidence, tests, tuned_at)
-    log_e = np.maximum(bets.log_value(seen, 0.0), bets.log_value(seen.mirrored(), 0.0)) - np.log(2)
-    return Sequence(bets.low(seen, level), -bets.low(seen.mirrored(), level), log_e)
+    sums = Sequences(*np.broadcast_arrays(*(np.asarray(part, np.float64) for part in parts)))
+    bets, level = _bets(confidence, tests, tuned_at)
+    log_e = np.maximum(bets.log_capital(sums, 0.0), bets.log_capital(sums.mirrored(), 0.0)) - np.log(2)
+    return ConfidenceSequence(bets.low(sums, level), -bets.low(sums.mirrored(), level), log_e)
 
 
-def _settings(confidence: float, tests: float, tuned_at: float) -> tuple[Bets, float]:
+class Bets(NamedTuple):
+    """A mixture of bets that the mean is above m, described by the logarithm of each share's weight."""
+
+    log_weight: FloatVector
+
+    @classmethod
+    def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
+        """Return a mixture for the error ``alpha``; ``tuned_part`` of its weight is optimal at the sum ``spread``."""
+        two = 2 * alpha
+        shape = spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))) / 4
+        edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])
+        above = special.gammainc(shape, shape * (1 - 2 * edges)) / special.gammainc(shape, shape)
+        weight = -tuned_part * np.diff(above) + (1 - tuned_part) / len(_SHARES)
+        with np.errstate(divide="ignore"):
+            return cls(np.log(weight))
+
+    def log_capital(self, sums: Sequences, m: ArrayLike) -> FloatVector:
+        """Return the logarithm of the capital of bets that the mean is above ``m``."""
+        return _log_sum(self.log_gain(sums, m) + self.log_weight)
+
+    def log_gain(self, sums: Sequences, m: ArrayLike) -> FloatMatrix:
+        """Return the logarithm of the capital for each share, shape (..., shares); it is linear in ``sums``."""
+        wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in sums)
+        m = np.asarray(m, np.float64)[..., None]
+        logs = (
+            wins * np.log1p(_SHARES * (1 - m)) + losses * np.log1p(-_SHARES * (1 + m)) + ties * np.log1p(-_SHARES * m)
+        )
+        if others.any():
+            logs = logs + _SHARES * (lead - others * m) - _PSI * (square - 2 * m * lead + others * m**2)
+        return np.asarray(logs, np.float64)
+
+    def low(self, sums: Sequences, log_level: float) -> FloatVector:
+        """Return the largest mean that is refuted because the capital reaches the level; -1 if none is.
+
+        All smaller means are refuted too, because bets against smaller means gain more.
+        """
+        high = np.asarray(sums.mean, np.float64)
+        low = np.full(high.shape, -1.0)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            refuted = self.log_capital(sums, middle) >= log_level
+            low, high = np.where(refuted, middle, low), np.where(refuted, high, middle)
+        return low
+
+
+def _bets(confidence: float, tests: float, tuned_at: float = TUNED_AT) -> tuple[Bets, float]:
     """Return the bets, and the logarithm of the capital that either side must reach."""
     alpha = (1 - confidence) / (2 * tests)
     return Bets.tuned(tuned_at, alpha), float(-np.log(alpha))
 
 
-def observations_needed(
-    each: Sequences,
-    *,
-    confidence: float = 0.95,
-    tests: float = 1,
-    tuned_at: float = TUNED_AT,
-    margin: float = 0.0,
-) -> FloatVector:
-    """Return the number of observations until a sequence decides; ``each``: increments of its sums per observation."""
-    bets, level = _settings(confidence, tests, tuned_at)
-    flat = Sequences(*(np.ravel(part).astype(np.float64) for part in np.broadcast_arrays(*each)))
-    needed = np.empty(len(flat.wins))
-    for start in range(0, len(needed), AT_ONCE):
-        some = flat.of(slice(start, start + AT_ONCE))
-        found = np.minimum(*(bets.first_reached(one, 0.0, level) for one in (some, some.mirrored())))
-        if margin > 0:
-            inside = np.maximum(*(bets.first_reached(one, -margin, level) for one in (some, some.mirrored())))
-            found = np.minimum(found, inside)
-        needed[start : start + AT_ONCE] = found
-    return np.where(needed > 1e12, np.inf, np.maximum(np.ceil(needed), 1.0)).reshape(np.shape(each.n))
+class BettingTest(NamedTuple):
+    """The test of observations whose expectation does not depend on the past; each field has one entry per pair."""
 
+    sums: Sequences
 
-class Observed(NamedTuple):
-    """The sums of sequences of observations at a look; `Clustered` is its counterpart for all impressions."""
+    @property
+    def n(self) -> FloatVector:
+        """Number of observations of each pair."""
+        return self.sums.n
 
-    sequences: Sequences
+    @property
+    def mean(self) -> FloatVector:
+        """Mean of the observations of each pair."""
+        return self.sums.mean
 
-    def sequence(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> Sequence:
+    @property
+    def effective(self) -> FloatVector:
+        """Effective number of independent observations."""
+        return self.sums.n
+
+    def sequence(self, confidence: float, tests: float) -> ConfidenceSequence:
         """Return the confidence sequence."""
-        return confidence_sequence(*self.sequences, confidence=confidence, tests=tests, tuned_at=tuned_at)
+        return confidence_sequence(*self.sums, confidence=confidence, tests=tests)
 
-    def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
+    def growth(self, confidence: float, tests: float, margin: float = 0.0) -> FloatVector:
         """Return the factor by which observations must increase to decide each pair, if the pair's mean persists."""
-        n = np.maximum(self.sequences.n, 1)
-        each = Sequences(*(part / n for part in self.sequences))
-        needed = observations_needed(each, confidence=confidence, tests=tests, margin=margin, tuned_at=tuned_at)
-        return np.maximum(needed, n + 1) / n
+        bets, level = _bets(confidence, tests)
+        sides = self.sums, self.sums.mirrored()
+        ahead, within = ([bets.log_gain(one, m) for one in sides] for m in (0.0, -margin))
 
-    def of(self, pairs: IntVector) -> Observed:
+        def decided(times: FloatVector) -> NDArray[np.bool_]:
+            def reached(gain: FloatMatrix) -> Any:
+                return _log_sum(gain * times[:, None] + bets.log_weight) >= level
+
+            one, other = map(reached, ahead)
+            found = one | other
+            return np.asarray(found | (reached(within[0]) & reached(within[1])) if margin > 0 else found)
+
+        return _smallest_factor(decided, len(self.n))
+
+    def of(self, pairs: Any) -> BettingTest:
         """Return the data of some of the pairs."""
-        return Observed(self.sequences.of(pairs))
+        return BettingTest(self.sums.of(pairs))
 
 
-class Clustered(NamedTuple):
-    """The data of several pairs at a look; each field has one entry per pair."""
+class ClusteredTest(NamedTuple):
+    """The test of all impressions, clustered by users or queries; each field has one entry per pair."""
 
-    means: Means  # see `cautious_means`
+    means: Means  # means and errors for intervals, with one won and one lost cluster added
     p: FloatVector  # p-value of a single look
     n: FloatVector  # number of impressions
+    mean: FloatVector  # mean of the impressions
 
-    def sequence(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> Sequence:
+    @property
+    def effective(self) -> FloatVector:
+        """Effective number of clusters."""
+        return self.means.freedom + 1
+
+    def sequence(self, confidence: float, tests: float) -> ConfidenceSequence:
         """Return e-values, and intervals of the mean over impressions; the intervals hold at all looks."""
         alpha = (1 - confidence) / tests
-        log_e, reach = self._log_e(np.ones(len(self.n)), alpha, tuned_at), self._reach(alpha, tuned_at)
+        log_e = self._log_e(np.ones(len(self.n)), alpha)
+        normal, freedom = normal_boundary(self._variance(), alpha), self.means.freedom
+        quantile = -statistics.student_quantile(special.ndtr(-normal), np.where(freedom > 0, freedom, 1.0))
+        reach = np.where(freedom > 0, quantile * self.means.error, np.inf)
         mean = np.where(np.isfinite(reach), self.means.mean, 0.0)
         inside = log_e < -np.log(alpha)
         low, high = np.maximum(mean - reach, -1), np.minimum(mean + reach, 1)
-        return Sequence(
+        return ConfidenceSequence(
             np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high), log_e
         )
 
-    def ahead(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> NDArray[np.int64]:
-        """Return the sign of each mean for which 0 is rejected, and 0 for the others."""
+    def ahead(self, confidence: float, tests: float) -> NDArray[np.int64]:
+        """Return the sign of each mean for which 0 is refuted, and 0 for the others."""
         alpha = (1 - confidence) / tests
-        sure = self._log_e(np.ones(len(self.n)), alpha, tuned_at) >= -np.log(alpha)
+        sure = self._log_e(np.ones(len(self.n)), alpha) >= -np.log(alpha)
         return np.where(sure, np.sign(self.means.mean), 0).astype(np.int64)
 
-    def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
+    def growth(self, confidence: float, tests: float, margin: float = 0.0) -> FloatVector:
         """Return the factor by which impressions must grow to decide each pair, if its mean and variance persist."""
         alpha = (1 - confidence) / tests
 
         def decided(times: FloatVector) -> NDArray[np.bool_]:
-            found = self._log_e(times, alpha, tuned_at) >= -np.log(alpha)
-            return np.asarray(found | self._within(times, alpha, tuned_at, margin) if margin > 0 else found)
+            found = self._log_e(times, alpha) >= -np.log(alpha)
+            return np.asarray(found | self._within(times, alpha, margin) if margin > 0 else found)
 
-        low, high = np.zeros(len(self.n)), np.full(len(self.n), np.log(_LONGEST))
-        never = np.logical_not(decided(np.exp(high)))
-        for _ in range(40):
-            middle = (low + high) / 2
-            enough = decided(np.exp(middle))
-            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return np.where(never, np.inf, np.exp(high))
+        return _smallest_factor(decided, len(self.n))
 
-    def of(self, pairs: IntVector) -> Clustered:
+    def of(self, pairs: Any) -> ClusteredTest:
         """Return the data of some of the pairs."""
-        return Clustered(self.means.of(pairs), self.p[pairs], self.n[pairs])
+        return ClusteredTest(self.means.of(pairs), self.p[pairs], self.n[pairs], self.mean[pairs])
 
     def _variance(self) -> FloatVector:
         known = np.isfinite(self.means.error)  # infinite for a pair without impressions
         return np.multiply(self.means.error, self.n, out=np.ones(len(self.n)), where=known) ** 2
 
-    def _log_e(self, times: FloatVector, alpha: float, tuned_at: float) -> FloatVector:
+    def _log_e(self, times: FloatVector, alpha: float) -> FloatVector:
         """Return the logarithm of the e-value of "the mean is 0" if impressions grow by the factor `times`."""
         square = special.ndtri(self.p / 2) ** 2 * times
-        return np.where(self.means.freedom > 0, self._mixture(square, times, alpha, tuned_at), 0.0)
+        return np.where(self.means.freedom > 0, self._mixture(square, times, alpha), 0.0)
 
-    def _mixture(self, square: FloatVector, times: FloatVector, alpha: float, tuned_at: float) -> FloatVector:
-        constant, slope = _components(self._variance() * times, alpha, tuned_at)
-        return log_sum(constant + slope * square[..., None])
+    def _mixture(self, square: FloatVector, times: FloatVector, alpha: float) -> FloatVector:
+        constant, slope = _components(self._variance() * times, alpha)
+        return _log_sum(constant + slope * square[..., None])
 
-    def _within(self, times: FloatVector, alpha: float, tuned_at: float, margin: float) -> NDArray[np.bool_]:
-        """Return whether the interval is within the margin: the e-values reject both ends of the margin."""
+    def _within(self, times: FloatVector, alpha: float, margin: float) -> NDArray[np.bool_]:
+        """Return whether the interval is within the margin: the e-values refute both ends of the margin."""
         room = np.maximum(margin - np.abs(self.means.mean), 0.0)
         known = self.means.freedom > 0
         error = np.where(known, self.means.error, np.inf) / np.sqrt(times)
         p = statistics.student_p(room, error, np.where(known, self.means.freedom * times, 1.0))
-        return self._mixture(special.ndtri(p / 2) ** 2, times, alpha, tuned_at) > -np.log(alpha)
-
-    def _reach(self, alpha: float, tuned_at: float) -> FloatVector:
-        normal, freedom = normal_boundary(self._variance(), alpha, tuned_at), self.means.freedom
-        quantile = -statistics.student_quantile(special.ndtr(-normal), np.where(freedom > 0, freedom, 1.0))
-        return np.where(freedom > 0, quantile * self.means.error, np.inf)
+        return self._mixture(special.ndtri(p / 2) ** 2, times, alpha) > -np.log(alpha)
 
 
-def normal_boundary(variance: ArrayLike, alpha: float, tuned_at: float) -> FloatVector:
-    """Return the two-sided boundary of a sum at level ``alpha``, in standard deviations of the sum.
-
-    The logarithm of the mixture is convex in the square of the boundary. Newton's method therefore converges from above
-    if it starts at the smallest square for which a single component reaches the level.
-    """
-    constant, slope = _components(variance, alpha, tuned_at)
-    square = np.asarray(((-np.log(alpha) - constant) / slope).min(axis=-1))
-    for _ in range(_STEPS):
-        logs = constant + slope * square[..., None]
-        above = log_sum(logs) + np.log(alpha)
-        parts = np.exp(logs - (above - np.log(alpha))[..., None])
-        square -= above / (parts * slope).sum(axis=-1)
-        if (above <= 1e-9).all():
-            break
-    return np.asarray(np.sqrt(square), np.float64)
+def normal_boundary(variance: ArrayLike, alpha: float) -> FloatVector:
+    """Return the two-sided boundary of a sum at level ``alpha``, in standard deviations of the sum."""
+    constant, slope = _components(variance, alpha)
+    low, high = np.zeros(constant.shape[:-1]), ((-np.log(alpha) - constant) / slope).min(axis=-1)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        above = _log_sum(constant + slope * middle[..., None]) >= -np.log(alpha)
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.asarray(np.sqrt(high), np.float64)
 
 
-def _components(variance: ArrayLike, alpha: float, tuned_at: float) -> tuple[FloatMatrix, FloatMatrix]:
+def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMatrix]:
     """Return the logarithm of each mixture component: a constant, and the slope in the squared deviation."""
-    ratio = np.asarray(variance, np.float64)[..., None] / np.append(_EVEN, _rho(alpha, tuned_at))
+    log = -2 * np.log(alpha)
+    narrowest = TUNED_AT / (log + np.log(1 + log))  # about the rho whose boundary is the narrowest at this variance
+    ratio = np.asarray(variance, np.float64)[..., None] / np.append(_RHO, narrowest)
     return _LOG_WEIGHT - np.log1p(ratio) / 2, ratio / (1 + ratio) / 2
 
 
-def _rho(alpha: float, tuned_at: float) -> float:
-    """Return the rho whose boundary is about the narrowest if the variance of the sum is ``tuned_at``."""
-    log = -2 * np.log(alpha)
-    return float(tuned_at / (log + np.log(1 + log)))
+def _smallest_factor(decided: Callable[[FloatVector], NDArray[np.bool_]], size: int) -> FloatVector:
+    """Return for each pair the smallest factor, from 1, by which it is decided; infinity above `_LONGEST`."""
+    low, high = np.zeros(size), np.full(size, np.log(_LONGEST))
+    never = ~decided(np.exp(high))
+    for _ in range(40):
+        middle = (low + high) / 2
+        enough = decided(np.exp(middle))
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(never, np.inf, np.exp(high))
+
+
+def _log_sum(logs: FloatMatrix) -> FloatVector:
+    """Return the logarithm of the sum of each row, given the logarithms of its entries."""
+    most = logs.max(axis=-1)
+    return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)

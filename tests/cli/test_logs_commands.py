@@ -6,20 +6,10 @@ import json
 import re
 
 import click
-import numpy as np
 import pytest
 
-from ltr_duel.logs import plan_impressions
-from tests.logs.test_page import clear, text_of
-from tests.logs.test_slices import drawn, written
-from tests.logs.test_sources import event, exposure, parquet
+from tests.logs.written import drawn, log_of, text_of
 from tests.site.snippets import DOCS
-
-
-@pytest.fixture(autouse=True)
-def few_draws(monkeypatch):
-    """Simulate only a few sequences for a plan, because these tests check only the text."""
-    monkeypatch.setitem(plan_impressions.__kwdefaults__, "draws", 200)
 
 
 @pytest.fixture
@@ -57,8 +47,8 @@ def test_check_compare_and_power(ltr_duel, log, tmp_path):
     assert "<script" not in page.read_text() and "Stop: 1 wins." in page.read_text()
     assert picture.stat().st_size > 10_000
     assert "Condorcet winner: 1." in ltr_duel("prefs", "show", matrix).out
-    answer = ltr_duel("logs", "power", log, "--effect", 0.1)
-    assert answer.code == 0 and "0.1  " in answer.out, answer.err
+    answer = ltr_duel("power", log, "--effect", 0.1)
+    assert answer.code == 0 and "\n0.1  " in answer.out, answer.err
 
 
 @pytest.mark.parametrize("column", ["user_id", "userId", "session"])
@@ -101,67 +91,6 @@ def test_exposures_and_events_with_a_guardrail_and_a_failing_check(ltr_duel, tmp
     assert answer.code == 2 and "give either a LOG, or --exposures with --events" in answer.err
 
 
-def test_power_from_a_corpus(ltr_duel, corpus, tmp_path):
-    words = ["logs", "power", "--live", corpus, "--rankers", "features:1,2", "--comparisons", 2000]
-    answer = ltr_duel(*words, "--effect", 0.2, "--effect", 0.1, "--plot", tmp_path / "curve.png")
-    assert answer.code == 0, answer.err
-    assert len(answer.out.splitlines()) == 9 and (tmp_path / "curve.png").exists()
-
-
-def test_a_plan_for_several_rankers_is_of_one_pair_and_has_one_for_a_winner(ltr_duel, corpus):
-    words = ["logs", "power", "--live", corpus, "--rankers", "features:1,2,3", "--comparisons", 2000, "--effect", 0.1]
-    answer = ltr_duel(*words)
-    assert "To find a mean outcome of 0.1 of one pair with power 0.8" in answer.out, answer.err
-    fixed = int(answer.out.split("plan for ")[1].split()[0].replace(",", ""))
-    winner = answer.out.split(
-        "To find one ranker ahead of each of the 2 others, if it beats each of them by this mean outcome: "
-    )[1]
-    pair = int(ltr_duel(*words, "--power", 0.9).out.split("plan for ")[1].split()[0].replace(",", ""))
-    assert int(winner.split()[0].replace(",", "")) == pair > fixed  # 1 - .2 / 2
-    two = ltr_duel(*words, "--effect", 0.05).out
-    one_pair, winners = two.split("One pair, named beforehand:\n")[1].split(
-        "One ranker ahead of each of the 2 others by this effect:\n"
-    )
-    effects, planned = ([line.split() for line in one.splitlines()[1:3]] for one in (one_pair, winners))
-    assert [row[0] for row in effects] == [row[0] for row in planned] == ["0.1", "0.05"], two
-    assert planned[0][1] == f"{pair:,}" and effects[0][1] == f"{fixed:,}"
-    answer = ltr_duel(*words, "--effect", 0.99)
-    assert answer.code == 2 and "an effect of 0.99 is impossible" in answer.err
-
-
-def test_a_plan_by_query_counts_new_queries_and_says_what_those_of_the_log_cannot_show(ltr_duel, tmp_path):
-    path = tmp_path / "clicks.jsonl"
-    row = {"shown": ["a", "b"], "rankers": ["new", "old"], "owners": [0, 1]}
-    rows = [
-        row | {"impression": k, "time": k, "query": f"q{k % 40}", "clicks": [1 + (k % 40 % 3 == 0)]} for k in range(800)
-    ]
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
-    answer = ltr_duel("logs", "power", path, "--effect", 0.2)
-    assert "plans are for new queries with about 20 impressions of the pair each" in answer.out, answer.err
-    assert (
-        "Plans are for other queries that come as often as these: with about 20 impressions of the pair each."
-        in answer.out
-    )
-    path.write_text("".join(json.dumps(one | {"user": one["query"]}) + "\n" for one in rows))
-    assert "new queries" not in ltr_duel("logs", "power", path, "--effect", 0.2).out
-    assert "few clusters" not in answer.out
-    path.write_text("".join(json.dumps(one | {"user": one["query"][:2]}) + "\n" for one in rows))
-    assert "\nnote: the errors rest on few clusters (user)" in ltr_duel("logs", "power", path, "--effect", 0.2).out
-
-
-def test_a_plan_names_no_leader_where_the_shrunk_mean_is_printed_as_0(ltr_duel, tmp_path):
-    """The output named the first ranker as ahead even if its mean was below 0; a log without ties had a traceback."""
-    path = tmp_path / "log.jsonl"
-    written(path, [1, -1] * 19 + [-1, -1], range(40), [60 * k for k in range(40)])
-    unclear = f"According to 40 impressions of {path}, no ranker is clearly ahead (the estimate shrinks to 0)"
-    answer = ltr_duel("logs", "power", path)
-    assert f"{unclear}, so the plan is for an effect of 0.1; name yours with --effect.\n" in answer.out
-    assert "To find a mean outcome of 0.1 " in answer.out
-    assert f"{unclear}.\n" in ltr_duel("logs", "power", path, "--effect", 0.2).out
-    written(path, [1] * 30 + [0] * 10, range(40), [60 * k for k in range(40)])
-    assert " is ahead of " in ltr_duel("logs", "power", path).out
-
-
 def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
     path = tmp_path / "clicks.jsonl"
     row = {"impression": 1, "time": 0, "query": "q", "shown": ["a"], "clicks": [2]}
@@ -179,8 +108,9 @@ def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["logs", "power"], "give either a LOG, or --live"),
-        (["logs", "power", "arxiv.npy", "--visits", 3], "--visits, --heavy and --correlation require --live"),
+        (["power"], "give a LOG, or --live with a corpus, or --exposures with --events, or an --effect"),
+        (["power", "log.jsonl", "--days", 3], "--days requires --per-day"),
+        (["logs", "compare", "log.jsonl", "--guardrail", "buy:few"], "'few' is not a number"),
         (["logs", "compare", "nowhere.jsonl"], "no such file"),
         (["simulate", "arxiv.npy", "--policy", "rucb", "--log", "x.parquet"], "--log requires --live and one policy"),
     ],
@@ -188,77 +118,6 @@ def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
 def test_what_cannot_be_done_is_said(ltr_duel, words, says):
     answer = ltr_duel(*words)
     assert answer.code == 2 and says in answer.err
-
-
-def test_the_terminal_and_the_page_say_the_same(ltr_duel, tmp_path):
-    written(tmp_path / "log.jsonl", *drawn())
-    words = ["logs", "compare", tmp_path / "log.jsonl", "--stop-at", 0.95, "--by", "heavy"]
-    answer = ltr_duel(*words, "--report", tmp_path / "page.html")
-    assert answer.code == 0, answer.err
-    text = re.sub(r"(?<=\d) to(?= [+-]\d)", "", text_of(tmp_path / "page.html"))  # intervals on pages have a "to"
-    for line in answer.out.splitlines()[:-1]:
-        whole = [words in text or words[0].upper() + words[1:] in text for words in re.split(r"\s{2,}", line) if words]
-        assert all(whole), line
-
-
-def test_parts_of_a_log_of_one_part_are_a_note_of_the_terminal(ltr_duel, tmp_path):
-    """Users who come once all belong to one part, so the page shows no parts."""
-    clear(tmp_path / "log.jsonl")
-    answer = ltr_duel("logs", "compare", tmp_path / "log.jsonl", "--by", "heavy", "--report", tmp_path / "page.html")
-    assert "--by heavy: the log has only one part" in answer.out
-    assert "Users who come often" not in text_of(tmp_path / "page.html")
-
-
-def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
-    """All clicks favour b, and nearly all purchases a; the first outcome decides unless another outcome is named."""
-    exposures = [
-        {"impression": f"i{k}", "time": k, "user": f"u{k}", "query": "q", "shown": ["a", "b"]}
-        | {"rankers": ["new", "old"], "owners": [0, 1] if k % 2 else [1, 0], "device": "phone" if k % 3 else "desk"}
-        for k in range(60)
-    ]
-    events = [{"impression": f"i{k}", "item": "b", "kind": "click", "time": k} for k in range(0, 60, 2)]
-    events += [{"impression": f"i{k}", "item": "b", "kind": "buy", "time": k} for k in range(1, 60, 2)]
-    for name, rows in (("exposures", exposures), ("events", events)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    words = ["logs", "compare", "--exposures", tmp_path / "exposures.jsonl", "--events", tmp_path / "events.jsonl"]
-    words += ["--outcome", "click", "--outcome", "buy"]
-    answer = ltr_duel(*words, "--by", "device")
-    assert answer.code == 0, answer.err
-    lines = answer.out.splitlines()
-    clicked = ["new", ">", "old", "new", "wins", "60", "30", "0"]  # clicks on documents of new
-    assert any(line.split()[:8] == clicked for line in lines)
-    assert any(line.split()[:6] == ["buy", "new", ">", "old", "60", "-0.5000"] for line in lines)  # beside it
-    assert any(line.split()[:6] == ["phone", "new", ">", "old", "40", "+0.5000"] for line in lines)
-    assert "parts by device are not shown to differ" in answer.out
-    (line,) = (line for line in lines if "Bonferroni" in line)  # the line is shared by both tables
-    assert (
-        line.startswith("In each table of parts or secondary outcomes, all intervals hold simultaneously with 95% ")
-        and "Holm" in line
-    )
-    assert "Bonferroni" not in ltr_duel(*words[:-6]).out
-    assert lines[-1].startswith("At this look new wins (p ")
-    lines = ltr_duel(*words, "--primary", "buy").out.splitlines()
-    assert any(line.split()[:8] == ["old", ">", "new", "old", "wins", "60", "30", "0"] for line in lines)
-    assert any(line.split()[:6] == ["click", "old", ">", "new", "60", "-0.5000"] for line in lines)
-    answer = ltr_duel(*words, "--primary", "cart")
-    assert answer.code == 2 and "'cart'" in answer.err
-
-
-def test_power_reads_exposures_and_events(ltr_duel, tmp_path):
-    exposures, events = [], []
-    for k in range(400):
-        rankings = [["a", "b"], ["b", "a"]]
-        shown = ["a", "b"] if k % 2 else ["b", "a"]
-        about = {"impression": f"i{k}", "time": k, "user": f"u{k}", "query": "q", "shown": shown}
-        exposures.append(about | {"rankers": ["new", "old"], "rankings": rankings, "method": "probabilistic:tau=1"})
-        events.append({"impression": f"i{k}", "item": "b" if k % 4 else "a", "kind": "buy", "time": k})
-    for name, rows in (("exposures", exposures), ("events", events)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    words = ["--exposures", tmp_path / "exposures.jsonl", "--events", tmp_path / "events.jsonl", "--outcome", "buy"]
-    answer = ltr_duel("logs", "power", *words, "--effect", 0.1)
-    assert answer.code == 0 and "According to 400 impressions of " in answer.out, answer.err
-    answer = ltr_duel("logs", "power", tmp_path / "exposures.jsonl", *words)
-    assert answer.code == 2 and "give either a LOG, or --live with a corpus, or --exposures" in answer.err
 
 
 def test_line_breaks_in_names_do_not_reach_the_terminal(ltr_duel, tmp_path):
@@ -358,7 +217,7 @@ def test_a_mapping_says_where_the_rows_are_and_any_column_slices(ltr_duel, tmp_p
     mapping.write_text(SHOP.format(tmp_path, ""))
     answer = ltr_duel("logs", "check", *words)
     assert "60 impressions" in answer.out and "not read" not in answer.out, answer.err
-    assert "According to 60 impressions of" in ltr_duel("logs", "power", *words, "--effect", 0.1).out
+    assert "According to 60 impressions of" in ltr_duel("power", *words, "--effect", 0.1).out
     answer = ltr_duel("logs", "compare", *words, "--by", "geraet")
     assert answer.code == 0 and re.search(r"^ *phone +old > new +30 ", answer.out, re.M), answer.err
     answer = ltr_duel("logs", "compare", *words, "--by", "colour")
@@ -372,17 +231,111 @@ def test_a_mapping_says_where_the_rows_are_and_any_column_slices(ltr_duel, tmp_p
     assert answer.code == 2 and f"{mapping}: give a LOG, or map the source of the exposures: file = '...'" in answer.err
 
 
-def test_a_plan_from_few_users_says_what_its_factors_do_not_explain(ltr_duel, tmp_path):
-    rng = np.random.default_rng(0)
-    shown = [exposure(k, f"u{k % 12}", time=float(k)) for k in range(60)]
-    events = [event(f"i{k}", "ab"[int(rng.random() < 0.2)]) for k in range(60)]
-    words = [parquet(tmp_path, "shown", shown), "--events", parquet(tmp_path, "seen", events)]
-    answer = ltr_duel("logs", "power", *words)
-    fixed = float(re.search(r"plan for ([\d,]+) impressions and", answer.out)[1].replace(",", ""))
-    said = re.search(r"By these factors alone, one look would need ([\d,]+) impressions", answer.out)
-    assert said and fixed > 1.5 * float(said[1].replace(",", "")), answer.out
-    assert "comes from the one won and one lost user that the test adds" in answer.out
-    many = [exposure(k, f"u{k % 1000}", time=float(k)) for k in range(3000)]
-    events = [event(f"i{k}", "ab"[int(rng.random() < 0.4)]) for k in range(3000)]
-    words = [parquet(tmp_path, "shown", many), "--events", parquet(tmp_path, "seen", events)]
-    assert "By these factors alone" not in ltr_duel("logs", "power", *words, "--effect", 0.02).out
+def lists_and_events(folder, n=60):
+    """Write impressions in which all clicks favour old, on one half of them, and all purchases new, on the other."""
+    exposures = [
+        {
+            "impression": f"i{k}",
+            "time": k,
+            "user": f"u{k}",
+            "query": "q",
+            "shown": ["a", "b"],
+            "rankers": ["new", "old"],
+        }
+        | {"owners": [0, 1] if k % 4 < 2 else [1, 0], "device": "phone" if k % 3 else "desk"}
+        for k in range(n)
+    ]
+    events = [
+        {"impression": f"i{k}", "item": "ab"[(k % 4 < 2) == (k % 2 == 0)], "kind": ["click", "buy"][k % 2], "time": k}
+        for k in range(n)
+    ]
+    for name, rows in (("exposures", exposures), ("events", events)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return ["--exposures", folder / "exposures.jsonl", "--events", folder / "events.jsonl"]
+
+
+def test_the_first_outcome_decides_and_the_others_are_beside_it(ltr_duel, tmp_path):
+    words = ["logs", "compare", *lists_and_events(tmp_path)]
+    answer = ltr_duel(*words, "--outcome", "click", "--outcome", "buy", "--guardrail", "buy:0.9", "--by", "device")
+    assert answer.code == 0, answer.err
+    lines = [line.split() for line in answer.out.splitlines()]
+    assert any(line[:8] == ["old", ">", "new", "old", "wins", "60", "30", "0"] for line in lines), answer.out
+    assert any(line[:6] == ["buy", "old", ">", "new", "60", "-0.5000"] for line in lines)
+    assert any(line[:5] == ["phone", "old", ">", "new", "40"] for line in lines)
+    assert "guardrail buy holds: the mean of old against new is -0.5000" in answer.out
+    assert "p is corrected for the table's rows (Bonferroni)." in answer.out
+    assert answer.out.splitlines()[-1].startswith("old wins (p ")
+    answer = ltr_duel(*words, "--outcome", "buy", "--guardrail", "click")
+    assert answer.out.splitlines()[-1].startswith(
+        "no decision: new is ahead, but the log does not show that 1 guardrail"
+    )
+
+
+def test_the_terminal_and_the_page_say_the_same(ltr_duel, tmp_path):
+    log_of(tmp_path / "log.jsonl", *drawn())
+    words = ["logs", "compare", tmp_path / "log.jsonl", "--stop-at", 0.95, "--by", "day", "--no-checks"]
+    answer = ltr_duel(*words, "--report", tmp_path / "page.html")
+    assert answer.code == 0, answer.err
+    text = re.sub(r"(?<=\d) to(?= [+-]\d)", "", text_of(tmp_path / "page.html"))  # intervals on pages have a "to"
+    for line in answer.out.splitlines()[:-1]:
+        parts = [part for part in re.split(r"\s{2,}|(?<=\.) (?=[A-Z])", line.removesuffix(".")) if part]
+        assert all(part in text or part[0].upper() + part[1:] in text for part in parts), line
+
+
+def test_each_user_may_count_once_with_every_option_but_looks(ltr_duel, tmp_path):
+    words = ["logs", "compare", log_of(tmp_path / "log.jsonl", *drawn()).path, "--per", "user"]
+    answer = ltr_duel(*words, "--by", "day", "--report", tmp_path / "page.html")
+    assert answer.code == 0 and "  users  " in answer.out, answer.err
+    answer = ltr_duel(*words, "--stop-at", 0.95)
+    assert answer.code == 2 and "each user counts once is valid for one look only" in answer.err
+
+
+def test_a_log_of_one_day_has_no_days(ltr_duel, tmp_path):
+    path = log_of(tmp_path / "log.jsonl", [1, -1, 0] * 20).path
+    assert "--by day: the log has only one part" in ltr_duel("logs", "compare", path, "--by", "day").out
+    answer = ltr_duel("logs", "compare", path, "--by", "devcie")
+    assert answer.code == 2 and "there is no column 'devcie'" in answer.err
+
+
+def test_power_of_an_effect_alone_depends_on_the_share_that_is_decided(ltr_duel):
+    """z = 1.96 + .84: (2.8 / .1)^2 times .1 to 1 is 78 to 785 impressions, and a little more for the sign test."""
+    answer = ltr_duel("power", "--effect", 0.1, "--per-day", 100)
+    rows = [line.split() for line in answer.out.splitlines() if line[:1].isdigit()]
+    assert [row[0] for row in rows] == ["10%", "30%", "60%", "100%"] and answer.code == 0, answer.err
+    assert 780 < float(rows[-1][2]) < 830 and rows[-1][3] == "(9"
+    assert ltr_duel("power", "--effect", 2).code == 2
+
+
+def test_power_from_simulated_users_has_a_plan_of_a_pair_and_of_a_winner(ltr_duel, corpus, tmp_path):
+    words = ["power", "--live", corpus, "--rankers", "features:1,2,3", "--effect", 0.1, "--effect", 0.05]
+    answer = ltr_duel(*words, "--per-day", 1000, "--days", 7, "--plot", tmp_path / "curve.png")
+    assert answer.code == 0 and (tmp_path / "curve.png").exists(), answer.err
+    assert "find a mean outcome of 0.05 of one pair with power 0.8 at confidence 0.95, shared by 3 pairs." in answer.out
+    assert "find one ranker ahead of each of the 2 others" in answer.out
+    row = next(line for line in answer.out.splitlines() if line.startswith("0.1 "))
+    numbers = [int(one.replace(",", "")) for one in re.findall(r"([\d,]+) \(", row)]
+    assert numbers[0] < numbers[1] and numbers[0] < numbers[2] < numbers[3]
+    assert "7 days of 1,000 impressions detect a mean outcome of 0.0" in answer.out
+    answer = ltr_duel(*words, "--effect", 0.99)
+    assert answer.code == 2 and "an effect of 0.99 is impossible" in answer.err
+
+
+def test_power_from_a_log_says_for_whom_it_is(ltr_duel, tmp_path):
+    path = tmp_path / "clicks.jsonl"
+    y = [1 if k % 40 % 3 else -1 for k in range(800)]
+    log_of(path, y, query=[f"q{k % 40}" for k in range(800)], user=[""] * 800)
+    answer = ltr_duel("power", log_of(path, y, user=[k % 40 for k in range(800)]).path, "--effect", 0.2)
+    assert "Plans are for other users as frequent as these: about 20 impressions of the pair each." in answer.out
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text(
+        "".join(
+            json.dumps({"query": row.pop("user")} | row | {"query": f"q{k % 40}"}) + "\n" for k, row in enumerate(rows)
+        )
+    )
+    answer = ltr_duel("power", path, "--effect", 0.2)
+    assert "further impressions of the queries in this log cannot detect a mean outcome below 0." in answer.out
+    log_of(path, y, user=[k % 6 for k in range(800)])
+    answer = ltr_duel("power", path, "--effect", 0.1)
+    assert "at least " in answer.out and "note: the errors rest on few clusters (user)" in answer.out
+    log_of(path, [1, -1] * 20)
+    assert "no ranker is clearly ahead (the estimate shrinks to 0)" in ltr_duel("power", path).out

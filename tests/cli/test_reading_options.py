@@ -15,7 +15,7 @@ OPTIONS = {
 }  # fmt: skip
 READERS = {
     "data info", "data check", "data fetch", "prefs estimate", "simulate", "demo",
-    "sensitivity", "rankers evaluate", "logs power", "advise", "replay",
+    "sensitivity", "rankers evaluate", "power", "advise", "replay",
 }  # fmt: skip
 
 NULLS = "".join(

@@ -119,7 +119,7 @@ def test_the_glossary_has_each_head_of_a_table_and_each_setting_that_outputs_wri
 def test_the_glossary_has_the_words_of_outputs(ltr_duel, corpus, tmp_path):
     ltr_duel("prefs", "estimate", corpus, "--comparisons", "300", "--out", tmp_path / "m.parquet")
     printed = ltr_duel("prefs", "show", tmp_path / "m.parquet").out
-    printed += ltr_duel("prefs", "show", "arith51").out + ltr_duel("logs", "power", "--help").out
+    printed += ltr_duel("prefs", "show", "arith51").out + ltr_duel("power", "--help").out
     glossary = (README.parent / "docs" / "glossary.md").read_text(encoding="utf-8").casefold()
     words = (
         "Borda, Copeland, Condorcet winner, von Neumann, top cycle, Strong transitivity, ±, lower bound, mean outcome"

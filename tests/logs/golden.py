@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.interleaving import interleave
-from ltr_duel.logs import ClickLog, compare_log, stopping_decisions, write_log
+from ltr_duel.logs import ClickLog, compare_log, decide, write_log
 from tests.conftest import REAL_DATA
 
 FILE = Path(__file__).with_name("golden_comparisons.json")
@@ -245,18 +245,19 @@ def cases(folder: Path) -> Iterator[tuple[str, ClickLog, dict[str, Any]]]:
 def numbers(log: ClickLog, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of a comparison: facts of the log, results by pair, and decisions valid at every look."""
     found = compare_log(log, looks=False, **settings)
+    once = decide(found, checks=False)
     facts = {name: found.provenance[name] for name in ("method", "outcome", "users", "queries", "bad_lines")}
     pairs = {
-        " ".join(names): {name: values[k].item() for name, values in columns(found).items()} | {"better": better}
-        for k, (names, better) in enumerate(zip(found.named_pairs, found.better, strict=True))
+        " ".join(one[:2]): {name: values[k].item() for name, values in columns(found).items()} | {"better": one.winner}
+        for k, one in enumerate(once.pairs)
     }
-    result = facts | {"impressions": found.impressions, "cluster": found.cluster, "winner": found.winner}
+    result = facts | {"impressions": found.impressions, "cluster": found.cluster, "winner": once.winner}
     result["one look"] = pairs
     if "per" not in settings:
         kept = ("verdict", "winner", "observations", "mean", "low", "high", "e_value")
         result["every look"] = {
             f"{one.first} {one.second}": {name: getattr(one, name) for name in kept}
-            for one in stopping_decisions(found, found.confidence, margin=0.01)
+            for one in decide(found, found.confidence, margin=0.01, checks=False).pairs
         }
     return result
 

@@ -7,21 +7,24 @@ import numpy as np
 from ltr_duel.clicks import click_model
 from ltr_duel.core import kernel, random_below, stream
 from ltr_duel.interleaving import Comparer, compare_pair
-from ltr_duel.logs.bets import Bets
+from ltr_duel.logs.sequential import Bets
+from ltr_duel.logs.sums import Sequences
 from tests.conftest import random_rankings
 
 
 def boundary(length, alpha, tuned_at=1000.0):
     """Return the lead of wins that stops the test, for each number of decided outcomes up to the length."""
-    return Bets.tuned(tuned_at, alpha / 2).lead_needed(np.arange(length + 1), np.log(2 / alpha))
+    d = np.arange(length + 1.0)
+    bets, none, level = Bets.tuned(tuned_at, alpha / 2), np.zeros_like(d), np.log(2 / alpha)
 
+    def reached(lead):
+        return bets.log_capital(Sequences((d + lead) / 2, (d - lead) / 2, none, none, none, none), 0.0) >= level
 
-def outcomes(logs, length, effect, square, seed, at_once=500):
-    """Yield outcomes of many logs: wins, losses and ties with that mean and mean square."""
-    rng = stream(seed, "outcomes", str(effect))
-    for start in range(0, logs, at_once):
-        u = rng.random((min(at_once, logs - start), length), np.float32)
-        yield (u < (square + effect) / 2).astype(np.int8) - ((u >= (square + effect) / 2) & (u < square))
+    low, high = none, d
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = np.where(reached(middle), low, middle), np.where(reached(middle), middle, high)
+    return np.where(reached(d), high, np.inf)
 
 
 def compared(logs, length, seed, at_once=500):

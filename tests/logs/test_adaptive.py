@@ -9,13 +9,12 @@ import pytest
 
 from ltr_duel.logs import (
     ClickLog,
-    Evidence,
     compare_log,
     comparison_lines,
     comparison_table,
     confidence_sequence,
+    decide,
     simulate_log,
-    stopping_decisions,
 )
 from tests.conftest import random_rankings
 from tests.logs.collected import Case, coverage
@@ -119,13 +118,14 @@ def test_tables_of_adaptive_logs_name_what_a_mean_is_of_and_give_no_counts_of_an
     y, users = np.random.default_rng(0).choice([-1, 0, 1], 400), np.arange(400) // 2
     counts = {"wins", "losses", "ties"}
     log = log_of(tmp_path / "users.jsonl", y, user=users.tolist(), **given)
-    for stop in (False, True):
+    for stop_at in (None, 0.95):
         found = compare_log(log)
-        table = comparison_table(Evidence(found, 0.95, stopping_decisions(found) if stop else None))
+        table = comparison_table(found, decide(found, stop_at, checks=False))
         assert not counts & set(table) and table["first impressions"].tolist() == ["200"]
         (mean,) = table["mean, first impressions"]
         assert abs(float(mean)) == pytest.approx(abs(y[::2].mean()), abs=1e-4)
-    table = comparison_table(Evidence(compare_log(log_of(tmp_path / "plain.jsonl", y)), 0.95))
+    found = compare_log(log_of(tmp_path / "plain.jsonl", y))
+    table = comparison_table(found, decide(found, checks=False))
     assert counts <= set(table) and "mean" in table
 
 

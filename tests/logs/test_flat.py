@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, compare_log, sliced
+from ltr_duel.logs import ClickLog, compare_log, subgroups
 from tests.logs.test_places import impression, write
 
 FLAT = """
@@ -95,7 +95,7 @@ def test_rows_of_one_search_that_contradict_each_other_are_refused_with_both_lin
 def test_a_log_is_sliced_by_any_column_of_its_files(tmp_path, kind):
     rows = [impression(n, device=["phone", "desk"][n % 2], clicks=[1 + n % 2]) for n in range(40)]
     log = ClickLog(write(tmp_path / f"clicks.{kind}", rows), context=("device",))
-    devices = sliced(log, compare_log(log), "device").frame
+    devices = subgroups(log, compare_log(log), "device").frame
     assert dict(zip(devices["device"], devices["mean"], strict=True)) == {"phone": 1.0, "desk": -1.0}
     assert log.other_columns == ()
     with pytest.raises(InputError, match=r"has no column 'devcie'; did you mean 'device'\? \(it has"):

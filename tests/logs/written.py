@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 
 import numpy as np
 
-from ltr_duel.core import stream
 from ltr_duel.logs import ClickLog
 
 DAY = 86_400
+START = 20_000 * DAY + 6 * 3600  # 2024-10-04, six in the morning
 
 
-def log_of(path, y, time, user, rankers=("old", "new")):
-    """Write outcomes of the first ranker."""
-    rows = [
-        {"impression": k, "time": t, "query": "q", "user": u, "shown": ["a", "b"], "rankers": list(rankers)}
-        | {"owners": [0, 1], "clicks": {1: [1], -1: [2], 0: []}[v]}
-        for k, (v, t, u) in enumerate(zip(y, time, user, strict=True))
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+def log_of(path, y, time=None, user=None, **more):
+    """Write outcomes of the first ranker, old, against new; by default, each user comes once, a second later."""
+    n, clicks, rows = len(y), {1: [1], -1: [2], 0: []}, []
+    time, user = range(n) if time is None else time, range(n) if user is None else user
+    for k in range(n):
+        row = {"impression": k, "time": START + float(time[k]), "query": "q", "user": f"u{user[k]}"}
+        row |= {"shown": ["x", "y"], "clicks": clicks[int(y[k])], "rankers": ["old", "new"], "owners": [0, 1]}
+        rows.append(json.dumps(row | {name: values[k] for name, values in more.items()}) + "\n")
+    path.write_text("".join(rows))
     return ClickLog(path)
 
 
-def drawn(n, days, mean=0.0, users=200, seed=0):
-    """Draw outcomes with 30 % ties, evenly over some days, and their users."""
-    rng = stream(seed, "named")
-    y = rng.choice([1, 0, -1], n, p=[(0.7 + mean) / 2, 0.3, (0.7 - mean) / 2])
-    return [int(v) for v in y], np.linspace(0, days * DAY, n).tolist(), rng.integers(0, users, n).tolist()
+def drawn(n=600, days=4, users=100, seed=0):
+    """Return outcomes of which old wins 50 % and loses 30 %, their times in order, and their users."""
+    rng = np.random.default_rng(seed)
+    return rng.choice([-1, 0, 1], n, p=[0.3, 0.2, 0.5]), np.sort(rng.random(n)) * days * DAY, rng.integers(0, users, n)
+
+
+def text_of(path):
+    """Return the text of a page, without tags, with single spaces."""
+    page = re.sub(r"(?s)<style.*?</style>|<head>.*?</head>", " ", path.read_text(encoding="utf-8"))
+    return " ".join(html.unescape(re.sub(r"<wbr>|(?<=\w)<wbr/?>", "", re.sub(r"<(?!wbr)[^>]+>", " ", page))).split())

@@ -9,7 +9,7 @@ from scipy.stats import ks_2samp
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import stream
 from ltr_duel.live import Settings
-from ltr_duel.logs import ClickLog, compare_log, stopping_decisions, write_log
+from ltr_duel.logs import ClickLog, compare_log, decide, write_log
 from ltr_duel.plan import Planner, PlanSettings
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation import FromMatrix, simulate
@@ -59,7 +59,7 @@ def test_identical_rankers_are_told_apart_in_at_most_five_of_a_hundred_loops(pol
     for seed in range(loops):
         rng = stream(seed, "loop", policy)
         found = live_through(seed, policy, (0.3, 0.3, 0.3), rng, tmp_path / "log.parquet")
-        false += any(one.verdict == "stop" for look in found for one in stopping_decisions(look))
+        false += any(one.verdict == "stop" for look in found for one in decide(look, 0.95, checks=False).pairs)
     assert false <= loops * 0.05 + 2 * np.sqrt(loops * 0.05 * 0.95)
 
 

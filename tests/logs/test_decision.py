@@ -1,0 +1,271 @@
+"""One decision: the library, the table, the last line and the page agree for any log, checks, guardrails and day."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.logs import (
+    BettingTest,
+    Finding,
+    Guardrail,
+    Sequences,
+    column_notes,
+    compare_log,
+    comparison_table,
+    confidence_sequence,
+    decide,
+    decision_lines,
+    guardrails,
+    impressions_to_go,
+    pair_decisions,
+    running_sentence,
+)
+from ltr_duel.logs.comparison import Comparison
+from tests.logs.written import DAY, drawn, log_of
+
+MARGIN = 0.4
+CHECKS = {"sound": [Finding("robots", "sound", 0.0, "none")], "failed": [Finding("pairs shown", "fails", 0.0, "lost")]}
+GUARDS = {
+    "none": [],
+    "kept": [Guardrail("buy", "old", "new", 0.1, 0.05, 0.01)],
+    "broken": [Guardrail("buy", "old", "new", 0.1, -0.05, 0.01)],
+}
+CLEAR, EVEN = [1, 1, 1, -1, 0], [1, -1, 0, 1, -1]
+LOGS = {  # outcomes of old, users, days
+    "decided": (CLEAR * 60, 300, 14),
+    "returning": (CLEAR * 60, 60, 14),
+    "undecided": (EVEN * 8, 40, 14),
+    "tied": (EVEN * 300, 1500, 14),
+    "few users": (CLEAR * 8, 4, 3),
+    "within a week": (CLEAR * 60, 300, 17),
+    "tied within a week": (EVEN * 300, 1500, 17),
+}
+
+
+@pytest.fixture(scope="module")
+def comparisons(tmp_path_factory):
+    """Return comparisons that are computed once."""
+    folder, found = tmp_path_factory.mktemp("decisions"), {}
+    for name, (y, users, days) in LOGS.items():
+        n = len(y)
+        found[name] = compare_log(log_of(folder / "log.jsonl", y, np.linspace(0, days * DAY, n), np.arange(n) % users))
+    y = np.array([CLEAR * 60, CLEAR * 60, EVEN * 60]).T.ravel()
+    pairs = [["old", "new"], ["old", "third"], ["new", "third"]]
+    for name, days in (("three", 14), ("three within a week", 17)):
+        log = log_of(folder / "log.jsonl", y, np.linspace(0, days * DAY, 900), rankers=pairs * 300)
+        found[name] = compare_log(log)
+    return found
+
+
+def decided(found, monkeypatch, *, stop=True, checks="sound", guards="none"):
+    monkeypatch.setattr(Comparison, "findings", CHECKS[checks])
+    return decide(found, 0.95 if stop else None, margin=MARGIN, guardrails=GUARDS[guards])
+
+
+@pytest.mark.parametrize(("stop", "checks", "guards"), [*itertools.product((False, True), CHECKS, GUARDS)])
+def test_the_table_and_the_last_line_are_one_decision(comparisons, monkeypatch, stop, checks, guards):
+    for name, found in comparisons.items():
+        decision = decided(found, monkeypatch, stop=stop, checks=checks, guards=guards)
+        table, last = comparison_table(found, decision), decision_lines(decision)[-1]
+        verdicts = set(table["verdict"])
+        if decision.verdict == "no decision":
+            assert verdicts == {"no decision"} and last.startswith("no decision: "), name
+        elif decision.verdict == "wait":
+            assert last.startswith("wait ") and not any("wins" in one for one in verdicts), name
+        elif decision.winner:
+            assert f"{decision.winner} wins" in last and f"{decision.winner} wins" in verdicts, name
+        else:
+            assert last.startswith(("go on: ", "no difference: ", "no ranker is shown to win")), name
+        assert (checks == "failed") <= (decision.verdict == "no decision")
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "verdict", "labels", "sentence"),
+    [
+        ("decided", {}, "stop", {"old wins"}, "stop: old wins. So far its mean outcome is ahead; a later change"),
+        ("decided", {"stop": False}, "stop", {"old wins"}, "old wins (p "),
+        (
+            "decided",
+            {"checks": "failed"},
+            "no decision",
+            {"no decision"},
+            "no decision: 1 check of the experiment fails",
+        ),
+        (
+            "decided",
+            {"guards": "broken"},
+            "no decision",
+            {"no decision"},
+            "no decision: old is ahead, but the log does",
+        ),
+        ("undecided", {}, "go on", {"open"}, "go on: "),
+        ("undecided", {"stop": False}, "go on", {"open"}, "no ranker is shown to win (p "),
+        ("tied", {}, "no difference", {"no difference"}, "no difference: the mean outcome of every pair is within 0.4"),
+        ("few users", {}, "go on", {"open"}, "go on: there are too few users so far"),
+        ("within a week", {}, "wait", {"wait: old ahead"}, "wait 4 days until the week is complete; so far: old wins."),
+        (
+            "tied within a week",
+            {},
+            "wait",
+            {"wait: no difference"},
+            "wait 4 days until the week is complete; so far: no",
+        ),
+        ("three", {}, "stop", {"old wins", "no difference"}, "stop: old wins against each of the 2 others. So far"),
+        ("three", {"guards": "broken"}, "no decision", {"no decision"}, "no decision: old is ahead"),
+        ("three within a week", {}, "wait", {"wait: old ahead", "wait: no difference"}, "wait 4 days "),
+    ],
+)
+def test_each_state_of_a_log_has_its_verdict(comparisons, monkeypatch, name, settings, verdict, labels, sentence):
+    decision = decided(comparisons[name], monkeypatch, **settings)
+    assert (decision.verdict, set(decision.labels)) == (verdict, labels) and decision.sentence.startswith(sentence)
+
+
+def test_a_decision_waits_for_whole_weeks_from_two_weeks_on(tmp_path):
+    for days, missing in ((10, 0), (14, 0), (17, "4 days"), (19.7, "1 day"), (20.5, 0), (23, "5 days")):
+        found = compare_log(log_of(tmp_path / "log.jsonl", CLEAR * 60, np.linspace(0, days * DAY, 300)))
+        expected = f"wait {missing} until the week" if missing else "stop: old wins"
+        assert decide(found, 0.95, checks=False).sentence.startswith(expected)
+
+
+def test_the_library_decides_as_the_command_with_the_checks_of_the_log(tmp_path):
+    """Every list shows old on top, so the coin of the first position is no coin."""
+    found = compare_log(log_of(tmp_path / "log.jsonl", CLEAR * 60), looks=False)
+    assert found.decision.verdict == "no decision" and "owners of position 1" in found.decision.sentence
+    assert found.decision.notes[-1].startswith("By the primary outcome alone, the result would be: old wins (p ")
+    assert decide(found, checks=False).winner == "old" and decide(found, checks=False).findings is None
+
+
+def test_a_verdict_is_what_the_interval_beside_it_says(comparisons):
+    seen = set()
+    for found, confidence in itertools.product(comparisons.values(), (0.5, 0.95, 1 - 1e-6)):
+        for one in decide(found, confidence, checks=False).pairs:
+            assert (one.low > 0 or one.high < 0) == (one.verdict == "stop") == (one.p < 1 - confidence), one
+            seen.add(one.verdict)
+    assert seen == {"stop", "go on"}
+
+
+def test_the_intervals_of_one_look_hold_together_by_the_rule_of_their_p(comparisons):
+    """Bonferroni: three pairs have three times the p of one, and intervals of 1 - .05 / 3."""
+    found = comparisons["three"]
+    assert found.p_corrected == pytest.approx(np.minimum(3 * found.p, 1))
+    assert ((found.low > 0) | (found.high < 0)).tolist() == (found.p_corrected < 0.05).tolist()
+    (note,) = column_notes(found, decide(found, checks=False))
+    assert note.startswith(
+        "interval, p: all 3 pairs share the error (Bonferroni), so with probability 0.95 no interval"
+    )
+    assert column_notes(comparisons["decided"], decide(comparisons["decided"], checks=False)) == []
+
+
+def test_users_who_come_once_or_twice_have_one_test(tmp_path):
+    """The test does not depend on whether users have returned; only independent impressions are bet on."""
+    y = CLEAR * 60
+    once = decide(compare_log(log_of(tmp_path / "a.jsonl", y)), 0.95, checks=False).pairs[0]
+    user = [*range(299), 298]
+    again = decide(compare_log(log_of(tmp_path / "b.jsonl", y, user=user)), 0.95, checks=False).pairs[0]
+    assert again.low == pytest.approx(once.low, abs=0.002) and once.effective == pytest.approx(300, abs=2)
+    alone = decide(compare_log(log_of(tmp_path / "a.jsonl", y), cluster="impression"), 0.95, checks=False).pairs[0]
+    assert alone.low == confidence_sequence(180, 60, 60).low
+
+
+def test_a_winner_whose_mean_has_drifted_is_named_with_the_drift(tmp_path):
+    rng = np.random.default_rng(5)
+    for mean, notes in ((np.where(np.arange(4000) < 1000, 0.3, 0.0), 1), (np.full(4000, 0.1), 0)):
+        u = rng.random(4000)
+        found = compare_log(
+            log_of(tmp_path / "log.jsonl", (u < (0.5 + mean) / 2) * 1 - ((u >= (0.5 + mean) / 2) & (u < 0.5)))
+        )
+        for decision in (decide(found, checks=False), decide(found, 0.95, checks=False)):
+            assert decision.winner == "old" and len(decision.notes) == notes
+            assert ("the mean changed while the log grew" in decision.sentence) == bool(notes)
+
+
+def three(ab, ac, bc, **settings):
+    """Decide on three pairs from wins, losses and ties."""
+    counts = np.array([ab, ac, bc], float).T
+    test = BettingTest(Sequences(*counts, *np.zeros((3, 3))))
+    named, settings = [("a", "b"), ("a", "c"), ("b", "c")], {"confidence": 0.95} | settings
+    return pair_decisions(test, named, 3, int(counts.sum()), **settings), int(counts.sum())
+
+
+def test_a_winner_does_not_wait_for_a_pair_of_losers():
+    pairs, n = three((200, 150, 50), (200, 150, 50), (150, 150, 100))
+    assert np.isinf(pairs[2].more)
+    further = impressions_to_go("abc", pairs)
+    assert further == max(one.more_to_win for one in pairs[:2]) < 3000
+    assert running_sentence("abc", pairs, 0.0, n) == (
+        f"go on: about {further:,.0f} further pages of several rankers until a wins against all others, if the means"
+        " stay as they are (still open: 3 of 3 pairs)."
+    )
+
+
+def test_a_winner_wins_each_of_its_pairs_by_the_error_that_all_pairs_share():
+    """Three rankers: 1/120 for each of three pairs and two sides."""
+    for lead in range(40, 120):
+        pairs, _ = three((200 + lead, 200, 0), (900, 200, 0), (0, 0, 0))
+        if impressions_to_go("abc", pairs) == 0:
+            break
+    low = confidence_sequence([200 + lead - 1, 200 + lead], [200, 200], [0, 0], tests=3).low
+    assert (low > 0).tolist() == [False, True] and pairs[0].winner == "a"
+
+
+@pytest.mark.parametrize("n", [1, 19, 20])
+def test_how_long_to_go_on_is_not_said_after_a_handful_of_impressions(n):
+    pairs, total = three((n, 0, 0), (n, 0, 0), (0, 0, n), confidence=0.999999)
+    assert np.isinf(impressions_to_go("abc", pairs)) == (n < 20), "sentence and number agree"
+    said = running_sentence("abc", pairs, 0.0, total)
+    assert said.startswith("go on: about" if n == 20 else "go on: too few pages of several rankers so far to project")
+
+
+def test_a_pair_that_was_never_shown_is_named_and_shares_the_error(tmp_path):
+    log = log_of(tmp_path / "log.jsonl", [1] * 200, rankers=[["A", "B"], ["B", "C"]] * 100)
+    found, unseen = compare_log(log), "A and C have no impression that counts, so they cannot be compared."
+    assert decide(found, 0.95, checks=False).sentence == f"go on: {unseen}"
+    assert decide(found, checks=False).sentence.endswith(unseen)
+    assert found.p_corrected == pytest.approx(3 * found.p)
+
+
+@pytest.mark.parametrize("limits", ["query", "user"])
+def test_where_queries_limit_the_precision_further_queries_are_needed(tmp_path, limits):
+    """60 queries (or users) have tastes: old wins 40 of them."""
+    n = 60 * 40
+    taste, other = [f"t{k % 60}" for k in range(n)], [f"o{k // 60 % 200}" for k in range(n)]
+    user, query = (other, taste) if limits == "query" else (taste, other)
+    y = [1 if k % 60 * 7 % 60 < 40 else -1 for k in range(n)]
+    found = compare_log(log_of(tmp_path / "log.jsonl", y, user=user, query=query), cluster="both")
+    decision = decide(found, 0.99999, checks=False)
+    table = comparison_table(found, decision)
+    assert ("queries to go" in table) == (limits == "query") == ("impressions to go" not in table)
+    assert f"further {'queries, each with' if limits == 'query' else 'impressions'}" in decision.sentence
+
+
+def test_a_comparison_of_users_who_count_once_is_for_one_look(tmp_path):
+    found = compare_log(log_of(tmp_path / "log.jsonl", CLEAR * 20, user=np.arange(100) // 2), per="user")
+    assert found.counts[0] == 50 and decide(found, checks=False).pairs[0].observations == 50
+    with pytest.raises(InputError, match="valid for one look only"):
+        decide(found, 0.95, checks=False)
+
+
+@pytest.mark.parametrize("other", [1, -1])
+def test_a_winner_that_breaks_a_guardrail_is_not_decided(tmp_path, other):
+    found = compare_log(log_of(tmp_path / "a.jsonl", CLEAR * 60))
+    against = compare_log(log_of(tmp_path / "b.jsonl", [other * y for y in CLEAR * 60]))
+    decision = decide(found, 0.95, guardrails=guardrails(found, against, stop_at=0.95), checks=False)
+    assert decision.winner == "old" and (decision.verdict == "stop") == (other == 1)
+    assert ("the guardrail holds for ranker 'old'." in decision.notes) == (other == 1)
+    once, always = (guardrails(found, found, stop_at=stop_at)[0] for stop_at in (None, 0.95))
+    assert always.mean == once.mean and always.low < once.low
+
+
+def test_the_guardrail_of_a_pair_in_another_order_is_turned(tmp_path):
+    """In the other comparison the rankers are named in the other order, and the pair with third is absent."""
+    y, _, _ = drawn(400)
+    found = compare_log(
+        log_of(tmp_path / "a.jsonl", [1, 1, 0, 1] * 100, rankers=[["old", "new"], ["old", "third"]] * 200)
+    )
+    other = compare_log(log_of(tmp_path / "b.jsonl", y, rankers=[["new", "old"]] * 400))
+    (guard,) = guardrails(found, other, 0.02)
+    assert guard[:3] == ("click", "old", "new") and guard.mean == pytest.approx(-y.mean()) and guard.margin == 0.02

@@ -1,0 +1,120 @@
+"""Plans in closed form: exact for few impressions, and as long as the tests need."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ltr_duel.core import InputError
+from ltr_duel.logs import PairVariance, compare_log, pairs_in_log, plan_impressions, plans_table, smallest_effects
+from ltr_duel.logs.power import shrunk
+from tests.logs.drawn import plan_from_a_log_kept, plan_kept, plan_of_returning_users_kept, winner_found
+from tests.logs.written import log_of
+
+
+@pytest.mark.parametrize(("rankers", "effect"), [(2, 0.1), (3, 0.3)])
+def test_a_plan_finds_its_effect_with_the_power_that_it_promises(rankers, effect):
+    fixed, sequential = plan_kept(rankers, effect, 300) / 300
+    assert abs(fixed - 0.8) < 0.07 and 0.73 < sequential < 0.95
+
+
+def test_a_plan_of_users_who_return_finds_its_effect():
+    found, plan = plan_of_returning_users_kept(2, 0.3, False, 200)
+    assert (found / 200 > 0.71).all() and plan.few_users == (plan.fixed < 25 * 20)
+
+
+def test_a_plan_counts_as_many_impressions_as_the_sign_test_of_clear_outcomes():
+    """With all won, 2 / 2^6 < .05 needs six impressions: below 25 users, the plan says that it is a lower limit."""
+    (plan,) = plan_impressions(PairVariance("a", "b", 1.0, 1.0))
+    assert 5 < plan.fixed <= 6 and plan.few_users
+    assert "at least 6" in plans_table([plan])["one look"].item()
+    users = plan_impressions(PairVariance("a", "b", 1.0, 1.0, design=20.0, size=20.0))[0]
+    assert users.fixed == pytest.approx(20 * plan.fixed, rel=0.02)  # each user is one vote
+
+
+def test_plans_of_the_sign_test_are_its_exact_numbers():
+    """Without ties, y > 1.96 sqrt(n) + 1 has the power of the exact binomial test to within a few percent."""
+    (plan,) = plan_impressions(PairVariance("a", "b", 0.2, 1.0))
+    n = np.arange(150, 260)
+    least = stats.binom.isf(0.025, n, 0.5) + 1
+    exact = n[np.flatnonzero(stats.binom.sf(least - 1, n, 0.6) >= 0.8)[0]]
+    assert plan.fixed == pytest.approx(exact, rel=0.05)
+
+
+def test_pairs_share_the_log_and_the_error():
+    """Three rankers: a pair has a third of the log, and a third of the error."""
+    one, three = (PairVariance("a", "b", 0.1, 0.5, each=each) for each in (1.0, 3.0))
+    (alone,), (shared,) = plan_impressions(one, confidence=1 - 0.05 / 3), plan_impressions(three, tests=3)
+    assert shared.fixed == pytest.approx(3 * alone.fixed, rel=0.01)
+    assert shared.sequential == pytest.approx(3 * alone.sequential, rel=0.01)
+
+
+def test_a_test_that_may_be_looked_at_takes_longer_and_correlated_users_too():
+    pair = PairVariance("a", "b", 0.1, 0.5)
+    plan, clustered = plan_impressions(pair)[0], plan_impressions(pair._replace(design=3.0, size=20.0))[0]
+    assert 1.5 * plan.fixed < plan.sequential < 3 * plan.fixed
+    assert clustered.fixed == pytest.approx(3 * plan.fixed, rel=0.1)
+
+
+def test_the_smallest_effect_is_the_one_whose_plan_takes_the_impressions():
+    pair = PairVariance("a", "b", 0.1, 0.5)
+    fixed, sequential = smallest_effects(pair, 1000)
+    plans = plan_impressions(pair, [fixed, sequential])
+    assert plans[0].fixed == pytest.approx(1000, rel=1e-3) and plans[1].sequential == pytest.approx(1000, rel=1e-3)
+    assert smallest_effects(pair, 3) == (np.inf, np.inf)
+
+
+def test_effects_are_shrunk_by_what_errors_explain():
+    mean, error = np.array([0.3, -0.1, 0.1, 0.1]), np.full(4, 0.1)
+    varies = (0.09 + 3 * 0.01) / 4 - 0.01
+    assert shrunk(mean, error) == pytest.approx(mean * varies / (varies + 0.01))
+    assert shrunk(np.array([0.1]), np.array([0.2])).tolist() == [0]  # a single pair with an effect below its error
+    assert shrunk(np.array([0.0, 0.0]), np.array([0.0, np.inf])).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"power": 1.0}, "the power must be between"),
+        ({"effects": (0.0,)}, "the effect"),
+        ({"effects": (2,)}, "the effect"),
+        ({"effects": (0.2, 0.6)}, "an effect of 0.6 is impossible: outcomes of a against b have a mean square of 0.5"),
+    ],
+)
+def test_impossible_plans_are_refused(settings, says):
+    with pytest.raises(InputError, match=says):
+        plan_impressions(PairVariance("a", "b", 0.1, 0.5), **settings)
+
+
+def test_a_winner_against_all_is_found_where_each_pair_was_planned_for_its_share_of_the_rest():
+    pair, winner, by_pair = winner_found(3, 0.3, 400) / 400
+    assert pair > 0.74 and winner > 0.74 > by_pair
+
+
+def test_a_plan_from_a_log_is_long_enough_though_its_users_are_few():
+    found, _ = plan_from_a_log_kept(20, 20, 0.1, 400, each=25)
+    assert found.mean() / 25 > 0.8
+
+
+def test_a_log_says_how_often_its_users_come_and_one_of_a_policy_is_refused(tmp_path):
+    """Users 0 to 29 come once and user 30 thirty times: a random impression is by a user of 15.5 on average."""
+    users = [30] * 30 + list(range(30))
+    log = log_of(tmp_path / "log.jsonl", [1 - 2 * (user % 3 == 0) for user in users], range(60), users)
+    (pair,) = pairs_in_log(compare_log(log))
+    assert pair.size == pytest.approx((30 * 30 + 30 * 1) / 60)
+    policy = log_of(tmp_path / "log.jsonl", [1, -1, 1] * 20, range(60), range(60), policy=["rucb"] * 60)
+    with pytest.raises(InputError, match="rucb chose the rankers of this log by earlier outcomes"):
+        pairs_in_log(compare_log(policy))
+
+
+def test_the_pair_of_a_plan_is_not_the_one_that_looks_clearest_by_chance(tmp_path):
+    """a wins both of its impressions against c; another pair has a clear effect."""
+    y = [1 - 2 * (k % 4 == 0) for k in range(400)] + [1, 1]
+    rankers = [["a", "b"]] * 400 + [["a", "c"]] * 2
+    first, second = pairs_in_log(
+        compare_log(log_of(tmp_path / "log.jsonl", y, range(402), range(402), rankers=rankers))
+    )
+    assert (first.second, second.second) == ("b", "c")
+    assert 0.4 < first.effect < 0.5 and second.effect < 0.3  # means of .5 and 1
+    assert first.each == 402 / 400 and second.each == 201  # impressions of the log for one of the pair

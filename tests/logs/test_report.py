@@ -1,0 +1,134 @@
+"""The page, the tables and the figures of a comparison, in the words of the terminal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.logs import (
+    Guardrail,
+    check_log,
+    column_notes,
+    compare_log,
+    comparison_lines,
+    comparison_table,
+    decide,
+    guardrail_lines,
+    plot_comparison,
+    save_comparison,
+    subgroups,
+    usual_subgroups,
+)
+from tests.logs.written import DAY, drawn, log_of, text_of
+from tests.papers.browser import look_at
+
+CLEAR = np.random.default_rng(0).permutation(np.repeat([1, -1, 0], [300, 100, 200]))
+LONG = ("LM Jelinek-Mercer title+abstract", "covered_term_ratio document")
+
+
+def fair(path, y=CLEAR, **more):
+    """Write a log in which either ranker has the first position on half of the lists."""
+    swap = np.arange(len(y)) % 2 == 1
+    owners = [[1, 0] if one else [0, 1] for one in swap]
+    return log_of(path, np.where(swap, -np.asarray(y), y), owners=owners, **more)
+
+
+def saved(tmp_path, found, stop_at=None):
+    decision = decide(found, stop_at)
+    save_comparison(found, decision, tmp_path / "page.html")
+    return text_of(tmp_path / "page.html"), decision
+
+
+def test_the_page_begins_with_the_verdict_and_folds_the_checks_that_passed(tmp_path):
+    found = compare_log(fair(tmp_path / "log.jsonl"))
+    text, decision = saved(tmp_path, found, 0.95)
+    assert (
+        text.index("Stop: old wins.")
+        < text.index("log.jsonl: 600 impressions")
+        < text.index("Is the experiment sound?")
+    )
+    passed = sum(one.verdict == "sound" for one in check_log(fair(tmp_path / "log.jsonl")))
+    assert f"Is the experiment sound? {passed} checks passed" in text
+    page = (tmp_path / "page.html").read_text()
+    assert page.index("<details><summary>") < page.index("sound: owners of position 1") and page.count("<img") == 1
+    for pair, verdict in zip(*(comparison_table(found, decision)[name] for name in ("pair", "verdict")), strict=True):
+        assert f"{pair} {verdict} " in text
+
+
+def test_a_failed_check_and_a_change_of_users_stand_beside_the_verdict(tmp_path):
+    y = np.where(np.arange(4000) < 1000, 1, np.where(np.arange(4000) % 2, 1, -1))
+    text, decision = saved(tmp_path, compare_log(log_of(tmp_path / "log.jsonl", y)))
+    assert decision.verdict == "no decision" and "fails: owners of position 1" in text
+    assert text.index("No decision: ") < text.index("users or rankers changed") < text.index("Is the experiment sound?")
+
+
+def test_a_page_of_a_log_of_hours_has_no_days(tmp_path):
+    assert usual_subgroups(0, 5 * 3600) == ["new"]
+    assert usual_subgroups(0, 14 * DAY) == ["day", "week", "new"] and usual_subgroups(0, 90 * DAY) == ["week", "new"]
+    log = log_of(tmp_path / "log.jsonl", *drawn(days=4))
+    found = compare_log(log)
+    save_comparison(
+        found, decide(found), tmp_path / "page.html", parts=[subgroups(log, found, way) for way in ("day", "new")]
+    )
+    text = text_of(tmp_path / "page.html")
+    assert "Day by day" in text and "New users: their first 24 hours" in text and "(one look, p = " in text
+    assert (tmp_path / "page.html").read_text().count("<img") == 2
+
+
+def test_the_figure_is_scaled_to_its_interval(tmp_path):
+    """600 impressions with a mean of 1/3: after the first quarter, the interval is within 0 to .8."""
+    found = compare_log(fair(tmp_path / "log.jsonl"))
+    axes = plot_comparison(found, stop_at=0.95, margin=0.02)
+    bottom, top = axes.get_ylim()
+    low, high = decide(found, 0.95, checks=False).pairs[0][6:8]
+    assert -0.15 < bottom < 0 < low < high < top < 0.9
+    assert "margin" in axes.get_legend_handles_labels()[1]
+    few = compare_log(log_of(tmp_path / "few.jsonl", CLEAR[:3]))
+    assert not plot_comparison(few).collections[0].get_paths() and plot_comparison(few).get_ylim()[1] > 1
+
+
+@pytest.mark.parametrize("settings", [{"looks": False}, {"per": "user"}])
+def test_a_comparison_without_a_development_has_no_figure_and_a_page_without_one(tmp_path, settings):
+    found = compare_log(fair(tmp_path / "log.jsonl"), **settings)
+    with pytest.raises(InputError, match="has no development over time"):
+        plot_comparison(found)
+    saved(tmp_path, found)
+    assert "<img" not in (tmp_path / "page.html").read_text()
+
+
+def test_one_table_has_one_interval_at_any_number_of_looks(tmp_path):
+    found = compare_log(log_of(tmp_path / "log.jsonl", *drawn()))
+    once, always = (comparison_table(found, decide(found, stop_at, checks=False)) for stop_at in (None, 0.95))
+    columns = ["pair", "verdict", "impressions", "wins", "losses", "ties", "mean", "interval", "p, corrected"]
+    assert list(once) == columns and list(always) == [*columns, "impressions to go"]
+    policy = compare_log(log_of(tmp_path / "log.jsonl", *drawn(), policy=["rucb"] * 600))
+    assert "first impressions" in comparison_table(policy, policy.decision)
+    assert any("rucb' chose the rankers" in line for line in comparison_lines(policy))
+
+
+def test_the_method_says_what_error_the_decision_has(tmp_path):
+    y, times, users = drawn()
+    found = compare_log(log_of(tmp_path / "log.jsonl", y, times, users, rankers=[["a", "b"], ["b", "c"]] * 300))
+    assert (
+        "at one planned look, the probability that any decision of the 3 pairs is wrong is at most 0.05"
+        in saved(tmp_path, found)[0]
+    )
+    text, decision = saved(tmp_path, found, 0.9)
+    assert "is ever wrong, at any number of looks, is at most 0.1. A winner against all others" in text
+    assert column_notes(found, decision)[0].endswith("is ever wrong, at any number of looks.")
+    assert "Assumed: users are independent of each other; outcomes within each may be correlated." in text
+
+
+def test_numbers_are_written_as_people_write_them():
+    assert guardrail_lines((Guardrail("buy", "A", "B", -1e-9, -1e-9, 0.01),)) == [
+        "guardrail buy holds: the mean of A against B is +0.0000, and at least +0.0000 with confidence (margin 0.01)"
+    ]
+
+
+@pytest.mark.parametrize(("width", "stop_at"), [(390, 0.95), (1200, None)])
+def test_a_browser_shows_every_cell_of_the_page(tmp_path, width, stop_at):
+    found = compare_log(log_of(tmp_path / "log.jsonl", CLEAR, user=np.arange(600) % 250, rankers=[LONG] * 600))
+    saved(tmp_path, found, stop_at)
+    seen = look_at((tmp_path / "page.html").read_text(encoding="utf-8"), tmp_path, width)
+    assert seen["cut"] == seen["outside"] == seen["loaded"] == [] and seen["page"] <= seen["width"] == width

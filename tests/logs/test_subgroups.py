@@ -1,0 +1,140 @@
+"""Parts of a log by day, user and column, and secondary outcomes in addition to the primary outcome."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ltr_duel.core import InputError
+from ltr_duel.logs import ClickLog, compare_log, secondary, subgroup_table, subgroups
+from ltr_duel.logs.plots import plot_subgroups
+from ltr_duel.logs.subgroup import interaction_p
+from tests.logs.drawn import parts_that_differ
+from tests.logs.written import DAY, drawn, log_of
+
+
+def test_each_day_is_the_comparison_of_its_impressions_alone(tmp_path):
+    y, times, users = drawn()
+    log = log_of(tmp_path / "all.jsonl", y, times, users)
+    table = subgroups(log, compare_log(log), "day").frame
+    assert table["day"].tolist() == [f"2024-10-{day:02d}" for day in range(4, 9)]  # from six o'clock, on five days
+    assert table["impressions"].sum() == 600 and set(table["first"]) == {"old"}
+    date = (6 * 3600 + times) // DAY
+    for day in range(5):
+        here = date == day
+        alone = log_of(tmp_path / "day.jsonl", y[here], times[here], users[here])
+        found = compare_log(alone, confidence=1 - 0.05 / 5)  # the five intervals hold together
+        row = table.iloc[day]
+        assert (row["mean"], row["low"], row["high"]) == pytest.approx(
+            (found.means.mean[0], found.low[0], found.high[0])
+        )
+        assert row["p_corrected"] == pytest.approx(min(5 * found.p[0], 1))
+
+
+def test_weeks_count_from_the_first_day_and_a_user_is_new_for_a_day(tmp_path):
+    y, times, users = drawn(days=16)
+    log = log_of(tmp_path / "log.jsonl", y, times, users)
+    found = compare_log(log)
+    weeks = ["2024-10-04 to 10-10", "2024-10-11 to 10-17", "2024-10-18 to 10-20"]
+    assert subgroups(log, found, "week").frame["week"].tolist() == weeks
+    first = {user: min(times[users == user]) for user in set(users)}
+    new = sum(t < first[u] + DAY for t, u in zip(times, users, strict=True))
+    table = subgroups(log, found, "new").frame
+    assert table["new"].tolist() == ["first 24 hours", "later"] and table["impressions"].tolist() == [new, 600 - new]
+    alone = log_of(tmp_path / "alone.jsonl", y, np.zeros(600), np.arange(600))
+    assert subgroups(alone, compare_log(alone), "new") is None
+
+
+@pytest.mark.parametrize("name", ["device", "day", "new"])
+def test_a_column_of_the_log_divides_it_also_where_it_is_called_like_a_usual_part(tmp_path, name):
+    y, times, users = drawn()
+    path = log_of(
+        tmp_path / "log.jsonl", y, times, users, **{name: ["web" if k % 3 else "ios" for k in range(600)]}
+    ).path
+    log = ClickLog(path, context=[name])
+    found = subgroups(log, compare_log(log), name)
+    assert found.frame[name].tolist() == ["web", "ios"] and found.frame["impressions"].tolist() == [400, 200]
+    assert found.frame["mean"] @ found.frame["impressions"] == pytest.approx(y.sum())
+    assert found.differ[0].startswith("old > new: ") and "not shown to differ (one look, p = " in found.differ[0]
+
+
+def test_a_column_that_is_not_there_is_refused(tmp_path):
+    path = log_of(tmp_path / "log.jsonl", *drawn()).path
+    log = ClickLog(path, context=["devcie"])
+    with pytest.raises(InputError, match="there is no column 'devcie' to slice by, or it is empty"):
+        subgroups(log, compare_log(log), "devcie")
+
+
+def test_intervals_of_all_looks_are_wider_but_for_days(tmp_path):
+    log = log_of(tmp_path / "log.jsonl", *drawn())
+    found = compare_log(log)
+    once, always = (subgroups(log, found, "new", stop_at=stop_at).frame for stop_at in (None, 0.95))
+    assert (always["low"] < once["low"]).all()
+    days = subgroups(log, found, "day", stop_at=0.95)
+    assert days.frame["low"].tolist() == subgroups(log, found, "day").frame["low"].tolist()
+    assert days.lines(1)[0] == "intervals and p of days hold for one look only, even with --stop-at"
+
+
+def test_parts_of_the_log_of_a_policy_have_intervals_of_the_sequence_and_no_test_of_interaction(tmp_path):
+    log = log_of(tmp_path / "log.jsonl", *drawn(), policy=["rucb"] * 600)
+    found = subgroups(log, compare_log(log), "day")
+    assert found.unit == "first impressions" and not found.differ
+    assert "mean, first impressions" in subgroup_table(found)
+
+
+def test_the_test_of_interaction_is_that_of_welch_where_parts_share_no_user():
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(0.1 * k, 1 + k, 30 + 10 * k) for k in range(3)]
+    mean, variance, n = (np.array([f(one) for one in parts]) for f in (np.mean, lambda x: np.var(x, ddof=1), len))
+    welch = interaction_p(mean, np.diag(variance / n), n - 1.0, 1e9)
+    weight = n / variance
+    grand = weight @ mean / weight.sum()
+    surplus = ((1 - weight / weight.sum()) ** 2 / (n - 1)).sum()
+    statistic = (weight @ (mean - grand) ** 2) / 2 / (1 + 2 * (3 - 2) / (9 - 1) * surplus)
+    assert welch == pytest.approx(stats.f.sf(statistic, 2, (9 - 1) / (3 * surplus)))
+
+
+def test_the_test_of_interaction_is_that_of_hotelling_where_each_user_is_in_all_parts():
+    y = np.random.default_rng(1).normal(0, 1, (40, 3)) + np.random.default_rng(2).normal(0, 2, (40, 1))
+    covariance = np.cov(y.T) / 40
+    apart = (y[:, 1:] - y[:, :1]).mean(axis=0)
+    t = 40 * apart @ np.linalg.solve(np.cov((y[:, 1:] - y[:, :1]).T), apart)
+    hotelling = stats.f.sf(t * (39 - 1) / (39 * 2), 2, 38)
+    assert interaction_p(y.mean(axis=0), covariance, np.full(3, 1e9), 39.0) == pytest.approx(hotelling)
+
+
+def test_many_small_parts_that_are_the_same_seldom_differ():
+    assert parts_that_differ(400, 20, 200) <= 200 * 0.05 + 3 * (200 * 0.05) ** 0.5
+
+
+@pytest.mark.parametrize("drift", [True, False])
+def test_a_novelty_that_wears_off_is_found_and_tastes_of_users_are_not_taken_for_one(tmp_path, drift):
+    rng = np.random.default_rng(4)
+    users, n = rng.integers(0, 60, 1200), np.arange(1200)
+    mean = np.where(n < 300, 0.5, 0.0) if drift else rng.choice([-0.6, 0.6], 60)[users]
+    log = log_of(tmp_path / "log.jsonl", np.where(rng.random(1200) < (1 + mean) / 2, 1, -1), n * 4 * DAY / 1200, users)
+    found = subgroups(log, compare_log(log), "day")
+    assert ("days differ (one look" in found.differ[0]) == drift
+
+
+def test_secondary_outcomes_share_an_error_and_are_those_of_the_ranker_ahead(tmp_path):
+    found = compare_log(log_of(tmp_path / "a.jsonl", [1, 1, -1, 0] * 50))
+    others = {
+        name: compare_log(log_of(tmp_path / f"{name}.jsonl", [sign, 0] * 100)) for name, sign in (("x", 1), ("y", -1))
+    }
+    table = secondary(found, others).frame
+    assert table["outcome"].tolist() == ["x", "y"] and table["mean"].tolist() == pytest.approx([0.5, -0.5])
+    expected = compare_log(log_of(tmp_path / "x.jsonl", [1, 0] * 100), confidence=1 - 0.05 / 2)
+    assert table["low"][0] == pytest.approx(expected.low[0])
+
+
+def test_days_are_drawn_in_the_order_of_time_and_rows_that_are_not_shown_are_counted(tmp_path):
+    """The clearest pair lacks the first days."""
+    y, times, users = drawn(n=600, days=4)
+    rankers = [["a", "b"] if t < 2 * DAY else ["a", "c"] for t in times]
+    log = log_of(tmp_path / "log.jsonl", np.where(times < 2 * DAY, y, 1), times, users, rankers=rankers)
+    part = subgroups(log, compare_log(log), "day")
+    ticks = [one.get_text() for one in plot_subgroups(part).get_xticklabels()]
+    assert ticks == sorted(ticks) and len(ticks) == 5
+    assert part.lines(1)[0].startswith(f"{len(part.shown(1))} of {len(part.frame)} rows are shown; intervals and p are")

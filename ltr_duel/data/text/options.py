@@ -83,8 +83,8 @@ class ReadOptions:
             arguments.require_type("the dialect", self.dialect, str)
         if isinstance(self.fill, str) and self.fill not in FILLS:
             raise errors.unknown_name("fill", self.fill, [*FILLS, "a number"])
-        finite = isinstance(self.fill, str) or (self.fill is not None and _is_finite(self.fill) and abs(self.fill) < _LARGEST)
-        if self.fill is not None and not finite:
+        given = self.fill is not None and not isinstance(self.fill, str)
+        if given and not (_is_finite(self.fill) and abs(self.fill) < _LARGEST):  # type: ignore[arg-type]
             raise InputError(
                 f"the fill must be a finite number of float32, 'min', 'last' or 'nan', not {errors.shown(self.fill)}"
             )

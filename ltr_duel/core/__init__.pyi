@@ -172,5 +172,3 @@ from .vector import random_up_to as random_up_to
 from .vector import sign as sign
 from .vector import smallest as smallest
 from .vector import smallest_above as smallest_above
-from .words import same_bytes as same_bytes
-from .words import word_at as word_at

@@ -14,18 +14,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from ltr_duel.core import InputError
-from ltr_duel.logs.hashing import differ_in_rows
 from ltr_duel.logs.scratch import lack_of_disk, lack_of_memory, make_folder, memory_limit
-from ltr_duel.logs.table import ragged
 
 NO_RANKER = -2  # code of an owner that is not a ranker of the row
-_HASHES = 1 << 17  # rows per batch of numbers
-_LISTS = 1 << 14  # rows per batch of lists
-_HELD = 1 << 24  # maximum number of hashes in memory: 134 MB, allocated twice
 _VIEWS = ("duckdb", "postgres", "pyspark")  # engines with temporary views
 _LOG = logging.getLogger(__name__)
 _FULL = re.compile("max_temp_directory_size|No space left|not enough space|ENOSPC", re.IGNORECASE)
@@ -146,27 +140,6 @@ class Engine:
         """Return the single value of an expression."""
         return self.run(expression).column(0)[0].as_py()
 
-    def all_differ(self, table: Any, column: str) -> bool:
-        """Return True only if all non-null values of a column, or all values within each list, differ.
-
-        At most `_HELD` hashes are held in memory; for more rows, the table is read several times, once per part of the
-        hashes.
-        """
-        if table[column].type().is_array():
-            return all(differ_in_rows(*ragged(batch.column(0))) for batch in self.stream(table.select(column), _LISTS))
-        rows = _sql(table.select(column).op())
-        parts = self.value(table.count()) // _HELD + 1
-        hashes = f"SELECT hash({named(column)}) AS h FROM ({rows}) WHERE {named(column)} IS NOT NULL"
-        return all(self._differ(f"FROM ({hashes}) WHERE h % {parts} = {part}") for part in range(parts))
-
-    def _differ(self, hashes: str) -> bool:
-        """Return whether all hashes of a query differ."""
-        with self.guarded(hashes), self.duckdb.cursor() as cursor:
-            batches = _reader(cursor.sql(hashes), _HASHES)
-            found = np.concatenate([np.zeros(0, np.uint64), *(batch.column(0).to_numpy() for batch in batches)])
-        found.sort()
-        return bool((found[1:] != found[:-1]).all())
-
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
         """Yield the result of an expression as Arrow batches; other queries may run meanwhile."""
         kinds, sql = expression.schema().to_pyarrow(), _sql(expression.op())
@@ -242,10 +215,6 @@ class Warehouse:
     def value(self, expression: Any) -> Any:
         """Return the single value of an expression."""
         return self.run(expression).column(0)[0].as_py()
-
-    def all_differ(self, table: Any, column: str) -> bool:
-        """Return False, so that the caller counts distinct values with a query."""
-        return False
 
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
         """Yield the result of an expression as Arrow batches."""

@@ -175,11 +175,6 @@ def _names(rankers: list[str]) -> str:
 
 _LISTS = [name for name, column in LOG_COLUMNS.items() if "list" in str(column.kind)]
 _FAULT = Check(("fault",), lambda t: t.fault.notnull(), fault_sentence)
-SHOWN_TWICE = Check(  # slow in SQL engines
-    ("shown",),
-    lambda t: t.shown.unique().length() < t.shown.length(),
-    lambda row: f"document '{_last_repeat(row['shown'])}' is shown twice",
-)
 _CHECKS = (
     Check(
         ("time",),
@@ -192,7 +187,11 @@ _CHECKS = (
         lambda row: f"'time' must be in seconds or milliseconds since 1970, not {row['time'] * 1000:.0f}",
     ),
     Check(("shown",), lambda t: t.shown.length() == 0, lambda row: "'shown' is empty"),
-    SHOWN_TWICE,
+    Check(
+        ("shown",),
+        lambda t: t.shown.unique().length() < t.shown.length(),
+        lambda row: f"document '{_last_repeat(row['shown'])}' is shown twice",
+    ),
     Check(("owners", "rankers"), lambda t: t.owners.notnull() & t.rankers.isnull(), lambda row: NO_RANKERS),
     Check(
         ("owners", "rankers"),

@@ -374,23 +374,6 @@ def test_where_few_queries_hide_what_their_impressions_show_the_way_to_see_it_is
         assert not any(note.startswith(hint) for note in found.warnings)
 
 
-@pytest.mark.parametrize("twice", [None, 0, 500, 998])
-def test_texts_are_told_apart_some_at_a_time(monkeypatch, twice):
-    texts = [f"i{k}" for k in range(1000)]
-    texts[999] = texts[999] if twice is None else texts[twice]
-    engine, sizes, differ = Engine(InputError), [], Engine._differ
-
-    def counted(self, hashes):
-        sizes.append(self.rows(f"SELECT count(*) AS n {hashes}")[0]["n"])
-        return differ(self, hashes)
-
-    monkeypatch.setattr("ltr_duel.logs.engine._HELD", 100)
-    monkeypatch.setattr(Engine, "_differ", counted)
-    assert engine.all_differ(engine.small({"impression": [*texts, None, None]}), "impression") is (twice is None)
-    assert max(sizes) < 200
-    assert twice is not None or (len(sizes) == 11 and sum(sizes) == 1000)
-
-
 def test_each_user_counts_once_for_the_ranker_with_more_credit(tmp_path):
     """Users u and v prefer a, w prefers b, x is a tie, and the impression without a user and a click is a tie."""
     seen = {"u": "aab", "v": "a", "w": "bb-", "x": "ab", None: "-"}

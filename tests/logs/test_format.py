@@ -13,8 +13,7 @@ import pytest
 
 from ltr_duel.core import InputError, interpreted
 from ltr_duel.logs import LOG_COLUMNS, ClickLog, describe_log, hashing, log_lines, write_log
-from ltr_duel.logs.hashing import differ_in_rows, hash_texts
-from ltr_duel.logs.table import ragged
+from ltr_duel.logs.hashing import hash_texts
 
 ROW = {
     "impression": "i1",
@@ -280,18 +279,3 @@ def test_check_says_what_is_in_a_log(tmp_path):
     assert ":3: clicks cannot be credited" in facts.sentences[1]
     with pytest.raises(InputError, match=r"no impression that can be used; .*:1: not valid JSON"):
         describe_log(ClickLog(json_log(tmp_path, "{"), skip_bad=None))
-
-
-@pytest.mark.parametrize(
-    ("rows", "differ"),
-    [
-        ([["a", "b"], ["a"], [], None, ["x" * 9, "x" * 8]], True),
-        ([["a", "b"], ["b", "c", "b"]], False),
-        ([["x" * 9, "x" * 9]], False),
-        ([["a", None]], True),
-        ([[None, ""]], False),  # for the engine to check
-        ([], True),
-    ],
-)
-def test_whether_the_documents_of_each_list_surely_differ(rows, differ):
-    assert differ_in_rows(*ragged(pa.array(rows, pa.list_(pa.string())))) == differ

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from ltr_duel.core import InputError, arguments, errors
 
@@ -83,7 +83,7 @@ class ReadOptions:
             arguments.require_type("the dialect", self.dialect, str)
         if isinstance(self.fill, str) and self.fill not in FILLS:
             raise errors.unknown_name("fill", self.fill, [*FILLS, "a number"])
-        finite = isinstance(self.fill, str) or (self.fill is not None and _is_finite(self.fill) and abs(self.fill) < _LARGEST)
+        finite = isinstance(self.fill, str) or (_is_finite(self.fill) and abs(self.fill) < _LARGEST)
         if self.fill is not None and not finite:
             raise InputError(
                 f"the fill must be a finite number of float32, 'min', 'last' or 'nan', not {errors.shown(self.fill)}"
@@ -125,7 +125,7 @@ class ReadOptions:
         return None if self.limit is None else int(self.limit * 1e9)
 
 
-def _is_finite(value: Any) -> bool:
+def _is_finite(value: Any) -> TypeGuard[float]:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return False
     try:

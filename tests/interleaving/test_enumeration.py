@@ -164,7 +164,7 @@ def test_pairwise_preference(orders, top):
 @pytest.mark.parametrize("orders", [CASES[4], [*CASES[4], CASES[4][0]]])
 def test_probabilistic_multileave(orders):
     size, top = len(orders), 3
-    c, expected = opened(orders, "probabilistic", top), literal.probabilistic_lists(orders, top, TAU)
+    c, expected = opened(orders, "probabilistic", top, "marginal_sign"), literal.probabilistic_lists(orders, top, TAU)
     found = bisect_softmax(
         lambda rng: draw_slate(c.method, c.lists, 0, np.arange(size), size, c.page, rng),
         c.page, c.method.used, top, size, (1 / 4**3) / (1 + 1 / 2**3 + 1 / 3**3 + 1 / 4**3) / size,
@@ -181,7 +181,7 @@ def test_the_leads_of_probabilistic_multileave_are_exact():
     from ltr_duel.interleaving.methods.probabilistic import bound_owned, distance, lead_among_many, trace_clicks
 
     orders = CASES[5]
-    c = opened(orders, "probabilistic", 6)
+    c = opened(orders, "probabilistic", 6, "marginal_sign")
     rng = np.random.default_rng(0)
     for _ in range(40):
         shown = tuple(rng.permutation(6).tolist())
@@ -206,7 +206,7 @@ def test_many_rankers_of_probabilistic_multileave_are_credited_as_pairs_of_few()
     rng = np.random.default_rng(3)
     orders = [tuple(rng.permutation(12).tolist()) for _ in range(40)]
     orders[17] = orders[3]
-    c, credited = opened(orders, "probabilistic", 6), 0
+    c, credited = opened(orders, "probabilistic", 6, "marginal_sign"), 0
     from ltr_duel.interleaving.methods.probabilistic import lead_among_many
 
     for _ in range(20):
@@ -461,7 +461,7 @@ def test_optimized_draws_follow_the_solved_probabilities():
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: m.name)
 def test_the_expected_outcome_of_probabilistic_multileave(model):
     orders, relevance = CASES[4], [0, 1, 1, 0]
-    c, found, expected = opened(orders, "probabilistic", 3), np.zeros((3, 3)), np.zeros((3, 3))
+    c, found, expected = opened(orders, "probabilistic", 3, "marginal_sign"), np.zeros((3, 3)), np.zeros((3, 3))
     for shown, p in literal.probabilistic_lists(orders, 3, TAU).items():
         for clicks, q in literal.click_patterns([relevance[d] for d in shown], model.p_click, model.p_stop):
             if clicks:

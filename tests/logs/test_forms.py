@@ -70,7 +70,7 @@ def same(found, other):
         ("probabilistic", 2, "expectation"),
         ("optimized", 2, ""),
         ("sosm", 3, ""),
-        ("probabilistic", 3, ""),
+        ("probabilistic", 3, "marginal_sign"),
         ("team_draft", 3, ""),
     ],
 )

@@ -3,11 +3,6 @@
 The mean outcome of a pair of rankers is a ratio: the sum of its outcomes over their number. A cluster is a user, a
 query, or a group of users or queries with the same hash. Groups of independent clusters are independent too, so
 grouping reduces only the degrees of freedom. The number of groups does not depend on the length of the log.
-
-The sizes of the clusters affect a test only through sums of their powers: the standard error depends on second powers,
-and the degrees of freedom also on third and fourth powers. A few sizes and shares that give the same sums are therefore
-sufficient. They are called the kinds of users, and are found by Gauss quadrature (Golub, Welsch, Mathematics of
-Computation 1969), with Lanczos iterations on a histogram of the sizes.
 """
 
 from __future__ import annotations
@@ -18,9 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, statistics
-
-Kinds = tuple[tuple[float, float], ...]  # impressions per user, and share of all impressions, for each kind
-_MOST = 4  # maximum number of kinds; four kinds match the sums of eight powers
 
 
 class Means(NamedTuple):
@@ -162,22 +154,3 @@ def interval_ends(cautious: Means, confidence: float) -> tuple[FloatVector, Floa
     half = reach(cautious, confidence)
     middle = np.where(np.isfinite(half), cautious.mean, 0.0)
     return np.maximum(middle - half, -1), np.minimum(middle + half, 1)
-
-
-def kinds_of(size: FloatVector, number: FloatVector) -> Kinds:
-    """Return the kinds of clusters, the smallest first, from the sizes and the number of clusters of each size."""
-    if not len(size):
-        return ((1.0, 1.0),)
-    direction = np.sqrt(size * number / (size @ number))
-    known, diagonal, beside = [direction], [size @ direction**2], list[float]()
-    while len(known) < min(_MOST, len(size)):
-        rest = size * known[-1]
-        for one in [*known, *known]:  # orthogonalised twice, because of rounding errors
-            rest = rest - (one @ rest) * one
-        if not np.linalg.norm(rest) > 1e-9 * size.max():
-            break
-        beside.append(float(np.linalg.norm(rest)))
-        known.append(rest / beside[-1])
-        diagonal.append(size @ known[-1] ** 2)
-    sizes, vectors = np.linalg.eigh(np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1))
-    return tuple(zip(sizes.tolist(), (vectors[0] ** 2).tolist(), strict=True))

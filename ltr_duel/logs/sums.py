@@ -15,11 +15,9 @@ import numpy as np
 
 from ltr_duel.core import FloatVector, IntVector, statistics
 from ltr_duel.logs.clusters import (
-    Kinds,
     Means,
     cautious_means,
     clustered_means,
-    kinds_of,
     naive_means,
     two_way,
 )
@@ -72,18 +70,6 @@ class Clusters(NamedTuple):
         """Return number and sum of outcomes of a pair's clusters, and the number of clusters with each combination."""
         part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
         return self.n[part].astype(np.float64), self.total[part] / UNIT, self.number[part].astype(np.float64)
-
-    def sizes(self, pair: int) -> Kinds:
-        """Return the kinds of a pair's clusters, by their sizes."""
-        size, _, number = self.of(pair)
-        return kinds_of(size, number)
-
-    def half(self, pair: int) -> float:
-        """Return the cluster size such that clusters of this size or more have half of the pair's outcomes."""
-        size, _, number = self.of(pair)
-        order = np.argsort(-size)
-        size, held = size[order], (size * number)[order].cumsum()
-        return float(size[np.searchsorted(held, held[-1] / 2)]) if len(size) else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +138,6 @@ class PairSums:
         pairs = range(len(self.wins))
         kinds = [[statistics.sign_flip_p(*kind.of(p)[1:]) for p in pairs] for kind in self.kinds[:2]]
         return np.asarray(np.max(kinds, axis=0), np.float64)
-
-    def sizes(self) -> list[Kinds]:
-        """Return the kinds of each pair's clusters; for both, those of users or queries, whichever are larger."""
-        kinds = [[kind.sizes(p) for kind in self.kinds[:2]] or [((1.0, 1.0),)] for p in range(len(self.wins))]
-        return [max(some, key=lambda kind: sum(n * share for n, share in kind)) for some in kinds]
-
-    def half(self) -> list[float]:
-        """Return `Clusters.half` of each pair; for both, the larger of users' and queries' values."""
-        return [max((kind.half(p) for kind in self.kinds[:2]), default=0.0) for p in range(len(self.wins))]
 
 
 class Grouping(NamedTuple):

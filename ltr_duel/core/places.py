@@ -42,7 +42,7 @@ def require_folder_place(folder: Path, said: Path | None = None) -> None:
             raise InputError(f"{said or folder}: cannot be written: {there} is {_kind(there)}, not a folder")
         if not os.access(there, os.W_OK | os.X_OK):
             raise InputError(f"{said or folder}: cannot be written: no permission to write in {there}")
-        tempfile.TemporaryFile(dir=there).close()  # some folders, as /proc, take no file in spite of their permissions
+        tempfile.TemporaryFile(dir=there).close()  # the folder of a virtual file system takes no file
 
 
 def is_file(path: Path) -> bool:

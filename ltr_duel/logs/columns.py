@@ -62,7 +62,7 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
 def require_context(where: str | Path, have: Sequence[str], context: Collection[str]) -> None:
     """Raise `InputError` if a file or table lacks a column by which the log is to be divided."""
     for name in context:
-        if name not in have:
+        if name not in have and name not in ("day", "week", "new"):  # `subgroups` makes these from times and users
             near = difflib.get_close_matches(name, have, n=1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise InputError(errors.in_one_line(f"{where} has no column '{name}'{hint} (it has {first_names(have)})"))

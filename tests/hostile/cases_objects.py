@@ -76,7 +76,7 @@ def one_run() -> Results:
 CASES = [
     called("limit='x'", lambda: load_dataset("corpus.txt", limit="x"), "a number of gigabytes above 0, not 'x'"),
     called("fill='x'", lambda: load_dataset("corpus.txt", fill="x"), "no fill 'x'"),
-    called("fill=[1]", lambda: load_dataset("corpus.txt", fill=[1]), "the fill must be a finite number, .* not a list"),
+    called("fill=[1]", lambda: load_dataset("corpus.txt", fill=[1]), "finite number of float32, .* not a list"),
     *(called(f"{option}={value if isinstance(value, str) else type(value).__name__}",
              functools.partial(load_dataset, "corpus.txt", **{option: value}), says)
       for option, value, says in (
@@ -86,7 +86,7 @@ CASES = [
           ("unlabelled", np.zeros(3), "no way to treat unlabelled documents a ndarray"),
           ("repeated", np.zeros(3), "no way to read repeated features a ndarray"),
           ("dialect", [1, 2], "the dialect must be a str, not a list"),
-          ("fill", 10**400, "the fill must be a finite number, .* not an integer of more than 300 digits"),
+          ("fill", 10**400, "finite number of float32, .* not an integer of more than 300 digits"),
           ("features", True, "features must be a whole number, not True"),
           ("limit", 10**400, "a number of gigabytes above 0, not an integer of more than 300 digits"),
           ("name", 5, "the name of a corpus must be a str, not 5"),

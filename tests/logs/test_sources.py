@@ -109,7 +109,7 @@ def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path)
     error = np.sqrt(0.1 * 0.9 / 99)  # 100 users, ten of them with -1
     limit = -0.1 - stats.t.ppf(0.95, 99) * error
     for margin, holds in ((0.14, False), (0.16, True)):
-        (found,) = guardrails(clicks, purchases, "purchase", margin=margin)
+        (found,) = guardrails(clicks, purchases, margin)
         assert (found.ahead, found.behind, found.mean, found.holds) == ("old", "new", -0.1, holds)
         assert found.low == pytest.approx(limit, rel=0.02) and found.low < limit and -0.16 < limit < -0.14
 
@@ -546,7 +546,7 @@ def test_outcomes_that_are_all_ties_leave_a_guardrail_in_doubt(tmp_path):
     events = [event(f"i{n}", "a") for n in range(30)] + [event("i0", "z", "purchase")]
     paths = [parquet(tmp_path, name, rows) for name, rows in (("exposures", exposures), ("events", events))]
     clicks, none = (compare_log(ClickLog(paths[0], events=paths[1], outcome=kind)) for kind in ("click", "purchase"))
-    (found,) = guardrails(clicks, none, "purchase", margin=0.01)
+    (found,) = guardrails(clicks, none, 0.01)
     assert found.mean == 0 and found.low < -0.01 and not found.holds
 
 

@@ -118,13 +118,8 @@ def test_without_lists_the_check_says_what_it_rests_on_and_which_coins_it_cannot
     lines = log_lines(describe_log(log))
     assert lines[1].startswith("1 query; no lists; 1 click, ")
     assert "credit for 3 impressions is based on the owners of the items with events" in lines
-    (line,) = (line for line in finding_lines(check_log(log)) if "coins" in line)
-    assert (
-        line.startswith("not checked: coins of the draft: ") and "A/A (these checks require the column 'owners'" in line
-    )
-    log, *_ = opened(tmp_path, "csv", [row | {"shown": ["a"], "owners": [0]} for row in shown], [SEEN])
-    lines = log_lines(describe_log(log))
-    assert "lists of 1 document" in lines[1] and "coins" not in " ".join(finding_lines(check_log(log)))
+    (line,) = (line for line in finding_lines(check_log(log)) if "owners of position 1" in line)
+    assert line.startswith("not checked: owners of position 1")
 
 
 @pytest.mark.parametrize(("users", "more", "named"), [(20, 0, False), (20, 1, True), (21, 1, False)])

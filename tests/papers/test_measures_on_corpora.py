@@ -145,7 +145,7 @@ def test_distortion_has_a_row_for_each_cell_beside_the_printed_number():
         ["perfect", 2], ["perfect", 3], ["navigational", 2], ["navigational", 3],
     ]  # fmt: skip
     assert one["printed"].isna().tolist() == [True, True, False, False] and one["printed"].sum() == 2
-    rankings = feature_rankers(make_corpus(**entry["synthetic"]), drop_constant=False)
+    rankings = feature_rankers(make_corpus(**entry["synthetic"]))
     asked = {key: settings[key] for key in ("clicks", "multileavings", "repetitions", "comparisons")}
     frame = measure_distortion(rankings, methods=["sosm"], sizes=[2, 3], seed=0, **asked)
     table = distortion_table(frame)[["percent", "standard_error", "percent_clear"]]
@@ -175,4 +175,4 @@ def test_rankers_that_order_nothing_and_the_one_left_out_are_not_in_the_sets(mon
 
 
 def names_of(entry):
-    return feature_rankers(make_corpus(**entry["synthetic"]), drop_constant=False).names
+    return feature_rankers(make_corpus(**entry["synthetic"])).names

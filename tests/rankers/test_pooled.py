@@ -149,7 +149,7 @@ def test_judgements_and_a_table_of_scores_are_the_corpus_of_the_same_runs(files,
     assert mixed.dataset.sha256 == both.dataset.sha256
 
 
-@pytest.mark.parametrize("command", [("rankers", "evaluate"), ("logs", "power", "--method", "team_draft", "--live")])
+@pytest.mark.parametrize("command", [("rankers", "evaluate"), ("power", "--live")])
 def test_commands_take_judgements_and_a_table_of_scores(files, capsys, command):
     from ltr_duel.cli.main import main
 
@@ -200,7 +200,7 @@ def test_judgements_in_parquet_are_read_as_their_frame(files):
     qrels.set_axis(["query_id", "doc_id", "relevance"], axis=1).to_parquet(files / "qrels.parquet")
     read, text = (pool_runs(files / f"qrels.{ending}", {"bm25": frame(BM25)}) for ending in ("parquet", "txt"))
     assert read.dataset.sha256 == text.dataset.sha256
-    with pytest.raises(InputError, match=r"qrels\.parquet:1: a line of a run has 6 words.*scores:FILE.*dictionary"):
+    with pytest.raises(InputError, match=r"qrels\.parquet:1: null character"):
         pool_runs(files / "qrels.txt", {"r": files / "qrels.parquet"})
 
 

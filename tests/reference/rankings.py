@@ -41,5 +41,6 @@ def constant_columns(dataset: Dataset) -> tuple[str, ...]:
     """Return the names of the features whose largest and smallest value are equal in each query."""
     starts = dataset.query_ptr[:-1]
     low, high = (ends.reduceat(dataset.features, starts, axis=0) for ends in (np.minimum, np.maximum))
-    same = (low == high).all(axis=0)
+    none = np.logical_and.reduceat(np.isnan(dataset.features), starts, axis=0)
+    same = ((low == high) | none).all(axis=0)
     return tuple(name for name, one in zip(dataset.feature_names, same, strict=True) if one)

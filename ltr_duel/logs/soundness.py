@@ -238,8 +238,8 @@ def _owners(engine: Any, t: Any, sets: list[tuple[str, ...]]) -> list[Finding]:
 
     places = [t.owners[k].coalesce(-1) for k in range(_PLACES)]
     first = ibis.coalesce(*(place.nullif(-1) for place in places), -1)
-    others = sum(((place >= 0) & (place != first)).cast("int64") for place in places)
-    owned = sum((place >= 0).cast("int64") for place in places)
+    others = sum(ibis.ifelse((place >= 0) & (place != first), 1, 0) for place in places)
+    owned = sum(ibis.ifelse(place >= 0, 1, 0) for place in places)
     keys = {"first": first, "top": places[0], "several": others > 0, "long": owned > 1}
     counted = engine.run(t.group_by("rankers", **keys).agg(n=t.count())).to_pylist()
     long = sum(row["n"] for row in counted if row["long"])

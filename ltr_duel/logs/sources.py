@@ -100,7 +100,8 @@ def ubi(paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> Source:
         engine = Engine(damaged(paths[0]), rows_in(paths))
         files = Files(paths, load_lines(engine, paths, "ubi"))
         create_views(engine, context)
-        return _joined(engine, engine.table("exposures"), engine.table("events"), outcomes, files.find)
+        exposures, events = engine.table("exposures"), engine.table("events")
+        return _joined(engine, exposures, events, outcomes, files.find, then=("origin",))
 
     return load
 
@@ -155,9 +156,14 @@ def cleaned(table: Any) -> Any:
 
 
 def _joined(
-    engine: Any, exposures: Any, events: Any, outcomes: Sequence[Outcome], find: Callable[[Any], Found]
+    engine: Any,
+    exposures: Any,
+    events: Any,
+    outcomes: Sequence[Outcome],
+    find: Callable[[Any], Found],
+    then: Sequence[str] = ("impression", "origin"),
 ) -> Loaded:
-    """Join exposures and events; rows are numbered in the order of time, then of impressions."""
+    """Join exposures and events; rows are numbered in the order of time, then by the columns ``then``."""
     exposures, events = cleaned(exposures), cleaned(events)
     if not LISTS & set(exposures.columns) and "owner" not in events.columns:
         raise InputError(
@@ -165,7 +171,7 @@ def _joined(
             " to the exposures, or map them with --source; see docs/logs.md"
         )
     events = completed(engine, events)
-    order = [name for name in ("time", "impression", "origin") if name in exposures.columns]
+    order = [name for name in ("time", *then) if name in exposures.columns]
     line, more, ordered = "row_number() OVER (ORDER BY x.time, x.impression)", {}, False
     if isinstance(engine, Engine):
         line, ordered = "x.row", _in_order(engine, exposures, order)

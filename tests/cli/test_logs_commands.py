@@ -294,7 +294,7 @@ def test_a_log_of_one_day_has_no_days(ltr_duel, tmp_path):
     path = log_of(tmp_path / "log.jsonl", [1, -1, 0] * 20).path
     assert "--by day: the log has only one part" in ltr_duel("logs", "compare", path, "--by", "day").out
     answer = ltr_duel("logs", "compare", path, "--by", "devcie")
-    assert answer.code == 2 and "there is no column 'devcie'" in answer.err
+    assert answer.code == 2 and "has no column 'devcie'" in answer.err
 
 
 def test_power_of_an_effect_alone_depends_on_the_share_that_is_decided(ltr_duel):

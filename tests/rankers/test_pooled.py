@@ -200,7 +200,7 @@ def test_judgements_in_parquet_are_read_as_their_frame(files):
     qrels.set_axis(["query_id", "doc_id", "relevance"], axis=1).to_parquet(files / "qrels.parquet")
     read, text = (pool_runs(files / f"qrels.{ending}", {"bm25": frame(BM25)}) for ending in ("parquet", "txt"))
     assert read.dataset.sha256 == text.dataset.sha256
-    with pytest.raises(InputError, match=r"qrels\.parquet:1: null character"):
+    with pytest.raises(InputError, match=r"qrels\.parquet:1: the line contains a null character"):
         pool_runs(files / "qrels.txt", {"r": files / "qrels.parquet"})
 
 

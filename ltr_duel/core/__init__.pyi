@@ -21,7 +21,6 @@ from . import statistics as statistics
 from . import texts as texts
 from . import threads as threads
 from . import vector as vector
-from . import words as words
 from ._machine.coins import COINS as COINS
 from ._machine.coins import compare_words as compare_words
 from ._machine.coins import tally_bits as tally_bits

@@ -72,7 +72,9 @@ def test_the_data_commands_read_as_they_are_told(ltr_duel, odd, command):
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_the_options_reach_the_reader(ltr_duel, odd, monkeypatch, words):
+def test_the_options_reach_the_reader(ltr_duel, odd, monkeypatch, tmp_path, words):
+    monkeypatch.chdir(tmp_path)  # where no earlier demo lies
+
     def reader(path, **options):
         seen.update(options, path=path)
         raise InputError("seen")
@@ -123,7 +125,9 @@ def test_options_that_nothing_is_read_with_are_refused(ltr_duel, tmp_path):
     assert not (tmp_path / "d").exists()
 
 
-def test_no_cache_reads_the_text_and_goes_with_commands_that_load_a_corpus(ltr_duel, odd, monkeypatch):
+def test_no_cache_reads_the_text_and_goes_with_commands_that_load_a_corpus(ltr_duel, odd, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # where no earlier demo lies
+
     def reader(path, **options):
         raise InputError(f"cache {options['cache']}")
 

@@ -174,7 +174,7 @@ class Dataset:
     @classmethod
     def from_arrays(
         cls,
-        X: Any,  # noqa: N803
+        X: Any,  # noqa: N803 -- the name that scikit-learn uses
         y: Any,
         qid: Any,
         *,

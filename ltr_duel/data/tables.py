@@ -141,13 +141,21 @@ def _named(frame: Any) -> Any:
     return frame.set_axis(names, axis=1) if names != given and hasattr(frame, "set_axis") else frame
 
 
-def from_arrays(X: Any, y: Any, qid: Any, *, documents: Any, options: ReadOptions, naming: Naming) -> Dataset:  # noqa: N803
+def from_arrays(
+    X: Any,  # noqa: N803 -- the name that scikit-learn uses
+    y: Any,
+    qid: Any,
+    *,
+    documents: Any,
+    options: ReadOptions,
+    naming: Naming,
+) -> Dataset:
     """Make a corpus from arrays; see `Dataset.from_arrays`."""
     import narwhals
     import sklearn
     from sklearn.utils import check_array, check_consistent_length
 
-    X = _named(X)  # noqa: N806
+    X = _named(X)  # noqa: N806 -- as above
     table = narwhals.from_native(X, eager_only=True, pass_through=True)
     if names := getattr(table, "columns", None) if table is not X else None:
         naming = naming._replace(feature_names=naming.feature_names or list(map(str, names)))

@@ -255,3 +255,21 @@ def test_what_would_be_read_as_something_else_is_refused(tmp_path, make, sentenc
         (tmp_path / "a.csv").write_text(make)
     with pytest.raises(InputError, match=sentence):
         load_dataset(tmp_path / "a.csv") if isinstance(make, str) else make()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"X": [[1.0], [2.0], [4.0]]},
+        {"y": [1, 0, 0]},
+        {"qid": [1, 2, 2]},  # the same queries with another boundary
+        {"qid": [1, 1, 3]},
+        {"documents": ["a", "b", "d"]},
+        {"feature_names": ["age"]},
+    ],
+)
+def test_the_digest_covers_features_grades_boundaries_ids_and_names(change):
+    given = {"X": [[1.0], [2.0], [3.0]], "y": [1, 0, 1], "qid": [1, 1, 2], "documents": ["a", "b", "c"]}
+    given |= {"feature_names": ["bm25"]}
+    one, other = (Dataset.from_arrays(**each) for each in (given, given | change))
+    assert one.sha256 != other.sha256 and one.sha256 == Dataset.from_arrays(**given).sha256

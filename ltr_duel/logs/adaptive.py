@@ -25,7 +25,8 @@ def policies_of(engine: Any, rows: Any) -> list[str]:
     """Return the policies of the log that react to outcomes."""
     if "policy" not in rows.columns:
         return []
-    named = engine.run(rows.group_by("policy").agg(first=rows.line.min()).order_by("first"))["policy"].to_pylist()
+    sql = "SELECT policy, min(line) AS first FROM t GROUP BY policy ORDER BY first"
+    named = [row["policy"] for row in engine.rows(sql, t=rows)]
     return [name for name in named if name is not None and _reacts(name)]
 
 

@@ -14,6 +14,7 @@ from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.sums import Grouping, PairSums, pair_sums
 
 _FORGOTTEN = "forgotten-"  # prefix of the names that `ltr_duel.live` gives to forgotten users
+_EACH = 'SELECT "user", count(*) AS n FROM t WHERE "user" IS NOT NULL GROUP BY "user"'
 LARGE = 0.05  # users with more than this share of the impressions are reported
 
 
@@ -65,8 +66,7 @@ def summed(
     noted: list[Look] = []
     parts: list[Any] = []
     if looks:
-        whole_log = log.loaded.exposures if log.loaded.exposures is not None and not log.bad.removed else rows
-        noted, parts = looks_of(log.engine, whole_log.select("time"), outcomes, by, step)
+        noted, parts = looks_of(log.engine, rows, outcomes, by, step)
     sums = pair_sums(log.engine, outcomes, by, parts)
     if by.pairs == 1 and named and cluster in ("user", "both"):  # here each impression is one outcome
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
@@ -86,8 +86,7 @@ def users_of(engine: Engine, rows: Any, impressions: int) -> Users:
     """Count the users of a log."""
     if "user" not in rows.columns:
         return Users(0, "", 0)
-    each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
-    number, most = engine.run(each.aggregate(users=each.count(), most=each.n.max())).to_pylist()[0].values()
+    number, most = engine.rows(f"SELECT count(*) AS users, max(n) AS most FROM ({_EACH}) AS e", t=rows)[0].values()
     return largest_of(engine, rows, number, most or 0, impressions)
 
 
@@ -95,7 +94,8 @@ def forgotten_note(engine: Engine, rows: Any) -> list[str]:
     """Return a note if a live experiment has forgotten users, because a forgotten user who returns gets a new name."""
     if "policy" not in rows.columns or "user" not in rows.columns:
         return []
-    forgotten = engine.value(rows.filter(rows.user.startswith(_FORGOTTEN)).user.nunique())
+    sql = f'SELECT count(DISTINCT "user") AS n FROM t WHERE "user" LIKE \'{_FORGOTTEN}%\''
+    forgotten = engine.rows(sql, t=rows)[0]["n"]
     counted = f"the live experiment has forgotten {forgotten:,} users (keep_days, live forget):"
     return [f"{counted} users who returned count as new users, so errors are too small"] if forgotten else []
 
@@ -104,5 +104,5 @@ def largest_of(engine: Engine, rows: Any, number: int, most: int, impressions: i
     """Return the number of users, and the user with the most impressions if this user's share is above `LARGE`."""
     if most <= LARGE * impressions:
         return Users(number, "", 0)
-    each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
-    return Users(number, engine.value(each.filter(each.n == most).user.min()) or "", most)
+    (row,) = engine.rows(f'SELECT min("user") AS name FROM ({_EACH}) AS e WHERE n = {most}', t=rows)
+    return Users(number, row["name"] or "", most)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ltr_duel.core import InputError, errors, several
-from ltr_duel.logs.attribution import LISTS
 from ltr_duel.logs.compare import users_of
 from ltr_duel.logs.findings import usual_share
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
-from ltr_duel.logs.table import LOG_COLUMNS, date_words
+from ltr_duel.logs.table import LISTS, LOG_COLUMNS, date_words
 
 _NAMES_USERS = re.compile("user|visitor|session|client|cookie", re.IGNORECASE)
 _RESTS = {
@@ -79,38 +78,44 @@ def describe_log(log: ClickLog) -> LogFacts:
     >>> facts.impressions, facts.clicks, facts.shown
     (1, 1, (2, 2))
     """
-    import ibis
-
     compared = _not_compared(log)
     _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS, needed=compared is not None)
     columns = [name for name in LOG_COLUMNS if name in rows.columns]
-    left, forms = ibis.literal(True), dict[str, Any]()
+    left, forms = "1 = 1", dict[str, str]()
     for form in ("page", "rankings", "owners"):
         if form in columns:
-            forms[form] = (left & rows[form].notnull()).sum()
-            left &= rows[form].isnull()
-    forms["nothing"] = left.sum()
-    shown, clicks = rows["shown" if "shown" in columns else "owners"].length(), rows.clicks.length()
-    found = rows.aggregate(
-        n=rows.count(),
-        first=rows.time.min(),
-        last=rows.time.max(),
-        queries=rows["query"].nunique(),
-        shortest=shown.min(),
-        longest=shown.max(),
-        clicks=clicks.sum(),
-        clicked=(clicks > 0).sum(),
-        **{f"form {form}": count for form, count in forms.items()},
-        **{f"has {name}": rows[name].count() for name in columns},
+            forms[form] = f"count(CASE WHEN {left} AND {form} IS NOT NULL THEN 1 END)"
+            left += f" AND {form} IS NULL"
+    forms["nothing"] = f"count(CASE WHEN {left} THEN 1 END)"
+    shown, clicks = (
+        ("coalesce(array_length(shown), 0)" if "shown" in columns else "0"),
+        "coalesce(array_length(clicks), 0)",
     )
-    (about,) = log.engine.run(found).to_pylist()
+    found = (
+        {
+            "n": "count(*)",
+            "first": "min(time)",
+            "last": "max(time)",
+            "queries": "count(DISTINCT query)",
+            "shortest": f"min({shown})",
+            "longest": f"max({shown})",
+            "clicks": f"sum({clicks})",
+            "clicked": f"count(CASE WHEN {clicks} > 0 THEN 1 END)",
+        }
+        | {f"form_{form}": count for form, count in forms.items()}
+        | {f"has_{name}": f'count("{name}")' for name in columns}
+    )
+    (about,) = log.engine.rows(
+        f"SELECT {', '.join(f'{value} AS {name}' for name, value in found.items())} FROM t", t=rows
+    )
+    about["clicks"] = int(about["clicks"] or 0)
     if about["n"] == 0:
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: the log has no impression that can be used{first}")
     users, usual = users_of(log.engine, rows, about["n"]), False
     if users.impressions:
         usual = users.impressions / about["n"] <= usual_share(users.number) < 1
-    lists = log.loaded.events is None or LISTS & set(log.loaded.exposures.columns)
+    lists = log.loaded.events is None or LISTS & set(log.loaded.impressions.columns)
     return LogFacts(
         log.format,
         about["n"],
@@ -123,10 +128,10 @@ def describe_log(log: ClickLog) -> LogFacts:
         (about["shortest"], about["longest"]) if lists else (0, 0),
         about["clicks"],
         about["clicked"],
-        {form: about[f"form {form}"] for form in forms if about[f"form {form}"]},
+        {form: about[f"form_{form}"] for form in forms if about[f"form_{form}"]},
         tuple(creditor.names),
         f"{creditor.method} ({creditor.outcome})" if creditor.method else "",
-        tuple(name for name in columns if about[f"has {name}"]),
+        tuple(name for name in columns if about[f"has_{name}"]),
         log.other_columns,
         log.bad.count,
         tuple(log.bad.sentences),

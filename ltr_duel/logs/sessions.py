@@ -39,7 +39,7 @@ CREATE TABLE log AS SELECT s.session || '/' || number AS impression, 0.0::DOUBLE
   FROM shown s LEFT JOIN clicked USING (line)
   LEFT JOIN (SELECT session, any_value(p[4]) AS user_id FROM actions WHERE kind = 'M' GROUP BY session) USING (session)
   UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, line,
-  '"neither a query (Q), a click (C) nor a session (M) of a Yandex log"' FROM actions WHERE kind IS NULL
+  'neither a query (Q), a click (C) nor a session (M) of a Yandex log' FROM actions WHERE kind IS NULL
   ORDER BY line;
 DROP VIEW clicked; DROP VIEW shown; DROP TABLE actions; DROP TABLE lines
 """

@@ -32,7 +32,7 @@ def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
     Ties are broken by pseudorandom bits derived from the id of the impression.
     """
     found = credited(log, settings.rankers, columns=("impression", "rankers"))
-    rows = log.engine.run(found.rows.select("line", "impression", "time", "rankers"))
+    rows = log.engine.query("SELECT line, impression, time, rankers FROM t", t=found.rows)
     rows = rows.filter(pa.compute.less(rows["time"], before))
     names = rows["impression"].combine_chunks().to_pandas()
     parts = names.str.extract(ID)
@@ -42,7 +42,7 @@ def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
         raise InputError(f"{place}: impression '{names.iloc[at]}' belongs to no plan; valid: 3-0123456789abcdef")
     version = parts[0].to_numpy(np.int64)
     coins = np.array([int(one, 16) for one in parts[1]], np.uint64)
-    table = log.engine.run(found.outcomes.select("line", "pair", "y"))
+    table = log.engine.query("SELECT line, pair, y FROM t", t=found.outcomes)
     order = np.lexsort((coins, rows["time"].to_numpy(), version))
     lines, where = rows["line"].to_numpy(), np.argsort(table["line"].to_numpy(), kind="stable")
     ranked = table["line"].to_numpy()[where]

@@ -49,10 +49,10 @@ def test_outcomes_of_one_log_are_credited_from_one_join(tmp_path):
     log = ClickLog(**files, outcome=outcomes)
     expected = {"click": (0, 1, 1), "orders": (1, 0, 1), "revenue": (1, 1, 0), "late orders": (1, 0, 1)}
     for number, (name, counts) in enumerate(expected.items()):
-        found = compare_log(log, outcome=name)
+        found = compare_log(log, [name])
         assert (found.wins[0], found.losses[0], found.ties[0]) == counts == compared(**files, outcome=outcomes[number])
     with pytest.raises(InputError, match="no outcome of this log 'clicks'; did you mean 'click'"):
-        compare_log(log, outcome="clicks")
+        compare_log(log, ["clicks"])
     with pytest.raises(InputError, match="'soon' is not a duration: write 30m, 12h or 7d"):
         Outcome("orders", within="soon")
 

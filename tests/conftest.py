@@ -66,7 +66,7 @@ LONGEST = (
     "interleaving/test_check.py",
     "logs/test_soundness.py",
     "cli/test_logs_commands.py",
-    "logs/test_sources.py",
+    "logs/test_warehouse.py",
     "test_one_new_file.py",
     "cli/test_plugin_files.py",
     "cli/test_ties.py",

@@ -217,7 +217,7 @@ def _place(columns: Sequence[str], by_event: bool, *, items: int) -> tuple[str, 
     if by_event:
         number = f"coalesce(CAST(nullif(array_position(rankers, owner_name), 0) - 1 AS INTEGER), {NO_RANKER})"
         return f"CASE WHEN owner_name IS NOT NULL THEN CAST({place} AS VARCHAR) END", number
-    return place, "owners[place]" if "owners" in columns else "CAST(NULL AS INTEGER)"
+    return place, "owners[CAST(place AS INTEGER)]" if "owners" in columns else "CAST(NULL AS INTEGER)"
 
 
 def _late(engine: Any, exposures: Relation, counted: Relation, outcome: Outcome, worth: str, owner: str) -> Relation:

@@ -17,7 +17,7 @@ from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, errors
 from ltr_duel.interleaving import METHODS, MOST_RANKERS, Lists, Method, Page
 from ltr_duel.logs.kernel_credit import Clicked, credit_rows, number_rows
 from ltr_duel.logs.page_tokens import TokenReader, TokenRows
-from ltr_duel.logs.table import NO_CREDIT, NO_RANKERS, Impressions, marks_of, ragged, texts_of
+from ltr_duel.logs.table import NO_RANKERS, Impressions, marks_of, ragged, texts_of
 
 ANOTHER_LIST = "the page token belongs to another list than 'shown'"
 _SHAPE = (MOST_RANKERS, MOST_RANKERS)
@@ -61,8 +61,6 @@ class Creditor:
         have = {name: table.column(name) for name in table.schema.names if table.column(name).null_count < len(table)}
         tokens, ranked = marks_of(table, "page"), marks_of(table, "rankings")
         forms = [(np.flatnonzero(tokens), self._by_tokens), (np.flatnonzero(ranked & ~tokens), self._by_rankings)]
-        if self.needed:
-            wrong |= dict.fromkeys(np.flatnonzero(~tokens & ~ranked).tolist(), NO_CREDIT)
         found: list[Outcomes] = []
         for rows, credit in sorted((form for form in forms if len(form[0])), key=lambda form: form[0][0]):
             found += credit(have, rows, wrong)  # the first row determines the method

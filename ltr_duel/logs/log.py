@@ -242,11 +242,13 @@ class ClickLog:
 
     def _strange_owner(self, line: int) -> str:
         """Return the message on an event that names an unknown ranker as the owner of its item."""
-        names = ", ".join(name for name in ("owner", "origin") if name in self.loaded.events.columns)
+        events = self.loaded.events
+        assert events is not None
+        names = ", ".join(name for name in ("owner", "origin") if name in events.columns)
         (row,) = self.engine.rows(f"SELECT impression, rankers FROM t WHERE line = {line}", t=self.loaded.impressions)
         where = f"impression = {quoted(row['impression'])} AND owner IS NOT NULL"
-        events = self.engine.rows(f"SELECT {names} FROM t WHERE {where} ORDER BY {names}", t=self.loaded.events)
-        event = next(event for event in events if event["owner"] not in row["rankers"])
+        some = self.engine.rows(f"SELECT {names} FROM t WHERE {where} ORDER BY {names}", t=events)
+        event = next(event for event in some if event["owner"] not in row["rankers"])
         find = self.loaded.find_event
         at = f" in {find(event['origin'])}" if find and "origin" in event else " of an event"
         return f"owner '{event['owner']}'{at} is not a ranker: {' or '.join(row['rankers'])}, null for no ranker"
@@ -255,15 +257,19 @@ class ClickLog:
         """Return facts of the rows credited to these rankers: `FACTS`, and the number of queries."""
         if ("facts", *rankers) not in self.known:
             about = facts_of(self.kinds(rows))
-            if self.loaded.counts is not None and "clicks" not in rows.columns:
+            if self.loaded.counts is not None:
                 about["clicked"] = self.loaded.counts.placed > 0
             (queries,) = self.engine.rows("SELECT count(DISTINCT query) AS queries FROM t", t=rows)
             self.known["facts", *rankers] = about | queries
         return self.known["facts", *rankers]
 
-    def kinds(self, rows: Relation) -> list[dict[str, Any]]:
-        """Return the distinct ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance."""
-        kinds = kinds_of(self.engine, rows, self._given(rows)) if self.bad.removed else self._kinds
+    def kinds(self, rows: Relation, *, part: bool = False) -> list[dict[str, Any]]:
+        """Return the distinct ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance.
+
+        part: whether these are not all rows.
+        """
+        scanned = not part and not self.bad.removed
+        kinds = self._kinds if scanned else kinds_of(self.engine, rows, self._given(rows))
         return sorted(kinds, key=lambda kind: kind["first_line"])
 
     def lines_of(self, rows: Relation, kind: dict[str, Any]) -> list[int]:

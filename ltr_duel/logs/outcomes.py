@@ -26,6 +26,7 @@ _AT_ONCE = 1 << 19  # number of outcomes that are stored at a time
 UNIT = 1 << 30  # integer that represents the outcome 1
 _OUTCOMES = 'line BIGINT, time DOUBLE, "user" VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT'
 _FORMS = ("page", "rankings")
+_NEXT = "CAST(k.{} + 1 AS INTEGER)".format  # a cast, so that sqlglot knows an index, which Spark counts from 0
 _VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|-?\d[\w.:-]*")  # values that differ between lines with the same fault
 Wrong = dict[int, str]
 
@@ -33,7 +34,7 @@ Wrong = dict[int, str]
 class Credited(NamedTuple):
     """The credited outcomes of a log."""
 
-    outcomes: Relation  # line, time, user, query, pair, y and its square (both in units of 1 / UNIT)
+    outcomes: Any  # line, time, user, query, pair, y and its square (in units of 1 / UNIT); None if nothing is credited
     rows: Relation  # the credited impressions
     creditor: Creditor  # names, pairs, method and outcome rule
     whole: bool  # whether all outcomes are wins, losses and ties
@@ -81,7 +82,19 @@ def credited(
         )
     if by_kernels and not isinstance(log.engine, Engine):
         raise InputError(f"{log.path}: page tokens and rankings can be credited only from files, not with --connect")
-    outcomes = (_by_kernels if by_kernels else _by_owners)(log, rows, creditor, number, wrong)
+    outcomes, rest = None, rows
+    if by_kernels:
+        form = " OR ".join(f"{name} IS NOT NULL" for name in _FORMS if name in rows.columns)
+        outcomes = _by_kernels(log, log.engine.view(f"SELECT * FROM t WHERE {form}", t=rows), creditor, number, wrong)
+        rest = log.engine.view(f"SELECT * FROM t WHERE NOT ({form})", t=rows)
+    if not by_kernels or log.engine.rows("SELECT count(*) AS n FROM t", t=rest)[0]["n"]:
+        others = _by_owners(log, rest, creditor, number, wrong, part=by_kernels)
+        both = {"a": outcomes, "b": others}
+        outcomes = (
+            log.engine.view("SELECT * FROM a UNION ALL SELECT * FROM b", **both)
+            if all(both.values())
+            else outcomes or others
+        )
     if needed and not creditor.pairs:
         if not _says_how(log):
             raise InputError(f"{log.path}: {NO_CREDIT}")
@@ -102,10 +115,13 @@ def _says_how(log: ClickLog) -> bool:
     return _any(log, log.loaded.impressions, (*_FORMS, "owners", "rankers", "fault"))
 
 
-def _by_owners(log: ClickLog, rows: Relation, creditor: Creditor, number: int, wrong: Wrong) -> Relation | None:
+def _by_owners(
+    log: ClickLog, rows: Relation, creditor: Creditor, number: int, wrong: Wrong, *, part: bool
+) -> Relation | None:
     """Return the outcomes: the ranker whose documents got more clicks wins. Error messages by line go to ``wrong``."""
     engine, sets = log.engine, dict[tuple[str, ...], list[int]]()
-    for kind in log.kinds(rows):
+    mine = Wrong()
+    for kind in log.kinds(rows, part=part):
         try:
             if not kind["given"]:
                 if not creditor.needed:
@@ -114,13 +130,14 @@ def _by_owners(log: ClickLog, rows: Relation, creditor: Creditor, number: int, w
             creditor.rules("owners", kind.get("method"), kind.get("outcome"), len(kind.get("rankers") or ()))
             sets[tuple(kind.get("rankers") or ())] = creditor.arms_of(kind.get("rankers"))
         except InputError as error:
-            wrong |= dict.fromkeys(log.lines_of(rows, kind), str(error))
-    log.bad.add(_refused(wrong))
+            mine |= dict.fromkeys(log.lines_of(rows, kind), str(error))
+    log.bad.add(_refused(mine))
+    wrong |= mine
     if not sets:
         return None
     for size in sorted(set(map(len, sets.values()))):
         creditor.pairs_of(np.array([arms for arms in sets.values() if len(arms) == size]))
-    relations = {"t": log.without(rows, wrong)}
+    relations = {"t": log.without(rows, mine)}
     texts = [
         f't."{name}"' if name in rows.columns else f"CAST(NULL AS VARCHAR) AS {name}" for name in ("user", "query")
     ]
@@ -137,7 +154,7 @@ def _by_owners(log: ClickLog, rows: Relation, creditor: Creditor, number: int, w
         relations["p"] = engine.small(
             dict(zip(("first", "second", "pair", "sign"), zip(*pairs, strict=True), strict=True))
         )
-        source = "t CROSS JOIN k JOIN p ON t.rankers[k.a + 1] = p.first AND t.rankers[k.b + 1] = p.second"
+        source = f"t CROSS JOIN k JOIN p ON t.rankers[{_NEXT('a')}] = p.first AND t.rankers[{_NEXT('b')}] = p.second"
     if log.loaded.placed is None:
         lead = _lead_in_lists(a, b)
     else:

@@ -45,11 +45,6 @@ class Loaded(NamedTuple):
     events_file: Path | None = None  # the file of the events, if the exposures are in another file
     find_event: Callable[[Any], Position] | None = None  # returns the file and row of an event, given its ``origin``
 
-    @property
-    def exposures(self) -> Relation | None:
-        """The impressions, if the log has events."""
-        return None if self.events is None else self.impressions
-
 
 Source: TypeAlias = Callable[[Sequence[Outcome]], Loaded]
 
@@ -193,8 +188,12 @@ def tables(
         )
         if connect:
             warehouse = Warehouse(connect)
-            parts = [_table_of(warehouse, part) for part in (shown, done)]
-            loaded = _joined(warehouse, *parts, outcomes, lambda name: Position(shown.table, f"impression '{name}'"))
+            exposures, done_events = (_table_of(warehouse, part) for part in (shown, done))
+
+            def find_row(name: Any) -> Position:
+                return Position(shown.table, f"impression '{name}'")
+
+            loaded = _joined(warehouse, exposures, done_events, outcomes, find_row)
             return loaded._replace(strange=shown.strange)
         engine = Engine(damaged(Path(path)), sum(map(_rows_of, (shown, done))))
         find, find_event = (create_relation(engine, part) for part in (shown, done))
@@ -209,10 +208,9 @@ def tables(
 
 def cleaned(engine: Any, table: Relation) -> Relation:
     """Return a table with times in seconds, and with null for empty ids."""
-    made = {name: f"nullif({named(name)}, '')" for name in ("impression", "user") if name in table.columns}
-    if "time" in table.columns:
-        time = "CAST(time AS DOUBLE)"
-        made["time"] = f"CASE WHEN {time} >= {MILLISECONDS} THEN {time} / 1000 ELSE {time} END"
+    made: dict[str, str] = {name: f"nullif({named(name)}, '')" for name in ("impression", "user")}
+    time = "CAST(time AS DOUBLE)"
+    made["time"] = f"CASE WHEN {time} >= {MILLISECONDS} THEN {time} / 1000 ELSE {time} END"
     chosen = [f"{made[name]} AS {named(name)}" if name in made else named(name) for name in table.columns]
     return engine.view(f"SELECT {', '.join(chosen)} FROM t", t=table)
 

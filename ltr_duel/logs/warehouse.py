@@ -16,7 +16,7 @@ from ltr_duel.logs.engine import Relation, named, quoted, with_relations
 from ltr_duel.logs.table import NO_RANKER
 
 _VIEWS = ("duckdb", "postgres", "pyspark")  # engines with temporary views
-_EXTRA = "a connection to a database needs Ibis: pip install 'ltr_duel[warehouse]'"
+_EXTRA = "a connection to a database needs Ibis: pip install 'ltr-duel[warehouse]'"
 _TYPES = {"string": "VARCHAR", "float64": "DOUBLE", "array<string>": "VARCHAR[]"}  # of Ibis and of DuckDB
 
 

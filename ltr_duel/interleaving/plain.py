@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -297,9 +297,9 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
 
 def _complete(rows: list[list[int]]) -> None:
     """Append the documents that a list lacks by their best rank on any other list, then by the order of rankers."""
-    merged = dict.fromkeys(number for rank in zip_longest(*rows) for number in rank if number is not None)
+    merged = dict.fromkeys(chain.from_iterable(zip_longest(*rows, fillvalue=-1)))
     for row in rows:
-        held = set(row)
+        held = {*row, -1}
         row += [number for number in merged if number not in held]
 
 

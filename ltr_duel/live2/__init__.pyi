@@ -1,0 +1,17 @@
+from .plan import Decision as Decision
+from .plan import LivePlan as LivePlan
+from .planner import Planner as Planner
+from .planner import credit as credit
+from .planner import logged_outcomes as logged_outcomes
+from .planner import next_plan as next_plan
+from .planner import outcome as outcome
+from .settings import Settings as Settings
+from .settings import parse_settings as parse_settings
+from .settings import read_settings as read_settings
+from .settings import settings_text as settings_text
+from .settings import with_seed as with_seed
+from .settings import write_settings as write_settings
+from .signing import Keys as Keys
+from .signing import TokenError as TokenError
+from .signing import read_keys as read_keys
+from .signing import write_secret as write_secret

@@ -1,0 +1,288 @@
+"""The settings of a live experiment, and their file."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from ltr_duel.bandits import POLICIES, Policy
+from ltr_duel.core import InputError, arguments, errors, files, schema
+from ltr_duel.interleaving import METHODS, Method, able_methods
+from ltr_duel.logs import LOG_COLUMNS
+
+COUNTS = ("seen", "shown")
+MOST_DRAWS = 100_000  # largest number of choices in a plan
+_COLUMN = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_MOST_RANKERS = 200
+_LARGEST = 10**15
+_LARGEST_SEED = 1 << 128
+_EXAMPLES = 'name = "shoes"', 'rankers = ["old", "new"]'
+
+
+def _seed(given: Any) -> int | None:
+    return None if given is None else schema.whole(0, _LARGEST_SEED)(given)
+
+
+def _text_or_nothing(given: Any) -> str:
+    return "" if given == "" else schema.text(given)
+
+
+def _columns(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not all(
+        isinstance(name, str) and _COLUMN.fullmatch(name) for name in given
+    ):
+        raise InputError("must be a list of names of up to 32 letters a to z, digits and '_'")
+    if taken := set(LOG_COLUMNS).intersection(given):
+        raise InputError(f"'{min(taken)}' is a column of every log; use another name")
+    return tuple(given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of a live experiment: the table ``[experiment]`` of its file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the experiment.
+    rankers : tuple of str
+        2 to 200 names.
+    policy : str
+        The policy with its parameters; ``auto`` by default. ``auto`` becomes ``auto_sets`` for more than two rankers
+        and a method that compares sets, unless the outcome rule is for pairs.
+    method : str
+        The comparison method, for pairs or sets, as the policy requires.
+    outcome : str
+        The outcome rule; by default the rule of simulations: ``marginal_bernoulli`` for probabilistic interleave with
+        pairs of rankers, otherwise the method's first rule. Sets of rankers allow only the first rule.
+    top : int
+        Number of documents shown, 1 to 1,000.
+    horizon : int
+        Number of comparisons, for policies that require it.
+    batch : int
+        Number of choices of the policy in a plan, 1 to 100,000: about as many searches as a plan decides.
+    window : float
+        Attribution window: seconds after an impression was shown in which its events are credited. Then the policy
+        learns its outcome.
+    share, holdback : float
+        Share of the users who take part, and share of those who always get the incumbent's list; at most 1 together.
+    count : {"seen", "shown"}
+        Which impressions of a service count: those with a reported event (a ``view`` or another), or, for sites that
+        report no views, all that were sent.
+    confidence : float
+        Confidence of statements about winners, simultaneously for all times; above 0 and below 1.
+    margin : float
+        Largest mean outcome, 0 to 1, that is considered negligible.
+    seed : int, optional
+        Seed of all random streams. By default, a new experiment draws one. All pages can be predicted from the seed, so
+        keep it private.
+    credit : str
+        The kind of event that credits rankers.
+    context : tuple of str
+        Names of further attributes of a search, such as the device; they become columns of the log.
+    incumbent : str
+        The ranker whose list is served outside of the experiment; by default the first ranker.
+    serve : mapping
+        The table ``[serve]`` of the file, with the settings of the service.
+
+    Raises
+    ------
+    InputError
+        For an invalid value, or a method that does not fit the policy.
+
+    Examples
+    --------
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
+    >>> settings.method, settings.outcome, settings.top
+    ('team_draft', 'credit', 10)
+    """
+
+    name: str = schema.value(schema.text, _EXAMPLES[0])
+    rankers: tuple[str, ...] = schema.axis(schema.text, _EXAMPLES[1])
+    policy: str = schema.value(schema.component(POLICIES), default="auto")
+    method: str = schema.value(schema.component(METHODS), default="team_draft")
+    outcome: str = schema.value(_text_or_nothing, default="")
+    top: int = schema.value(schema.whole(1, 1000), default=10)
+    horizon: int = schema.value(schema.whole(0, _LARGEST), default=0)
+    batch: int = schema.value(schema.whole(1, MOST_DRAWS), default=1000)
+    window: float = schema.value(schema.number(0, 1e9), default=1800.0)
+    share: float = schema.value(schema.number(0, 1), default=1.0)
+    holdback: float = schema.value(schema.number(0, 1), default=0.0)
+    count: str = schema.value(schema.one_of("way to count impressions", COUNTS), default="seen")
+    confidence: float = schema.value(schema.number(1e-9, 1 - 1e-9), default=0.95)
+    margin: float = schema.value(schema.number(0, 1), default=0.0)
+    seed: int | None = schema.value(_seed, default=None)
+    credit: str = schema.value(schema.text, default="click")
+    context: tuple[str, ...] = schema.value(_columns, default=())
+    incumbent: str = schema.value(_text_or_nothing, default="")
+    serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for one in _fields():
+            given = getattr(self, one.name)
+            value = one.metadata["read"](list(given) if isinstance(given, tuple) else given, one.name)
+            object.__setattr__(self, one.name, value)
+        if not 2 <= len(self.rankers) <= _MOST_RANKERS:
+            raise InputError(f"rankers: there must be 2 to {_MOST_RANKERS}, not {len(self.rankers)}")
+        require_shares(self.share, self.holdback)
+        object.__setattr__(self, "incumbent", self.incumbent or self.rankers[0])
+        if self.incumbent not in self.rankers:
+            raise InputError(f"incumbent: {errors.unknown_name('ranker', self.incumbent, self.rankers)}")
+        compares_sets = self._method.slates and self.outcome in ("", *self._method.outcomes_of(sets=True))
+        if compares_sets and len(self.rankers) > 2 and self.policy_component.for_sets:
+            object.__setattr__(self, "policy", self.policy_component.for_sets)
+        if self.policy_component.needs_horizon and not self.horizon:
+            raise InputError(
+                f"horizon: policy '{self.policy}' requires the number of comparisons, for example horizon = 100000"
+            )
+        self._require_method()
+
+    @property
+    def policy_component(self) -> Policy:
+        """The registered policy."""
+        return POLICIES.configure(self.policy).component
+
+    @property
+    def compares_sets(self) -> bool:
+        """Whether the policy compares sets of rankers."""
+        return self.policy_component.feedback == "slate"
+
+    @property
+    def _method(self) -> Method:
+        return METHODS.configure(self.method).component
+
+    def _require_method(self) -> None:
+        sets, method = self.compares_sets, self._method
+        if not (method.slates if sets else method.pairs):
+            kind = "sets of rankers" if sets else "two rankers"
+            able = ", ".join(able_methods(sets=sets))
+            raise InputError(
+                f"method: '{self.policy}' requires a method that compares {kind}, which '{self.method}' does not; use"
+                f" {able}"
+            )
+        rule = self.outcome or method.default_outcome(sets=sets)
+        if rule not in method.outcomes:
+            raise errors.unknown_name(f"outcome rule of {method.name} called", rule, method.outcomes)
+        if rule == "expectation":
+            raise InputError("outcome: 'expectation' is a number, for estimating matrices; a policy requires a winner")
+        if sets and rule not in method.outcomes_of(sets=True):
+            raise InputError(f"outcome: '{rule}' is for two rankers, and '{self.policy}' compares sets")
+        object.__setattr__(self, "outcome", rule)
+
+
+def require_shares(share: float, holdback: float) -> None:
+    """Raise `InputError` unless a share of the users and a holdback are from 0 to 1, and at most 1 together."""
+    errors.require_between("the share of the users in the experiment", share, 0, 1)
+    errors.require_between("the share of the users held back", holdback, 0, 1)
+    if share + holdback > 1:
+        raise InputError(
+            f"a share of {share:g} and a holdback of {holdback:g} sum to more than 1: the share is at most"
+            f" {1 - holdback:g}"
+        )
+
+
+def with_seed(settings: Settings) -> Settings:
+    """Return settings with a seed, which is drawn if they have none."""
+    return settings if settings.seed is not None else dataclasses.replace(settings, seed=secrets.randbits(128))
+
+
+def _fields() -> list[Any]:
+    return [one for one in dataclasses.fields(Settings) if "read" in one.metadata]
+
+
+def read_settings(path: str | Path) -> Settings:
+    r"""Read the settings of a live experiment.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file with a table ``[experiment]``, whose keys are the parameters of `Settings`.
+
+    Returns
+    -------
+    Settings
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not TOML, or contains an invalid value; the message names the key.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "live.toml"
+    ...     _ = path.write_text('[experiment]\nname = "shoes"\nrankers = ["old", "new"]\npolicy = "rucb"\n')
+    ...     read_settings(path).rankers
+    ('old', 'new')
+    """
+    path = arguments.as_path("the settings", path)
+    return parse_settings(None, path)
+
+
+def parse_settings(text: str | None, place: Path) -> Settings:
+    """Read settings from a string, or from the file ``place`` if it is None."""
+    given = schema.read_toml(place, text)[1]
+    for key in given:
+        if key not in ("experiment", "serve"):
+            below = "the keys of an experiment follow a line [experiment]"
+            raise InputError(f"{place}: {errors.unknown_name('table', key, ('experiment', 'serve'), otherwise=below)}")
+    if "experiment" not in given:
+        raise schema.missing(
+            f"{place}: the table [experiment]", " and ".join(("[experiment] with " + _EXAMPLES[0], *_EXAMPLES[1:]))
+        )
+    serve = given.get("serve", {})
+    if not isinstance(serve, dict):
+        raise InputError(f"{place}: serve: must be a table")
+    settings = schema.read_table(Settings, given["experiment"], f"{place}: experiment")
+    return dataclasses.replace(settings, serve=serve)
+
+
+def write_settings(settings: Settings, path: str | Path) -> None:
+    """Write settings to a file for `read_settings`, omitting defaults except for the method.
+
+    Parameters
+    ----------
+    settings : Settings
+    path : path
+        The file is written completely or not at all.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "live.toml"
+    ...     write_settings(Settings(name="shoes", rankers=("old", "new"), policy="rucb"), path)
+    ...     read_settings(path).policy
+    'rucb'
+    """
+    files.write_text(path, settings_text(settings))
+
+
+def settings_text(settings: Settings) -> str:
+    """Return settings as TOML, omitting defaults except for the method."""
+    component = METHODS.configure(settings.method).component
+    defaults = {one.name: one.default for one in _fields()} | {
+        "incumbent": settings.rankers[0],
+        "outcome": component.default_outcome(sets=settings.compares_sets),
+        "method": None,
+    }
+    table = {}
+    for name, default in defaults.items():
+        value = getattr(settings, name)
+        if value != default:
+            table[name] = list(value) if isinstance(value, tuple) else value
+    serve = {"serve": dict(settings.serve)} if settings.serve else {}
+    return tomli_w.dumps({"experiment": table, **serve})

@@ -9,9 +9,13 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "Decision",
+    "Event",
+    "Experiment",
     "Keys",
     "LivePlan",
+    "LiveState",
     "Settings",
+    "StoreError",
     "TokenError",
     "next_plan",
     "read_keys",

@@ -1,0 +1,370 @@
+"""A live experiment: the plan decides, the store keeps, and after a fixed window the policy learns.
+
+    decide (plan -> page) -> exposure row        report (token) -> event rows
+    window over -> credit, in the order of display -> counts of pairs, outcomes -> policy, in batches -> next plan
+
+Nothing in memory is needed to continue: the policy has been told the stored outcomes, in their order, in batches of
+``settings.batch``, so telling them again leads to the same plan.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, takewhile
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ltr_duel.core import InputError
+from ltr_duel.live2.controls import Control, Controls, add_control, controls_in, fold
+from ltr_duel.live2.plan import Decision, LivePlan
+from ltr_duel.live2.planner import Outcome, Planner, credit, outcome
+from ltr_duel.live2.settings import Settings, parse_settings, settings_text, with_seed
+from ltr_duel.live2.signing import Keys, TokenError
+from ltr_duel.live2.state import LiveState, state_of
+from ltr_duel.live2.store import Store
+from ltr_duel.live2.validation import Report, Search, read_events, require_context, require_text
+
+_MAY_CHANGE = ("confidence", "margin", "serve")  # settings that a later start may give anew
+_MOST_DUE = 500  # maximum number of exposures counted in one transaction, because searches wait meanwhile
+_MOST_EVENTS = 1000  # of one page
+_KEPT = ("shown", "method", "outcome", "policy", "propensity", "owners", "page")  # columns of a record in ``record``
+_ADD = """
+INSERT OR IGNORE INTO exposures (impression, time, user, query, rankers, record, context) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+_DUE = """
+SELECT time, n, impression, user, rankers, record, seen,
+    (SELECT group_concat(DISTINCT position) FROM events WHERE events.impression = exposures.impression
+     AND kind = :credit AND position AND value > 0 AND events.time - exposures.time <= :window)
+FROM exposures WHERE NOT learned ORDER BY n LIMIT :most
+"""
+_COUNT = "INSERT INTO counts VALUES (?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1"
+_TOTAL = """
+INSERT INTO totals VALUES (?, 1, ?, ?)
+ON CONFLICT DO UPDATE SET shown = shown + 1, seen = seen + excluded.seen, clicked = clicked + excluded.clicked
+"""
+
+
+class Experiment:
+    """A live experiment in one store, opened by `Experiment.open`. Threads may share it.
+
+    The changes of a call are on disk when the call returns. A call that raises an error has changed nothing.
+
+    Attributes
+    ----------
+    settings : Settings
+    plan : LivePlan
+        The plan that decides now.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="random", window=60)
+    >>> folder, lists = tempfile.TemporaryDirectory(), {"old": ["a", "b"], "new": ["b", "c"]}
+    >>> clock = iter(range(0, 1000, 100)).__next__
+    >>> with folder, Experiment.open(Path(folder.name) / "shoes.db", settings, clock=clock) as experiment:
+    ...     page = experiment.decide("user 7", "red shoes", lists)
+    ...     _ = experiment.report(page.token, [{"kind": "view"}])
+    ...     _ = experiment.learn()
+    ...     experiment.state().pages
+    1
+    """
+
+    def __init__(self, store: Store, settings: Settings, keys: Keys, clock: Callable[[], float]) -> None:
+        self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
+        self._lock = threading.RLock()
+        latest = store.rows("SELECT time FROM exposures ORDER BY n DESC LIMIT 1")
+        self._latest = max([store.meta("clock"), *(row[0] for row in latest)])
+        self._take_controls()
+
+    @classmethod
+    def open(
+        cls,
+        store: str | Path,
+        settings: Settings | None = None,
+        *,
+        keys: Keys | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> Experiment:
+        """Open a store, which is created if settings are given.
+
+        Parameters
+        ----------
+        store : path
+        settings : Settings, optional
+            They must agree with those of an existing store, except for ``confidence``, ``margin`` and ``serve``.
+        keys : Keys, optional
+            Secrets that sign the tokens; by default a random key, whose tokens end with the process.
+        clock : callable, optional
+            Returns seconds since 1970. The time of the experiment never goes back.
+
+        Raises
+        ------
+        InputError
+            If the store is missing, in use, of other settings or another version of this package, or no store.
+        """
+        meta = None if settings is None else {"settings": settings_text(with_seed(settings))}
+        opened = Store(store, meta)
+        try:
+            kept = parse_settings(opened.meta("settings"), opened.path)
+            if settings is not None:
+                kept = _agreed(kept, settings, opened.path)
+            return cls(opened, kept, keys or Keys({"process": secrets.token_bytes(32)}), clock)
+        except BaseException:
+            opened.close()
+            raise
+
+    def close(self) -> None:
+        """Close the store."""
+        with self._lock:
+            self._store.close()
+
+    def __enter__(self) -> Experiment:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def decide(
+        self,
+        user: str,
+        query: str,
+        rankings: Mapping[str, Sequence[Any]],
+        *,
+        context: Mapping[str, str] = MappingProxyType({}),
+    ) -> Decision:
+        """Return the page of a search, with a token to report its events.
+
+        The same user, query and lists get the same page, with the same token, until the next plan.
+
+        Parameters
+        ----------
+        user, query : str
+            A stable id of the user or session, and the query; neither is empty.
+        rankings : mapping of str to sequence
+            Document ids, best first, at least of each ranker that ``plan.rankers(user, query)`` returns.
+        context : mapping of str to str, optional
+            Attributes of the search that the settings name.
+
+        Raises
+        ------
+        InputError
+            For an invalid value or a missing list.
+        StoreError
+            If the store cannot be written.
+        """
+        return self._one(Search(user, query, rankings, context))
+
+    def report(self, token: str, events: Sequence[Any]) -> str:
+        """Keep events of a page, and return the page's impression; a repeated report changes nothing.
+
+        Parameters
+        ----------
+        token : str
+            The token of the page.
+        events : sequence of Event or mapping
+            Events inside the window credit rankers, if they are of the kind ``settings.credit``; later ones are kept
+            for the log only.
+
+        Raises
+        ------
+        TokenError
+            If the token belongs to no page of this experiment.
+        InputError
+            For an invalid event, or a document that is not on the page.
+        StoreError
+            If the store cannot be written.
+        """
+        return self._one(Report(token, events))
+
+    def _one(self, call: Search | Report) -> Any:
+        (answer,) = self.answer([call])
+        if isinstance(answer, InputError):
+            raise answer
+        return answer
+
+    def answer(self, calls: Sequence[Search | Report]) -> list[Decision | str | InputError]:
+        """Return the result or the error of each call; one transaction makes the changes of all calls durable."""
+        with self._lock:
+            self._look()
+            now, answers, writes = self._now(), list[Any](), list[tuple[str, Sequence[Any]]]()
+            for call in calls:
+                try:
+                    act: Any = self._search if isinstance(call, Search) else self._report
+                    answers.append(act(call, now, writes))
+                except InputError as error:
+                    answers.append(error.with_traceback(None))  # a traceback would keep all calls in memory
+            if writes:
+                with self._store.transaction():
+                    for sql, values in writes:
+                        self._store.db.execute(sql, values)
+            return answers
+
+    def _search(self, call: Search, now: float, writes: list[tuple[str, Sequence[Any]]]) -> Decision:
+        require_text("the user", call.user)
+        require_text("the query", call.query)
+        require_context(call.context, self.settings.context)
+        page = self.plan.decide(call.user, call.query, call.rankings, now=now)
+        if not page.impression:
+            return page
+        record: Mapping[str, Any] = page.record or {"shown": [str(name) for name in page.page]}
+        kept = json.dumps({name: record[name] for name in _KEPT if name in record})
+        context = json.dumps(dict(call.context))
+        writes.append((_ADD, (page.impression, now, call.user, call.query, json.dumps(page.rankers), kept, context)))
+        return page._replace(token=self._keys.token(page.impression))
+
+    def _report(self, call: Report, now: float, writes: list[tuple[str, Sequence[Any]]]) -> str:
+        impression = self._keys.verified(call.token)
+        sql = "SELECT record, time, seen OR learned FROM exposures WHERE impression = ?"
+        found = self._store.rows(sql, (impression,))
+        if not found:
+            raise TokenError("the page of the token is not in the store of this experiment")
+        ((record, shown_at, marked),) = found
+        values = read_events(call.events, json.loads(record)["shown"])
+        sql = "SELECT count(*) FROM events WHERE impression = ?"
+        if len(values) + self._store.rows(sql, (impression,))[0][0] > _MOST_EVENTS:
+            raise InputError(f"a page has at most {_MOST_EVENTS:,} events")
+        for (kind, position, name), value in values.items():
+            row = (impression, kind, position, name, value, now)
+            writes.append(("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?)", row))
+        if values and not marked and now - shown_at <= self.settings.window:
+            writes.append(("UPDATE exposures SET seen = 1 WHERE impression = ?", (impression,)))
+        return impression
+
+    def learn(self) -> int:
+        """Count the pages whose window is over, and make the next plan if a batch is complete.
+
+        Returns
+        -------
+        int
+            Number of pages counted; 0 if none is due. Call again until it is 0: each call counts at most 500.
+        """
+        with self._lock:
+            now = self._now()
+            with self._store.transaction():
+                self._look()
+                window = self.settings.window
+                rows = self._store.db.execute(
+                    _DUE, {"credit": self.settings.credit, "window": window, "most": _MOST_DUE}
+                )
+                due = [row for _, *row in takewhile(lambda row: now - row[0] > window, rows)]  # times never decrease
+                new = [told for row in due if (told := self._count(*row))]
+                complete = len(self._untold) + sum(self._planned.issuperset(arms) for arms, _ in new)
+                if due:
+                    self._store.set_meta("clock", now)
+                    self._store.set_meta("version", self.plan.version + complete // self.settings.batch)
+            self._tell(new)
+            return len(due)
+
+    def _count(
+        self, n: int, impression: str, user: str, rankers: str, record: str, seen: int, positions: str | None
+    ) -> Outcome | None:
+        """Count an exposure, and store and return its outcome for the policy; None if it does not count."""
+        db, names = self._store.db, json.loads(rankers)
+        counts = seen or self.settings.count == "shown"
+        db.execute("UPDATE exposures SET learned = 1 WHERE n = ?", (n,))
+        db.execute(_TOTAL, (rankers, seen, int(bool(counts and positions))))
+        if not counts:
+            return None
+        if len(names) == 1:
+            arm = self.settings.rankers.index(names[0])
+            told: Outcome = (arm,) if self.settings.compares_sets else (arm, arm), b""
+        else:
+            about = {"impression": impression, "rankers": names, **json.loads(record)}
+            won = credit(about, [int(position) for position in positions.split(",")] if positions else [])
+            told = outcome(self.settings, about, won)
+            for (i, j), y in zip(combinations(told[0], 2), won, strict=True):
+                a, b, y = (i, j, y) if i < j else (j, i, -y)
+                first = db.execute("INSERT OR IGNORE INTO met VALUES (?, ?, ?)", (user, a, b)).rowcount
+                db.execute(_COUNT, (a, b, y, first))
+        db.execute("INSERT INTO outcomes (exposure, arms, signs) VALUES (?, ?, ?)", (n, json.dumps(told[0]), told[1]))
+        return told
+
+    def _tell(self, outcomes: Sequence[Outcome]) -> None:
+        """Tell the policy all complete batches of outcomes of remaining rankers, and make the plan."""
+        self._untold += [told for told in outcomes if self._planned.issuperset(told[0])]
+        batch = self.settings.batch
+        while len(self._untold) >= batch:
+            self._planner.learn(self._untold[:batch])
+            del self._untold[:batch]
+        self._plan()
+
+    def _plan(self) -> None:
+        controls = self.controls
+        self.plan: LivePlan = self._planner.plan(
+            controls.version + self._planner.version, mode=controls.mode, winner=controls.winner,
+            share=controls.share, holdback=controls.holdback,
+        )  # fmt: skip
+
+    def control(self, what: str, ranker: str = "", *, share: float | None = None, holdback: float | None = None,
+                who: str = "") -> Controls:  # fmt: skip
+        """Use a control of the experiment.
+
+        Parameters
+        ----------
+        what : {"pause", "resume", "share", "drop", "winner", "end"}
+        ranker : str
+            For "drop" and "winner".
+        share, holdback : float, optional
+            For "share"; by default unchanged.
+        who : str
+            Name of the operator, for the record.
+
+        Returns
+        -------
+        Controls
+            The state after the use.
+
+        Raises
+        ------
+        InputError
+            If the use is invalid or changes nothing.
+        """
+        with self._lock:
+            with self._store.transaction():
+                add_control(self._store.db, self.settings, Control(what, ranker, share, holdback, who, self._clock()))
+            self._take_controls()
+            return self.controls
+
+    def _look(self) -> None:
+        """Read the controls again if another process has written to the store."""
+        if self._store.changed():
+            self._take_controls()
+
+    def _take_controls(self) -> None:
+        """Read the controls; make the policy of the remaining rankers if one was dropped."""
+        self.used = controls_in(self._store.db)
+        self.controls, planned = fold(self.used, self.settings), getattr(self, "_planned", None)
+        left = self.controls.left(self.settings)
+        if planned == set(left):
+            self._plan()
+            return
+        self._planner, self._planned, self._untold = Planner(self.settings, left), set(left), list[Outcome]()
+        rows = self._store.rows("SELECT arms, signs FROM outcomes ORDER BY n")
+        self._tell([(tuple(json.loads(arms)), signs) for arms, signs in rows])
+
+    def state(self) -> LiveState:
+        """Return the state of the experiment: what the counted pages say."""
+        with self._lock:
+            self._look()
+            return state_of(self.settings, self._store, self.controls, self.used, self.plan, len(self._untold))
+
+    def _now(self) -> float:
+        self._latest = max(self._latest, self._clock())
+        return self._latest
+
+
+def _agreed(kept: Settings, given: Settings, path: Path) -> Settings:
+    """Return the settings of a store with the given values of `_MAY_CHANGE`; refuse other changes."""
+    new = dataclasses.replace(given, seed=kept.seed if given.seed is None else given.seed)
+    merged = dataclasses.replace(kept, **{name: getattr(given, name) for name in _MAY_CHANGE})
+    if new != merged:
+        name = next(key for key in vars(new) if getattr(new, key) != getattr(merged, key))
+        before, now = getattr(kept, name), getattr(new, name)
+        raise InputError(f"{path}: was made with {name} = {before!r}, not {now!r}; start another store")
+    return merged

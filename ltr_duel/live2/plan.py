@@ -55,6 +55,7 @@ class Decision(NamedTuple):
     record: dict[str, Any] | None  # the page as a row of a click log; None if one ranker fills the page
     served: str  # "experiment", or why it is outside of it: "share", "holdback", "paused", "winner" or "ended"
     version: int  # of the plan
+    impression: str = ""  # the name of the page; empty outside of the experiment
     token: str = ""  # for events, from a service with a store
 
 
@@ -141,7 +142,8 @@ class LivePlan:
         rng = _generator(state)
         rankers = self._chosen(rng)
         if len(rankers) == 1:
-            return self._alone(rankers, lists, RUNNING)
+            single = self._alone(rankers, lists, RUNNING)
+            return single._replace(impression=_impression(self.version, state, "\n".join(map(str, single.page))))
         page = interleave(
             {name: _list(lists, name) for name in rankers}, self.method, outcome=self.outcome, top=self.top, rng=rng
         )
@@ -151,8 +153,9 @@ class LivePlan:
         if not _is_text("\n".join(shown)):
             raise InputError(f"a document id on the page contains {_HALF}")
         credit, content = self._credit(rankers, page, shown)
+        impression = _impression(self.version, state, content)
         record = {
-            "impression": _impression(self.version, state, content),
+            "impression": impression,
             "time": time.time() if now is None else now,
             "query": query,
             "user": user,
@@ -164,7 +167,7 @@ class LivePlan:
             "propensity": self.propensity(rankers),
             **credit,
         }
-        return Decision(page.shown, rankers, record, RUNNING, self.version)
+        return Decision(page.shown, rankers, record, RUNNING, self.version, impression)
 
     def rankers(self, user: str, query: str) -> tuple[str, ...]:
         """Return the rankers whose lists a search requires; parameters as in `decide`."""

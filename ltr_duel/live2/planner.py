@@ -36,25 +36,30 @@ Coins = NDArray[np.uint64]
 class Planner:
     """The policy of an experiment between plans; ``version`` is the number of the current plan.
 
-    The settings must have a seed (see `with_seed`). With batches of one choice, the policy takes the path of the first
-    repetition of a simulation with this seed; with larger batches, the path is distributed as by ``simulate(batch=)``.
+    The settings must have a seed (see `with_seed`); ``left`` are the arms of the policy, by default all. With batches
+    of one choice, the policy takes the path of the first repetition of a simulation with this seed; with larger
+    batches, the path is distributed as by ``simulate(batch=)``.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, left: Sequence[int] = ()) -> None:
         if settings.seed is None:
             raise InputError("seed: a planner requires settings with a seed")
         self.settings, self.version, self.learned = settings, 1, 0
-        self._left = tuple(range(len(settings.rankers)))
+        every = tuple(range(len(settings.rankers)))
+        self._left = tuple(left) or every
         _, policy, params = POLICIES.configure(settings.policy)
-        key = RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed, labels="random")
-        others = stream(settings.seed, "plan", "others", settings.policy)
-        self._learner = self._policy(run_streams(key).policy, others, run_order(key, len(self._left)))
+        if self._left == every:
+            key = RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed, labels="random")
+            rng, order = run_streams(key).policy, run_order(key, len(every))
+        else:
+            rng, order = stream(settings.seed, "left", *self._left), np.arange(len(self._left))
+            interpreted(shuffle)(order, rng)
+        others = stream(settings.seed, "plan", "others", settings.policy, *(set(self._left) ^ set(every)))
+        self._learner = Learner(
+            settings.policy, len(order), horizon=settings.horizon, rng=rng, others=others, order=order
+        )
         self._owed = dict[tuple[int, ...], float]()  # steps of single rankers that are not told yet
         self._sets = self._drawn()
-
-    def _policy(self, rng: np.random.Generator, others: np.random.Generator, order: IntVector) -> Learner:
-        settings = self.settings
-        return Learner(settings.policy, len(order), horizon=settings.horizon, rng=rng, others=others, order=order)
 
     @property
     def shows_single_rankers(self) -> bool:
@@ -62,45 +67,34 @@ class Planner:
         return all(len(arms) == 1 for arms in self._sets)
 
     def learn(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell the policy outcomes, in the order of their display, and draw the sets of the next plan.
+        """Tell the policy outcomes of remaining rankers, in the order of their display, and draw the next plan's sets.
 
-        Outcomes of dropped rankers are ignored. A page of a single ranker has no outcome, but is a step of the policy.
-        The number of these steps is estimated from the number of outcomes; if `shows_single_rankers`, it is the batch.
+        A page of a single ranker is a step of the policy without signs, of the ranker against itself for policies that
+        compare pairs (see `single_steps`).
         """
-        number = {arm: k for k, arm in enumerate(self._left)}
-        if len(number) < len(self.settings.rankers):
-            outcomes = [
-                (tuple([number[arm] for arm in arms]), signs) for arms, signs in outcomes if number.keys() >= {*arms}
-            ]
-        alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
-        compared = self._sets.total() - sum(alone.values())
-        told = list(outcomes)
-        for arms, count in sorted(alone.items()):
-            owed = self._owed.get(arms, 0.0) + (len(outcomes) * count / compared if compared else count)
-            self._owed[arms] = owed - int(owed)
-            step = (number[arms[0]],) * (1 if self.settings.compares_sets else 2)
-            told += [(step, b"")] * int(owed)
-        self._learner.learn(told)
-        self.learned += len(outcomes)
+        if len(self._left) < len(self.settings.rankers):
+            outcomes = [(tuple(map(self._left.index, arms)), signs) for arms, signs in outcomes]
+        self._learner.learn(outcomes)
+        self.learned += sum(bool(signs) for _, signs in outcomes)
         self.version += 1
         self._sets = self._drawn()
 
-    def drop(self, ranker: str, outcomes: Sequence[Outcome]) -> None:
-        """Start a new policy for the other rankers, and tell it their outcomes among all ``outcomes`` so far."""
-        names, seed = self.settings.rankers, self.settings.seed or 0
-        if ranker not in [names[arm] for arm in self._left]:
-            raise errors.unknown_name("ranker", ranker, [names[arm] for arm in self._left])
-        if len(self._left) == 2:
-            raise InputError("at least two rankers must remain; to serve one ranker, use 'winner'")
-        left = tuple(arm for arm in self._left if names[arm] != ranker)
-        rng, order = stream(seed, "left", *left), np.arange(len(left))
-        interpreted(shuffle)(order, rng)
-        learner = self._policy(rng, stream(seed, "plan", "others", self.settings.policy, *left), order)
-        self._learner, self._left, self._owed, self._sets, self.learned = learner, left, {}, Counter(), 0
-        self.learn(outcomes)
+    def single_steps(self, outcomes: int) -> list[Outcome]:
+        """Return the steps of single rankers in a log that lacks them, estimated from its number of outcomes.
+
+        If `shows_single_rankers`, there are as many steps as draws.
+        """
+        alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
+        compared, steps = self._sets.total() - sum(alone.values()), list[Outcome]()
+        for arms, count in sorted(alone.items()):
+            owed = self._owed.get(arms, 0.0) + (outcomes * count / compared if compared else count)
+            self._owed[arms] = owed - int(owed)
+            steps += [(arms if self.settings.compares_sets else arms * 2, b"")] * int(owed)
+        return steps
 
     def plan(
         self,
+        version: int | None = None,
         *,
         at: int = 0,
         mode: str = RUNNING,
@@ -108,12 +102,12 @@ class Planner:
         share: float | None = None,
         holdback: float | None = None,
     ) -> LivePlan:
-        """Return the current plan; share and holdback are by default those of the settings."""
+        """Return the current plan; by default with the planner's version, and the settings' share and holdback."""
         settings, names = self.settings, self.settings.rankers
         sets = [(tuple([names[arm] for arm in arms]), count) for arms, count in self._sets.items()]
         return LivePlan(
             experiment=settings.name,
-            version=self.version,
+            version=version or self.version,
             at=at,
             mode=mode,
             winner=winner,
@@ -218,10 +212,11 @@ def next_plan(
     logged = logged_outcomes(log, settings, before=at - settings.window) if log is not None else {}
     if logged and max(logged) >= version:
         raise InputError(
-            f"{log.path if log else ''}: has exposures of plan {max(logged)}, which is not an earlier plan"
+            f"{log.path if log else ''}: has exposures of plan {max(logged)}, so the next plan is not plan {version}"
         )
     while planner.version < version:
-        planner.learn(logged.get(planner.version, []))
+        outcomes = logged.get(planner.version, [])
+        planner.learn(outcomes + planner.single_steps(len(outcomes)))
     return planner.plan(at=int(at), mode=WINNER if winner else RUNNING, winner=winner)
 
 

@@ -1,6 +1,7 @@
 from .controls import Control as Control
 from .controls import Controls as Controls
 from .controls import control_store as control_store
+from .controls import read_controls as read_controls
 from .experiment import Experiment as Experiment
 from .export import export_log as export_log
 from .plan import Decision as Decision

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.live2.settings import Settings, parse_settings, require_shares
-from ltr_duel.live2.store import connected
+from ltr_duel.live2.settings import Settings, require_shares
+from ltr_duel.live2.store import connected, reading, settings_in
 
 WHAT = ("pause", "resume", "share", "drop", "winner", "end")
 RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"
@@ -140,10 +140,16 @@ def add_control(db: sqlite3.Connection, settings: Settings, control: Control) ->
 
 
 def control_store(store: str | Path, control: Control) -> Controls:
-    """Use a control of an experiment that another process may be running; it applies within a second."""
+    """Use a control of an experiment, which another process may be running; return the state after it."""
     with closing(connected(store)) as db:
         db.execute("BEGIN IMMEDIATE")
-        (text,) = db.execute("SELECT value FROM meta WHERE key = 'settings'").fetchone()
-        after = add_control(db, parse_settings(text, Path(store)), control._replace(time=time.time()))
+        after = add_control(db, settings_in(db, store), control._replace(time=time.time()))
         db.execute("COMMIT")
     return after
+
+
+def read_controls(store: str | Path) -> tuple[Controls, list[Control]]:
+    """Return the state of the controls of a store, and all uses."""
+    with reading(store) as db:
+        used = controls_in(db)
+        return fold(used, settings_in(db, store)), used

@@ -24,10 +24,10 @@ from ltr_duel.live2.controls import Control, Controls, add_control, controls_in,
 from ltr_duel.live2.counting import count_due
 from ltr_duel.live2.plan import Decision, LivePlan
 from ltr_duel.live2.planner import Outcome, Planner
-from ltr_duel.live2.settings import Settings, parse_settings, settings_text, with_seed
+from ltr_duel.live2.settings import Settings, settings_text, with_seed
 from ltr_duel.live2.signing import Keys, TokenError
 from ltr_duel.live2.state import LiveState, state_of
-from ltr_duel.live2.store import Store
+from ltr_duel.live2.store import Store, settings_in
 from ltr_duel.live2.validation import Report, Search, read_events, require_context, require_text
 
 _MAY_CHANGE = ("confidence", "margin", "serve")  # settings that a later start may give anew
@@ -101,7 +101,7 @@ class Experiment:
         meta = None if settings is None else {"settings": settings_text(with_seed(settings))}
         opened = Store(store, meta)
         try:
-            kept = parse_settings(opened.meta("settings"), opened.path)
+            kept = settings_in(opened.db, opened.path)
             if settings is not None:
                 kept = _agreed(kept, settings, opened.path)
             return cls(opened, kept, keys or Keys({"process": secrets.token_bytes(32)}), clock)

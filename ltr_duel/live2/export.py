@@ -10,8 +10,7 @@ from typing import Any
 
 from ltr_duel.core import errors
 from ltr_duel.live2.counting import CLICKED, positions_in
-from ltr_duel.live2.settings import parse_settings
-from ltr_duel.live2.store import reading
+from ltr_duel.live2.store import reading, settings_in
 from ltr_duel.logs import write_log
 
 _RECORD = "shown", "rankers", "method", "outcome", "policy", "propensity"
@@ -46,8 +45,7 @@ def export_log(
     for name in without:
         errors.require_one_of("column to leave out", name, _PRIVATE)
     with reading(store) as db, ExitStack() as outputs:
-        (text,) = db.execute("SELECT value FROM meta WHERE key = 'settings'").fetchone()
-        settings = parse_settings(text, Path(store))
+        settings = settings_in(db, store)
         about = {"credit": settings.credit, "window": settings.window, "count": settings.count}
         credit = "owners" if settings.method.partition(":")[0] == "team_draft" else "page"
         every = (*_COLUMNS, *_RECORD, credit, *settings.context)

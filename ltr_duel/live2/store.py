@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, alone, arguments, errors, files, places
+from ltr_duel.live2.settings import Settings, parse_settings
 from ltr_duel.live2.validation import StoreError
 
 FORGOTTEN = "forgotten-"  # prefix of the names of forgotten users, which `ltr_duel.logs` counts as one user each
@@ -163,6 +164,12 @@ def reading(store: str | Path) -> Iterator[sqlite3.Connection]:
             yield db
         except sqlite3.Error as error:
             raise InputError(f"{store}: cannot be read: {error}; see 'ltr-duel live check'") from None
+
+
+def settings_in(db: sqlite3.Connection, store: str | Path) -> Settings:
+    """Return the settings of a store."""
+    (text,) = db.execute("SELECT value FROM meta WHERE key = 'settings'").fetchone()
+    return parse_settings(text, Path(store))
 
 
 def backup_store(store: str | Path, out: str | Path) -> int:

@@ -12,6 +12,7 @@ __all__ = [
     "Keys",
     "LivePlan",
     "Settings",
+    "SimulatedUsers",
     "TokenError",
     "next_plan",
     "read_keys",

@@ -9,10 +9,14 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "Decision",
+    "Event",
+    "Experiment",
     "Keys",
     "LivePlan",
+    "LiveState",
     "Settings",
     "SimulatedUsers",
+    "StoreError",
     "TokenError",
     "next_plan",
     "read_keys",

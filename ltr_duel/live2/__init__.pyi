@@ -1,3 +1,8 @@
+from .controls import Control as Control
+from .controls import Controls as Controls
+from .controls import control_store as control_store
+from .experiment import Experiment as Experiment
+from .export import export_log as export_log
 from .plan import Decision as Decision
 from .plan import LivePlan as LivePlan
 from .plan_checks import check_plans as check_plans
@@ -23,3 +28,11 @@ from .signing import Keys as Keys
 from .signing import TokenError as TokenError
 from .signing import read_keys as read_keys
 from .signing import write_secret as write_secret
+from .state import LiveState as LiveState
+from .store import backup_store as backup_store
+from .store import check_store as check_store
+from .store import forget as forget
+from .validation import Event as Event
+from .validation import Report as Report
+from .validation import Search as Search
+from .validation import StoreError as StoreError

@@ -1,0 +1,83 @@
+"""Export the click log of a live experiment: the pages that `Experiment.state` counts, and all events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from ltr_duel.core import errors
+from ltr_duel.live2.counting import CLICKED, positions_in
+from ltr_duel.live2.settings import parse_settings
+from ltr_duel.live2.store import reading
+from ltr_duel.logs import write_log
+
+_RECORD = "shown", "rankers", "method", "outcome", "policy", "propensity"
+_COLUMNS = "impression", "time", "query", "user", "clicks"
+_EVENTS = "impression", "time", "item", "position", "kind", "value"
+_PRIVATE = "query", "user"
+_BATCH = 5000
+_COUNTED = "learned AND (seen OR :count = 'shown') AND json_array_length(rankers) > 1"
+_ROWS = f"""
+SELECT impression, time, query, user, rankers, record, context, {CLICKED} FROM exposures WHERE {_COUNTED} ORDER BY n
+"""
+_HAPPENED = f"""
+SELECT impression, events.time, record, position, kind, value FROM events JOIN exposures USING (impression)
+WHERE {_COUNTED} ORDER BY exposures.n, events.time
+"""
+
+
+def export_log(
+    store: str | Path,
+    out: str | Path,
+    *,
+    events: str | Path | None = None,
+    without: Sequence[str] = (),
+    spreadsheet: bool = False,
+) -> int:
+    """Write the counted pages of several rankers as a click log, in the order of their display; return the row count.
+
+    ``clicks`` are the credited events, so `compare_log` agrees with `Experiment.state`. ``events`` is a second file
+    with all events of these pages, also those after the window. ``without`` lists columns to omit: ``query``, ``user``
+    or both. An experiment may be running; all rows are from the same state of the store.
+    """
+    for name in without:
+        errors.require_one_of("column to leave out", name, _PRIVATE)
+    with reading(store) as db, ExitStack() as outputs:
+        (text,) = db.execute("SELECT value FROM meta WHERE key = 'settings'").fetchone()
+        settings = parse_settings(text, Path(store))
+        about = {"credit": settings.credit, "window": settings.window, "count": settings.count}
+        credit = "owners" if settings.method.partition(":")[0] == "team_draft" else "page"
+        every = (*_COLUMNS, *_RECORD, credit, *settings.context)
+        names = tuple(name for name in every if name not in without)
+        how: dict[str, Any] = {"spreadsheet": spreadsheet, "private": True}  # the files contain queries and users
+        log = outputs.enter_context(write_log(out, names, **how))
+        cursor = db.execute(_ROWS, about)
+        while rows := cursor.fetchmany(_BATCH):
+            log.write(_columns([_row(*row) for row in rows], names))
+        if events:
+            happened = outputs.enter_context(write_log(events, _EVENTS, **how))
+            cursor = db.execute(_HAPPENED, about)
+            while rows := cursor.fetchmany(_BATCH):
+                happened.write(_columns([_event(*row) for row in rows], _EVENTS))
+    return log.rows
+
+
+def _row(
+    impression: str, time: float, query: str, user: str, rankers: str, record: str, context: str, clicked: str | None
+) -> dict[str, Any]:
+    return {
+        "impression": impression, "time": time, "query": query, "user": user, "clicks": positions_in(clicked),
+        "rankers": json.loads(rankers), **json.loads(record), **json.loads(context),
+    }  # fmt: skip
+
+
+def _event(impression: str, time: float, record: str, position: int, kind: str, value: float) -> dict[str, Any]:
+    item = json.loads(record)["shown"][position - 1] if position else None
+    return dict(zip(_EVENTS, (impression, time, item, position or None, kind, value), strict=True))
+
+
+def _columns(rows: list[dict[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:
+    return {name: [row.get(name) for row in rows] for name in names}

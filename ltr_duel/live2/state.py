@@ -1,0 +1,205 @@
+"""The state of a live experiment: counts of its store, and what they say about each pair of rankers.
+
+Only pages whose window is over count, and of these the pages that were seen (``count = "shown"``: all). The decisions
+are those of `ltr_duel.logs` on the users' first exposures to each pair, so they equal those on the exported log.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy  # loads its modules on first use
+from numpy.typing import NDArray
+
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix
+from ltr_duel.live2.controls import ENDED, PAUSED, WINNER, Control, Controls
+from ltr_duel.live2.plan import LivePlan
+from ltr_duel.live2.settings import Settings
+from ltr_duel.live2.store import FORGOTTEN, Store
+from ltr_duel.logs import BettingTest, PairDecision, Sequences, impressions_to_go, pair_decisions, running_sentence
+
+_OF_SETTINGS = "name", "rankers", "policy", "method", "outcome", "confidence", "margin", "window", "batch"
+_FORGOT = "Forgotten users who return count as new users, so errors are too small and winners are declared too early."
+
+
+class LiveState(NamedTuple):
+    """The state of a live experiment of K rankers; matrices compare the row with the column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ltr_duel.live2 import Experiment
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with folder, Experiment.open(Path(folder.name) / "shoes.db", settings) as experiment:
+    ...     state = experiment.state()
+    >>> state.pages, state.probability.tolist(), state.sentence[:5]
+    (0, [0.5, 0.5], 'go on')
+    """
+
+    name: str
+    rankers: tuple[str, ...]
+    policy: str
+    method: str
+    outcome: str
+    confidence: float
+    margin: float
+    counted: str  # "seen": pages with a reported event count; "shown": all pages count
+    window: float  # seconds after which a page counts
+    batch: int  # outcomes that the policy learns before it makes the next plan
+    started: float  # time at which the store was created, in seconds since 1970
+    version: int  # number of the plan that decides now
+    controls: Controls
+    used: tuple[Control, ...]  # all uses of controls
+    pages: int  # pages shown in the experiment
+    waiting: int  # pages whose window is not over
+    unseen: int  # pages without any event inside their window
+    clicked: int  # counted pages with an event that credits rankers
+    alone: int  # counted pages of a single ranker
+    compared: int  # counted pages of several rankers
+    untold: int  # outcomes that wait for a complete batch
+    exposure: FloatVector  # (K,) counted pages; a page of s rankers adds 1/s to each
+    wins: IntMatrix  # (K, K) pages on which the row won
+    ties: IntMatrix  # (K, K) pages without a winner
+    first_wins: IntMatrix  # (K, K) `wins` on users' first pages of the pair
+    first_ties: IntMatrix  # (K, K) `ties` on users' first pages of the pair
+    mean: FloatMatrix  # (K, K) mean outcome of the row on users' first pages of the pair, -1 to 1
+    low: FloatMatrix  # (K, K) lower ends of the confidence sequences, simultaneous for all pairs and times
+    high: FloatMatrix  # (K, K) upper ends
+    recommended: str  # the policy's recommendation
+    winner: str  # the ranker that most probably beats all others
+    probability: FloatVector  # (K,) probability of beating all others, valid for a single look; 0 if dropped
+    decisions: list[PairDecision]  # one for each pair
+    sentence: str  # advice whether to stop, based on the rankers that are not dropped
+    note: str  # a caveat about the intervals, or empty
+    regret_bound: float  # upper bound of the cost of the counted pages, see `regret_bound`
+    impressions_to_go: float  # comparison pages until the advice is to stop, if no mean changes; 0: now; inf: unknown
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state for JSON; infinities and NaN become null."""
+        plain: dict[str, Any] = _plain(self)
+        return plain
+
+
+def state_of(
+    settings: Settings, store: Store, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int
+) -> LiveState:
+    """Compute the state from the counts of a store."""
+    names, k = settings.rankers, len(settings.rankers)
+    count = np.zeros((2, 3, k, k), np.int64)  # all and first exposures; ties, wins and losses of the row
+    for a, b, y, first, n in store.rows("SELECT a, b, y, first, n FROM counts"):
+        count[: 1 + first, y, a, b] += n
+        count[: 1 + first, -y, b, a] += n
+    (ties, wins, _), (first_ties, first_wins, first_losses) = count
+    exposure, shown, seen, clicked, alone = np.zeros(k), 0, 0, 0, 0
+    for text, *totals in store.rows("SELECT * FROM totals"):
+        rankers = json.loads(text)
+        counted = totals[settings.count == "seen"]
+        exposure[[names.index(name) for name in rankers]] += counted / len(rankers)
+        alone += counted * (len(rankers) == 1)
+        shown, seen, clicked = shown + totals[0], seen + totals[1], clicked + totals[2]
+    pairs = np.triu_indices(k, 1)
+    named = [(names[a], names[b]) for a, b in zip(*pairs, strict=True)]
+    compared = (seen if settings.count == "seen" else shown) - alone
+    decided = [first_wins, first_losses, first_ties]
+    test = BettingTest(Sequences(*(part[pairs].astype(np.float64) for part in decided), *np.zeros((3, len(named)))))
+    decisions = pair_decisions(
+        test, named, len(named), compared, confidence=settings.confidence, margin=settings.margin
+    )
+    rows = list(controls.left(settings))
+    left = [names[arm] for arm in rows]
+    among = [one for one in decisions if one.first in left and one.second in left]  # still corrected for all pairs
+    sentence = running_sentence(left, among, settings.margin, compared)
+    to_go = impressions_to_go(left, among)
+    if controls.mode == ENDED and to_go > 0:  # no further pages will be compared
+        sentence, to_go = f"ended without a decision; {controls.winner or settings.incumbent} is served.", math.inf
+    elif controls.mode in (PAUSED, WINNER):
+        sentence = f"Nothing is compared until 'resume'. Before: {sentence}"
+    mean, low, high = (np.array([getattr(one, word) for one in decisions]) for word in ("mean", "low", "high"))
+    highest = _matrix(k, high, -low)
+    probability = np.zeros(k)
+    probability[rows] = beats_all(first_wins[np.ix_(rows, rows)])
+    waiting = store.rows("SELECT count(*) FROM exposures WHERE NOT learned")[0][0]
+    forgot = store.rows("SELECT EXISTS (SELECT 1 FROM met WHERE user LIKE ?)", (f"{FORGOTTEN}%",))[0][0]
+    return LiveState(
+        **{name: getattr(settings, name) for name in _OF_SETTINGS},
+        counted=settings.count,
+        started=store.meta("started"),
+        version=plan.version,
+        controls=controls,
+        used=tuple(used),
+        pages=shown + waiting,
+        waiting=waiting,
+        unseen=shown - seen,
+        clicked=clicked,
+        alone=alone,
+        compared=compared,
+        untold=untold,
+        exposure=exposure,
+        wins=wins,
+        ties=ties,
+        first_wins=first_wins,
+        first_ties=first_ties,
+        mean=_matrix(k, mean, -mean),
+        low=_matrix(k, low, -high),
+        high=highest,
+        recommended=plan.recommended,
+        winner=names[int(np.argmax(probability))],
+        probability=probability,
+        decisions=decisions,
+        sentence=sentence,
+        note=_FORGOT if forgot else "",
+        regret_bound=regret_bound(exposure, highest),
+        impressions_to_go=to_go,
+    )
+
+
+def beats_all(wins: IntMatrix) -> FloatVector:
+    """Return for each arm the posterior probability that it beats all others, from the matrix of pages won.
+
+    An arm beats another if it wins more than half of the decided pages of the pair in the long run; ties are ignored.
+    The share that the first arm wins has a uniform prior, so its posterior is Beta(1 + w, 1 + l) after w wins and l
+    losses. Pages and pairs are assumed independent. The result is valid for a single look.
+    """
+    ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row wins more than half in the long run)
+    np.fill_diagonal(ahead, 1.0)
+    product: FloatVector = ahead.prod(axis=1)
+    return product
+
+
+def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
+    """Return an upper bound, valid at all times, of the average regret summed over the counted pages.
+
+    The cost of a page is the average, over its rankers, of half the best ranker's mean outcome against that ranker. The
+    best ranker beats all others. The bound is the maximum over all rankers that, according to the intervals, may be the
+    best; NaN if no ranker may be.
+    """
+    cost = high.clip(0) @ exposure / 2
+    possible = (high >= 0).all(axis=1)
+    return float(cost[possible].max()) if possible.any() else math.nan
+
+
+def _matrix(size: int, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
+    """Return a square matrix with one value for each pair, and one for each reversed pair."""
+    matrix = np.zeros((size, size), upper.dtype)
+    first, second = np.triu_indices(size, 1)
+    matrix[first, second], matrix[second, first] = upper, lower
+    return matrix
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in a form that JSON can represent."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -66,8 +66,8 @@ def rows() -> list[Row]:
 def users(seed: int):
     """Return the row of simulated users with lists of twenty documents."""
     from ltr_duel.data import make_corpus
+    from ltr_duel.live2 import SimulatedUsers
     from ltr_duel.rankers import feature_rankers
-    from ltr_duel.replay import SimulatedUsers
 
     corpus = make_corpus(queries=100, documents=20, features=5)
     return SimulatedUsers(feature_rankers(corpus), seed=seed)
@@ -148,10 +148,9 @@ def alone():
 def planned(method: str):
     """Decide by a plan, for two lists of ten with half in common; `clients/js/test.mjs` measures JavaScript."""
     from benchmarks.lists import RANKINGS
-    from ltr_duel.live import Settings
-    from ltr_duel.plan import next_plan
+    from ltr_duel.live2 import Settings, next_plan
 
-    plan = next_plan(Settings(name="benchmark", rankers=tuple(RANKINGS), policy="random", method=method), None, at=0)
+    plan = next_plan(Settings(name="benchmark", rankers=tuple(RANKINGS), policy="random", method=method), at=0)
 
     def work(times: int = 100_000) -> None:
         for user in range(times):

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from ltr_duel.replay import SimulatedUsers
+from ltr_duel.live2 import SimulatedUsers
 
 _PATIENCE = 60.0  # seconds
 

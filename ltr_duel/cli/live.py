@@ -12,10 +12,9 @@ from typing import Any
 
 import click
 
-from ltr_duel import live
-from ltr_duel import plan as planning
+from ltr_duel import live, live2
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, PATH, Place, format_option, opened, tables
+from ltr_duel.cli._options import OUT_FILE, PATH, Place, format_option, opened, tables
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, files, several
@@ -150,63 +149,55 @@ def switches(store: Path, out: Path | None) -> None:
 
 
 @command.command()
-@click.argument("experiment", type=PATH)
+@click.argument("config", type=PATH)
 @tables
 @click.option("--log", "file", help="Click log of all earlier plans: a file, folder or glob.")
 @format_option
 @click.option(
-    "--out",
-    type=Place(continues=True),
-    default=Path("plan.json"),
-    show_default=True,
+    "--out", type=Place(continues=True), default=Path("plan.json"), show_default=True,
     help="The plan to write; a copy is kept beside it.",
-)
+)  # fmt: skip
+@click.option("--keys", type=PATH, help="Key file; created for the first plan.  [default: live.keys beside CONFIG]")
 @click.option("--at", help="Time from which the plan is used (ISO 8601, UTC by default).  [default: now]")
-@click.option("--version", type=COUNT, help="Version of the plan.  [default: one more than the last version]")
+@click.option("--serve", default="", metavar="RANKER", help="Show RANKER to all users who are not held back.")
 @click.option("--check", "checks", is_flag=True, help="Fail if the log is not sound, or contradicts the stored plans.")
 @options.plugin
 def plan(
-    experiment: Path, kind: str, out: Path, at: str | None, version: int | None, checks: bool, **given: Any
+    config: Path, kind: str, out: Path, keys: Path | None, at: str | None, serve: str, checks: bool, **given: Any
 ) -> None:
-    """Make the next plan of EXPERIMENT, a file of settings, from the log of all earlier plans.
+    """Make the next plan of an experiment, whose settings are in CONFIG, from the log of all earlier plans.
 
     A plan contains the probability of each set of rankers for a search. Any number of machines can follow a plan, in
-    Python or JavaScript, without a service; this command reads their logs. The same settings, log, version and time
-    give the same plan on every machine.
+    Python or JavaScript, without a service; this command reads their logs. The same settings, plans, log and time give
+    the same plan on every machine.
     """
     import time
 
-    settings = live.read_settings(experiment)
-    planned = planning.plan_settings(settings, str(experiment))
-    key_file = experiment.parent / planned.key_file
+    settings, begins = live2.read_settings(config), time.time() if at is None else _moment(at)
+    key_file = keys or config.with_name("live.keys")
     logged = given["file"] or given["exposures"] or given["source"]
     if not key_file.exists() and logged:
         raise InputError(f"{key_file}: is missing; machines that follow the earlier plans accept only its keys")
-    keys = live.signing_keys(key_file)
-    kept, begins = planning.kept_plans(out, keys), time.time() if at is None else _moment(at)
-    log = None
-    if logged:
-        log = opened(settings.credit, given | {"kind": kind, "skip_bad": None})
-    if checks and log is not None:
-        complaints = planning.check_plans(log, kept, settings)
+    signing = live2.read_keys(key_file, create=True)
+    kept = live2.kept_plans(out, signing)
+    log = opened(settings.credit, given | {"kind": kind, "skip_bad": None}) if logged else None
+    if log is not None and not kept:
+        raise InputError(f"{out}: the plans that the log has followed are not beside this file")
+    if log is not None and checks:
+        complaints = live2.check_plans(log, kept, settings)
         echo_lines(complaints)
         if complaints:
             raise InputError(f"{log.path}: no plan is made from this log")
-    after = max((one.version for one in kept.values() if one.at < int(begins)), default=0)
-    made = planning.next_plan(settings, log, at=begins, version=version, after=after, plan=planned)
-    if checks and kept and (last := kept[max(kept)]).settings != made.settings:
-        other = "begin an experiment with another name"
-        raise InputError(f"{experiment}: the settings have changed since plan {last.version}: {other}")
-    path = planning.keep_plan(made, out, keys)
+    last = kept[max(before)] if (before := [v for v, one in kept.items() if one.at < int(begins)]) else None
+    made = live2.next_plan(settings, log, at=begins, last=last, winner=serve)
+    path = live2.keep_plan(made, out, signing)
     learned = f"from {several(made.learned, 'impression')}" if made.learned else "before any impression"
     answer = f"; the policy's answer so far: {made.recommended}" if made.learned else ""
-    sets = several(len(made.sets), "set")
-    click.echo(
-        f"{out}: plan {made.version} of '{made.experiment}', {learned}; {sets} of rankers{answer}; kept as {path}"
-    )
-    for names, count in made.sets[:_SETS_SHOWN]:
+    sets = f"{made.winner} is shown to all users" if serve else f"{several(len(made.sets), 'set')} of rankers"
+    click.echo(f"{out}: plan {made.version} of '{made.experiment}', {learned}; {sets}{answer}; kept as {path}")
+    for names, count in made.sets[: 0 if serve else _SETS_SHOWN]:
         click.echo(f"  {count / made.draws:7.2%}  {' | '.join(names)}")
-    if len(made.sets) > _SETS_SHOWN:
+    if len(made.sets) > _SETS_SHOWN and not serve:
         click.echo(f"  ... and {several(len(made.sets) - _SETS_SHOWN, 'set')} more in the file")
     if log is not None and log.bad.count:
         click.echo(f"{several(log.bad.count, 'line')} of the log skipped; the first: {log.bad.sentences[0]}")

@@ -15,6 +15,7 @@ __all__ = [
     "LivePlan",
     "LiveState",
     "Settings",
+    "SimulatedUsers",
     "StoreError",
     "TokenError",
     "next_plan",

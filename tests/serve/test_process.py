@@ -24,7 +24,7 @@ from ltr_duel import serve
 from ltr_duel.cli.main import main
 from ltr_duel.client import Client
 from ltr_duel.live import Experiment
-from ltr_duel.replay import SimulatedUsers
+from ltr_duel.live2 import SimulatedUsers
 from tests.conftest import hear_interrupts, random_rankings
 from tests.serve.asgi import KEY
 

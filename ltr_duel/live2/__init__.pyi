@@ -10,6 +10,9 @@ from .planner import credit as credit
 from .planner import logged_outcomes as logged_outcomes
 from .planner import next_plan as next_plan
 from .planner import outcome as outcome
+from .serve import ServiceSettings as ServiceSettings
+from .serve import run_service as run_service
+from .serve import service_settings as service_settings
 from .settings import Settings as Settings
 from .settings import parse_settings as parse_settings
 from .settings import read_settings as read_settings

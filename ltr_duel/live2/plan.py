@@ -55,7 +55,7 @@ class Decision(NamedTuple):
     record: dict[str, Any] | None  # the page as a row of a click log; None if one ranker fills the page
     served: str  # "experiment", or why it is outside of it: "share", "holdback", "paused", "winner" or "ended"
     version: int  # of the plan
-    impression: str = ""  # name of the page, which covers its user, query and contents; empty outside of the experiment
+    impression: str = ""  # the name of the page; empty outside of the experiment
     token: str = ""  # for events, from a service with a store
 
 

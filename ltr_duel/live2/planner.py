@@ -36,8 +36,9 @@ Coins = NDArray[np.uint64]
 class Planner:
     """The policy of an experiment between plans; ``version`` is the number of the current plan.
 
-    The settings must have a seed (see `with_seed`). With batches of one choice, the policy takes the path of the first
-    repetition of a simulation with this seed; with larger batches, the path is distributed as by ``simulate(batch=)``.
+    The settings must have a seed (see `with_seed`); ``left`` are the arms of the policy, by default all. With batches
+    of one choice, the policy takes the path of the first repetition of a simulation with this seed; with larger
+    batches, the path is distributed as by ``simulate(batch=)``.
     """
 
     def __init__(self, settings: Settings, left: Sequence[int] = ()) -> None:
@@ -46,15 +47,14 @@ class Planner:
         self.settings, self.version, self.learned = settings, 1, 0
         every = tuple(range(len(settings.rankers)))
         self._left = tuple(left) or every
-        more: tuple[int, ...] = ()
         _, policy, params = POLICIES.configure(settings.policy)
         if self._left == every:
             key = RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed, labels="random")
             rng, order = run_streams(key).policy, run_order(key, len(every))
         else:
-            rng, order, more = stream(settings.seed, "left", *self._left), np.arange(len(self._left)), self._left
+            rng, order = stream(settings.seed, "left", *self._left), np.arange(len(self._left))
             interpreted(shuffle)(order, rng)
-        others = stream(settings.seed, "plan", "others", settings.policy, *more)
+        others = stream(settings.seed, "plan", "others", settings.policy, *(set(self._left) ^ set(every)))
         self._learner = Learner(
             settings.policy, len(order), horizon=settings.horizon, rng=rng, others=others, order=order
         )
@@ -72,9 +72,10 @@ class Planner:
         A page of a single ranker is a step of the policy without signs, of the ranker against itself for policies that
         compare pairs (see `single_steps`).
         """
-        number = {arm: k for k, arm in enumerate(self._left)}
-        self._learner.learn([(tuple([number[arm] for arm in arms]), signs) for arms, signs in outcomes])
-        self.learned += len(outcomes)
+        if len(self._left) < len(self.settings.rankers):
+            outcomes = [(tuple(map(self._left.index, arms)), signs) for arms, signs in outcomes]
+        self._learner.learn(outcomes)
+        self.learned += sum(bool(signs) for _, signs in outcomes)
         self.version += 1
         self._sets = self._drawn()
 
@@ -101,7 +102,7 @@ class Planner:
         share: float | None = None,
         holdback: float | None = None,
     ) -> LivePlan:
-        """Return the current plan, by default with the own version, and the share and holdback of the settings."""
+        """Return the current plan; by default with the planner's version, and the settings' share and holdback."""
         settings, names = self.settings, self.settings.rankers
         sets = [(tuple([names[arm] for arm in arms]), count) for arms, count in self._sets.items()]
         return LivePlan(
@@ -211,7 +212,7 @@ def next_plan(
     logged = logged_outcomes(log, settings, before=at - settings.window) if log is not None else {}
     if logged and max(logged) >= version:
         raise InputError(
-            f"{log.path if log else ''}: has exposures of plan {max(logged)}, which is not an earlier plan"
+            f"{log.path if log else ''}: has exposures of plan {max(logged)}, so the next plan is not plan {version}"
         )
     while planner.version < version:
         outcomes = logged.get(planner.version, [])

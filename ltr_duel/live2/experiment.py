@@ -31,7 +31,7 @@ from ltr_duel.live2.store import Store
 from ltr_duel.live2.validation import Report, Search, read_events, require_context, require_text
 
 _MAY_CHANGE = ("confidence", "margin", "serve")  # settings that a later start may give anew
-_MOST_DUE = 500  # maximum number of exposures counted in one transaction, because searches wait meanwhile
+_MOST_DUE = 50  # maximum number of exposures counted in one transaction, because searches wait meanwhile
 _MOST_EVENTS = 1000  # of one page
 _KEPT = ("shown", "method", "outcome", "policy", "propensity", "owners", "page")  # columns of a record in ``record``
 _ADD = """
@@ -242,7 +242,7 @@ class Experiment:
         Returns
         -------
         int
-            Number of pages counted; 0 if none is due. Call again until it is 0: each call counts at most 500.
+            Number of pages counted; 0 if none is due. Call again until it is 0: each call counts at most 50.
         """
         with self._lock:
             now = self._now()

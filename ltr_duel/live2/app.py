@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -56,7 +57,7 @@ _TOO_LATE = "the answer took too long; it is unknown whether the request was sto
 
 
 class GroupCommit:
-    """Answer the calls that arrive during a transaction together in the next one, by the only thread that writes."""
+    """Answer the calls that arrive during a transaction together in the next one."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
@@ -75,10 +76,10 @@ class GroupCommit:
             self._work = asyncio.create_task(self._answer_all())
         return await future
 
-    async def run(self, call: Callable[..., Any], *values: Any, **more: Any) -> Any:
-        """Return the result of another call that writes to the store."""
+    async def run(self, call: Callable[[], Any], threads: ThreadPoolExecutor | None = None) -> Any:
+        """Return the result of another call that writes to the store, in a thread of its own."""
         try:
-            result = await asyncio.get_running_loop().run_in_executor(self._thread, lambda: call(*values, **more))
+            result = await asyncio.get_running_loop().run_in_executor(threads, call)
         except StoreError as error:
             self._note(str(error))
             raise
@@ -100,7 +101,7 @@ class GroupCommit:
             taken = [self._waiting.popleft() for _ in range(min(_LARGEST_BATCH, len(self._waiting)))]
             batch = [(call, future) for call, future in taken if not future.done()]  # done: its time was over
             try:
-                answers = await self.run(self._experiment.answer, [call for call, _ in batch])
+                answers = await self.run(partial(self._experiment.answer, [call for call, _ in batch]), self._thread)
             except Exception as error:
                 answers = [error] * len(batch)
             for (_, future), answer in zip(batch, answers, strict=True):
@@ -216,7 +217,8 @@ class _Service:
             kind, words = ((int, float), "a number") if key in ("share", "holdback") else ((str,), "a string")
             if type(value) not in kind:
                 raise InputError(f"'{key}' must be {words}, not {errors.shown(value)}")
-        controls = await self._commits.run(self._experiment.control, body.pop("control"), **{"who": "HTTP"} | body)
+        use = partial(self._experiment.control, body.pop("control"), **{"who": "HTTP"} | body)
+        controls = await self._commits.run(use)
         LOG.info("control: %s", controls.words)
         self._state_ends = 0.0
         return JSONResponse(controls._asdict())

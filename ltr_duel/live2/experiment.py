@@ -15,15 +15,15 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations, takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from ltr_duel.core import InputError
 from ltr_duel.live2.controls import Control, Controls, add_control, controls_in, fold
+from ltr_duel.live2.counting import count_due
 from ltr_duel.live2.plan import Decision, LivePlan
-from ltr_duel.live2.planner import Outcome, Planner, credit, outcome
+from ltr_duel.live2.planner import Outcome, Planner
 from ltr_duel.live2.settings import Settings, parse_settings, settings_text, with_seed
 from ltr_duel.live2.signing import Keys, TokenError
 from ltr_duel.live2.state import LiveState, state_of
@@ -31,22 +31,10 @@ from ltr_duel.live2.store import Store
 from ltr_duel.live2.validation import Report, Search, read_events, require_context, require_text
 
 _MAY_CHANGE = ("confidence", "margin", "serve")  # settings that a later start may give anew
-_MOST_DUE = 50  # maximum number of exposures counted in one transaction, because searches wait meanwhile
 _MOST_EVENTS = 1000  # of one page
 _KEPT = ("shown", "method", "outcome", "policy", "propensity", "owners", "page")  # columns of a record in ``record``
 _ADD = """
 INSERT OR IGNORE INTO exposures (impression, time, user, query, rankers, record, context) VALUES (?, ?, ?, ?, ?, ?, ?)
-"""
-_DUE = """
-SELECT time, n, impression, user, rankers, record, seen,
-    (SELECT group_concat(DISTINCT position) FROM events WHERE events.impression = exposures.impression
-     AND kind = :credit AND position AND value > 0 AND events.time - exposures.time <= :window)
-FROM exposures WHERE NOT learned ORDER BY n LIMIT :most
-"""
-_COUNT = "INSERT INTO counts VALUES (?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1"
-_TOTAL = """
-INSERT INTO totals VALUES (?, 1, ?, ?)
-ON CONFLICT DO UPDATE SET shown = shown + 1, seen = seen + excluded.seen, clicked = clicked + excluded.clicked
 """
 
 
@@ -77,10 +65,12 @@ class Experiment:
 
     def __init__(self, store: Store, settings: Settings, keys: Keys, clock: Callable[[], float]) -> None:
         self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
-        self._lock = threading.RLock()
+        self._lock, self._planning = threading.RLock(), threading.RLock()  # the second is taken first
         latest = store.rows("SELECT time FROM exposures ORDER BY n DESC LIMIT 1")
         self._latest = max([store.meta("clock"), *(row[0] for row in latest)])
-        self._take_controls()
+        self.used = controls_in(store.db)
+        self.controls = fold(self.used, settings)
+        self._begin(set(self.controls.left(settings)))
 
     @classmethod
     def open(
@@ -244,62 +234,47 @@ class Experiment:
         int
             Number of pages counted; 0 if none is due. Call again until it is 0: each call counts at most 50.
         """
-        with self._lock:
-            now = self._now()
-            with self._store.transaction():
+        with self._planning:
+            with self._lock:
                 self._look()
-                window = self.settings.window
-                rows = self._store.db.execute(
-                    _DUE, {"credit": self.settings.credit, "window": window, "most": _MOST_DUE}
-                )
-                due = [row for _, *row in takewhile(lambda row: now - row[0] > window, rows)]  # times never decrease
-                new = [told for row in due if (told := self._count(*row))]
-                complete = len(self._untold) + sum(self._planned.issuperset(arms) for arms, _ in new)
-                if due:
+                left = set(self.controls.left(self.settings))
+            if left != self._left:
+                self._begin(left)
+            with self._lock, self._store.transaction():
+                now = self._now()
+                due, new = count_due(self._store, self.settings, now)
+                version = self._version + (len(self._untold) + len(self._of_left(new))) // self.settings.batch
+                if due or version != self._store.meta("version"):
                     self._store.set_meta("clock", now)
-                    self._store.set_meta("version", self.plan.version + complete // self.settings.batch)
+                    self._store.set_meta("version", version)
             self._tell(new)
-            return len(due)
+            return due
 
-    def _count(
-        self, n: int, impression: str, user: str, rankers: str, record: str, seen: int, positions: str | None
-    ) -> Outcome | None:
-        """Count an exposure, and store and return its outcome for the policy; None if it does not count."""
-        db, names = self._store.db, json.loads(rankers)
-        counts = seen or self.settings.count == "shown"
-        db.execute("UPDATE exposures SET learned = 1 WHERE n = ?", (n,))
-        db.execute(_TOTAL, (rankers, seen, int(bool(counts and positions))))
-        if not counts:
-            return None
-        if len(names) == 1:
-            arm = self.settings.rankers.index(names[0])
-            told: Outcome = (arm,) if self.settings.compares_sets else (arm, arm), b""
-        else:
-            about = {"impression": impression, "rankers": names, **json.loads(record)}
-            won = credit(about, [int(position) for position in positions.split(",")] if positions else [])
-            told = outcome(self.settings, about, won)
-            for (i, j), y in zip(combinations(told[0], 2), won, strict=True):
-                a, b, y = (i, j, y) if i < j else (j, i, -y)
-                first = db.execute("INSERT OR IGNORE INTO met VALUES (?, ?, ?)", (user, a, b)).rowcount
-                db.execute(_COUNT, (a, b, y, first))
-        db.execute("INSERT INTO outcomes (exposure, arms, signs) VALUES (?, ?, ?)", (n, json.dumps(told[0]), told[1]))
-        return told
+    def _begin(self, left: set[int]) -> None:
+        """Make the policy of the remaining rankers, and tell it their stored outcomes."""
+        with self._lock:
+            rows = self._store.rows("SELECT arms, signs FROM outcomes ORDER BY n")
+            self._left, self._first = left, self.controls.version
+        self._planner, self._untold = Planner(self.settings, sorted(left)), list[Outcome]()
+        self._tell([(tuple(json.loads(arms)), signs) for arms, signs in rows])
+
+    def _of_left(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        return [told for told in outcomes if self._left.issuperset(told[0])]
 
     def _tell(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell the policy all complete batches of outcomes of remaining rankers, and make the plan."""
-        self._untold += [told for told in outcomes if self._planned.issuperset(told[0])]
+        """Tell the policy all complete batches of outcomes, while searches go on, and make the plan."""
+        self._untold += self._of_left(outcomes)
         batch = self.settings.batch
         while len(self._untold) >= batch:
             self._planner.learn(self._untold[:batch])
             del self._untold[:batch]
-        self._plan()
+        with self._lock:
+            self.plan: LivePlan = self._controlled(self._planner.plan(self._version))
 
-    def _plan(self) -> None:
-        controls = self.controls
-        self.plan: LivePlan = self._planner.plan(
-            controls.version + self._planner.version, mode=controls.mode, winner=controls.winner,
-            share=controls.share, holdback=controls.holdback,
-        )  # fmt: skip
+    @property
+    def _version(self) -> int:
+        """Version of the planner's plan: versions go on after a ranker was dropped, when the policy starts again."""
+        return self._first + self._planner.version
 
     def control(self, what: str, ranker: str = "", *, share: float | None = None, holdback: float | None = None,
                 who: str = "") -> Controls:  # fmt: skip
@@ -329,7 +304,8 @@ class Experiment:
             with self._store.transaction():
                 add_control(self._store.db, self.settings, Control(what, ranker, share, holdback, who, self._clock()))
             self._take_controls()
-            return self.controls
+        self.learn()
+        return self.controls
 
     def _look(self) -> None:
         """Read the controls again if another process has written to the store."""
@@ -337,16 +313,14 @@ class Experiment:
             self._take_controls()
 
     def _take_controls(self) -> None:
-        """Read the controls; make the policy of the remaining rankers if one was dropped."""
+        """Read the controls; a dropped ranker leaves the plan when `learn` is called."""
         self.used = controls_in(self._store.db)
-        self.controls, planned = fold(self.used, self.settings), getattr(self, "_planned", None)
-        left = self.controls.left(self.settings)
-        if planned == set(left):
-            self._plan()
-            return
-        self._planner, self._planned, self._untold = Planner(self.settings, left), set(left), list[Outcome]()
-        rows = self._store.rows("SELECT arms, signs FROM outcomes ORDER BY n")
-        self._tell([(tuple(json.loads(arms)), signs) for arms, signs in rows])
+        self.controls = fold(self.used, self.settings)
+        self.plan = self._controlled(self.plan)
+
+    def _controlled(self, plan: LivePlan) -> LivePlan:
+        names = ("mode", "winner", "share", "holdback")
+        return dataclasses.replace(plan, **{name: getattr(self.controls, name) for name in names})
 
     def state(self) -> LiveState:
         """Return the state of the experiment: what the counted pages say."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import errors
+from ltr_duel.live2.counting import CLICKED, positions_in
 from ltr_duel.live2.settings import parse_settings
 from ltr_duel.live2.store import reading
 from ltr_duel.logs import write_log
@@ -18,15 +19,13 @@ _COLUMNS = "impression", "time", "query", "user", "clicks"
 _EVENTS = "impression", "time", "item", "position", "kind", "value"
 _PRIVATE = "query", "user"
 _BATCH = 5000
-_ROWS = """
-SELECT impression, time, query, user, rankers, record, context,
-    (SELECT group_concat(DISTINCT position) FROM events WHERE events.impression = exposures.impression
-     AND kind = :credit AND position AND value > 0 AND events.time - exposures.time <= :window)
-FROM exposures WHERE learned AND (seen OR :count = 'shown') AND json_array_length(rankers) > 1 ORDER BY n
+_COUNTED = "learned AND (seen OR :count = 'shown') AND json_array_length(rankers) > 1"
+_ROWS = f"""
+SELECT impression, time, query, user, rankers, record, context, {CLICKED} FROM exposures WHERE {_COUNTED} ORDER BY n
 """
-_HAPPENED = """
+_HAPPENED = f"""
 SELECT impression, events.time, record, position, kind, value FROM events JOIN exposures USING (impression)
-WHERE learned AND (seen OR :count = 'shown') AND json_array_length(rankers) > 1 ORDER BY exposures.n, events.time
+WHERE {_COUNTED} ORDER BY exposures.n, events.time
 """
 
 
@@ -67,11 +66,10 @@ def export_log(
 
 
 def _row(
-    impression: str, time: float, query: str, user: str, rankers: str, record: str, context: str, positions: str | None
+    impression: str, time: float, query: str, user: str, rankers: str, record: str, context: str, clicked: str | None
 ) -> dict[str, Any]:
-    clicks = sorted(map(int, positions.split(","))) if positions else []
     return {
-        "impression": impression, "time": time, "query": query, "user": user, "clicks": clicks,
+        "impression": impression, "time": time, "query": query, "user": user, "clicks": positions_in(clicked),
         "rankers": json.loads(rankers), **json.loads(record), **json.loads(context),
     }  # fmt: skip
 

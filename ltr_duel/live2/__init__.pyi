@@ -19,6 +19,9 @@ from .replay import EXPOSURES as EXPOSURES
 from .replay import Loop as Loop
 from .replay import SimulatedUsers as SimulatedUsers
 from .replay import follow_plans as follow_plans
+from .serve import ServiceSettings as ServiceSettings
+from .serve import run_service as run_service
+from .serve import service_settings as service_settings
 from .settings import Settings as Settings
 from .settings import parse_settings as parse_settings
 from .settings import read_settings as read_settings

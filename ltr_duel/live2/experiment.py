@@ -232,7 +232,7 @@ class Experiment:
         Returns
         -------
         int
-            Number of pages counted; 0 if none is due. Call again until it is 0: each call counts at most 500.
+            Number of pages counted; 0 if none is due. Call again until it is 0: each call counts at most 50.
         """
         with self._planning:
             with self._lock:

@@ -16,8 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from ltr_duel.client import Client, Shown
-from tests.serve.asgi import KEY
+from ltr_duel.client import Shown
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "search_engines"
 MODULES = ("engines", "middleware", "asgi")
@@ -180,12 +179,12 @@ class Service:
     def __init__(self):
         self.asked, self.reported = [], []
 
-    def decide(self, query, rankings, user):
-        self.asked.append((query, rankings, user))
+    def decide(self, user, query, rankings):
+        self.asked.append((user, query, rankings))
         return Shown(("d9", "d2"), "token", ("words", "newest"), "experiment")
 
-    def clicks(self, token, clicks, *, final):
-        self.reported.append((token, clicks, final))
+    def report(self, token, events):
+        self.reported.append((token, events))
         return True
 
 
@@ -238,17 +237,17 @@ def made(request, example):
         "wsgi": (example[1].Experiment, site, call_wsgi),
         "asgi": (example[2].Experiment, site_in_asgi, call_asgi),
     }[request.param]
-    return lambda lists, service, **how: kind(front, lists, service, "words", **how), call
+    return lambda lists, service: kind(front, lists, service, "words", user=lambda given: given["user"]), call
 
 
 def test_the_site_gets_the_page_of_the_experiment(made):
     (make, call), service = made, Service()
-    application = make(lambda query: (LISTS, {}), service, user=lambda said: said["user"])
+    application = make(lambda query: (LISTS, {}), service)
     assert call(application, "GET", "/search?q=red+sh%C3%B6es", user="u81") == (
         200,
         b'[["d9", "d2"], "token", "/search"]',
     )
-    assert service.asked == [("red sh\u00f6es", LISTS, "u81")]
+    assert service.asked == [("u81", "red sh\u00f6es", LISTS)]
     assert call(application, "GET", "/search", user="") == (200, b'[null, null, "/search"]')
     assert call(application, "GET", "/other?q=red", user="") == (200, b'[null, null, "/other"]')
     assert len(service.asked) == 1
@@ -257,31 +256,34 @@ def test_the_site_gets_the_page_of_the_experiment(made):
 @pytest.mark.parametrize("lists", [({"words": ["a"]}, {"titles": "late"}), ({"words": ["a"], "titles": []}, {})])
 def test_without_a_list_of_each_ranker_the_incumbents_is_shown_and_nothing_is_counted(made, lists):
     (make, call), service = made, Service()
-    assert call(make(lambda query: lists, service), "GET", "/search?q=red") == (200, b'[["a"], "", "/search"]')
+    assert call(make(lambda query: lists, service), "GET", "/search?q=red", user="u81") == (
+        200,
+        b'[["a"], "", "/search"]',
+    )
     assert service.asked == []
 
 
 def test_without_the_incumbents_list_the_site_says_what_it_said_before(made):
     make, call = made
     with pytest.raises(RuntimeError, match="search engine does not answer"):
-        call(make(lambda query: ({}, {"words": "late"}), Service()), "GET", "/search?q=red")
+        call(make(lambda query: ({}, {"words": "late"}), Service()), "GET", "/search?q=red", user="u81")
 
 
 def test_reports_are_passed_on_and_others_refused(made):
     (make, call), service = made, Service()
     application = make(lambda query: (LISTS, {}), service)
-    said = json.dumps({"token": "t", "clicks": ["d9"], "final": False}).encode()
-    assert call(application, "POST", "/clicks", said) == (200, b'{"recorded": true}')
-    assert service.reported == [("t", ["d9"], False)]
+    said = json.dumps({"token": "t", "events": [{"kind": "click", "document": "d9"}]}).encode()
+    assert call(application, "POST", "/events", said) == (200, b'{"recorded": true}')
+    assert service.reported == [("t", [{"kind": "click", "document": "d9"}])]
     for wrong in (b"", b"no JSON", b"[]", b"{}", b"1", b"\xff", said + b" " * 100_000, b"[" * 90_000):
-        assert call(application, "POST", "/clicks", wrong) == (400, b"")
+        assert call(application, "POST", "/events", wrong) == (400, b"")
     assert len(service.reported) == 1
 
 
 @pytest.mark.parametrize("length", ["\u00b2", "\u0662", "-1", "x", "9" * 5000])
 def test_a_length_that_is_none_is_refused(example, length):
-    application = example[1].Experiment(site, lambda query: (LISTS, {}), Service(), "words")
-    assert call_wsgi(application, "POST", "/clicks", b"{}", CONTENT_LENGTH=length) == (400, b"")
+    application = example[1].Experiment(site, lambda query: (LISTS, {}), Service(), "words", user=str)
+    assert call_wsgi(application, "POST", "/events", b"{}", CONTENT_LENGTH=length) == (400, b"")
 
 
 def test_what_is_cut_short_or_no_request_of_http_is_left_to_the_site(example):
@@ -290,10 +292,10 @@ def test_what_is_cut_short_or_no_request_of_http_is_left_to_the_site(example):
     async def front(scope, receive, send):
         seen.append(scope["type"])
 
-    application = example[2].Experiment(front, lambda query: (LISTS, {}), service, "words")
+    application = example[2].Experiment(front, lambda query: (LISTS, {}), service, "words", user=str)
     for kind in ("lifespan", "websocket"):
         asyncio.run(application({"type": kind, "path": "/search", "query_string": b"q=a"}, None, None))
-    said = json.dumps({"token": "t", "clicks": [], "final": True}).encode()
+    said = json.dumps({"token": "t", "events": []}).encode()
     parts, answers = [{"type": "http.request", "body": said, "more_body": True}, {"type": "http.disconnect"}], []
 
     async def receive():
@@ -302,17 +304,5 @@ def test_what_is_cut_short_or_no_request_of_http_is_left_to_the_site(example):
     async def send(message):
         answers.append(message)
 
-    asyncio.run(application({"type": "http", "method": "POST", "path": "/clicks"}, receive, send))
+    asyncio.run(application({"type": "http", "method": "POST", "path": "/events"}, receive, send))
     assert seen == ["lifespan", "websocket"] and answers[0]["status"] == 400 and service.reported == []
-
-
-def test_a_search_by_an_engine_is_counted_by_the_service(made, lists, running):
-    (make, call), (asking, server) = made, lists
-    query = f"{server.engine} {call.__name__}"
-    with Client(running.url, "words", key=KEY, deadline=30) as client:
-        application = make(asking, client)
-        page, token, _ = json.loads(call(application, "GET", f"/search?q={query}")[1])
-        assert token and set(page) <= {"d2", "d7", "d9"}
-        said = json.dumps({"token": token, "clicks": [page[0]], "final": True}).encode()
-        assert call(application, "POST", "/clicks", said) == (200, b'{"recorded": true}')
-    assert running.counted(query) == [[page[0]]]

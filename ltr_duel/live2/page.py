@@ -1,4 +1,4 @@
-"""The HTML page of the experiment, rendered without external files."""
+"""The status page of an experiment, which loads nothing and runs no script."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import numpy as np
 
 from ltr_duel.analysis import render_page
 from ltr_duel.bandits import POLICIES
-from ltr_duel.live import LiveState, Switched
+from ltr_duel.live2.controls import Control
+from ltr_duel.live2.state import LiveState
 
-_TEMPLATES = Path(__file__).parent / "templates"
+CONTENT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_TEMPLATE = Path(__file__).parent / "templates" / "experiment.html"
 _MOST = 12  # maximum number of rankers in the matrix; /state contains all
-_LATEST = 10  # maximum number of uses of switches on the page
+_LATEST = 10  # maximum number of uses of controls on the page
 _ONE_LOOK = (
     "This probability holds for a single look. The intervals below hold at all times and for all pairs together, so"
     " they require more pages for the same conclusion; use the intervals to decide when to stop."
 )
-_NOTHING = "No results yet: no page of several rankers has been closed."
 
 
 def experiment_page(state: LiveState) -> str:
@@ -27,18 +31,18 @@ def experiment_page(state: LiveState) -> str:
     order = sorted(range(len(state.rankers)), key=lambda k: -float(state.exposure[k]))
     shown = order[:_MOST]
     return render_page(
-        _TEMPLATES / "experiment.html",
+        _TEMPLATE,
         title=state.name,
         state=state,
-        sentence=state.sentence if state.compared else _NOTHING,
+        sentence=state.sentence if state.compared else "No results yet: no page of several rankers counts so far.",
         lines=_lines(state),
         facts=_facts(state),
-        switched=[_use(one) for one in state.switched[-_LATEST:]][::-1],
+        used=[_use(control) for control in state.used[-_LATEST:]][::-1],
         rankers=[_ranker(state, k) for k in order],
         heads=[state.rankers[k] for k in shown],
         rows=[(state.rankers[i], [_cell(state, i, j) for j in shown]) for i in shown],
         left_out=len(order) - len(shown),
-        dropped="".join(state.switches.dropped[-1:]),
+        window=_duration(state.window),
         confidence=f"{state.confidence:.4g}",
         adaptive=POLICIES.configure(state.policy).component.adaptive,
     )
@@ -61,57 +65,56 @@ def _lines(state: LiveState) -> list[str]:
 
 
 def _facts(state: LiveState) -> dict[str, str]:
-    to_go, bound = state.impressions_to_go, state.regret_bound
-    more = "unknown" if to_go else "none"
-    if 0 < to_go <= 1000 * state.compared:  # above this limit, `sentence` contains no number either
-        more = f"about {to_go:,.0f} pages of several rankers"
-        if (first := _first_pages(state)) < 1:
-            more += f", {first * to_go:,.0f} of them for new users"
-        if state.pages > state.compared:
-            more += f"; at the present rate, {to_go * state.pages / max(1, state.compared):,.0f} pages in all"
+    counted = state.compared + state.alone
+    rule = "an event was reported" if state.counted == "seen" else "every page counts"
     return {
         "pages shown": f"{state.pages:,}",
-        "with clicks": _share(state.clicked, state.pages),
-        "without clicks": _share(state.unclicked, state.pages),
-        "expired": _share(state.expired, state.pages),
-        "open": f"{state.open:,}",
-        "of a single ranker (nothing compared)": _share(state.plain, state.pages),
-        "steps of the policy": f"{state.steps:,}{' (of a new policy, see Pulls)' if state.switches.dropped else ''}",
+        f"in their window of {_duration(state.window)}": _share(state.waiting, state.pages),
+        "without any report": _share(state.unseen, state.pages),
+        f"that count ({rule})": _share(counted, state.pages),
+        "of these, with clicks": _share(state.clicked, counted),
+        "of a single ranker (nothing compared)": _share(state.alone, counted),
         "regret": "no bound yet"
-        if math.isinf(bound)
-        else f"at most {bound:,.1f} wins, {_per_page(bound, state.pages)}",
-        "pages to go": more,
-        "switches": state.switches.words,
-        "policy": state.policy,
+        if not math.isfinite(state.regret_bound)
+        else f"at most {state.regret_bound:,.1f} wins, {state.regret_bound / max(1, counted):.3f} a page",
+        "pages to go": _to_go(state),
+        "controls": state.controls.words,
+        "policy": f"{state.policy}, plan {state.version:,}; {state.untold:,} of {state.batch:,} outcomes for the next",
         "compared by": f"{state.method} ({state.outcome})",
         "running since": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(state.started)),
     }
 
 
-def _first_pages(state: LiveState) -> float:
-    """Return the share of the outcomes that belong to a user's first page of a pair; only these outcomes count."""
-    first, all_of_them = (
-        float(won.sum() + tied.sum() / 2)
-        for won, tied in ((state.first_wins, state.first_ties), (state.wins, state.ties))
+def _to_go(state: LiveState) -> str:
+    """Return how many pages are missing for a decision, in words."""
+    to_go = state.impressions_to_go
+    if not to_go:
+        return "none"
+    if to_go > 1000 * state.compared:  # above this limit, the sentence contains no number either
+        return "unknown"
+    first, every = (
+        float(wins.sum() + ties.sum() / 2)
+        for wins, ties in ((state.first_wins, state.first_ties), (state.wins, state.ties))
     )
-    return first / max(1.0, all_of_them)
+    words = f"about {to_go:,.0f} pages of several rankers"
+    return words + (f", {to_go * first / every:,.0f} of them for new users" if first < every else "")
 
 
-def _use(one: Switched) -> tuple[str, str]:
-    """Return time and description of a use of a switch."""
-    at, switch = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(one.at)), one.switch
-    value = f" {switch.share:g}, holdback {switch.holdback:g}" if switch.what == "share" else f" {switch.ranker}"
-    by = f" ({switch.by})" if switch.by else ""
-    return at, f"{switch.what}{value.rstrip()}{by}, after page {one.page:,}"
+def _use(control: Control) -> tuple[str, str]:
+    """Return time and description of the use of a control."""
+    parts = [control.what, control.ranker]
+    parts += [f"{value:g}" for value in (control.share,) if value is not None]
+    parts += [f"holdback {value:g}" for value in (control.holdback,) if value is not None]
+    at = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(control.time))
+    return at, " ".join(filter(None, parts)) + (f" ({control.who})" if control.who else "")
 
 
 def _ranker(state: LiveState, k: int) -> dict[str, str | float]:
-    """Return a row of the table of pulls, with the length of its bar in percent."""
-    pulls, exposure = int(state.pulls[k]), float(state.exposure[k])
+    """Return a row of the table of rankers, with the length of its bar in percent."""
+    exposure = float(state.exposure[k])
     return {
         "name": state.rankers[k],
-        "pulls": f"{pulls:,}",
-        "exposure": _share(exposure, state.pages),
+        "exposure": _share(exposure, state.compared + state.alone),
         "chance": _chance(float(state.probability[k])),
         "bar": round(100 * exposure / max(1.0, float(state.exposure.max())), 2),
     }
@@ -137,8 +140,8 @@ def _share(part: float, whole: float) -> str:
     return f"{part:,.{0 if part % 1 < 1e-9 else 1}f}" + (f" ({part / whole:.1%})" if whole else "")
 
 
-def _per_page(bound: float, pages: int) -> str:
-    return f"{bound / max(1, pages):.3f} a page"
+def _duration(seconds: float) -> str:
+    return f"{seconds / 60:g} minutes" if seconds >= 120 else f"{seconds:g} seconds"
 
 
 def _chance(chance: float) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ltr_duel import live2 as live
+from ltr_duel import live
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, PATH
 from ltr_duel.cli._output import end

@@ -25,8 +25,8 @@ import yaml
 
 import ltr_duel
 from ltr_duel.cli.main import cli
-from ltr_duel.live2 import read_settings, service_settings
-from ltr_duel.live2.serve import GRACE, IDLE
+from ltr_duel.live import read_settings, service_settings
+from ltr_duel.live.serve import GRACE, IDLE
 from tests.conftest import hear_interrupts
 
 ROOT = Path(__file__).resolve().parents[2]

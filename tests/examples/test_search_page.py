@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ltr_duel.client import Shown
-from ltr_duel.live2 import read_settings
+from ltr_duel.live import read_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -28,17 +28,16 @@ import numpy as np
 from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.interleaving import METHODS, MOST_SHOWN, Page, interleave, listed
 from ltr_duel.live.signing import Keys
+from ltr_duel.live.validation import LONGEST_TEXT, require_text
 
 RUNNING, PAUSED, WINNER, ENDED = MODES = "experiment", "paused", "winner", "ended"
 _FORMAT = "ltr-duel plan 2"
-_LONGEST = 50_000_000  # largest number of characters in a file
 _LARGEST = 1 << 53
 _TEXTS = (
     "experiment", "mode", "winner", "policy", "method", "outcome", "salt", "recommended", "incumbent", "settings",
 )  # fmt: skip
 _WHOLE = "version", "at", "top", "learned"
 _SHARES = "share", "holdback"
-_HALF = "half of a surrogate pair, which is not valid Unicode"
 
 
 class Decision(NamedTuple):
@@ -150,8 +149,7 @@ class LivePlan:
         shown = list(map(str, page.shown))
         if len(set(shown)) < len(shown):
             raise InputError("a document id is on the page as a string and as a number")
-        if not _is_text("\n".join(shown)):
-            raise InputError(f"a document id on the page contains {_HALF}")
+        require_text("the text of the document ids", "".join(shown), MOST_SHOWN * LONGEST_TEXT)
         credit, content = self._credit(rankers, page, shown)
         impression = _impression(self.version, state, content)
         record = {
@@ -228,8 +226,7 @@ class LivePlan:
         if self.method.partition(":")[0] != "team_draft":
             text = page.to_json()
             return {"page": text}, text
-        place = {name: k for k, name in enumerate(rankers)}
-        owners = [-1 if owner is None else place[owner] for owner in page.owners]
+        owners = [-1 if owner is None else rankers.index(owner) for owner in page.owners]
         return {"owners": owners}, _owned(shown, owners)
 
     def _alone(self, rankers: tuple[str, ...], lists: Mapping[str, Sequence[Any]], served: str) -> Decision:
@@ -240,15 +237,10 @@ class LivePlan:
         return Decision(ids[: self.top], rankers, None, served, self.version)
 
     def _hash(self, user: str, query: str) -> bytes:
-        for what, text in (("user", user), ("query", query)):
-            if not isinstance(text, str):
-                raise InputError(f"the {what} of a search must be a string, not {errors.shown(text)}")
-            if not _is_text(text):
-                raise InputError(f"the {what} of a search contains {_HALF}")
-        if not user:
-            raise InputError("the user of a search must not be empty; pass the id of the session")
+        require_text("the user", user)
+        require_text("the query", query, empty=True)
         if "\0" in user:  # it separates user and query
-            raise InputError("the user of a search contains the null character")
+            raise InputError("the user contains the null character")
         return hashlib.sha256(f"{self.salt}\0{self.version}\0{user}\0{query}".encode()).digest()
 
     def to_json(self, keys: Keys) -> str:
@@ -263,8 +255,6 @@ class LivePlan:
     def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> LivePlan:
         """Parse a string from `to_json`. Raises `InputError` if it is not a plan, or not signed by one of the keys."""
         try:
-            if len(text) > _LONGEST:
-                raise ValueError
             given = json.loads(text)
             plan, key, signature = given["plan"], given["key"], given["signature"]
             if not isinstance(key, str) or not isinstance(signature, str) or not isinstance(plan, dict):
@@ -357,11 +347,3 @@ def _list(lists: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
             if not isinstance(document, str | int | np.integer) or isinstance(document, bool):
                 raise InputError(f"document id {errors.shown(document)} is neither a string nor a whole number")
     return ids
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -127,9 +127,10 @@ def test_a_users_bucket_is_the_same_in_all_plans_and_uniform():
 @pytest.mark.parametrize(
     ("user", "lists", "said"),
     [
-        ("", LISTS, "the user of a search must not be empty"),
+        ("", LISTS, "the user must not be empty"),
         ("a\0b", LISTS, "null character"),
-        ("\ud800", LISTS, "half of a surrogate pair"),
+        ("\ud800", LISTS, "not valid Unicode"),
+        ("u" * 10_001, LISTS, "the user must have at most 10,000 characters"),
         (5, LISTS, "must be a string, not 5"),
         ("u", {"a": ["x"]}, "the list of ranker 'b' is missing"),
         ("u", {"a": [], "b": ["x"]}, "the list of ranker 'a' is empty"),
@@ -137,7 +138,7 @@ def test_a_users_bucket_is_the_same_in_all_plans_and_uniform():
         ("u", {"a": "xyz", "b": ["y"]}, "must be a list, not str"),
         ("u", {"a": [1.0], "b": ["y"]}, "1.0 is neither a string nor a whole number"),
         ("u", {"a": [1], "b": ["1"]}, "as a string and as a number"),
-        ("u", {"a": ["\ud800"], "b": ["y"]}, "half of a surrogate pair"),
+        ("u", {"a": ["\ud800"], "b": ["y"]}, "not valid Unicode"),
     ],
 )
 def test_a_search_that_no_log_could_keep_is_refused(user, lists, said):

@@ -18,7 +18,7 @@ CLICKED = """
  AND kind = :credit AND position AND value > 0 AND events.time - exposures.time <= :window)
 """  # the credited positions of a page, from 1
 _DUE = f"""
-SELECT time, n, impression, user, rankers, record, seen, {CLICKED} FROM exposures WHERE NOT learned ORDER BY n LIMIT 500
+SELECT time, n, impression, user, rankers, record, seen, {CLICKED} FROM exposures WHERE NOT learned ORDER BY n LIMIT 50
 """  # few at a time, because searches wait meanwhile
 _COUNT = "INSERT INTO counts VALUES (?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1"
 _TOTAL = """

@@ -14,10 +14,9 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -40,9 +39,8 @@ _MOST_WAITING = 500  # calls
 _LARGEST_BATCH = 64  # calls of one transaction, so that the next calls do not wait for long
 _EVERY = 1.0  # seconds between two searches for pages whose window is over
 _STATE_SECONDS = 1.0  # minimum age of a state that is computed again
-_STATE_SHARE = (
-    4  # minimum age as a multiple of the time of the computation, so that states take at most a fifth of a core
-)
+_STATE_SHARE = 4  # and as a multiple of the time of the computation, so that states take at most a fifth of a core
+_BROKEN_SECONDS = 10.0  # after a failure of the store, for which the service is not healthy
 _REFRESH = "10"  # seconds after which a browser loads the page again
 _HEADERS = [
     (b"cache-control", b"no-store"),
@@ -64,11 +62,11 @@ class GroupCommit:
         self._thread = ThreadPoolExecutor(1, "store")
         self._waiting: deque[tuple[Search | Report, asyncio.Future[Any]]] = deque()
         self._work: asyncio.Task[None] | None = None
-        self._problem = ""  # why the last transaction failed, or empty
+        self._broken_until = 0.0
 
     async def answer(self, call: Search | Report) -> Any:
         """Return the answer to a call when its rows are on disk. Raises the error of the call."""
-        if len(self._waiting) >= _MOST_WAITING:
+        if self.waiting >= _MOST_WAITING:
             raise StoreError("too many requests are waiting for an answer")
         future = asyncio.get_running_loop().create_future()
         self._waiting.append((call, future))
@@ -76,35 +74,19 @@ class GroupCommit:
             self._work = asyncio.create_task(self._answer_all())
         return await future
 
-    async def run(self, call: Callable[[], Any], threads: ThreadPoolExecutor | None = None) -> Any:
-        """Return the result of another call that writes to the store, in a thread of its own."""
-        try:
-            result = await asyncio.get_running_loop().run_in_executor(threads, call)
-        except StoreError as error:
-            self._note(str(error))
-            raise
-        self._note("")
-        return result
-
-    @property
-    def problem(self) -> str:
-        """Why a call would fail now, or an empty string."""
-        return self._problem or ("too many requests are waiting" if self.waiting >= _MOST_WAITING else "")
-
-    @property
-    def waiting(self) -> int:
-        """Number of waiting calls."""
-        return len(self._waiting)
-
     async def _answer_all(self) -> None:
+        loop = asyncio.get_running_loop()
         while self._waiting:
-            taken = [self._waiting.popleft() for _ in range(min(_LARGEST_BATCH, len(self._waiting)))]
+            taken = [self._waiting.popleft() for _ in range(min(_LARGEST_BATCH, self.waiting))]
             batch = [(call, future) for call, future in taken if not future.done()]  # done: its time was over
             try:
-                answers = await self.run(partial(self._experiment.answer, [call for call, _ in batch]), self._thread)
+                calls = [call for call, _ in batch]
+                answers: list[Any] = await loop.run_in_executor(self._thread, self._experiment.answer, calls)
             except Exception as error:
                 answers = [error] * len(batch)
             for (_, future), answer in zip(batch, answers, strict=True):
+                if isinstance(answer, StoreError):
+                    self.warn(answer)
                 if future.done():
                     continue
                 if isinstance(answer, Exception):
@@ -113,10 +95,24 @@ class GroupCommit:
                     future.set_result(answer)
         self._work = None
 
-    def _note(self, problem: str) -> None:
-        if bool(problem) != bool(self._problem):
-            LOG.warning("%s", problem or "the store can be written again")
-        self._problem = problem
+    def warn(self, error: StoreError) -> None:
+        """Log that the store failed, but not for each call."""
+        now = time.monotonic()
+        if now >= self._broken_until:
+            LOG.warning("%s", error)
+        self._broken_until = now + _BROKEN_SECONDS
+
+    @property
+    def waiting(self) -> int:
+        """Number of waiting calls."""
+        return len(self._waiting)
+
+    @property
+    def problem(self) -> str:
+        """Why the service cannot work now, or an empty string."""
+        if time.monotonic() < self._broken_until:
+            return "the store cannot be used"
+        return "too many requests are waiting" if self.waiting >= _MOST_WAITING else ""
 
     async def close(self) -> None:
         """Answer the waiting calls and end the thread."""
@@ -217,8 +213,8 @@ class _Service:
             kind, words = ((int, float), "a number") if key in ("share", "holdback") else ((str,), "a string")
             if type(value) not in kind:
                 raise InputError(f"'{key}' must be {words}, not {errors.shown(value)}")
-        use = partial(self._experiment.control, body.pop("control"), **{"who": "HTTP"} | body)
-        controls = await self._commits.run(use)
+        what = body.pop("control")
+        controls = await asyncio.to_thread(self._experiment.control, what, **{"who": "HTTP"} | body)
         LOG.info("control: %s", controls.words)
         self._state_ends = 0.0
         return JSONResponse(controls._asdict())
@@ -287,10 +283,10 @@ class _Service:
     async def _learn(self) -> None:
         while True:
             try:
-                while await self._commits.run(self._experiment.learn):
+                while await asyncio.to_thread(self._experiment.learn):
                     pass
-            except StoreError:  # logged by the group; the next attempt is due in a second
-                pass
+            except StoreError as error:  # the next attempt follows
+                self._commits.warn(error)
             except Exception:  # otherwise the policy would never learn again
                 LOG.exception("the pages whose window is over cannot be counted")
             await asyncio.sleep(_EVERY)

@@ -256,7 +256,7 @@ def test_too_many_waiting_requests_are_refused_at_once(service, monkeypatch):
 
 
 def test_when_the_store_cannot_be_written_calls_and_health_say_so(service, monkeypatch, caplog):
-    monkeypatch.setattr("ltr_duel.live2.app._BROKEN_SECONDS", 0.2)
+    monkeypatch.setattr("ltr_duel.live.app._BROKEN_SECONDS", 0.2)
     answer = service.experiment.answer
 
     def fail(calls):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 from benchmarks.row import Cost, Row, peak_of, timed
@@ -27,11 +27,14 @@ USERS = {
 }  # number of users at once -> selection in which the row is measured
 PAGES, BATCH = 20_000, 64
 KEY = "0123456789abcdef"
+VIEW = {"kind": "view"}
+SETTINGS = {"name": "benchmark", "rankers": RANKERS, "policy": "double_thompson"}
 CONFIG = """
 [experiment]
 name = "benchmark"
 rankers = ["1", "2", "3", "4", "5"]
-policy = "rucb"
+policy = "double_thompson"
+window = 1
 
 [serve]
 key_file = "live.keys"
@@ -66,7 +69,7 @@ def rows() -> list[Row]:
 def users(seed: int):
     """Return the row of simulated users with lists of twenty documents."""
     from ltr_duel.data import make_corpus
-    from ltr_duel.live2 import SimulatedUsers
+    from ltr_duel.live import SimulatedUsers
     from ltr_duel.rankers import feature_rankers
 
     corpus = make_corpus(queries=100, documents=20, features=5)
@@ -117,9 +120,9 @@ def spent(pid: int) -> float:
 
 
 def alone():
-    """Decide and record pages, with many calls in each transaction."""
+    """Decide, report and learn, with many calls in each transaction."""
+    from ltr_duel import live
     from ltr_duel.data import make_corpus
-    from ltr_duel.live import Decide, Experiment, Record, Settings
     from ltr_duel.rankers import feature_rankers
 
     people = users(1)
@@ -128,18 +131,24 @@ def alone():
         dict(zip(RANKERS, corpus.order[:, start:stop].tolist(), strict=True))
         for start, stop in pairwise(corpus.query_ptr.tolist())
     ]
-    folder = tempfile.mkdtemp(prefix="live", dir=os.environ["LTR_DUEL_BENCHMARK_SCRATCH"])
-    experiment = Experiment.open(Path(folder) / "live.db", Settings(name="benchmark", rankers=RANKERS, policy="rucb"))
+    folder, settings = tempfile.mkdtemp(prefix="live", dir=os.environ["LTR_DUEL_BENCHMARK_SCRATCH"]), SETTINGS
+    experiment = live.Experiment.open(Path(folder) / "live.db", live.Settings(**settings, window=0))
+    numbers = count()
 
     def answer(pages: int) -> None:
         for _ in range(-(-pages // BATCH)):
             queries = [people.next_query() for _ in range(BATCH)]
-            shown = experiment.answer([Decide(str(query), lists[query]) for query in queries])
-            clicks = (
-                people.clicks(query, page.shown) if len(page.rankers) > 1 else []
+            found = [live.Search(f"user {next(numbers)}", str(query), lists[query]) for query in queries]
+            shown = experiment.answer(found)
+            reports = [
+                live.Report(
+                    page.token, [VIEW, *({"kind": "click", "document": one} for one in people.clicks(query, page.page))]
+                )
                 for query, page in zip(queries, shown, strict=True)
-            )
-            experiment.answer([Record(page.token, some) for page, some in zip(shown, clicks, strict=True)])
+            ]
+            experiment.answer(reports)
+            while experiment.learn():
+                pass
 
     answer(BATCH)
     return lambda: timed(lambda: answer(PAGES))
@@ -148,7 +157,7 @@ def alone():
 def planned(method: str):
     """Decide by a plan, for two lists of ten with half in common; `clients/js/test.mjs` measures JavaScript."""
     from benchmarks.lists import RANKINGS
-    from ltr_duel.live2 import Settings, next_plan
+    from ltr_duel.live import Settings, next_plan
 
     plan = next_plan(Settings(name="benchmark", rankers=tuple(RANKINGS), policy="random", method=method), at=0)
 

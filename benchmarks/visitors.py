@@ -1,6 +1,6 @@
 """A closed-loop load generator: simulated users of a running service, each of whom waits for each answer.
 
-A user searches, reports the clicks on the page, and searches again.
+A user searches, reports the view and the clicks of the page, and searches again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from ltr_duel.live2 import SimulatedUsers
+from ltr_duel.live import SimulatedUsers
 
 _PATIENCE = 60.0  # seconds
 
@@ -24,7 +24,7 @@ class Visits:
     """What the service acknowledged, and how long the answers took."""
 
     def __init__(self) -> None:
-        self.times = {"/decide": array("d"), "/clicks": array("d")}  # seconds of each answer
+        self.times = {"/decide": array("d"), "/events": array("d")}  # seconds of each answer
         self.counted: Counter[str] = Counter()  # answers about pages of the experiment by path; other pages by `served`
         self.error = ""  # why the visits ended early
 
@@ -44,14 +44,17 @@ async def _visit(users: SimulatedUsers, url: str, pages: int, several: int, key:
     async def one() -> None:
         connection = _Connection(url, key, visits)
         try:
-            for _ in left:
+            for number in left:
                 query = users.next_query()
-                page = await connection.post("/decide", {"query": str(query), "rankings": users.lists(query)})
+                search = {"user": f"user {number}", "query": str(query), "rankings": users.lists(query)}
+                page = await connection.post("/decide", search)
                 served = page["served"]
                 visits.counted["/decide" if served == "experiment" else served] += 1
-                clicks = users.clicks(query, page["page"]) if len(page["rankers"]) > 1 else []
-                await connection.post("/clicks", {"token": page["token"], "clicks": clicks})
-                visits.counted["/clicks"] += served == "experiment"
+                if not page["token"]:
+                    continue
+                clicks = [{"kind": "click", "document": document} for document in users.clicks(query, page["page"])]
+                await connection.post("/events", {"token": page["token"], "events": [{"kind": "view"}, *clicks]})
+                visits.counted["/events"] += 1
         except (OSError, EOFError, ValueError) as error:
             visits.error = visits.error or str(error) or type(error).__name__
         finally:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.studies.tables import table
-from tests.live2.test_loop_law import is_false
+from tests.live.test_loop_law import is_false
 
 
 def main() -> None:

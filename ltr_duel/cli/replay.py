@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ltr_duel import live2
+from ltr_duel import live
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, PATH, ROWS
 from ltr_duel.cli._reading import Corpus, corpus_options
@@ -34,16 +34,16 @@ def command(
     The rankers of CONFIG are the corpus's rankers with the same names. For each simulated hour, a plan is made from the
     earlier logs, as by 'live plan'; then processes follow the plan and log, as the machines of a site do.
     """
-    settings = live2.read_settings(config)
+    settings = live.read_settings(config)
     rankings = corpus.rankings(path, jobs=1)[settings.rankers]
-    secrets = dict(live2.read_keys(config.with_name("live.keys"), create=True))
+    secrets = dict(live.read_keys(config.with_name("live.keys"), create=True))
     each = max(searches // (plans * processes), 1)
-    loop = live2.Loop(settings, secrets, rankings, clicks, out, users, each, seed)
-    for plan, logged in live2.follow_plans(loop, plans=plans, processes=processes):
+    loop = live.Loop(settings, secrets, rankings, clicks, out, users, each, seed)
+    for plan, logged in live.follow_plans(loop, plans=plans, processes=processes):
         names, count = plan.sets[0]
         click.echo(
             f"plan {plan.version}: {each * processes:,} searches, {logged:,} exposures; answer so far"
             f" {plan.recommended}; most often {' | '.join(names)} ({count / plan.draws:.0%})"
         )
-    tables = f"--exposures {out / live2.EXPOSURES} --events {out / live2.EVENTS}"
+    tables = f"--exposures {out / live.EXPOSURES} --events {out / live.EVENTS}"
     click.echo(f"{out / 'plan.json'}; to read the log: ltr-duel logs compare {tables}")

@@ -75,7 +75,7 @@ ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reaso
     "ltr-duel data info corpora/MSLR-WEB10K": "it needs a corpus that is not free: tests/data",
     "ltr-duel logs compare --exposures": "it needs the tables of a reader: tests/cli/test_logs_commands.py",
     "ltr-duel power clicks.parquet --pair old new": "it needs a log of rankers of that name: tests/cli",
-    "ltr-duel replay MQ2008": "it needs that corpus: tests/live2",
+    "ltr-duel replay MQ2008": "it needs that corpus: tests/live",
     "ltr-duel run mine.toml --out mine --backend dask": "it needs that machine: tests/experiment/test_cluster.py",
     "ltr-duel run study.toml": "the file is the reader's: docs/tutorials/study_on_a_cluster.md",
     "ltr-duel serve": "it does not end: tests/serve",

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ltr_duel.analysis.lines import STEPS, LineChoices, chosen_styles, draw_over_time, remark, tidy, write_remark
+from ltr_duel.analysis.lines import STEPS, LineChoices, chosen_styles, draw_over_time, tidy, write_remark
 from ltr_duel.analysis.style import legend_beside, prepared_axes, require_table
 from ltr_duel.core import columns
 from ltr_duel.simulation import Results, identified
@@ -33,10 +33,6 @@ def plot_accuracy(
     ax, title, start, legend, **choices
         See `plot_regret`.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> frame = pd.DataFrame({"policy": "rucb", "t": [1, 1, 10, 10], "correct": [0.0, 1.0, 1.0, 1.0]})
@@ -49,7 +45,7 @@ def plot_accuracy(
     ax = prepared_axes(ax, 7.2, 4.2, title)
     if frame[columns.CORRECT].notna().any():
         draw_over_time(ax, frame, columns.CORRECT, choices=choices, spread="none", log="x", start=start)
-        write_remark(ax, remark(frame))
+        write_remark(ax, frame)
         if legend:
             legend_beside(ax)
     else:
@@ -68,9 +64,8 @@ def plot_identification(
 ) -> Axes:
     """Plot the identification times of each policy, with a dot for each run and a line at the median.
 
-    The identification time of a run is the first checkpoint from which the run recommends the Condorcet winner until
-    the end. Runs that do not recommend the winner at the end are counted at the right edge; if they are the majority,
-    the median is also drawn there.
+    The identification time of a run is the first checkpoint from which it recommends the Condorcet winner until the
+    end. Runs without such a time are counted at the right edge; if they are the majority, the median is drawn there.
 
     Parameters
     ----------
@@ -79,10 +74,6 @@ def plot_identification(
         of `StudyResults.final`).
     ax, title, **choices
         See `plot_regret`.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -105,12 +96,11 @@ def plot_identification(
         if len(times):
             ax.plot([min(float(np.median(times)), edge)] * 2, [row - 0.3, row + 0.3], color=style.color, lw=2.5)
         if len(finite) < len(times):
-            ax.annotate(
-                f"{len(times) - len(finite)} of {len(times)} never", (edge, row), xytext=(4, 0),
-                textcoords="offset points", va="center", fontsize=8, color=style.color, annotation_clip=False,
-            )  # fmt: skip
-    xlabel = "; ".join(filter(None, ["identification time in steps (dot: a run, line: median)", remark(final)]))
+            never = f"{len(times) - len(finite)} of {len(times)} never"
+            ax.text(1.03 * edge, row, never, va="center", fontsize=8, color=style.color)
     left = min(earliest, edge / 4) / 1.5 if earliest > 0 else 0.9
-    ax.set(xscale="log", xlabel=xlabel, xlim=(left, edge), ylim=(len(styles) - 0.5, -0.5))
+    ax.set(xscale="log", xlim=(left, edge), ylim=(len(styles) - 0.5, -0.5))
+    ax.set_xlabel("identification time in steps (dot: a run, line: median)")
+    write_remark(ax, final)
     ax.set_yticks(range(len(styles)), [style.label for style in styles.values()])
     return ax

@@ -77,16 +77,11 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{columns.LOWER_BOUND: np.nan if bound is None else bound}, **more)
 
 
-def remark(frame: pd.DataFrame) -> str:
-    """Return a remark if sets were compared by independent coins, otherwise ""."""
+def write_remark(ax: Axes, frame: pd.DataFrame) -> None:
+    """Write once into the upper left corner that sets were compared by independent coins, if they were."""
     coins = columns.ANSWERS in frame and (frame[columns.ANSWERS] == INDEPENDENT_COINS).any()
-    return COINS_LABEL if coins else ""
-
-
-def write_remark(ax: Axes, words: str) -> None:
-    """Write a remark into the upper left corner of a figure, unless it is "" or written there already."""
-    if words and words not in [text.get_text() for text in ax.texts]:
-        ax.annotate(words, (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555")
+    if coins and COINS_LABEL not in [text.get_text() for text in ax.texts]:
+        ax.annotate(COINS_LABEL, (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555")
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:

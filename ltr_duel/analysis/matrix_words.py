@@ -125,9 +125,7 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
     """Return the properties of a matrix as lines, with their ranges in transitive matrices with the same noise."""
     if _missing_pairs(matrix):
-        return [
-            "Copeland, Borda and von Neumann winners, order, transitivity and bounds are omitted: they need all pairs."
-        ]
+        return ["Other winners than Condorcet's, order, transitivity and bounds are omitted: they need all pairs."]
     about, noise, estimated = matrix_properties(matrix), _ranges_by_noise(matrix), bool(matrix.standard_error.any())
     mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
     winners = f"Copeland: {listed(about.copeland_winners, 5)}; Borda: {listed(about.borda_winners, 5)}"

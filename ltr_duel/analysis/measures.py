@@ -22,10 +22,6 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
         Measure to plot; by default the first one.
     title : str
 
-    Returns
-    -------
-    Axes
-
     Raises
     ------
     InputError
@@ -43,7 +39,8 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
     measure = measure or str(evaluation["measure"].iloc[0])
     errors.require_one_of("measure in the table called", measure, list(evaluation["measure"].unique()))
     rows = evaluation[evaluation["measure"] == measure].reset_index(drop=True)
-    ax = prepared_axes(ax, 7, max(2.2, 1.2 + 0.2 * len(rows)), title, grid="x")
+    ax = prepared_axes(ax, 7, max(2.2, 1.2 + 0.2 * len(rows)), title)
+    ax.grid(visible=False, axis="y")
     places = range(len(rows))
     ax.hlines(places, rows["low"], rows["high"], color=COLOURS[0], lw=1.4, alpha=0.6)
     for worse, face in ((False, COLOURS[0]), (True, "white")):

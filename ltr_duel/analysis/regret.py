@@ -15,7 +15,6 @@ from ltr_duel.analysis.lines import (
     describe_means,
     draw_lines,
     draw_over_time,
-    remark,
     tidy,
     visible_spread,
     write_remark,
@@ -58,8 +57,8 @@ def plot_regret(
     ax : Axes, optional
         Axes to draw on; by default the axes of a new figure.
     x : {"steps", "outcomes"}
-        The abscissa. A step is one impression. It gives one outcome if two rankers are compared, m (m - 1) / 2
-        outcomes for a set of m rankers, and no outcome if a ranker is shown alone.
+        The abscissa. A step is one impression; it gives one outcome for two rankers, m (m - 1) / 2 for a set of m
+        rankers, and none for a ranker that is shown alone.
     column : str
         Column of the regret; by default average regret, or Copeland regret if there is no Condorcet winner.
     title : str
@@ -79,10 +78,6 @@ def plot_regret(
         ``among``: all policies of the study in the order of their colours, for the same colours in several figures;
         ``colors`` and ``labels``: dictionaries of Matplotlib's colours and of labels for some policies, keyed by their
         names in the results; ``order``: policies to draw and to list first, in this order.
-
-    Returns
-    -------
-    Axes
 
     Raises
     ------
@@ -110,7 +105,7 @@ def plot_regret(
     bounded = bound and (abscissa, column) == (columns.T, columns.REGRET) and columns.LOWER_BOUND in frame
     if bounded and frame[columns.LOWER_BOUND].nunique() == 1:
         _draw_bound(ax, float(frame[columns.LOWER_BOUND].max()), float(frame[columns.T].max()), extend=legend)
-    write_remark(ax, remark(frame))
+    write_remark(ax, frame)
     if legend:
         lines = {label: line for line in ax.get_lines() if (label := str(line.get_label()))[0] != "_"}
         if "order" not in choices:  # as at the right ends of the lines, the highest first
@@ -149,10 +144,6 @@ def plot_against_arms(
     title, log, legend, **choices
         See `plot_regret`.
 
-    Returns
-    -------
-    Axes
-
     Raises
     ------
     InputError
@@ -178,7 +169,7 @@ def plot_against_arms(
         ax.set_xticks(ticks, [f"{value:g}" for value in ticks])
         ax.xaxis.set_minor_locator(NullLocator())
     ax.set(xlabel=xlabel, ylabel=f"cumulative {columns.regret_label(column)} at the horizon")
-    write_remark(ax, remark(results))
+    write_remark(ax, results)
     if legend:
         legend_beside(ax, title=describe_means(table["runs"], visible_spread(table, spread)))
     return ax
@@ -198,9 +189,9 @@ def _draw_bound(ax: Axes, constant: float, end: float, *, extend: bool) -> None:
 
 def _separate(values: list[float], *, log: bool) -> list[float]:
     """Return values whose labels do not touch each other on the axis: at least a twelfth of its length apart."""
-    positions = np.log(values) if log else np.asarray(values, np.float64)
-    kept = [0]
-    for k in range(1, len(values)):
-        if positions[k] - positions[kept[-1]] >= (positions[-1] - positions[0]) / 12:
-            kept.append(k)
-    return [values[k] for k in kept]
+    position = np.log if log else float
+    kept = values[:1]
+    for value in values[1:]:
+        if position(value) - position(kept[-1]) >= (position(values[-1]) - position(values[0])) / 12:
+            kept.append(value)
+    return kept

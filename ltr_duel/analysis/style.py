@@ -6,7 +6,7 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 from matplotlib import rc_context
@@ -45,9 +45,8 @@ class LineStyle(NamedTuple):
 def line_styles(labels: Iterable[str]) -> dict[str, LineStyle]:
     """Return the styles of the policies or methods of a study, by their positions.
 
-    The first eight names differ in colour and in dashes. From the ninth name on, these repeat, with markers; markers
-    also distinguish variants of a policy, ``name:parameter=value``, which share its colour and dashes. Figures of one
-    study agree if all of them get all labels in the same order.
+    The first eight names differ in colour and in dashes; then these repeat, with markers. Markers also distinguish the
+    variants of a policy, ``name:parameter=value``. Figures of one study agree if all of them get all its labels.
     """
     labels = list(dict.fromkeys(labels))
     names = list(dict.fromkeys(label.partition(":")[0] for label in labels))
@@ -81,11 +80,6 @@ def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
         The axes that a function ``plot_...`` returns, or a figure.
     path : path
         Path of the file; its folder is created if missing.
-
-    Returns
-    -------
-    Path
-        Path of the file.
 
     Raises
     ------
@@ -123,15 +117,13 @@ def _whole(drawn: Axes | Figure) -> Figure:
     return figure
 
 
-def prepared_axes(
-    ax: Axes | None, width: float, height: float, title: str = "", grid: Literal["both", "x"] = "both"
-) -> Axes:
+def prepared_axes(ax: Axes | None, width: float, height: float, title: str = "") -> Axes:
     """Return ``ax`` or the axes of a new figure, with grid and title; new figures have no window or global state."""
     if ax is None:
         ax = Figure(figsize=(width, height), dpi=150, layout="constrained").add_subplot()
     arguments.require_type("ax", ax, Axes)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(which="major", axis=grid, color="#e6e6e6", lw=0.7)
+    ax.grid(which="major", color="#e6e6e6", lw=0.7)
     ax.set_axisbelow(True)
     if title:
         ax.set_title(title, loc="left", fontsize=10)

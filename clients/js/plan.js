@@ -91,7 +91,7 @@ export class Plan {
     const chosen = this.#chosen(random), names = this.sets[chosen].rankers;
     if (names.length === 1) return this.#alone(names, rankings, offset, limit, "plan");
     const { documents, orders } = numbered(names, rankings);
-    complete(orders, documents.length, random);
+    complete(orders, documents.length);
     const length = Math.min(this.top, documents.length), { rule, value, draw } = this.#method;
     const kept = rule === "marginal_bernoulli" ? [random.uniform()] : [];
     const { numbers, owners } = draw(orders, length, random, value);
@@ -177,16 +177,14 @@ function numbered(names, rankings) {
   return { documents: [...number.keys()], orders };
 }
 
-/** Append to each list the documents that it lacks, in random order (inside-out shuffle). */
-function complete(orders, documents, random) {
+/** Append to each list the documents that it lacks, by their best rank on another list, then by the order of rankers. */
+function complete(orders, documents) {
+  const merged = new Set();
+  for (let rank = 0; merged.size < documents; rank++)
+    for (const order of orders) if (rank < order.length) merged.add(order[rank]);
   for (const order of orders) {
-    const known = order.length, holds = new Set(order);
-    for (let document = 0; order.length < documents; document++) {
-      if (holds.has(document)) continue;
-      const other = known + random.below(order.length - known + 1);
-      order.push(order[other]);
-      order[other] = document;
-    }
+    const held = new Set(order);
+    for (const document of merged) if (!held.has(document)) order.push(document);
   }
 }
 

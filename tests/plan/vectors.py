@@ -42,7 +42,7 @@ MADE = [
     ("probabilistic:tau=10", "expectation", PAIRS, 30),
     ("probabilistic:tau=0", "marginal_sign", SETS, 7),
 ]
-COUNT, RARE = 10_000, (591_812, 721_310, 1_064_108)
+COUNT, RARE = 10_000, (141_054, 178_839, 280_600)
 
 
 def plans() -> list[LivePlan]:

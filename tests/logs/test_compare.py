@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,8 +10,7 @@ from click.testing import CliRunner
 
 from ltr_duel.cli.main import cli
 from ltr_duel.core import InputError
-from ltr_duel.data import make_corpus
-from ltr_duel.interleaving import METHODS, Method, interleave, method_from_functions
+from ltr_duel.interleaving import METHODS, interleave
 from ltr_duel.logs import ClickLog, compare_log, simulate_log, write_log
 from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
 from ltr_duel.logs.compare import summed
@@ -20,9 +18,7 @@ from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.rows import SHOWN_AGAIN
 from ltr_duel.logs.sums import Grouping, pair_sums
-from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence, estimate_preferences
-from ltr_duel.rankers import feature_rankers
-from ltr_duel.simulation import Live, simulate
+from ltr_duel.preferences import condorcet_confidence
 from tests.conftest import random_rankings
 
 ROW = {"shown": ["x", "y"], "clicks": [1], "rankers": ["a", "b"], "owners": [0, 1]}
@@ -251,48 +247,6 @@ def test_sums_are_those_of_going_through_the_log_row_by_row(tmp_path):
     assert last.cautious.error == pytest.approx(sums.cautious().error, rel=0.02)  # corrected by the mean size of users
 
 
-def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):
-    rankings = feature_rankers(make_corpus(queries=60, documents=10, features=5))[[0, 2, 4]]
-    path = tmp_path / "clicks.parquet"
-    written = simulate_log(path, rankings, pairs="team_draft", top=4, horizon=6000, users=300, seed=1)
-    found = compare_log(ClickLog(path))
-    assert found.impressions == written == found.counts.sum()
-    assert found.cluster == "user" and abs(found.provenance["users"] - 300) < 10
-    assert 295 <= found.sequences.n.min() <= found.sequences.n.max() <= 300  # one observation per user and pair
-    truth = estimate_preferences(rankings, method="team_draft", top=4, comparisons=20_000)
-    for (i, j), mean, error in zip(found.pairs, found.means.mean, found.means.error, strict=True):
-        a, b = (rankings.names.index(found.names[k]) for k in (i, j))
-        assert abs(mean - (2 * truth.p[a, b] - 1)) < 4 * error
-    assert np.abs(found.means.mean).max() > 8 * found.means.error.max()  # so that a different log would be noticed
-    for cluster in ("query", "both", "impression"):
-        other = compare_log(ClickLog(path), cluster=cluster)
-        assert other.means.mean == pytest.approx(found.means.mean)
-        assert (other.means.error != found.means.error).all()
-    matrix = found.preferences
-    assert sorted(matrix.names) == sorted(rankings.names) and matrix.provenance["source"] == "click log"
-    i, j = found.pairs[0]
-    assert matrix.p[i, j] == pytest.approx((1 + found.means.mean[0]) / 2)
-
-
-def test_a_log_is_the_run_that_the_simulation_makes(tmp_path):
-    """With the same lists, users and coins, the policy compares the same rankers as in `simulate`."""
-    rankings = random_rankings(4, 10, 8)
-    path = tmp_path / "clicks.parquet"
-    plain = {"horizon": 300, "seed": 3, "compiled": False}
-    pairs = {"pairs": "probabilistic", "outcome": "marginal_sign"}
-    for policy, settings in (("rucb", pairs), ("mdb", {"slates": "team_draft"})):
-        simulate_log(path, rankings, policy=policy, **settings, **plain)
-        matrix = PreferenceMatrix(np.full((4, 4), 0.5), rankings.names)
-        results = simulate(Live(rankings, **settings), policy, preferences=matrix, repetitions=1, **plain)
-        met = np.zeros(4)
-        for batch in ClickLog(path).batches(["rankers"]):
-            for names in batch.table.column("rankers").to_pylist():
-                for name in names:
-                    met[rankings.names.index(name)] += 1 / len(names)
-        idle = results.runs[0].exposure[-1].sum() - met.sum()  # a ranker against itself is no impression
-        assert np.abs(results.runs[0].exposure[-1] - met).sum() == pytest.approx(idle)
-
-
 def test_a_user_with_most_of_the_log_is_named(tmp_path):
     row = {"shown": ["x", "y"], "clicks": [1], "rankers": ["a", "b"], "owners": [0, 1]}
     path = write(tmp_path, [row | {"user": "robot" if k % 4 else k} for k in range(400)])
@@ -405,60 +359,3 @@ def test_users_count_once_only_where_a_log_names_them_and_no_policy_reacts(tmp_p
         compare_log(ClickLog(write(tmp_path, [ROW])), per="user")
     with pytest.raises(InputError, match="no policy reacts"):
         compare_log(ClickLog(write(tmp_path, [ROW | {"user": "u", "policy": "rucb"}])), per="user")
-
-
-class Owned(NamedTuple):
-    """The state of a method that credits the ranker that contributed the first clicked document."""
-
-    top: int
-
-
-def draw_owned(state, lists, query, first, second, page, rng):
-    start, length = lists.query_ptr[query], min(state.top, int(np.diff(lists.query_ptr)[query]))
-    lead, used = int(rng.integers(2)), set()
-    for k in range(length):
-        owner = (lead + k) % 2
-        order = lists.order[(first, second)[owner], start:]
-        page.shown[k], page.owner[k] = next(d for d in order if d not in used), owner
-        used.add(page.shown[k])
-    return length
-
-
-def credit_owned(state, lists, query, first, second, page, length, n_clicks):
-    return 1.0 - 2.0 * page.owner[page.clicks[0]]
-
-
-def test_a_method_from_outside_is_credited_by_owners_that_its_log_contains(tmp_path):
-    """Regression: a simulated log had no owners, and the credit read owners that no column contained."""
-    METHODS.add(
-        Method(
-            name="owned", state=Owned, init=lambda size, params, outcome: Owned(size.top), draw_pair=draw_owned,
-            credit_pair=credit_owned, compiled=False,
-        )
-    )  # fmt: skip
-    try:
-        rankings = feature_rankers(make_corpus(queries=30, documents=8, features=4, seed=3))[["1", "4"]]
-        path = tmp_path / "clicks.jsonl"
-        simulate_log(path, rankings, pairs="owned", horizon=600, seed=1)
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
-        found = compare_log(ClickLog(path))
-        sums = {"1": 0, "4": 0}
-        for row in rows:
-            if row["clicks"]:
-                sums[row["rankers"][row["owners"][min(row["clicks"]) - 1]]] += 1
-        assert (found.wins[0], found.losses[0]) == tuple(sums[name] for name in found.names)
-        path.write_text("".join(json.dumps(row | {"owners": None}) + "\n" for row in rows))
-        with pytest.raises(InputError, match="may credit the ranker of a document: give the column 'owners' too"):
-            compare_log(ClickLog(path))
-    finally:
-        METHODS.remove("owned")
-
-
-def test_a_log_of_a_method_of_two_functions_is_simulated(tmp_path):
-    """Regression: numba refused the log's oracle, and the message named the policy."""
-    mine = method_from_functions(
-        "mine", lambda orders, top, rng: orders[rng.integers(len(orders))][:top],
-        lambda orders, shown, clicks: [-order.index(shown[clicks[0]]) for order in orders],
-    )  # fmt: skip
-    rankings = feature_rankers(make_corpus(queries=10, documents=6, features=2))
-    assert simulate_log(tmp_path / "clicks.jsonl", rankings, pairs=mine, horizon=50) > 0

@@ -94,11 +94,12 @@ def compare(
     more = len(comparison.pairs) - _ROWS
     rest = [f"{more:,} more pairs; --report and --out list them"] if more > 0 else []
     echo_lines([*rest, *logs.column_notes(comparison, decision), *decision.guardrails])
-    for part in parts:
+    printed = [part for part in parts if part.by in ("outcome", *ways)]  # the others are on the page
+    for part in printed:
         click.echo()
         print_table(logs.subgroup_table(part, _ROWS))
         echo_lines(part.lines(_ROWS))
-    if parts:
+    if printed:
         click.echo(logs.subgroup_note(decision.confidence))
     echo_lines(["", *decision.notes, decision.sentence, *(path for path in (out, report) if path is not None)])
 

@@ -182,7 +182,7 @@ long = click.option("--long", "in_full", is_flag=True, help="Print all facts of 
 
 
 format_option = click.option(
-    "--format", "kind", default="", help="Format: jsonl, csv, parquet, yandex or ubi.  [default: from the file name]"
+    "--format", "kind", default="", help="Format: jsonl, csv, parquet or ubi.  [default: from the file name]"
 )
 skip_option = click.option(
     "--skip-bad", type=ROWS, default=0, show_default=True, help="Maximum number of bad lines to skip and count."

@@ -1,5 +1,4 @@
 from .attribution import Outcome as Outcome
-from .clicked import sessions_in_log as sessions_in_log
 from .clusters import Means as Means
 from .compare import compare_log as compare_log
 from .comparison import Comparison as Comparison
@@ -37,6 +36,7 @@ from .report import usual_subgroups as usual_subgroups
 from .sequential import BettingTest as BettingTest
 from .sequential import ConfidenceSequence as ConfidenceSequence
 from .sequential import confidence_sequence as confidence_sequence
+from .sessions import sessions_in_log as sessions_in_log
 from .simulated import simulate_log as simulate_log
 from .soundness import check_log as check_log
 from .subgroup import SubgroupTable as SubgroupTable

@@ -55,7 +55,7 @@ class Users(NamedTuple):
 
 def compare_log(
     log: ClickLog | Any,
-    outcomes: Sequence[AnyOutcome] = (),
+    outcomes: AnyOutcome | Sequence[AnyOutcome] = (),
     guardrails: Mapping[str, float] | None = None,
     *,
     cluster: str = "",
@@ -64,7 +64,7 @@ def compare_log(
     looks: bool = True,
     per: str = "impression",
 ) -> Comparison:
-    r"""Credit the events of a log, and compare each pair of interleaved rankers by one or more outcomes.
+    """Credit the events of a log, and compare each pair of interleaved rankers by one or more outcomes.
 
     ``comparison.decision`` is the decision that ``logs compare`` prints. If the log's column ``policy`` names a policy
     that reacts to outcomes, means and intervals are those of a confidence sequence, so that they stay valid, and
@@ -76,7 +76,7 @@ def compare_log(
     ----------
     log : ClickLog, path, data frame or Ibis table
         A log, or what `ClickLog` opens with its default settings.
-    outcomes : sequence of str, Outcome or Ratio
+    outcomes : str, Outcome, Ratio, or a sequence of them
         The first outcome decides; the others are ``comparison.secondary``. By default, the outcomes of the log that are
         no guardrails; of a path or table, ``click``. An opened log must have the outcomes (of ratios, both).
     guardrails : mapping of str to float
@@ -107,23 +107,17 @@ def compare_log(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> row = '{"impression": %d, "time": 0, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
-    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clicks.jsonl"
-    ...     _ = path.write_text("\n".join(row % (k, k // 2) for k in range(10)))
-    ...     comparison = compare_log(path)
+    >>> import pandas as pd
+    >>> row = {"time": 0, "query": "q", "shown": ["x", "y"], "clicks": [2], "rankers": ["old", "new"], "owners": [0, 1]}
+    >>> comparison = compare_log(pd.DataFrame([row | {"impression": k, "user": k // 2} for k in range(10)]))
     >>> comparison.names, comparison.losses.tolist(), comparison.preferences.condorcet_winner
     (('old', 'new'), [10], 'new')
     """
-    margins = dict(guardrails or {})
+    margins, outcomes = dict(guardrails or {}), [outcomes] if isinstance(outcomes, AnyOutcome) else outcomes
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     for name, margin in margins.items():
-        errors.require_between(
-            "the margin of a guardrail", margin, 1e-9, 1e9 if isinstance(ratio_in(name), Ratio) else 1
-        )
+        most = 1e9 if isinstance(ratio_in(name), Ratio) else 1
+        errors.require_between("the margin of a guardrail", margin, 1e-9, most)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
     errors.require_one_of("unit that counts once", per, ("impression", "user"))

@@ -16,7 +16,7 @@ import numpy as np
 from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, errors
 from ltr_duel.interleaving import METHODS, MOST_RANKERS, Lists, Method, Page
 from ltr_duel.logs.kernel_credit import Clicked, credit_rows, number_rows
-from ltr_duel.logs.page_tokens import TokenReader, TokenRows
+from ltr_duel.logs.page_tokens import TokenRows, read_tokens
 from ltr_duel.logs.table import NO_RANKERS, Impressions, marks_of, ragged, texts_of
 
 ANOTHER_LIST = "the page token belongs to another list than 'shown'"
@@ -43,7 +43,6 @@ class Creditor:
         self.method = self.outcome = ""  # method and rule of the first credited row
         self._closed, self.needed = bool(rankers), needed
         self._number = np.full(_SHAPE, -1)  # index of each pair
-        self._tokens = TokenReader()
 
     @property
     def named_pairs(self) -> list[tuple[str, str]]:
@@ -74,8 +73,8 @@ class Creditor:
         """Credit rows by their page tokens; tokens in the form of `Page.to_json` are credited together."""
         ids, ptr = ragged(have["shown"])
         places, click_ptr = ragged(have["clicks"])
-        numbers, owners = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int32)
-        parts = self._tokens.read(have["page"], texts_of(ids), ptr, rows, numbers, owners)
+        numbers, owners, kept = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int32), np.zeros(len(ptr) - 1)
+        parts = read_tokens(have["page"], texts_of(ids), ptr, rows, numbers, owners, kept)
         together = [part for part in parts if part.fit.any()]
         read = np.concatenate([np.zeros(0, np.int64), *(part.rows[part.fit > 0] for part in together)])
         turns: list[tuple[int, TokenRows | None]] = [(int(part.rows[part.fit.argmax()]), part) for part in together]
@@ -95,7 +94,7 @@ class Creditor:
                 wrong.update(dict.fromkeys(same, str(error)))
                 continue
             arms, good = self._arms(sets, part.rows[query], wrong)
-            clicked = Clicked(part.rows[query][good], query[good], ptr, numbers, owners, click_ptr, places)
+            clicked = Clicked(part.rows[query][good], query[good], ptr, numbers, owners, click_ptr, places, kept)
             found.append(self._credited(component, params, part.heads[0].outcome, part.lists, clicked, arms))
         return found
 
@@ -148,7 +147,7 @@ class Creditor:
             wrong |= {row: sentence for row, sentence in unfit.items() if row not in wrong}
             fit = np.flatnonzero(~np.isin(some, list(wrong)))
             if len(fit):
-                clicked = Clicked(some[fit], fit, ptr, numbers, owners, click_ptr, places)
+                clicked = Clicked(some[fit], fit, ptr, numbers, owners, click_ptr, places, np.zeros(0))
                 found.append(self._credited(component, params, rule, lists, clicked, arms[fit]))
         return found
 

@@ -21,13 +21,7 @@ _FAR = 1000  # a decision that needs more than this multiple of the impressions 
 
 
 class Decision(NamedTuple):
-    """The decision on an experiment, as printed by ``logs compare``.
-
-    Examples
-    --------
-    >>> Decision._fields[:3]
-    ('verdict', 'winner', 'sentence')
-    """
+    """The decision on an experiment, as printed by ``logs compare``."""
 
     verdict: str  # "stop", "no difference", "go on", "wait", or "no decision" if a check or guardrail fails
     winner: str  # the ranker that wins against all others by the primary outcome alone; "" if none
@@ -45,7 +39,7 @@ class Decision(NamedTuple):
 def decide(
     comparison: Comparison, stop_at: float | None = None, *, margin: float = 0.0, checks: bool = True
 ) -> Decision:
-    r"""Decide from the checks of the log, the primary outcome, the guardrails, and whether the week is complete.
+    """Decide from the checks of the log, the primary outcome, the guardrails, and whether the week is complete.
 
     Parameters
     ----------
@@ -71,15 +65,11 @@ def decide(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
+    >>> import pandas as pd
     >>> from ltr_duel.logs import compare_log
-    >>> row = '{"impression": %d, "time": 0, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
-    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clicks.jsonl"
-    ...     _ = path.write_text("\n".join(row % (k, k) for k in range(1000)))
-    ...     decision = decide(compare_log(path), 0.95, checks=False)
+    >>> row = {"time": 0, "query": "q", "shown": ["x", "y"], "clicks": [2], "rankers": ["old", "new"], "owners": [0, 1]}
+    >>> log = pd.DataFrame([row | {"impression": k, "user": k} for k in range(1000)])
+    >>> decision = decide(compare_log(log), 0.95, checks=False)
     >>> decision.verdict, decision.winner
     ('stop', 'new')
     """

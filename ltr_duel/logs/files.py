@@ -13,7 +13,7 @@ from typing import NamedTuple, TextIO
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.engine import Engine, quoted
 
-FORMATS = ("jsonl", "csv", "parquet", "yandex", "ubi")
+FORMATS = ("jsonl", "csv", "parquet", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 _LINE, _PACKED = 100, 20  # lower bounds of the mean number of bytes per line, in plain and in compressed files
 _LONGEST = 1 << 24  # maximum number of bytes in a line
@@ -158,11 +158,8 @@ def _format(path: Path) -> str:
             if file.read(4) == b"PAR1":
                 return "parquet"
         with open_text(path) as text:
-            parts = text.readline(10_000).split("\t")
+            if text.readline(10_000).startswith("{"):
+                return "jsonl"
     except (UnicodeDecodeError, EOFError):
-        parts = []
-    if len(parts) >= 4 and (parts[1] == "M" or parts[2] in ("Q", "T")):
-        return "yandex"
-    if parts and parts[0].startswith("{"):
-        return "jsonl"
+        pass
     raise InputError(f"{path}: format not recognised; name the file .jsonl, .csv or .parquet, or give the format")

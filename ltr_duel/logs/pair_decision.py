@@ -38,11 +38,6 @@ class Guardrail(NamedTuple):
 
     The limit is one-sided. A decision requires the primary outcome and each guardrail, so each test may use the whole
     error (intersection-union; Berger, Technometrics 1982).
-
-    Examples
-    --------
-    >>> Guardrail("purchase", "new", "old", mean=0.01, low=-0.005, margin=0.01).holds
-    True
     """
 
     outcome: str

@@ -27,7 +27,6 @@ from ltr_duel.logs.findings import (
     Finding,
     even,
     fair,
-    least_p,
     limited,
     not_checked,
     seldom,
@@ -288,7 +287,7 @@ def _owners(engine: Any, lists: Any, sets: Sets) -> list[Finding]:
     name = "owners of position 1"
     if not p:
         return [*findings, not_checked(name, "too few lists have an owner at position 1")]
-    return [*findings, tested(name, least_p([value for value, _ in p]), min(p)[1])]
+    return [*findings, tested(name, min(1.0, len(p) * min(p)[0]), min(p)[1])]
 
 
 def _interleaved(kinds: Sequence[dict[str, Any]]) -> Finding:

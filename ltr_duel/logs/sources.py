@@ -21,7 +21,6 @@ from ltr_duel.logs.engine import Engine, Relation, named, quoted
 from ltr_duel.logs.files import Position, csv_rows, files_of, format_of, open_text, parquet_rows, rows_in, text_lines
 from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
 from ltr_duel.logs.rows import check_events
-from ltr_duel.logs.sessions import create_sessions
 from ltr_duel.logs.table import EVENT, EXPOSURE, LISTS, LOG_COLUMNS, MILLISECONDS
 from ltr_duel.logs.ubi import create_views
 from ltr_duel.logs.warehouse import Warehouse
@@ -50,12 +49,12 @@ Source: TypeAlias = Callable[[Sequence[Outcome]], Loaded]
 
 
 def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> Source:
-    """Return the source of files in the one-table format, or of sessions of the Yandex challenges."""
+    """Return the source of files in the one-table format."""
 
     def load(outcomes: Sequence[Outcome]) -> Loaded:
         what = "not a Parquet file, or truncated" if kind == "parquet" else "cannot be read"
         engine = Engine(damaged(paths[0], what), rows_in(paths))
-        read = {"jsonl": _read_json, "yandex": _read_sessions}.get(kind, _read_columns)
+        read = _read_json if kind == "jsonl" else _read_columns
         with engine.guarded():
             have, find = read(engine, paths, context)
         table = _clicks_of(paths[0], engine, cleaned(engine, engine.table("log")), outcomes)
@@ -121,14 +120,6 @@ def _read_lines(engine: Engine, paths: tuple[Path, ...]) -> Callable[[int], Posi
     sql = f"SELECT ltr_line AS line, text, NULL::VARCHAR AS fault FROM ({rows.sql}) WHERE trim(text) <> ''"
     engine.create("lines", sql)
     return rows.finder(engine)
-
-
-def _read_sessions(
-    engine: Engine, paths: tuple[Path, ...], context: tuple[str, ...]
-) -> tuple[list[str], Callable[[int], Position]]:
-    find = _read_lines(engine, paths)
-    create_sessions(engine)
-    return [], find
 
 
 def _clicks_of(path: Path, engine: Engine, table: Relation, outcomes: Sequence[Outcome]) -> Relation:

@@ -57,7 +57,7 @@ class SubgroupTable(NamedTuple):
 def subgroups(
     log: ClickLog, comparison: Comparison, by: str, *, stop_at: float | None = None, rankers: Collection[str] = ()
 ) -> SubgroupTable | None:
-    r"""Compare the rankers in each part of a log, by the outcome that decides.
+    """Compare the rankers in each part of a log, by the outcome that decides.
 
     Parameters
     ----------
@@ -84,16 +84,11 @@ def subgroups(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
+    >>> import pandas as pd
     >>> from ltr_duel.logs import ClickLog, compare_log
-    >>> row = '{"impression": %d, "time": %d, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
-    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clicks.jsonl"
-    ...     _ = path.write_text("\n".join(row % (k, 1000 * k, k) for k in range(1000)))
-    ...     log = ClickLog(path)
-    ...     table = subgroups(log, compare_log(log), "week")
+    >>> row = {"query": "q", "shown": ["x", "y"], "clicks": [2], "rankers": ["old", "new"], "owners": [0, 1]}
+    >>> log = ClickLog(pd.DataFrame([row | {"impression": k, "user": k, "time": 1000 * k} for k in range(1000)]))
+    >>> table = subgroups(log, compare_log(log), "week")
     >>> table.frame[["week", "impressions"]].values.tolist()
     [['1970-01-01 to 01-07', 605], ['1970-01-08 to 01-12', 395]]
     """

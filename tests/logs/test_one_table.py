@@ -287,16 +287,3 @@ def test_times_without_a_zone_are_utc_on_every_machine(tmp_path, monkeypatch, ki
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     log = ClickLog(write(tmp_path / f"clicks.{kind}", [impression(0, time="1970-01-01T00:01:00")]))
     assert [row["time"] for row in rows_of(log)] == [60.0]
-
-
-def test_yandex_sessions_of_both_contests(tmp_path):
-    first = "8\t0\tQ\t7\t213\ta\tb\tc\n8\t4\tC\tb\n8\t5\tC\tadvertisement\n8\t9\tQ\t7\t213\tc\tb\n8\t11\tC\tb\n"
-    second = "5\tM\t23\t777\n5\t0\tQ\t0\t92\t48,38\ta,1\tb,2\n5\t3\tQ\t1\t93\t48\tb,2\ta,1\n5\t9\tC\t0\tb\nwhat\n"
-    (tmp_path / "one").write_text(first + "9\t0\tQ\t6\t213\ta\tb\n")
-    (tmp_path / "two").write_text(second)
-    assert [(row["impression"], row["query"], row["clicks"]) for row in rows_of(ClickLog(tmp_path / "one"))] == [
-        ("8/0", "7", [2]), ("8/1", "7", [2]), ("9/0", "6", []),
-    ]  # fmt: skip
-    log = ClickLog(tmp_path / "two", skip_bad=None)
-    assert [(r["user"], r["query"], r["clicks"]) for r in rows_of(log)] == [("777", "92", [2]), ("777", "93", [])]
-    assert log.bad.sentences[0].endswith("two:5: neither a query (Q), a click (C) nor a session (M) of a Yandex log")

@@ -12,10 +12,10 @@
  */
 import { createHash, createHmac } from "node:crypto";
 
-const FORMAT = "ltr-duel plan 2", RULES = ["marginal_sign", "sampled", "marginal_bernoulli", "expectation"];
-const METHODS = {
-  team_draft: { parameter: "prefix_credit", usual: 0, most: 1, outcomes: ["credit"], draw: drawDraft },
-  probabilistic: { parameter: "tau", usual: 3, most: 100, outcomes: RULES, draw: drawProbabilistic },
+const FORMAT = "ltr-duel plan 2", RULES = ["sampled", "marginal_sign", "marginal_bernoulli", "expectation"];
+const METHODS = { // the first `forSets` outcome rules are for any number of rankers, the others for two
+  team_draft: { parameter: "prefix_credit", usual: 0, most: 1, outcomes: ["credit"], forSets: 1, draw: drawDraft },
+  probabilistic: { parameter: "tau", usual: 3, most: 100, outcomes: RULES, forSets: 2, draw: drawProbabilistic },
 };
 const refuse = (why) => { throw new Error(why); };
 const own = (from, name) => (Object.hasOwn(from ?? {}, name) ? from[name] : undefined);
@@ -152,13 +152,13 @@ export class Plan {
   }
 }
 
-/** Return the parameter and the function of a method; throw an error for methods that are not implemented here. */
+/** Return the parameter and the function of a method; throw an error if it is not implemented here. */
 function configured(text, outcome, size) {
   const [name, ...rest] = text.split(":"), method = own(METHODS, name);
   if (!method) refuse(`method '${text}' is available only in Python`);
   const [key, number] = rest.join(":").split("="), value = rest.length ? Number(number) : method.usual;
   const legal = !rest.length || (key === method.parameter && value >= 0 && value <= method.most);
-  if (!legal || !method.outcomes.includes(outcome) || (size > 2 && outcome !== method.outcomes[0]))
+  if (!legal || !method.outcomes.slice(0, size > 2 ? method.forSets : undefined).includes(outcome))
     refuse(`method '${text}' with outcome rule '${outcome}' for ${size} rankers is not available`);
   return { value, draw: method.draw };
 }

@@ -60,8 +60,8 @@ class Settings:
     method : str
         The comparison method, for pairs or sets, as the policy requires.
     outcome : str
-        The outcome rule; by default the rule of simulations: ``marginal_bernoulli`` for probabilistic interleave with
-        pairs of rankers, otherwise the method's first rule. Sets of rankers allow only the first rule.
+        The outcome rule; by default the rule of simulations, under which random clicks favour no ranker. Some rules are
+        for pairs of rankers only.
     top : int
         Number of documents shown, 1 to 1,000.
     horizon : int

@@ -35,6 +35,7 @@ SECRETS = "\n".join(f"{name} {secret.hex()}" for name, secret in KEYS.items())
 METHODS = [
     ("team_draft", "credit"), ("team_draft:prefix_credit=1", "credit"), ("probabilistic", "marginal_sign"),
     ("probabilistic:tau=2.5", "marginal_bernoulli"), ("probabilistic:tau=1e1", "expectation"),
+    ("probabilistic", "sampled"),
 ]  # fmt: skip
 LETTERS = st.sampled_from('aé文🙂"\\\n\x7f\u2028') | st.characters(codec="utf-8", exclude_characters="\0")
 SOUND = st.text(LETTERS, min_size=1, max_size=6)

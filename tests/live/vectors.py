@@ -39,7 +39,7 @@ MADE = [
     ("probabilistic:tau=0.5", "marginal_bernoulli", PAIRS, 5),
     ("probabilistic", "sampled", PAIRS, 3),
     ("probabilistic:tau=10", "expectation", PAIRS, 30),
-    ("probabilistic:tau=0", "marginal_sign", SETS, 7),
+    ("probabilistic:tau=0", "sampled", SETS, 7),
     ("team_draft", "credit", PAIRS, 10),
 ]
 CHANGES = {2: {"share": 0.7, "holdback": 0.2}, 11: {"mode": "winner", "winner": "文", "holdback": 0.25}}

@@ -2,8 +2,9 @@
 
     python -m benchmarks.studies.errors_plans [--loops 1000] [POLICY ...]
 
-Each loop follows 6 plans of 200 searches with 3 rankers. Five percent of the users make half of the searches, and each
-user has a taste that favours no ranker on average. A loop is false if `decide` tells two rankers apart at either look.
+Each loop follows 6 plans of 1,000 searches with 3 equal rankers. Half of the searches are made by 5 % of 2,000 users,
+and each user has a taste that favours no ranker on average. A loop is false if `decide` tells two rankers apart at
+either look.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.studies.tables import table
-from tests.live.test_loop_law import is_false
+from tests.live.test_loop_law import is_decided
 
 
 def main() -> None:
@@ -27,7 +28,8 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for policy in given.policies:
-            false = np.mean([is_false(seed, policy, Path(folder) / "log.parquet") for seed in range(given.loops)])
+            path = Path(folder) / "log.parquet"
+            false = np.mean([is_decided(seed, policy, path, 1000) for seed in range(given.loops)])
             rows.append([policy, f"{false:.2%} ± {np.sqrt(false * (1 - false) / given.loops):.2%}"])
     table(f"False decisions at either of two looks at 95 %, {given.loops} loops", ["policy", "false"], rows)
 

@@ -6,10 +6,7 @@ import re
 
 import pytest
 
-from ltr_duel.experiment.cite import study_bibtex
-from ltr_duel.experiment.results import StudyResults
-from ltr_duel.experiment.run import make_plan, run_experiment
-from ltr_duel.experiment.spec import read_spec
+from ltr_duel.experiment import StudyResults, make_schedule, read_spec, run_experiment, study_bibtex
 
 SPEC = """
 policies = ["rucb", "mdb", "savage"]
@@ -29,7 +26,7 @@ answers = "live"
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
-    run_experiment(make_plan(read_spec("study.toml", SPEC), jobs=1), folder)
+    run_experiment(make_schedule(read_spec("study.toml", SPEC), jobs=1), folder)
     return StudyResults(folder)
 
 
@@ -47,8 +44,3 @@ def test_every_work_is_cited_once_and_what_has_none_is_named(results):
 def test_a_corpus_without_a_reference_is_named(results, monkeypatch):
     monkeypatch.setattr("ltr_duel.experiment.cite._corpus", lambda name: None)
     assert study_bibtex(results).startswith("% no reference is known for the corpus 'MQ2008'\n")
-
-
-def test_results_show_themselves(results):
-    assert repr(results).startswith("<StudyResults: 36 finished runs of 3 policies on 2 problems, in ")
-    assert "<th>MQ2008 perfect</th><td>20</td><td>4</td><td>9</td>" in results._repr_html_()

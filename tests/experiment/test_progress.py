@@ -10,9 +10,9 @@ from ltr_duel.experiment.progress import Progress
 def test_the_bar_is_followed_by_the_sentence_alone(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("LTR_DUEL_PROGRESS", "1")
-    progress = Progress(total=4, known=1)
-    progress.already_done(2)
-    progress.done(duels=2_000)
+    progress = Progress(total=4, finished=1)
+    progress.add(2_000)
+    progress.show(4)
     progress.close()
     first, *_, last = capsys.readouterr().err.replace("\n", "\r").strip("\r").split("\r")
     assert first.startswith(" 25%|") and first.endswith("| 1 of 4 runs, 0.00 duels/s")

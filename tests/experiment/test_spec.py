@@ -8,11 +8,10 @@ import pytest
 
 from ltr_duel.core.digest import sha256_file
 from ltr_duel.core.errors import InputError
-from ltr_duel.experiment.run import make_plan
-from ltr_duel.experiment.spec import read_spec
-from tests.experiment.conftest import SMALL, matrix_spec, plan_of
+from ltr_duel.experiment import make_schedule, read_spec
+from tests.experiment.conftest import SMALL, matrix_spec, schedule_of
 
-MATRIX = '[[matrices]]\nname = "m"\np = [[0.5, 0.6], [0.4, 0.5]]\n'
+MATRIX = '[[matrices]]\nname = "m"\nanswers = "independent_coins"\np = [[0.5, 0.6], [0.4, 0.5]]\n'
 
 
 def test_lists_mean_a_product(spec_file):
@@ -21,14 +20,14 @@ def test_lists_mean_a_product(spec_file):
     assert spec.labels == (
         "rucb", "mdb:alpha=0.5,beta=1.5", "mdb:alpha=0.5,beta=2", "mdb:alpha=1.0,beta=1.5", "mdb:alpha=1.0,beta=2",
     )  # fmt: skip
-    plan = plan_of(spec_file(text))
-    assert spec.horizon == (1000, 2000) and len(plan) == len(list(plan)) == 1 * 5 * 2 * 20
-    assert len({run.digest for run in plan}) == 200
+    schedule = schedule_of(spec_file(text))
+    assert spec.horizon == (1000, 2000) and len(schedule) == 1 * 5 * 2 * 20
+    assert len({group.digest for group in schedule.study.groups}) == 1 * 5 * 2
 
 
 def test_a_corpus_gives_one_problem_for_each_combination(spec_file):
     text = SMALL.replace('clicks = "perfect"', 'clicks = ["perfect", "navigational"]\nsubsets = {size = [2, 3]}')
-    names = [problem.name for problem in plan_of(spec_file(text)).problems]
+    names = [problem.name for problem in schedule_of(spec_file(text)).problems]
     assert len(names) == 1 + 2 * 2 * 2 and names[0] == "three arms"
     assert names[1] == "synthetic perfect K=2 independent_coins" and names[-1] == "synthetic navigational K=3 live"
 
@@ -38,31 +37,32 @@ def test_sets_on_a_matrix_need_a_word_that_changes_no_key(spec_file):
     with pytest.raises(
         InputError, match=r"problem 'three arms': policy 'mdb' compares sets .* \"live\".*independent_coins"
     ):
-        make_plan(spec_file(text))
-    pairs = plan_of(spec_file(text.replace('"mdb"', '"rmed1"')))
-    coins = plan_of(spec_file(SMALL.replace('"mdb"', '"rmed1"').replace(', "live"', "")))
+        make_schedule(spec_file(text))
+    pairs = schedule_of(spec_file(text.replace('"mdb"', '"rmed1"')))
+    coins = schedule_of(spec_file(SMALL.replace('"mdb"', '"rmed1"').replace(', "live"', "")))
     kinds = [problem.facts["answers"] for problem in pairs.problems]
     assert kinds == ["matrix", "independent_coins", "matrix"]
     assert [problem.facts["answers"] for problem in coins.problems] == ["independent_coins"] * 2
-    assert [run.digest for run in coins] == [run.digest for run in pairs][: len(coins)]
+    assert coins.study.groups == pairs.study.groups[: len(coins.study.groups)]
 
 
 def test_subsets_depend_on_their_seed_and_number_only(spec_file):
     def sets(more):
         text = SMALL.replace('answers = ["independent_coins", "live"]', f"subsets = {{size = [3, 4], {more}}}")
-        return [problem.matrix.names for problem in plan_of(spec_file(text)).problems[1:]]
+        text = text.replace('"mdb"', '"rmed1"')
+        return [problem.matrix.names for problem in schedule_of(spec_file(text)).problems[1:]]
 
     assert sets("count = 2")[::2] == sets("count = 1")
     assert sets("count = 2") != sets("count = 2, seed = 1")
     condorcet = SMALL.replace(
         'answers = ["independent_coins", "live"]', "subsets = {size = 3, count = 5, condorcet = true}"
-    )
-    assert all(problem.matrix.condorcet_winner for problem in plan_of(spec_file(condorcet)).problems[1:])
+    ).replace('"mdb"', '"rmed1"')
+    assert all(problem.matrix.condorcet_winner for problem in schedule_of(spec_file(condorcet)).problems[1:])
 
 
 def test_the_matrix_of_a_corpus_is_estimated_with_the_reductions_that_the_spec_names(spec_file):
     def matrix(more):
-        return plan_of(spec_file(SMALL.replace("comparisons = 40", f"comparisons = 40\n{more}"))).problems[1].matrix
+        return schedule_of(spec_file(SMALL.replace("comparisons = 40", f"comparisons = 40\n{more}"))).problems[1].matrix
 
     usual, plain, same = matrix(""), matrix("variance_reduction = []"), matrix('variance_reduction = "none"')
     reduced = matrix('variance_reduction = ["integrated", "antithetic"]')
@@ -130,7 +130,7 @@ def test_the_matrix_of_a_corpus_is_estimated_with_the_reductions_that_the_spec_n
 def test_every_error_is_one_sentence_with_the_key_path(spec_file, change, words):
     path = spec_file(SMALL.replace(*change))
     with pytest.raises(InputError) as error:
-        plan_of(path)
+        schedule_of(path)
     message = str(error.value)
     assert message.startswith(f"{path}:") and "\n" not in message
     for word in words:
@@ -154,17 +154,17 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 
 def test_a_spec_names_plugins_by_paths_from_its_folder(spec_file, awkward, tmp_path):
     path = spec_file(f'plugins = ["{os.path.relpath(awkward, tmp_path)}"]\n' + matrix_spec(["slow"]))
-    plan = plan_of(path)
-    assert [plugin.sha256 for plugin in plan.plugins] == [sha256_file(awkward)]
-    assert plan.digest == plan_of(spec_file(matrix_spec(["slow"]), "other.toml"), awkward).digest
-    assert plan_of(path, awkward).plugins == plan.plugins, "named twice, it is loaded once"
+    schedule = schedule_of(path)
+    assert [plugin.sha256 for plugin in schedule.file.plugins] == [sha256_file(awkward)]
+    assert schedule.study.digest == schedule_of(spec_file(matrix_spec(["slow"]), "other.toml"), awkward).study.digest
+    assert schedule_of(path, awkward).file.plugins == schedule.file.plugins, "named twice, it is loaded once"
     path.write_text(path.read_text().replace("awkward.py", "yours.py"))
     with pytest.raises(InputError, match=r"spec.toml: plugins: .*yours.py: there is no such"):
-        plan_of(path)
+        schedule_of(path)
 
 
 def test_a_spec_names_code_in_no_other_way(spec_file, awkward):
     with pytest.raises(InputError, match="no key 'plugin'; did you mean 'plugins'"):
-        plan_of(spec_file(f'plugin = "{awkward}"\n' + matrix_spec(["rucb"])))
+        schedule_of(spec_file(f'plugin = "{awkward}"\n' + matrix_spec(["rucb"])))
     with pytest.raises(InputError, match="no policy"):
         read_spec(spec_file(matrix_spec([f"{awkward}:slow"])))

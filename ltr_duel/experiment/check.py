@@ -11,6 +11,7 @@ from ltr_duel.experiment.executors import Backend, open_workers
 from ltr_duel.experiment.runs import COUNTED, Index
 from ltr_duel.experiment.schedule import Schedule
 from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.worker import execute
 
 
 def check_runs(schedule: Schedule, folder: str | Path, count: int, backend: Backend) -> tuple[int, list[str]]:
@@ -31,11 +32,13 @@ def check_runs(schedule: Schedule, folder: str | Path, count: int, backend: Back
     ]
     chosen, different = random.sample(runs, min(count, len(runs))), []
     with open_workers(backend) as workers:
-        futures = [workers.submit(schedule.task(group, [repetition])) for group, repetition, _ in chosen]
+        futures = [
+            workers.executor.submit(execute, schedule.task(group, [repetition])) for group, repetition, _ in chosen
+        ]
         for (group, repetition, row), future in zip(chosen, futures, strict=True):
             problem = schedule.problems[group.problem].name
             name = f"{group.label} on {problem}, horizon {group.horizon:,}, repetition {repetition}"
-            ((outcome,), _) = workers.answer(future)
+            ((outcome,), _) = future.result()
             if outcome.counts is None:
                 raise InputError(f"{name}: failed when repeated ({outcome.error})")
             ((_, stored),) = index.read({group.digest: {repetition: row}}, COUNTED)

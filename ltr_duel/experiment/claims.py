@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
-import uuid
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -34,7 +34,7 @@ class Claims:
         self._left: dict[Path, int] = {}  # runs of each claimed block that are still to do
 
     def __enter__(self) -> Self:
-        for path in self._store.claims.iterdir():
+        for path in self._store.claims.iterdir():  # of processes that were killed
             self._remove_if_void(path)
         return self
 
@@ -102,11 +102,8 @@ def _holder(path: Path, now: float) -> dict[str, Any] | None:
 
 def _now(store: Store) -> float:
     """Return the time of the clock that sets the times of the files, which may be another machine's clock."""
-    path = store.claims / f"{uuid.uuid4().hex}.tmp"
     try:
-        path.touch()
-        now = path.stat().st_mtime
-        path.unlink(missing_ok=True)
+        with tempfile.NamedTemporaryFile(dir=store.claims) as file:
+            return os.fstat(file.fileno()).st_mtime
     except OSError:  # the folder is read-only
         return time.time()
-    return now

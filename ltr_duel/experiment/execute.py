@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.experiment.claims import Claims
-from ltr_duel.experiment.executors import Answer, Backend, Workers, check_backend, open_workers
+from ltr_duel.experiment.executors import Backend, Workers, check_backend, open_workers
 from ltr_duel.experiment.progress import Progress
-from ltr_duel.experiment.runs import Index, Row, write_runs
+from ltr_duel.experiment.runs import Index, write_runs
 from ltr_duel.experiment.schedule import Block, Schedule, Shard
 from ltr_duel.experiment.spec import SpecFile
 from ltr_duel.experiment.store import StoppedError, Store
-from ltr_duel.experiment.worker import Outcome
+from ltr_duel.experiment.worker import Outcome, execute
 from ltr_duel.preferences import load_preferences, save_preferences
 
 _TICK = 0.25  # seconds between two looks at the clock while no task finishes
@@ -27,7 +27,6 @@ _POLL = 0.5  # seconds between two looks at blocks that other processes have cla
 # A file is written for the runs of half a second, or of a thousandth of the time since the start: few files, and little
 # work is lost if the process is killed.
 _FILE_SECONDS, _FILE_SHARE = 0.5, 0.001
-_FILE_BYTES = 2**26  # size of the counts that wait for a file
 # Seconds of work in one task. If tasks were longer, a killed worker would lose more work, and at the end of a study
 # idle workers would wait longer for the last one.
 _TASK_SECONDS = 0.05
@@ -118,10 +117,8 @@ def require_own(file: SpecFile, folder: str | Path) -> None:
     with suppress(InputError):  # a damaged file is written again
         names = {study.about["name"] for study in Store(folder).read_studies()}
     if names and own not in names:
-        others = errors.listed(sorted(names))
-        raise InputError(
-            f"{folder}: contains the results of the experiment {others}, not of {own}; give another folder"
-        )
+        there = f"the results of the experiment {errors.listed(sorted(names))}, not of {own}"
+        raise InputError(f"{folder}: contains {there}; give another folder")
 
 
 @dataclass(eq=False)
@@ -140,7 +137,6 @@ class _Execution:
     _files: set[str] = field(default_factory=set)  # written by this process
     _began: float = field(default_factory=time.monotonic)
     _written: float = field(default_factory=time.monotonic)
-    _bytes: int = 0  # size of the counts that wait
     _pace: tuple[str, float] = ("", 1.0)  # group of the last finished task, and its seconds per run
 
     def __post_init__(self) -> None:
@@ -177,16 +173,18 @@ class _Execution:
         """Execute all blocks that can be claimed; return the others."""
         others: list[Block] = []
         parts = self._parts(claims, others)
-        pending: dict[Future[Answer], Block] = {}
+        pending: dict[Future[Any], Block] = {}
         try:
             while True:
-                while len(pending) < 2 * workers.count and (part := next(parts, None)):
-                    pending[workers.submit(self.schedule.task(part.group, part.repetitions))] = part
+                while len(pending) < 2 * workers.size and (part := next(parts, None)):
+                    task = self.schedule.task(part.group, part.repetitions)
+                    pending[workers.executor.submit(execute, task)] = part
                 if not pending:
                     return others
                 for future in wait(pending, _TICK, FIRST_COMPLETED).done:
-                    progress.add(self._collect(pending.pop(future), *workers.answer(future)))
-                if self._is_due():
+                    self._collect(pending.pop(future), *future.result())
+                now = time.monotonic()
+                if now - self._written > max(_FILE_SECONDS, _FILE_SHARE * (now - self._began)):
                     self._keep(claims)
                 claims.renew()
                 progress.show(self.planned - self.left)
@@ -210,29 +208,20 @@ class _Execution:
 
     def _left(self, block: Block) -> list[int]:
         """Return the repetitions that are still to do; count those that are done or have failed."""
-        none: Mapping[int, Row] = {}
-        done = self.index.done.get(block.group.digest, none)
-        failed = none if self.retry else self.index.failed.get(block.group.digest, none)
+        done = self.index.done.get(block.group.digest, {})
+        failed = {} if self.retry else self.index.failed.get(block.group.digest, {})
         missing = [repetition for repetition in block.repetitions if repetition not in done]
         left = [repetition for repetition in missing if repetition not in failed]
         self.already_done += len(block.repetitions) - len(missing)
         self.failed += len(missing) - len(left)
         return left
 
-    def _collect(self, part: Block, outcomes: list[Outcome], environment: dict[str, Any]) -> int:
-        """Add outcomes to those that are to be stored; return the number of their duels."""
+    def _collect(self, part: Block, outcomes: list[Outcome], environment: dict[str, Any]) -> None:
+        """Add outcomes to those that are to be stored, and measure the pace of their group."""
         text = json.dumps(environment, sort_keys=True)
         self._waiting += [(part, outcome, text) for outcome in outcomes]
         seconds = sum(outcome.seconds for outcome in outcomes) / len(outcomes)
         self._pace = (part.group.digest, max(seconds, 1e-6))
-        finished = [outcome.counts for outcome in outcomes if outcome.counts]
-        self._bytes += sum(counts.steps.nbytes for counts in finished)
-        return sum(counts.decisions for counts in finished)
-
-    def _is_due(self) -> bool:
-        """Whether the waiting outcomes are to be stored."""
-        now = time.monotonic()
-        return now - self._written > max(_FILE_SECONDS, _FILE_SHARE * (now - self._began)) or self._bytes > _FILE_BYTES
 
     def _keep(self, claims: Claims) -> None:
         """Store the waiting outcomes, then release the claims on blocks that are complete."""
@@ -240,14 +229,11 @@ class _Execution:
         for (_, group, _), outcome, environment in self._waiting:
             problem = self.schedule.problems[group.problem].name
             names = group.digest, outcome.repetition, problem, group.label, group.horizon
-            counts = outcome.counts or (None,) * 4
-            rows.append((*names, outcome.seconds, now, environment, outcome.error, outcome.traceback, *counts))
+            about = outcome.seconds, now, environment, outcome.error, outcome.traceback
+            rows.append((*names, *about, *(outcome.counts or (None,) * 4)))
         if rows:
-            try:
-                self._files.add(write_runs(self.store, rows))
-            except InputError as error:
-                raise StoppedError(str(error)) from None
-        kept, self._waiting, self._written, self._bytes = self._waiting, [], time.monotonic(), 0
+            self._files.add(write_runs(self.store, rows))
+        kept, self._waiting, self._written = self._waiting, [], time.monotonic()
         for part, outcome, _ in kept:
             self.done, self.failed = self.done + (not outcome.error), self.failed + bool(outcome.error)
             claims.finish(part.name, 1)

@@ -13,7 +13,7 @@ import socket
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -101,16 +101,9 @@ class Problem:
         return folder
 
 
-class OpenProblem(NamedTuple):
-    """A problem, opened by a worker."""
-
-    oracle: OracleSource
-    arm_ranks: IntVector
-
-
 @functools.lru_cache(maxsize=_MOST_OPEN)
-def open_problem(folder: str) -> OpenProblem:
-    """Open a problem of the cache; its arrays are mapped, not read.
+def open_problem(folder: str) -> tuple[OracleSource, IntVector]:
+    """Return the oracle and the `places` of a problem of the cache; arrays are mapped, not read.
 
     Raises `InputError` if the folder is not accessible on this machine or cannot be read.
     """
@@ -126,7 +119,7 @@ def open_problem(folder: str) -> OpenProblem:
         texts, rankings = about["rankings"], None
         if texts:
             rankings = Rankings(**texts | {"names": tuple(texts["names"])}, **arrays)
-        return OpenProblem(_oracle(about["answers"], matrix, rankings), places(matrix))
+        return _oracle(about["answers"], matrix, rankings), places(matrix)
     except (OSError, ValueError, TypeError, KeyError) as error:
         why = (str(error).strip().splitlines() or [""])[0]
         raise InputError(f"{path}: damaged, or made by another version ({why}); remove it") from None

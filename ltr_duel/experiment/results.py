@@ -42,6 +42,7 @@ class _Finished(NamedTuple):
 
     study: Study
     group: Group
+    problem: dict[str, Any]
     repetitions: list[int]  # ascending
 
 
@@ -101,7 +102,7 @@ class StudyResults:
                 done = self._index.done.get(group.digest, ())
                 repetitions = sorted(number for number in done if number < study.about["repetitions"])
                 if len(repetitions) > len(groups[group.digest].repetitions if group.digest in groups else ()):
-                    groups[group.digest] = _Finished(study, group, repetitions)
+                    groups[group.digest] = _Finished(study, group, problem, repetitions)
         self._groups = list(groups.values())
         self._refuse_conflicts()
         self.conditions, self.problems = list(conditions.values()), list(self._problems)
@@ -146,7 +147,7 @@ class StudyResults:
             for digest, finished in groups.items()
         }
         for digest, rows in self._index.read(wanted, ("repetition", *COUNTED)):
-            study, group, _ = groups[digest]
+            study, group, *_ = groups[digest]
             runs[digest] += decode_runs(rows, study.key(group), group.label)
         ordered = [run for group in runs.values() for run in sorted(group, key=lambda run: run.key.repetition)]
         values = {name: np.array(numbers) for name, numbers in about["values"].items()}
@@ -198,8 +199,8 @@ class StudyResults:
         def summarised(results: Results) -> pd.DataFrame:
             summary = summarise(results.to_frame((regret,)), column)
             if regret == "average":
-                errors_by_policy = dict(zip(results.policies, results.reference_errors(), strict=True))
-                return summary.assign(reference_error=summary[core_columns.POLICY].map(errors_by_policy))
+                by_policy = dict(zip(results.policies, results.reference_errors(), strict=True))
+                return summary.assign(reference_error=summary[core_columns.POLICY].map(by_policy))
             exact = regret in MEASURED or not results.matrix.standard_error.any()
             return summary.assign(reference_error=0.0 if exact else np.nan)
 
@@ -224,30 +225,24 @@ class StudyResults:
 
     def _finished(self, problem: str, horizon: int) -> list[_Finished]:
         """Return the groups of a condition that have finished runs, in the order of the studies."""
-        return [one for one in self._groups if one.group.horizon == horizon and _problem(one)["name"] == problem]
+        return [one for one in self._groups if one.group.horizon == horizon and one.problem["name"] == problem]
 
     def _refuse_conflicts(self) -> None:
         """Raise an error if two studies use one name for different problems, or have two results for one row."""
         problems: dict[str, _Finished] = {}
         rows: dict[tuple[str, str, int], _Finished] = {}
         for new in self._groups:
-            problem, label = _problem(new), new.group.label
-            old = problems.setdefault(problem["name"], new)
-            if _problem(old)["digest"] != problem["digest"]:
-                why = (
-                    f"the problem '{problem['name']}' is not the same in the studies {_listed([old.study, new.study])}"
-                )
-                raise InputError(f"{self._store.folder}: {why}; choose one with --study")
-            old = rows.setdefault((problem["name"], label, new.group.horizon), new)
-            if old is not new:
-                keys = [finished.study.key(finished.group) for finished in (old, new)]
-                differ = " and ".join(field for field in keys[0] if keys[0][field] != keys[1][field])
-                why = f"the studies {_listed([old.study, new.study])} both contain results of '{label}'"
-                raise InputError(f"{self._store.folder}: {why}, but with different {differ}; choose one with --study")
-
-
-def _problem(finished: _Finished) -> dict[str, Any]:
-    return dict(finished.study.about["problems"][finished.group.problem])
+            name, label = new.problem["name"], new.group.label
+            first, why = problems.setdefault(name, new), f"different problems '{name}'"
+            if first.problem["digest"] == new.problem["digest"]:
+                first = rows.setdefault((name, label, new.group.horizon), new)
+                if first is new:
+                    continue
+                key, other = (finished.study.key(finished.group) for finished in (first, new))
+                differ = " and ".join(field for field in key if key[field] != other[field])
+                why = f"results of '{label}' with different {differ}"
+            both = _listed([first.study, new.study])
+            raise InputError(f"{self._store.folder}: the studies {both} have {why}; choose one with --study")
 
 
 def _chosen(store: Store, wanted: Sequence[str]) -> list[Study]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ltr_duel.core import InputError, files
-from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.store import StoppedError, Store
 
 _SUFFIX = ".arrow"
 _FORMAT = "ltr_duel.runs/1"
@@ -56,7 +56,8 @@ class Row(NamedTuple):
 def write_runs(store: Store, rows: Sequence[tuple[Any, ...]]) -> str:
     """Write a file of runs, each with the columns of `SCHEMA`; return its name.
 
-    The content is complete before the file gets its name. Raises `InputError` if it cannot be written.
+    The content is complete before the file gets its name, but it is not synced: after a power failure, the file may be
+    damaged. Raises `StoppedError` if it cannot be written.
     """
     columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), SCHEMA, strict=True)]
     sink = pa.BufferOutputStream()
@@ -64,8 +65,11 @@ def write_runs(store: Store, rows: Sequence[tuple[Any, ...]]) -> str:
         writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
     data = memoryview(sink.getvalue())
     name = hashlib.sha256(data).hexdigest() + _SUFFIX
-    with files.replacing(store.runs / name) as temporary:
-        temporary.write_bytes(data)
+    try:
+        with files.replacing(store.runs / name, store.claims / f"{name}.tmp") as temporary:
+            temporary.write_bytes(data)
+    except OSError as error:
+        raise StoppedError(f"{store.runs / name}: cannot be written: {error.strerror}") from None
     return name
 
 
@@ -89,8 +93,8 @@ class Index:
         if not self.store.runs.is_dir():
             return
         names = {entry.name for entry in os.scandir(self.store.runs)} - self._files - set(own)
-        twice: list[tuple[str, Row, Row]] = []
-        for name in sorted(name for name in names if name.endswith(_SUFFIX) and not name.startswith(".")):
+        twice: list[tuple[Row, Row]] = []
+        for name in sorted(name for name in names if name.endswith(_SUFFIX)):
             self._files.add(name)
             path = self.store.runs / name
             try:
@@ -103,31 +107,26 @@ class Index:
                 self.damaged.append(str(path))
         self._require_equal(twice)
 
-    def _add(self, name: str, data: pa.Buffer) -> Iterator[tuple[str, Row, Row]]:
-        """Add the runs of a file; yield the group and the two rows of each run that was done before."""
-        columns = [
-            column.to_pylist() for column in self._decode(name, data, ("group", "repetition", "seconds", "error"))
-        ]
+    def _add(self, name: str, data: pa.Buffer) -> Iterator[tuple[Row, Row]]:
+        """Add the runs of a file; yield both rows of each run that was done before."""
+        columns = map(pa.Array.to_pylist, self._decode(name, data, ("group", "repetition", "seconds", "error")))
         for number, (group, repetition, seconds, error) in enumerate(zip(*columns, strict=True)):
             row, runs = Row(name, number), self.done if error is None else self.failed
             first = runs.setdefault(group, {}).setdefault(repetition, row)
             if error is None and first is not row:
-                yield group, first, row
+                yield first, row
             elif error is None:
                 self.seconds.append(seconds)
 
-    def _require_equal(self, twice: Iterable[tuple[str, Row, Row]]) -> None:
+    def _require_equal(self, twice: Iterable[tuple[Row, Row]]) -> None:
         """Raise an error if two rows of one run have different counts."""
-
-        def both(pair: tuple[str, Row, Row]) -> tuple[str, str]:
-            return pair[1].file, pair[2].file
-
-        for (name, other), pairs in groupby(sorted(twice, key=both), key=both):
-            _, rows, others = zip(*pairs, strict=True)
+        by_files = sorted(twice, key=lambda pair: (pair[0].file, pair[1].file))
+        for (name, other), pairs in groupby(by_files, key=lambda pair: (pair[0].file, pair[1].file)):
+            rows, others = zip(*pairs, strict=True)
             if not self._rows(rows, COUNTED).equals(self._rows(others, COUNTED)):
+                what = f"{name} and {other} contain different results of the same run"
                 raise InputError(
-                    f"{self.store.runs}: {name} and {other} contain different results of the same run: remove the wrong"
-                    " file, and 'ltr-duel run' repeats its runs"
+                    f"{self.store.runs}: {what}: remove the wrong file, and 'ltr-duel run' repeats its runs"
                 )
 
     def read(

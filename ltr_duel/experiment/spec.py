@@ -41,6 +41,10 @@ def _square(given: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(map(entry, row)) for row in rows)
 
 
+_reduction = schema.one_of("variance reduction", ("auto", "none", *REDUCTIONS))
+_model = schema.one_of("model of utilities", ("normal", "linear", "logistic", "natural"))
+
+
 @dataclass(frozen=True)
 class Subsets:
     """Random subsets of the rankers."""
@@ -104,9 +108,8 @@ class ReadingSpec(ProblemSpec):
         ReadOptions(**{key: value for key, value in self.reading.items() if key not in ("split", "fold")})
 
 
-READING = [
-    field.name for field in fields(ReadingSpec) if field not in fields(ProblemSpec)
-]  # keys of the reading options
+# The keys of the reading options.
+READING = [field.name for field in fields(ReadingSpec) if field not in fields(ProblemSpec)]
 
 
 @dataclass(frozen=True)
@@ -126,9 +129,8 @@ class CorpusSpec(ReadingSpec):
     outcome: tuple[str, ...] = schema.axis(schema.text, default=("",))  # empty: the method's first
     top: tuple[int, ...] = schema.axis(schema.whole(1, 1000), default=(10,))
     comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
-    variance_reduction: tuple[str, ...] = schema.axis(  # a list is one value: a combination of reductions
-        schema.one_of("variance reduction", ("auto", "none", *REDUCTIONS)), empty=True, default=("auto",)
-    )
+    # A list is one value: a combination of reductions.
+    variance_reduction: tuple[str, ...] = schema.axis(_reduction, empty=True, default=("auto",))
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*OF_A_MATRIX, "live")), default=("matrix",))
     slates: str = schema.value(schema.component(METHODS), default="sosm")
     seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
@@ -154,9 +156,8 @@ class MatrixSpec(ProblemSpec):
     draws: int = schema.value(schema.whole(1, 100_000), default=1)  # number of matrices from a random family
     subsets: Subsets | None = schema.table(Subsets, default=None)
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", OF_A_MATRIX), default=("matrix",))
-    clicks: str = schema.value(
-        schema.one_of("click model", CLICK_MODELS.names), default=""
-    )  # the click model with which the matrix was estimated
+    # The click model with which the matrix was estimated.
+    clicks: str = schema.value(schema.one_of("click model", CLICK_MODELS.names), default="")
 
     def __post_init__(self) -> None:
         if bool(self.file) + (self.p is not None) + bool(self.family) != 1:
@@ -179,9 +180,7 @@ class UtilitySpec(ReadingSpec):
     path: str = schema.value(schema.text, default="")  # a corpus: its features' means, scaled per query, are used
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)
     size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())  # number of arms, or of features
-    model: tuple[str, ...] = schema.axis(
-        schema.one_of("model of utilities", ("normal", "linear", "logistic", "natural")), default=("normal",)
-    )
+    model: tuple[str, ...] = schema.axis(_model, default=("normal",))
 
     def __post_init__(self) -> None:
         corpus = bool(self.path) + (self.synthetic is not None)
@@ -222,9 +221,7 @@ class Spec:
     Raises `InputError` if there is no problem, a batch or delay exceeds the horizon, or a policy is given twice.
     """
 
-    policies: tuple[tuple[str, ...], ...] = schema.axis(
-        _policy, 'policies = ["rucb", "mdb"]; ltr-duel policies lists all'
-    )
+    policies: tuple[tuple[str, ...], ...] = schema.axis(_policy, 'policies = ["rucb", "mdb"]')
     horizon: tuple[int, ...] = schema.axis(schema.whole(1, NO_LIMIT), default=(1_000_000,))
     repetitions: int = schema.value(schema.whole(1, 10**7), default=20)
     seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)

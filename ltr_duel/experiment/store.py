@@ -3,7 +3,7 @@
 DIR/studies/<digest>.json        a study that was started here: the spec, its problems, policies and groups of runs
 DIR/problems/<digest>.parquet    the matrix by which regret is measured
 DIR/runs/<sha256>.arrow          runs that were executed (`runs`); the name is the digest of the content
-DIR/claims/<block>               a block of runs that a process is executing (`claims`)
+DIR/claims/<block>               a block of runs that a process is executing (`claims`), and files being written
 
 Files are only added, and every name follows from the content, so stores of the parts of a study can be copied together.
 This module does not import the simulation, so the status of 100,000 runs is read in a moment.

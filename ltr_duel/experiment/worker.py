@@ -50,11 +50,11 @@ def execute(task: Task) -> tuple[list[Outcome], dict[str, Any]]:
 
 
 def _execute(task: Task, repetition: int) -> Outcome:
-    key, problem = RunKey(**task.key, repetition=repetition), open_problem(task.problem)
+    key, (oracle, arm_ranks) = RunKey(**task.key, repetition=repetition), open_problem(task.problem)
     times, configured = _times(key.horizon, key.checkpoints_per_decade), POLICIES.configure(task.label)
     began = time.perf_counter()
     try:
-        result = run_once(configured, key, problem.oracle, times, problem.arm_ranks)
+        result = run_once(configured, key, oracle, times, arm_ranks)
     except PolicyError:
         raise  # the policy cannot be compiled, so none of its runs can succeed
     except (Exception, SystemExit) as error:  # sys.exit in a policy ends only its run

@@ -77,7 +77,7 @@ def test_every_long_command_ends_tidily(name, number, code, word, here, capsys, 
         signal.raise_signal(number)
 
     monkeypatch.setattr(PlainLine, "due", interrupt)
-    monkeypatch.setattr(Progress, "add", lambda self, duels: interrupt(self))
+    monkeypatch.setattr(Progress, "show", lambda self, finished: interrupt(self))
     found, _, err = ended(capsys, *LONG[name].split())
     assert found == code and err.rstrip().endswith(f"ltr-duel: {word}"), err
     assert not (here / "out").exists() and not [path for path in here.rglob(".*") if path.is_file()]

@@ -8,16 +8,13 @@ import socket
 import subprocess
 import sys
 
-import pandas as pd
 import pyarrow as pa
 import pytest
 
-from ltr_duel.cli.results import _differ_in_size
 from ltr_duel.experiment import make_schedule, problems
 from ltr_duel.experiment.claims import Claims
 from ltr_duel.experiment.runs import SCHEMA, write_runs
 from ltr_duel.experiment.store import Store
-from ltr_duel.preferences import load_preferences
 from tests.experiment.conftest import AWKWARD, matrix_spec
 
 SPEC = """
@@ -93,20 +90,6 @@ def test_each_table_names_the_regrets_of_its_rows_and_those_that_are_not_defined
     assert 'NDCG regret on m, circle: undefined, because it needs a corpus with answers = "live"' in answer.err
     assert "utility regret on m, circle: undefined, because it needs utilities" in answer.err
     assert "undefined without" not in answer.err
-
-
-@pytest.mark.parametrize(
-    "facts, joined",
-    [
-        ({"corpus": "A", "clicks": "perfect"}, True),
-        ({"corpus": ["A", "B"], "clicks": "perfect"}, False),
-        ({"corpus": "A", "clicks": ["perfect", "informational"]}, False),
-        ({"family": "arithmetic"}, True),
-        ({"source": "published matrix"}, False),
-    ],
-)
-def test_sizes_are_joined_only_within_one_corpus_and_click_model(facts, joined):
-    assert _differ_in_size(pd.DataFrame({"rankers": [4, 8]}).assign(**facts)) == joined
 
 
 def test_the_dry_run_prints_the_plan_and_writes_nothing(ltr_duel, spec, tmp_path):
@@ -204,26 +187,6 @@ def test_a_folder_without_results_is_refused(ltr_duel, spec, tmp_path):
         assert answer.code == 2 and "contains no results of 'ltr-duel run'" in answer.err
     answer = ltr_duel("run", spec)
     assert answer.code == 2 and "--out DIR" in answer.err
-
-
-def test_the_one_subset_with_a_winner_is_found(ltr_duel, tmp_path):
-    """Of the 6 x 10^10 sets of 24 of these 40 rankers, one has a Condorcet winner: ranker 0 and all beaten rankers."""
-    n, size = 40, 24
-    p = [[0.5] * n for _ in range(n)]
-    for first in range(n):  # each ranker beats the next 19 on a circle
-        for step in range(1, 20):
-            second = (first + step) % n
-            p[first][second], p[second][first] = 0.6, 0.4
-    for second in range(1, size):
-        p[0][second], p[second][0] = 0.6, 0.4
-    spec = tmp_path / "rare.toml"
-    problem = f"[[matrices]]\nname = 'rare'\np = {p}\nsubsets = {{size = [{size}], condorcet = true}}\n"
-    spec.write_text("policies = ['rucb']\nhorizon = 10\nrepetitions = 1\n" + problem)
-    answer = ltr_duel("run", spec, "--out", tmp_path / "out", "--jobs", 1)
-    assert answer.code == 0 and "1 runs planned: 1 done now" in answer.out, answer.err
-    (path,) = (tmp_path / "out" / "problems").glob("*.parquet")
-    matrix = load_preferences(path)
-    assert matrix.names == tuple(map(str, range(size))) and matrix.condorcet_winner == "0"
 
 
 def test_status_imports_no_kernels():

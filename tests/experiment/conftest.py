@@ -140,17 +140,13 @@ def only_file(folder, kind):
     return path
 
 
-def command(*words) -> list[str]:
-    return [sys.executable, "-m", "ltr_duel.cli.main", *map(str, words)]
-
-
 def start(*words, **options) -> subprocess.Popen:
     """Start ``ltr-duel`` in a separate process group."""
     environment = {**os.environ, "LTR_DUEL_PROGRESS": "0"}
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-    return subprocess.Popen(
-        command(*words), cwd=ROOT, env=environment, start_new_session=True, preexec_fn=hear_interrupts, **options
-    )
+    command = [sys.executable, "-m", "ltr_duel.cli.main", *map(str, words)]
+    options |= {"cwd": ROOT, "env": environment, "start_new_session": True, "preexec_fn": hear_interrupts}
+    return subprocess.Popen(command, **options)
 
 
 def finish(process: subprocess.Popen, seconds=120) -> tuple[int, str, str]:

@@ -113,9 +113,9 @@ def test_a_summary_compares_within_each_problem_and_horizon(results):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("horizon = 5", "horizon = 5\nseed = 8", "both contain results of 'rucb', but with different seed"),
-        ("horizon = 5", "horizon = 5\nbatch = 2", "both contain results of 'rucb', but with different batch"),
-        ("0.7], [0.4", "0.8], [0.4", "the problem 'm' is not the same in the studies"),
+        ("horizon = 5", "horizon = 5\nseed = 8", "have results of 'rucb' with different seed"),
+        ("horizon = 5", "horizon = 5\nbatch = 2", "have results of 'rucb' with different batch"),
+        ("0.7], [0.4", "0.8], [0.4", "have different problems 'm'"),
     ],
 )
 def test_two_studies_that_a_table_could_not_distinguish_are_refused(spec_file, tmp_path, old, new, message):

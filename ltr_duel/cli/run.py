@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -41,7 +42,7 @@ def command(
         raise click.UsageError("give --out DIR, the folder of results (or --dry-run)")
     file = experiment.read_spec(spec, plugins=[plugin.path for plugin in plugins])
     if out is not None:
-        experiment.require_own(file, out)
+        _require_own(file, out)
     schedule = experiment.make_schedule(file, jobs=jobs, estimate=not dry_run)
     if dry_run:
         echo_lines(experiment.print_estimate(schedule, part, out, where))
@@ -61,6 +62,16 @@ def command(
         click.echo(f"ltr-duel: {word}", err=True)
         end(code, at_once=at_once)
     end(1 if report.failed else 0, at_once=at_once)
+
+
+def _require_own(file: experiment.SpecFile, folder: Path) -> None:
+    """Raise `InputError` if a folder contains the results of other experiments, and none of this one."""
+    own, names = file.spec.name or file.path.stem, list[str]()
+    with suppress(InputError):  # it is no store, or a file is damaged and will be written again
+        names = experiment.read_status(folder).names
+    if names and own not in names:
+        there = f"the results of the experiment {core.errors.listed(sorted(set(names)))}, not of {own}"
+        raise InputError(f"{folder}: contains {there}; give another folder")
 
 
 def _shard(text: str) -> experiment.Shard:

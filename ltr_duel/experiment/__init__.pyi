@@ -2,7 +2,6 @@ from .check import check_runs as check_runs
 from .cite import study_bibtex as study_bibtex
 from .cost import print_estimate as print_estimate
 from .execute import Report as Report
-from .execute import require_own as require_own
 from .execute import run_experiment as run_experiment
 from .executors import Backend as Backend
 from .executors import check_backend as check_backend

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -74,7 +73,7 @@ class Claims:
                     os.utime(path)
 
     def _remove_if_void(self, path: Path) -> bool:
-        if _holder(path, _now(self._store)) is not None:
+        if _holder(path) is not None:
             return False
         path.unlink(missing_ok=True)
         return True
@@ -82,15 +81,14 @@ class Claims:
 
 def live_claims(store: Store) -> list[dict[str, Any]]:
     """Return the facts about each claim that is not void."""
-    paths = list(store.claims.iterdir()) if store.claims.is_dir() else []
-    now = _now(store) if paths else 0.0
-    return [claim for path in paths if (claim := _holder(path, now))]
+    paths = store.claims.iterdir() if store.claims.is_dir() else ()
+    return [claim for path in paths if (claim := _holder(path))]
 
 
-def _holder(path: Path, now: float) -> dict[str, Any] | None:
+def _holder(path: Path) -> dict[str, Any] | None:
     """Return the facts about a claim, empty if it is still being written; None if it is void."""
     try:
-        fresh = now - path.stat().st_mtime < _SILENT
+        fresh = time.time() - path.stat().st_mtime < _SILENT
         claim: dict[str, Any] = json.loads(path.read_bytes())
         alive = host.still_runs(claim["process"])
     except FileNotFoundError:
@@ -98,12 +96,3 @@ def _holder(path: Path, now: float) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError):
         return {} if fresh else None
     return claim if (fresh if alive is None else alive) else None
-
-
-def _now(store: Store) -> float:
-    """Return the time of the clock that sets the times of the files, which may be another machine's clock."""
-    try:
-        with tempfile.NamedTemporaryFile(dir=store.claims) as file:
-            return os.fstat(file.fileno()).st_mtime
-    except OSError:  # the folder is read-only
-        return time.time()

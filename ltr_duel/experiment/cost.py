@@ -57,11 +57,8 @@ def print_estimate(schedule: Schedule, shard: Shard | None, folder: Path | None,
 def _try(schedule: Schedule, group: Group) -> float:
     """Measure the seconds per step in a trial that is long enough, but not longer than the planned run."""
     problem, policy = schedule.problems[group.problem], POLICIES.configure(group.label)
-    arm_ranks, horizon, key = (
-        places(problem.matrix),
-        min(_FIRST, group.horizon),
-        RunKey(**schedule.study.key(group), repetition=0),
-    )
+    key, arm_ranks = RunKey(**schedule.study.key(group), repetition=0), places(problem.matrix)
+    horizon = min(_FIRST, group.horizon)
     run_once(policy, key, problem.oracle, checkpoints(1), arm_ranks)
     while True:
         times = checkpoints(horizon, schedule.file.spec.checkpoints_per_decade)

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ltr_duel.core import InputError, arguments, errors
+from ltr_duel.core import InputError, arguments
 from ltr_duel.experiment.claims import Claims
 from ltr_duel.experiment.executors import Backend, Workers, check_backend, open_workers
 from ltr_duel.experiment.progress import Progress
 from ltr_duel.experiment.runs import Index, write_runs
 from ltr_duel.experiment.schedule import Block, Schedule, Shard
-from ltr_duel.experiment.spec import SpecFile
 from ltr_duel.experiment.store import StoppedError, Store
 from ltr_duel.experiment.worker import Outcome, execute
 from ltr_duel.preferences import load_preferences, save_preferences
@@ -109,16 +108,6 @@ def run_experiment(
         raise InputError(f"{error}; {stored if kept else 'no run was finished'}") from None
     counts = execution.planned, execution.done, execution.already_done, execution.failed, execution.left
     return Report(*counts, tuple(execution.index.damaged), interrupted)
-
-
-def require_own(file: SpecFile, folder: str | Path) -> None:
-    """Raise `InputError` if a folder contains the results of other experiments, and none of this one."""
-    own, names = file.spec.name or file.path.stem, set[str]()
-    with suppress(InputError):  # a damaged file is written again
-        names = {study.about["name"] for study in Store(folder).read_studies()}
-    if names and own not in names:
-        there = f"the results of the experiment {errors.listed(sorted(names))}, not of {own}"
-        raise InputError(f"{folder}: contains {there}; give another folder")
 
 
 @dataclass(eq=False)

@@ -57,7 +57,7 @@ class Workers(NamedTuple):
 
 @contextmanager
 def open_workers(backend: Backend) -> Iterator[Workers]:
-    """Yield the workers of a backend; at the end, they are stopped even in the middle of a run.
+    """Yield the workers of a backend, which are stopped at the end even in the middle of a run.
 
     Raises `InputError` if there are no workers, and `StoppedError` if they are lost.
     """
@@ -111,10 +111,7 @@ def _start_process(parent: int) -> None:
 
 @contextmanager
 def _dask(scheduler: str | None, jobs: int) -> Iterator[Workers]:
-    """Connect to the scheduler at an address; if none is given, start ``jobs`` workers on this machine.
-
-    Raises `InputError` if dask is not installed, the scheduler does not answer, or no worker joins.
-    """
+    """Connect to the scheduler at an address; if none is given, start ``jobs`` workers on this machine."""
     try:
         import dask
         import distributed

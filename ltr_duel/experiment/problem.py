@@ -29,16 +29,12 @@ _MOST_OPEN = 4  # number of problems that a process keeps open; few, because run
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A problem in memory, while an experiment is prepared.
-
-    answers: the settings of the oracle: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (as ``matrix``, but
-        also for policies that compare sets), ``{"kind": "live", ...}`` or ``{"kind": "utilities", ...}``.
-    """
+    """A problem in memory, while an experiment is prepared."""
 
     name: str  # unique in an experiment
     facts: dict[str, Any]  # columns of the tidy table: corpus, clicks, method, rankers and so on
     matrix: PreferenceMatrix
-    answers: dict[str, Any]
+    answers: dict[str, Any]  # settings of the oracle; their "kind" is matrix, independent_coins, live or utilities
     rankings: Rankings | None = None  # required for live answers
 
     @functools.cached_property
@@ -108,10 +104,6 @@ def open_problem(folder: str) -> tuple[OracleSource, IntVector]:
     Raises `InputError` if the folder is not accessible on this machine or cannot be read.
     """
     path = Path(folder)
-    if not (path / "problem.json").is_file():
-        raise InputError(
-            f"{path}: not accessible from {socket.gethostname()}; all machines must share the cache (LTR_DUEL_HOME)"
-        )
     try:
         about = json.loads((path / "problem.json").read_text(encoding="utf-8"))
         arrays: dict[str, Any] = {file.stem: np.asarray(np.load(file, mmap_mode="r")) for file in path.glob("*.npy")}
@@ -120,9 +112,11 @@ def open_problem(folder: str) -> tuple[OracleSource, IntVector]:
         if texts:
             rankings = Rankings(**texts | {"names": tuple(texts["names"])}, **arrays)
         return _oracle(about["answers"], matrix, rankings), places(matrix)
+    except FileNotFoundError:
+        why = f"not accessible from {socket.gethostname()}; all machines must share the cache (LTR_DUEL_HOME)"
     except (OSError, ValueError, TypeError, KeyError) as error:
-        why = (str(error).strip().splitlines() or [""])[0]
-        raise InputError(f"{path}: damaged, or made by another version ({why}); remove it") from None
+        why = f"damaged, or made by another version ({type(error).__name__}: {error}); remove it"
+    raise InputError(f"{path}: {why}")
 
 
 def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Rankings | None) -> OracleSource:

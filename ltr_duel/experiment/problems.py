@@ -1,8 +1,6 @@
 """Build the problems of a spec: read corpora and matrices, and estimate missing matrices.
 
-The lists of a spec are combined as a product, step by step. Each step yields choices. A choice consists of a value,
-words that distinguish it from other values, and facts for the table of results. The words of all steps form the name
-of the problem.
+The lists of a spec are combined as a product, step by step; each step yields choices.
 """
 
 from __future__ import annotations
@@ -67,9 +65,7 @@ class Reading(NamedTuple):
 
 
 def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> list[Problem]:
-    """Build all problems of an experiment, in the order of the file.
-
-    If ``estimate`` is False, placeholders replace the matrices that are not estimated yet (`_estimate`).
+    """Build all problems of an experiment, in the order of the file; ``estimate``: see `_estimate`.
 
     Raises `InputError` if a file cannot be read or values are inconsistent; the message begins with file and key.
     """

@@ -115,11 +115,6 @@ class StudyResults:
         late = dict.fromkeys(str(study.about["late"]) for study in chosen)
         self.notes = [*filter(None, [COINS_NOTE * coins, *late]), *damaged]
 
-    def __repr__(self) -> str:
-        count = sum(len(finished.repetitions) for finished in self._groups)
-        parts = f"{len(self.policies):,} policies on {len(self.problems):,} problems, in {self._store.folder}"
-        return f"<StudyResults: {count:,} finished runs of {parts}>"
-
     def __iter__(self) -> Iterator[tuple[Condition, Results]]:
         """Yield each condition that has finished runs, with its results."""
         for condition in self.conditions:
@@ -156,24 +151,13 @@ class StudyResults:
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the tidy table: one row for each run and checkpoint.
 
-        Columns
-        -------
-        problem, and its description : see `ltr_duel.core.columns.COLUMNS`
-            rankers, source, corpus, clicks, method, ...: the columns that apply to at least one problem.
-        policy : str
-        horizon, repetition, t : int
-        regret_average, ... : float
-            Cumulative regret: the given regrets, by default the regrets named in the experiments' files.
-        recommended : str
-            The ranker that the policy would choose at t.
-        correct : float
-            1 if the ranker ``recommended`` is the Condorcet winner, else 0; NaN if there is no Condorcet winner.
+        The columns, those of `ltr_duel.core.columns.COLUMNS` that apply to at least one problem, are the problem, its
+        description (rankers, source, corpus, clicks, method, ...), policy, horizon, repetition, t, regret_average, ...
+        (cumulative; the given regrets, by default those named in the experiments' files), recommended (the ranker that
+        the policy would choose at t), outcomes, and correct (1 if that ranker is the Condorcet winner, else 0; NaN if
+        there is none).
         """
-
-        def table(results: Results) -> pd.DataFrame:
-            return with_correct(results.to_frame(regrets or self.regrets), results.matrix.condorcet_winner)
-
-        return self._joined(table, facts=True)
+        return self._joined(lambda results: self._table(results, regrets), facts=True)
 
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the rows of `to_frame` at the last checkpoint of each run, with a column ``identified_at``.
@@ -181,12 +165,12 @@ class StudyResults:
         ``identified_at`` is the first checkpoint from which the policy recommends the winner until the end; it is
         infinite if the winner is not recommended at the end, and NaN if there is no winner.
         """
+        return self._joined(
+            lambda results: identified(self._table(results, regrets), results.matrix.condorcet_winner), facts=True
+        )
 
-        def last_rows(results: Results) -> pd.DataFrame:
-            winner = results.matrix.condorcet_winner
-            return identified(with_correct(results.to_frame(regrets or self.regrets), winner), winner)
-
-        return self._joined(last_rows, facts=True)
+    def _table(self, results: Results, regrets: Sequence[str]) -> pd.DataFrame:
+        return with_correct(results.to_frame(regrets or self.regrets), results.matrix.condorcet_winner)
 
     def summary(self, column: str = core_columns.REGRET) -> pd.DataFrame:
         """Return `ltr_duel.simulation.Results.summary` of each condition; the first columns are problem and horizon.
@@ -248,12 +232,9 @@ class StudyResults:
 def _chosen(store: Store, wanted: Sequence[str]) -> list[Study]:
     """Return the studies whose digests begin with one of the given texts; all studies if no text is given."""
     studies = store.read_studies()
-    if not studies:
-        raise InputError(f"{store.folder}: contains no study; 'ltr-duel run' with the experiment's file writes it")
-    chosen = [study for study in studies if not wanted or study.digest.startswith(tuple(wanted))]
-    if not chosen:
-        raise InputError(f"{store.folder}: no study {' or '.join(wanted)}; it contains {_listed(studies)}")
-    return chosen
+    if chosen := [study for study in studies if not wanted or study.digest.startswith(tuple(wanted))]:
+        return chosen
+    raise InputError(f"{store.folder}: no study {' or '.join(wanted)}; it contains {_listed(studies) or 'none'}")
 
 
 def _listed(studies: Sequence[Study]) -> str:

@@ -210,16 +210,13 @@ def _policy(given: Any) -> tuple[str, ...]:
 
 
 def _label(name: str, params: dict[str, Any]) -> str:
-    parts = [f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in params.items()]
-    return f"{name}:{','.join(parts)}" if parts else name
+    parts = (f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in params.items())
+    return f"{name}:{','.join(parts)}" if params else name
 
 
 @dataclass(frozen=True)
 class Spec:
-    """An experiment, read by `read_spec`: every problem x horizon x policy x repetition is a run.
-
-    Raises `InputError` if there is no problem, a batch or delay exceeds the horizon, or a policy is given twice.
-    """
+    """An experiment, read by `read_spec`: every problem x horizon x policy x repetition is a run."""
 
     policies: tuple[tuple[str, ...], ...] = schema.axis(_policy, 'policies = ["rucb", "mdb"]')
     horizon: tuple[int, ...] = schema.axis(schema.whole(1, NO_LIMIT), default=(1_000_000,))
@@ -275,7 +272,6 @@ def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence
     Returns
     -------
     SpecFile
-        With the attributes ``path``, ``content``, ``spec`` (a `Spec`) and ``plugins``.
 
     Raises
     ------

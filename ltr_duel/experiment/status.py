@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,12 +22,8 @@ class Status(NamedTuple):
     failures: list[dict[str, Any]]  # policy, problem, horizon, repetition, error, traceback
     damaged: list[str]  # paths of damaged files, whose runs count as missing
     processes: list[dict[str, Any]]  # a claim of each live process: process, began, jobs, backend
+    left: int  # runs that are still to do, including running ones
     seconds_left: float | None  # None if no run has finished yet
-
-    @property
-    def left(self) -> int:
-        """Number of runs that are still to do, including running ones."""
-        return self.planned - self.done - len(self.failures)
 
 
 def read_status(folder: str | Path) -> Status:
@@ -41,15 +38,16 @@ def read_status(folder: str | Path) -> Status:
     for study in sorted(studies, key=lambda study: int(study.about["repetitions"])):
         scheduled |= {group.digest: range(study.about["repetitions"]) for group in study.groups}
     done = sum(repetition in runs for group, runs in scheduled.items() for repetition in index.done.get(group, ()))
-    failed = {
-        group: {repetition: row for repetition, row in rows.items() if repetition not in index.done.get(group, ())}
-        for group, rows in index.failed.items()
-    }
     columns = ("repetition", "problem", "policy", "horizon", "error", "traceback")
-    failures = [row for _, rows in index.read(failed, columns) for row in rows.to_pylist()]
+    failures = [
+        row
+        for group, rows in index.read(index.failed, columns)
+        for row in rows.to_pylist()
+        if row["repetition"] not in index.done.get(group, ())
+    ]
     planned = sum(map(len, scheduled.values()))
     left = planned - done - len(failures)
-    processes = list({claim["process"]["pid"]: claim for claim in claims}.values())
+    processes = list({json.dumps(claim["process"]): claim for claim in claims}.values())
     workers = sum(parallel.checked_jobs(claim["jobs"]) for claim in processes) or parallel.checked_jobs(-1)
     mean = sum(index.seconds) / len(index.seconds) if index.seconds else None
     return Status(
@@ -60,5 +58,6 @@ def read_status(folder: str | Path) -> Status:
         failures,
         index.damaged,
         processes,
+        left,
         None if mean is None else mean * left / workers,
     )

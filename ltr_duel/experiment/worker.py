@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import platform
 import socket
-import subprocess
 import time
 import traceback
 from typing import Any, NamedTuple
@@ -71,29 +70,12 @@ def _times(horizon: int, per_decade: int) -> IntVector:
 
 @functools.cache
 def environment() -> dict[str, Any]:
-    """Describe the current process: program, libraries, sources, machine.
-
-    git: commit, and whether sources differ from it; None outside a checkout.
-    """
+    """Describe the current process: versions of the libraries, sources of this package, machine."""
     return {
         "versions": machine.versions_of(_LIBRARIES),
         "python": platform.python_version(),
         "sources_sha256": sources.sources_digest(),
-        "git": _git_state(),
         "processor": host.processor(),
         "system": host.system(),
         "host": socket.gethostname(),
     }
-
-
-def _git_state() -> dict[str, Any] | None:
-    try:
-        commit, edited = _git("rev-parse", "HEAD"), _git("status", "--porcelain", "--", str(sources.ROOT))
-        return {"commit": commit, "edited": bool(edited)}
-    except (OSError, subprocess.SubprocessError):
-        return None
-
-
-def _git(*words: str) -> str:
-    command = ["git", "-C", str(sources.ROOT), *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()

@@ -10,6 +10,7 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from ltr_duel.experiment import make_schedule, read_spec
@@ -133,6 +134,15 @@ def results_of(folder) -> dict:
 
 def count_runs(folder) -> int:
     return sum(map(len, Index(Store(folder)).done.values()))
+
+
+def rows_of(folder) -> list[list]:
+    """Return the rows of all runs, sorted by policy and repetition."""
+    tables = [pa.ipc.open_file(path.read_bytes()).read_all() for path in (folder / "runs").iterdir()]
+    return [
+        list(row.values())
+        for row in pa.concat_tables(tables).sort_by([("policy", "ascending"), ("repetition", "ascending")]).to_pylist()
+    ]
 
 
 def only_file(folder, kind):

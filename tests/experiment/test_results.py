@@ -135,7 +135,3 @@ def test_two_studies_that_a_table_could_not_distinguish_are_refused(spec_file, t
         assert end.value.code == 0
     with pytest.raises(InputError, match="no study abc; it contains"):
         StudyResults(out, ["abc"])
-
-
-def test_results_show_their_size(results):
-    assert repr(results).startswith("<StudyResults: 48 finished runs of 2 policies on 3 problems, in ")

@@ -13,7 +13,6 @@ import numpy as np
 import psutil
 import pytest
 
-from ltr_duel.core import InputError
 from ltr_duel.experiment import Backend, StudyResults, read_status, run_experiment
 from ltr_duel.experiment.schedule import Shard
 from ltr_duel.simulation import simulate
@@ -246,10 +245,3 @@ def test_a_full_disk_ends_with_one_sentence_and_keeps_finished_runs(spec_file, a
         subprocess.run(["umount", str(disk)], check=True)
     report = run_experiment(schedule_of(words[1], awkward), tmp_path / "larger", shard=Shard(1, 20))
     assert report.left == 0
-
-
-def test_a_folder_of_other_files_is_refused(spec_file, tmp_path):
-    (tmp_path / "letters").mkdir()
-    (tmp_path / "letters" / "a.txt").touch()
-    with pytest.raises(InputError, match="letters: contains files that do not belong to an experiment"):
-        run_experiment(schedule_of(spec_file(matrix_spec(["rucb"]))), tmp_path / "letters", backend=ONE)

@@ -119,16 +119,6 @@ def test_every_error_is_one_sentence_with_the_key_path(spec_file, change, words)
         assert word in message, message
 
 
-@pytest.mark.parametrize("documents, legal", [(1, False), (2, True)])
-def test_a_synthetic_query_has_two_documents_at_least(spec_file, documents, legal):
-    path = spec_file(SMALL.replace("documents = 8", f"documents = {documents}"))
-    if legal:
-        assert read_spec(path).spec.corpora[0].synthetic.documents == 2
-    else:
-        with pytest.raises(InputError, match=r"documents: the value must be between 2 and 10000, not 1"):
-            read_spec(path)
-
-
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(InputError, match=r"missing\.toml: cannot be read"):
         read_spec(tmp_path / "missing.toml")
@@ -143,10 +133,3 @@ def test_a_spec_names_plugins_by_paths_from_its_folder(spec_file, awkward, tmp_p
     path.write_text(path.read_text().replace("awkward.py", "yours.py"))
     with pytest.raises(InputError, match=r"spec.toml: plugins: .*yours.py: there is no such"):
         schedule_of(path)
-
-
-def test_a_spec_names_code_in_no_other_way(spec_file, awkward):
-    with pytest.raises(InputError, match="no key 'plugin'; did you mean 'plugins'"):
-        schedule_of(spec_file(f'plugin = "{awkward}"\n' + matrix_spec(["rucb"])))
-    with pytest.raises(InputError, match="no policy"):
-        read_spec(spec_file(matrix_spec([f"{awkward}:slow"])))

@@ -299,6 +299,8 @@ RUN = [
     typed("results folder --band sdd", "'sdd' is not one of 'quantiles', 'standard error', 'sd', "),
     typed("results folder --format gif", "'gif' is not one of 'png', 'pdf', 'svg'"),
     typed("run spec.toml --out folder --check x", "'x' is not a whole number"),
+    typed("run spec.toml --out folder --check 0", "the number of runs must be at least 1, not 0"),
+    typed("run spec.toml --out folder --check 1", "folder: contains no results of 'ltr-duel run'"),
 ]
 
 REPRODUCE = [

@@ -38,11 +38,11 @@ def command(folder: Path, traceback: bool) -> None:
     for claim in status.processes:
         since, process = experiment.duration(time.time() - claim["began"]), claim["process"]
         click.echo(f"running: process {process['pid']} on {process['host']} for {since} ({claim['backend']})")
-    for one in status.failures if traceback else status.failures[:_MOST]:
-        where = f"{one['policy']} on {one['problem']}, horizon {one['horizon']:,}, repetition {one['repetition']}"
-        click.echo(f"failed: {where}: {one['error']}")
-        if traceback and one["traceback"]:
-            click.echo(one["traceback"])
+    for failure in status.failures if traceback else status.failures[:_MOST]:
+        where = f"{failure['policy']} on {failure['problem']}, horizon {failure['horizon']:,}"
+        click.echo(f"failed: {where}, repetition {failure['repetition']}: {failure['error']}")
+        if traceback and failure["traceback"]:
+            click.echo(failure["traceback"])
     if len(status.failures) > _MOST and not traceback:
         click.echo(f"... and {len(status.failures) - _MOST} more (--traceback prints all)")
     for path in status.damaged:

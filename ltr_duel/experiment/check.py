@@ -15,9 +15,7 @@ from ltr_duel.experiment.worker import execute
 
 
 def check_runs(schedule: Schedule, folder: str | Path, count: int, backend: Backend) -> tuple[int, list[str]]:
-    """Repeat ``count`` finished runs of a schedule, chosen at random, or all if there are fewer.
-
-    Returns the number of repeated runs, and a sentence for each that has other counts than the stored one.
+    """Repeat ``count`` random finished runs; return how many there were, and a sentence for each with other counts.
 
     Raises `InputError` if the folder contains no results, or a repeated run fails.
     """

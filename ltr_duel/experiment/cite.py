@@ -15,11 +15,6 @@ from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.spec import CorpusSpec
 from ltr_duel.interleaving import METHODS
 
-_REGISTRIES: dict[str, components.Registry[Any]] = {
-    "method": METHODS,
-    "clicks": CLICK_MODELS,
-}  # the registry for each fact that names a component
-
 
 def study_bibtex(results: StudyResults) -> str:
     """Return the works to cite as BibTeX, each once, after a comment for each component without a known reference."""
@@ -34,12 +29,13 @@ def study_bibtex(results: StudyResults) -> str:
 
 def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Component | None]]:
     """Yield the policies, methods, click models and corpora of a study; None for an unregistered component."""
+    registries: dict[str, components.Registry[Any]] = {"method": METHODS, "clicks": CLICK_MODELS}
     for label in results.policies:
         yield "policy", label, named_policy(label)
     for name in _slates(results):
         yield "method", name, METHODS.get(name)
     for condition in results.conditions:
-        for fact, registry in _REGISTRIES.items():
+        for fact, registry in registries.items():
             if given := condition.facts.get(fact):
                 name = str(given).partition(":")[0]
                 yield fact, name, registry.get(name)

@@ -1,8 +1,8 @@
 """Claims on blocks of runs, so that several processes can share a store.
 
-A claim is a file that a process creates before it executes a block, and renews while it does. The claim is void if its
-process has ended on this machine, or has not renewed it for some minutes. Two processes that execute the same run after
-all do no harm, because they store the same counts.
+A claim is a file that a process creates before it executes a block, and renews while it does. It is void if its process
+has ended on this machine, or has not renewed it for some minutes. If two processes execute a run after all, they store
+the same counts.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ _SILENT = 300.0  # seconds without a renewal after which a claim from another ma
 
 
 class Claims:
-    """The claims of this process while it executes a study; a context manager.
-
-    about: facts for ``ltr-duel status``, which are stored as JSON.
-    """
+    """The claims of this process while it executes a study; ``about`` contains facts for ``ltr-duel status``."""
 
     def __init__(self, store: Store, about: dict[str, Any]) -> None:
         self._store, self._renewed = store, time.monotonic()

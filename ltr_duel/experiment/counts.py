@@ -40,10 +40,7 @@ def same_counts(counts: Counts, row: pa.RecordBatch) -> bool:
 
 
 def decode_runs(rows: pa.RecordBatch, key: dict[str, Any], label: str) -> list[RunResult]:
-    """Return runs of one group from their rows; ``key`` contains the fields of their keys except the repetition.
-
-    All runs are decoded together: n runs, C checkpoints, K arms.
-    """
+    """Return n runs of one group with C checkpoints and K arms; ``key``: fields of their keys except the repetition."""
     count, decisions, repetitions = rows["checkpoints"][0].as_py(), rows["decisions"], rows["repetition"]
     totals = _values(rows["steps"]).reshape(len(rows), -1, count).cumsum(axis=2)
     arms = (totals.shape[1] - 3) // 3

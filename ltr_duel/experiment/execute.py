@@ -57,14 +57,11 @@ def run_experiment(
     shard: Shard | None = None,
     retry: bool = False,
 ) -> Report:
-    r"""Execute the runs of a schedule that are not in the store yet.
-
-    Several processes may use one store at the same time, because runs are claimed before they begin.
+    r"""Execute the runs of a schedule that are not in the store yet; several processes may share a store.
 
     Parameters
     ----------
     schedule : Schedule
-        The result of `make_schedule`.
     folder : str or Path
         The store.
     backend : Backend, optional
@@ -77,7 +74,7 @@ def run_experiment(
     Returns
     -------
     Report
-        The report is also returned after Ctrl-C.
+        Also after Ctrl-C.
 
     Raises
     ------

@@ -1,7 +1,4 @@
-"""The workers that execute tasks: threads, processes of this machine (loky), or a cluster (dask).
-
-All three are executors of `concurrent.futures`.
-"""
+"""The executors of tasks: threads, processes of this machine (loky), or a cluster (dask)."""
 
 from __future__ import annotations
 
@@ -57,10 +54,7 @@ class Workers(NamedTuple):
 
 @contextmanager
 def open_workers(backend: Backend) -> Iterator[Workers]:
-    """Yield the workers of a backend, which are stopped at the end even in the middle of a run.
-
-    Raises `InputError` if there are no workers, and `StoppedError` if they are lost.
-    """
+    """Yield the workers of a backend, which are stopped at the end. Raises `StoppedError` if they are lost."""
     jobs = parallel.checked_jobs(backend.jobs)
     opened = {"threads": _threads, "loky": _processes}.get(backend.name, partial(_dask, backend.scheduler))
     with opened(jobs) as workers:

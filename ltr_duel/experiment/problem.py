@@ -19,7 +19,7 @@ import numpy as np
 
 from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, files
 from ltr_duel.core import digest as core_digest
-from ltr_duel.experiment.spec import OF_A_MATRIX
+from ltr_duel.experiment.spec import MATRIX_ANSWERS
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, ndcg
 from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
@@ -45,7 +45,7 @@ class Problem:
     @property
     def measured_by(self) -> str:
         """The digest of the matrix, or "" if the answers are drawn from the matrix."""
-        return "" if self.answers["kind"] in OF_A_MATRIX else self.matrix.digest
+        return "" if self.answers["kind"] in MATRIX_ANSWERS else self.matrix.digest
 
     @functools.cached_property
     def digest(self) -> str:

@@ -61,19 +61,16 @@ class StudyResults:
     Attributes
     ----------
     conditions : list of Condition
-    problems, policies, regrets, specs : list of str
+    problems, policies, regrets, specs, notes : list of str
         Names of the problems, labels of the policies that have finished runs, the regrets named in the experiments'
-        files, and the contents of these files.
+        files, the contents of these files, and notes to print below every table and figure.
     repetitions : list of int
         How many runs of a policy on a problem and horizon are finished: the distinct numbers, ascending.
-    notes : list of str
-        Notes to print below every table and figure of these runs; usually empty.
 
     Raises
     ------
     InputError
-        If the folder contains no results, if a study is damaged, if two files contain different results of one run, or
-        if two studies disagree about the results of a policy or about the problem that a name stands for.
+        If the folder contains no results, a study is damaged, or two files or two studies contradict each other.
 
     Examples
     --------
@@ -131,7 +128,7 @@ class StudyResults:
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
         """Return the results on one problem at one horizon, by default at its longest horizon."""
-        about, horizons = self._about(problem), [one.horizon for one in self.conditions if one.problem == problem]
+        about, horizons = self._about(problem), [h for name, h, _ in self.conditions if name == problem]
         chosen = horizon or max(horizons)
         if chosen not in horizons:
             raise InputError(f"no runs on '{problem}' with horizon {chosen:,} ({', '.join(map(str, horizons))})")
@@ -162,12 +159,14 @@ class StudyResults:
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the rows of `to_frame` at the last checkpoint of each run, with a column ``identified_at``.
 
-        ``identified_at`` is the first checkpoint from which the policy recommends the winner until the end; it is
-        infinite if the winner is not recommended at the end, and NaN if there is no winner.
+        It is the first checkpoint from which the policy recommends the winner until the end, infinite if it does not
+        recommend the winner at the end, and NaN if there is no winner.
         """
-        return self._joined(
-            lambda results: identified(self._table(results, regrets), results.matrix.condorcet_winner), facts=True
-        )
+
+        def last_rows(results: Results) -> pd.DataFrame:
+            return identified(self._table(results, regrets), results.matrix.condorcet_winner)
+
+        return self._joined(last_rows, facts=True)
 
     def _table(self, results: Results, regrets: Sequence[str]) -> pd.DataFrame:
         return with_correct(results.to_frame(regrets or self.regrets), results.matrix.condorcet_winner)
@@ -183,8 +182,8 @@ class StudyResults:
         def summarised(results: Results) -> pd.DataFrame:
             summary = summarise(results.to_frame((regret,)), column)
             if regret == "average":
-                by_policy = dict(zip(results.policies, results.reference_errors(), strict=True))
-                return summary.assign(reference_error=summary[core_columns.POLICY].map(by_policy))
+                deviations = dict(zip(results.policies, results.reference_errors(), strict=True))
+                return summary.assign(reference_error=summary[core_columns.POLICY].map(deviations))
             exact = regret in MEASURED or not results.matrix.standard_error.any()
             return summary.assign(reference_error=0.0 if exact else np.nan)
 
@@ -209,7 +208,8 @@ class StudyResults:
 
     def _finished(self, problem: str, horizon: int) -> list[_Finished]:
         """Return the groups of a condition that have finished runs, in the order of the studies."""
-        return [one for one in self._groups if one.group.horizon == horizon and one.problem["name"] == problem]
+        wanted = (problem, horizon)
+        return [done for done in self._groups if (done.problem["name"], done.group.horizon) == wanted]
 
     def _refuse_conflicts(self) -> None:
         """Raise an error if two studies use one name for different problems, or have two results for one row."""

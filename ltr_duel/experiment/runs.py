@@ -54,10 +54,9 @@ class Row(NamedTuple):
 
 
 def write_runs(store: Store, rows: Sequence[tuple[Any, ...]]) -> str:
-    """Write a file of runs, each with the columns of `SCHEMA`; return its name.
+    """Write a file of runs with the columns of `SCHEMA`; return its name. Raises `StoppedError` if it cannot.
 
-    The content is complete before the file gets its name, but it is not synced: after a power failure, the file may be
-    damaged. Raises `StoppedError` if it cannot be written.
+    The content is complete before the file gets its name, but not synced.
     """
     columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), SCHEMA, strict=True)]
     sink = pa.BufferOutputStream()
@@ -85,7 +84,7 @@ class Index:
         self.failed: dict[str, dict[int, Row]] = {}
         self.damaged: list[str] = []  # paths of files that do not have the content of their name
         self.seconds: list[float] = []  # of each run that is done
-        self._files: set[str] = set()
+        self._files = set[str]()
         self.update()
 
     def update(self, own: Iterable[str] = ()) -> None:
@@ -120,8 +119,8 @@ class Index:
 
     def _require_equal(self, twice: Iterable[tuple[Row, Row]]) -> None:
         """Raise an error if two rows of one run have different counts."""
-        by_files = sorted(twice, key=lambda pair: (pair[0].file, pair[1].file))
-        for (name, other), pairs in groupby(by_files, key=lambda pair: (pair[0].file, pair[1].file)):
+        ordered = sorted(twice, key=lambda pair: (pair[0].file, pair[1].file))
+        for (name, other), pairs in groupby(ordered, key=lambda pair: (pair[0].file, pair[1].file)):
             rows, others = zip(*pairs, strict=True)
             if not self._rows(rows, COUNTED).equals(self._rows(others, COUNTED)):
                 what = f"{name} and {other} contain different results of the same run"

@@ -116,14 +116,12 @@ def make_schedule(
     jobs : int
         Number of threads for estimating matrices; -1 for all cores.
     estimate : bool
-        False for a schedule that is only displayed: nothing is estimated, and placeholders replace the preference
-        matrices that are still to be estimated.
+        False for a schedule that is only displayed: placeholders replace the matrices that are still to be estimated.
 
     Returns
     -------
     Schedule
-        With the attributes ``file`` (the result of `read_spec`) and ``problems``, each with a ``name``, ``facts``
-        (columns of the tidy table) and the ``matrix`` that measures regret; its length is the number of runs.
+        Its length is the number of runs; its ``problems`` have a ``name`` and the ``matrix`` that measures regret.
 
     Raises
     ------

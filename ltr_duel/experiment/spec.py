@@ -24,7 +24,7 @@ from ltr_duel.rankers import TIE_RULES
 from ltr_duel.simulation import INDEPENDENT_COINS, REGRETS
 
 NO_LIMIT = 10**15
-OF_A_MATRIX = ("matrix", INDEPENDENT_COINS)  # independent coins also answer comparisons of sets
+MATRIX_ANSWERS = ("matrix", INDEPENDENT_COINS)  # independent coins also answer comparisons of sets
 _MOST_ARMS = 10_000  # largest number of arms of a synthetic matrix (800 MB)
 _LARGEST = 3.4028234e38  # largest float32
 _MOST_LABELS = 10_000  # largest number of policies in one entry
@@ -101,9 +101,9 @@ class ReadingSpec(ProblemSpec):
         """The options to which the spec gives a value."""
         return {key: value for key in READING if (value := getattr(self, key)) is not None}
 
-    def check_reading(self, *, of_a_file: bool) -> None:
+    def check_reading(self, *, file_given: bool) -> None:
         """Raise an error if options are invalid, or are given although no file is read."""
-        if self.reading and not of_a_file:
+        if self.reading and not file_given:
             raise InputError(f"'{next(iter(self.reading))}' requires 'path'")
         ReadOptions(**{key: value for key, value in self.reading.items() if key not in ("split", "fold")})
 
@@ -131,14 +131,14 @@ class CorpusSpec(ReadingSpec):
     comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
     # A list is one value: a combination of reductions.
     variance_reduction: tuple[str, ...] = schema.axis(_reduction, empty=True, default=("auto",))
-    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*OF_A_MATRIX, "live")), default=("matrix",))
+    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*MATRIX_ANSWERS, "live")), default=("matrix",))
     slates: str = schema.value(schema.component(METHODS), default="sosm")
     seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
 
     def __post_init__(self) -> None:
         if bool(self.path) == (self.synthetic is not None):
             raise InputError("give either 'path' or 'synthetic'")
-        self.check_reading(of_a_file=bool(self.path))
+        self.check_reading(file_given=bool(self.path))
         if self.rankers and self.subsets:
             raise InputError("give either 'rankers' or 'subsets'")
 
@@ -155,7 +155,7 @@ class MatrixSpec(ProblemSpec):
     gap: tuple[float, ...] = schema.axis(schema.number(0, 0.5), default=())
     draws: int = schema.value(schema.whole(1, 100_000), default=1)  # number of matrices from a random family
     subsets: Subsets | None = schema.table(Subsets, default=None)
-    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", OF_A_MATRIX), default=("matrix",))
+    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", MATRIX_ANSWERS), default=("matrix",))
     # The click model with which the matrix was estimated.
     clicks: str = schema.value(schema.one_of("click model", CLICK_MODELS.names), default="")
 
@@ -186,7 +186,7 @@ class UtilitySpec(ReadingSpec):
         corpus = bool(self.path) + (self.synthetic is not None)
         if bool(self.set) + bool(self.means) + bool(self.family) + corpus != 1:
             raise InputError("give either 'set' or 'means' or 'family' or 'path' or 'synthetic'")
-        self.check_reading(of_a_file=bool(self.path))
+        self.check_reading(file_given=bool(self.path))
         if not (self.set or self.family or self.name):
             raise InputError("'means', and means of the features of a corpus, need a 'name'")
         if bool(self.size) != bool(self.family or corpus):

@@ -27,10 +27,7 @@ class Status(NamedTuple):
 
 
 def read_status(folder: str | Path) -> Status:
-    """Return the progress of the experiments of a store.
-
-    Raises `InputError` if the folder contains no results.
-    """
+    """Return the progress of the experiments of a store. Raises `InputError` if the folder contains no results."""
     store = Store(folder)
     store.require()
     studies, index, claims = store.read_studies(), Index(store), live_claims(store)

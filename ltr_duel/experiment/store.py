@@ -6,7 +6,7 @@ DIR/runs/<sha256>.arrow          runs that were executed (`runs`); the name is t
 DIR/claims/<block>               a block of runs that a process is executing (`claims`), and files being written
 
 Files are only added, and every name follows from the content, so stores of the parts of a study can be copied together.
-This module does not import the simulation, so the status of 100,000 runs is read in a moment.
+This module does not import the simulation, because that takes longer than `ltr-duel status`.
 """
 
 from __future__ import annotations
@@ -52,10 +52,7 @@ class Study(NamedTuple):
 
 
 class Store:
-    """A folder of runs.
-
-    folder: the folder; `prepare` makes it if it does not exist.
-    """
+    """A folder of runs; `prepare` makes it if it does not exist."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = arguments.as_path("a store of results", folder)
@@ -67,10 +64,7 @@ class Store:
         return self.studies.is_dir()
 
     def prepare(self) -> None:
-        """Make the folders.
-
-        Raises `InputError` if they cannot be made, or the folder contains other files.
-        """
+        """Make the folders. Raises `InputError` if they cannot be made, or the folder contains other files."""
         folders = (self.studies, self.problems, self.runs, self.claims)
         others = set(self.folder.iterdir()) - {*folders} if self.folder.is_dir() else set()
         if others and not self.exists():  # another process may have made some of the folders

@@ -39,10 +39,7 @@ class Outcome(NamedTuple):
 
 
 def execute(task: Task) -> tuple[list[Outcome], dict[str, Any]]:
-    """Execute the runs of a task; return their outcomes and the `environment`.
-
-    Errors of the policy are part of an outcome; errors of the set-up or of the compiler are raised.
-    """
+    """Return the outcomes of the runs of a task, and the `environment`. Errors of the set-up are raised."""
     for plugin in task.plugins:
         plugins.reload_plugin(plugins.Plugin(*plugin))
     return [_execute(task, repetition) for repetition in task.repetitions], environment()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from ltr_duel.analysis import spread_sentence, summary_table
 from ltr_duel.cli.main import main
 from ltr_duel.core.errors import InputError
-from ltr_duel.experiment import Backend, StudyResults, run_experiment
+from ltr_duel.experiment import Backend, StudyResults, run_experiment, study_bibtex
 from ltr_duel.preferences import PreferenceMatrix, save_preferences
 from tests.conftest import bradley_terry
 from tests.experiment.conftest import matrix_spec, schedule_of
@@ -135,3 +137,28 @@ def test_two_studies_that_a_table_could_not_distinguish_are_refused(spec_file, t
         assert end.value.code == 0
     with pytest.raises(InputError, match="no study abc; it contains"):
         StudyResults(out, ["abc"])
+
+
+CITED = """
+policies = ["rucb", "mdb", "savage"]
+horizon = 20
+repetitions = 1
+[[corpora]]
+name = "MQ2008"
+synthetic = { queries = 6, documents = 8, features = 4, grades = 3 }
+comparisons = 40
+clicks = ["perfect", "navigational"]
+answers = "live"
+"""
+
+
+def test_every_work_is_cited_once_and_a_corpus_without_reference_is_named(spec_file, tmp_path, monkeypatch):
+    run_experiment(schedule_of(spec_file(CITED)), tmp_path / "out", backend=ONE)
+    results = StudyResults(tmp_path / "out")
+    text = study_bibtex(results)
+    keys = re.findall(r"^@\w+\{(\S+),", text, re.M)
+    assert len(keys) == len(set(keys)) and "%" not in text.replace("\\%", "")
+    assert {"zoghi2014rucb", "brost2016mdb", "urvoy2013generic", "hofmann2011probabilistic"} <= set(keys)
+    assert {"qin2013letor", "brost2016sosm"} <= set(keys), "the corpus, and the method by which sets were compared"
+    monkeypatch.setattr("ltr_duel.experiment.cite._corpus", lambda name: None)
+    assert study_bibtex(results).startswith("% no reference is known for the corpus 'MQ2008'\n")

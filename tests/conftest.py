@@ -56,7 +56,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # The slowest files come first: started last, they would keep one process busy while the others are idle.
 LONGEST = (
     "bandits/test_check.py",
-    "experiment/test_faults.py",
+    "experiment/test_run.py",
     "core/test_hygiene.py",
     "test_public_api.py",
     "preferences/test_truth.py",

@@ -527,7 +527,7 @@ def test_a_position_that_is_no_whole_number_is_refused_and_a_log_without_a_click
     """Regression: a list as a position was ignored without a message, and all checks passed without clicks."""
     monkeypatch.chdir(tmp_path)
     row = {"id": 0, "ts": 0, "shown": ["a", "b"], "own": [0, 1], "clicked": [2], "half": 1.5, "word": "top", "no": None}
-    Path("my.jsonl").write_text("\n".join(json.dumps(row | {"id": k, "ts": k}) for k in range(4)))
+    Path("my.jsonl").write_text("\n".join(json.dumps(row | {"id": k, "ts": 1.7e9 + k}) for k in range(4)))
     exposures = '[exposures]\nimpression = "id"\ntime = "ts"\nquery = "1"\nshown = "shown"\nrankers = ["x", "y"]\n'
 
     def log(position, more="", rest=""):

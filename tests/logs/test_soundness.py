@@ -25,7 +25,7 @@ def sound(number=3000, seed=0):
         owners = [int(k) for _ in range(3) for k in rng.permutation(2)]
         clicks = [k + 1 for k in range(6) if rng.random() < 0.15]
         user = f"u{rng.integers(600)}"
-        row = (f"i{n}", float(10 * n), f"q{rng.integers(50)}", user, SHOWN, clicks, rankers, owners)
+        row = (f"i{n}", 1.7e9 + 10 * n, f"q{rng.integers(50)}", user, SHOWN, clicks, rankers, owners)
         rows.append(dict(zip(COLUMNS, row, strict=True)))
     return rows
 
@@ -75,6 +75,8 @@ def damaged(name, rows):
         "a heavy user": [row | ({"user": "heavy"} if k % 10 == 0 else {}) for k, row in enumerate(rows)],
         "the clock steps": rows[:half] + [row | {"time": row["time"] + 20_000} for row in rows[half:]],
         "lists have one owner": [row | {"owners": [row["owners"][0]] * 6} for row in rows],
+        "each document is a list": [row | {"shown": ["x"], "clicks": [], "owners": row["owners"][:1]} for row in rows],
+        "minutes are taken for seconds": [row | {"time": row["time"] / 60} for row in rows],
         "nobody clicks": [row | {"clicks": []} for row in rows],
     }[name]
 
@@ -85,6 +87,8 @@ def damaged(name, rows):
     ("a batch is sent twice with new names", {"repeated rows"}), ("a robot", {"robots"}),
     ("a heavy user", {"heaviest user"}), ("the clock steps", {"gaps"}),
     ("lists have one owner", {"interleaved lists"}), ("nobody clicks", {"clicks"}),
+    ("minutes are taken for seconds", {"times"}),
+    ("each document is a list", {"interleaved lists"}),
 ])  # fmt: skip
 def test_damages_are_found(tmp_path, damage, expected):
     assert expected <= failing(tmp_path, damaged(damage, sound()), planned="even")
@@ -154,7 +158,7 @@ def test_events_that_belong_nowhere_and_events_to_come_are_found(tmp_path, lost,
     """Of 400 events, ln 100 = 4.6 may be missing at the end, as by chance in one log of a hundred."""
     exposures = [{name: value for name, value in row.items() if name != "clicks"} for row in sound(400)]
     names = [f"lost {k}" if k < lost else f"i{k}" for k in range(400 - missing)]
-    events = [{"impression": name, "item": "d0", "time": 10.0 * k + 5} for k, name in enumerate(names)]
+    events = [{"impression": name, "item": "d0", "time": 1.7e9 + 10 * k + 5} for k, name in enumerate(names)]
     for name, table in (("exposures", exposures), ("events", events)):
         pq.write_table(pa.Table.from_pylist(table), tmp_path / f"{name}.parquet")
     log = ClickLog(tmp_path / "exposures.parquet", events=tmp_path / "events.parquet", skip_bad=None)

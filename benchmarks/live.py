@@ -1,4 +1,4 @@
-"""A live experiment: the service over loopback with durable answers, the experiment without HTTP, and plans.
+"""A live experiment: the service over loopback with durable answers, and plans.
 
 The service runs on one core, and the simulated users on another.
 """
@@ -13,10 +13,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 
-from benchmarks.row import Cost, Row, peak_of, timed
+from benchmarks.row import Cost, Row, peak_of
 
 RANKERS = tuple(str(k + 1) for k in range(5))
 USERS = {
@@ -25,16 +24,15 @@ USERS = {
     16: "asked",
     32: "usual",
 }  # number of users at once -> selection in which the row is measured
-PAGES, BATCH = 20_000, 64
 KEY = "0123456789abcdef"
 CONFIG = """
 [experiment]
 name = "benchmark"
 rankers = ["1", "2", "3", "4", "5"]
 policy = "rucb"
+window = 2
 
 [serve]
-key_file = "live.keys"
 port = 0
 """
 
@@ -54,8 +52,6 @@ def rows() -> list[Row]:
         )
         for several, when in USERS.items()
     ]
-    call = f"experiment.answer(calls)  # {BATCH} at once"
-    made.append(Row("alone", call, 2 * PAGES, "calls", alone, {"pages": PAGES}))
     decide = "plan.decide(user, query, lists)  # {}"
     return made + [
         Row(f"plan-{method}", decide.format(method), 100_000, "calls", partial(planned, method), {"method": method})
@@ -66,8 +62,8 @@ def rows() -> list[Row]:
 def users(seed: int):
     """Return the row of simulated users with lists of twenty documents."""
     from ltr_duel.data import make_corpus
+    from ltr_duel.live import SimulatedUsers
     from ltr_duel.rankers import feature_rankers
-    from ltr_duel.replay import SimulatedUsers
 
     corpus = make_corpus(queries=100, documents=20, features=5)
     return SimulatedUsers(feature_rankers(corpus), seed=seed)
@@ -116,40 +112,10 @@ def spent(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def alone():
-    """Decide and record pages, with many calls in each transaction."""
-    from ltr_duel.data import make_corpus
-    from ltr_duel.live import Decide, Experiment, Record, Settings
-    from ltr_duel.rankers import feature_rankers
-
-    people = users(1)
-    corpus = feature_rankers(make_corpus(queries=100, documents=20, features=5))
-    lists = [
-        dict(zip(RANKERS, corpus.order[:, start:stop].tolist(), strict=True))
-        for start, stop in pairwise(corpus.query_ptr.tolist())
-    ]
-    folder = tempfile.mkdtemp(prefix="live", dir=os.environ["LTR_DUEL_BENCHMARK_SCRATCH"])
-    experiment = Experiment.open(Path(folder) / "live.db", Settings(name="benchmark", rankers=RANKERS, policy="rucb"))
-
-    def answer(pages: int) -> None:
-        for _ in range(-(-pages // BATCH)):
-            queries = [people.next_query() for _ in range(BATCH)]
-            shown = experiment.answer([Decide(str(query), lists[query]) for query in queries])
-            clicks = (
-                people.clicks(query, page.shown) if len(page.rankers) > 1 else []
-                for query, page in zip(queries, shown, strict=True)
-            )
-            experiment.answer([Record(page.token, some) for page, some in zip(shown, clicks, strict=True)])
-
-    answer(BATCH)
-    return lambda: timed(lambda: answer(PAGES))
-
-
 def planned(method: str):
     """Decide by a plan, for two lists of ten with half in common; `clients/js/test.mjs` measures JavaScript."""
     from benchmarks.lists import RANKINGS
-    from ltr_duel.live import Settings
-    from ltr_duel.plan import next_plan
+    from ltr_duel.live import Settings, next_plan
 
     plan = next_plan(Settings(name="benchmark", rankers=tuple(RANKINGS), policy="random", method=method), None, at=0)
 

@@ -1,12 +1,13 @@
 """A closed-loop load generator: simulated users of a running service, each of whom waits for each answer.
 
-A user searches, reports the clicks on the page, and searches again.
+Each page is requested by another user, who reports its view and its clicks.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import time
 from array import array
 from collections import Counter
@@ -15,7 +16,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from ltr_duel.replay import SimulatedUsers
+from ltr_duel.live import SimulatedUsers
 
 _PATIENCE = 60.0  # seconds
 
@@ -24,8 +25,8 @@ class Visits:
     """What the service acknowledged, and how long the answers took."""
 
     def __init__(self) -> None:
-        self.times = {"/decide": array("d"), "/clicks": array("d")}  # seconds of each answer
-        self.counted: Counter[str] = Counter()  # answers about pages of the experiment by path; other pages by `served`
+        self.times = {"/decide": array("d"), "/events": array("d")}  # seconds of each answer
+        self.counted: Counter[str] = Counter()  # answers by path; pages outside of the experiment by `served`
         self.error = ""  # why the visits ended early
 
     def quantile(self, path: str, share: float) -> float:
@@ -39,19 +40,20 @@ def visit(users: SimulatedUsers, url: str, pages: int, *, several: int = 1, key:
 
 
 async def _visit(users: SimulatedUsers, url: str, pages: int, several: int, key: str) -> Visits:
-    visits, left = Visits(), iter(range(pages))
+    visits, left, name = Visits(), iter(range(pages)), secrets.token_hex(4)  # the users of each call are new
 
     async def one() -> None:
         connection = _Connection(url, key, visits)
         try:
-            for _ in left:
+            for k in left:
                 query = users.next_query()
-                page = await connection.post("/decide", {"query": str(query), "rankings": users.lists(query)})
-                served = page["served"]
-                visits.counted["/decide" if served == "experiment" else served] += 1
-                clicks = users.clicks(query, page["page"]) if len(page["rankers"]) > 1 else []
-                await connection.post("/clicks", {"token": page["token"], "clicks": clicks})
-                visits.counted["/clicks"] += served == "experiment"
+                search = {"user": f"{name} {k}", "query": str(query), "rankings": users.lists(query)}
+                page = await connection.post("/decide", search)
+                visits.counted["/decide" if page["token"] else page["served"]] += 1
+                if page["token"]:
+                    clicks = [{"kind": "click", "document": document} for document in users.clicks(query, page["page"])]
+                    await connection.post("/events", {"token": page["token"], "events": [{"kind": "view"}, *clicks]})
+                    visits.counted["/events"] += 1
         except (OSError, EOFError, ValueError) as error:
             visits.error = visits.error or str(error) or type(error).__name__
         finally:

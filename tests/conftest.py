@@ -74,7 +74,7 @@ LONGEST = (
     "bandits/test_literal.py",
     "interleaving/test_enumeration.py",
     "logs/test_errors.py",
-    "live/test_backup.py",
+    "live/test_counting.py",
     "papers/test_pages.py",
 )
 

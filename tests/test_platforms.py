@@ -29,21 +29,26 @@ logs compare clicks.parquet
 """
 
 LIVE = """
+import time
+
 from ltr_duel.live import Experiment, Keys, Settings
 
 KEYS, LISTS = Keys({"one": bytes(32)}), {"old": ["a", "b", "c"], "new": ["c", "a", "b"]}
 
 
 def opened():
-    return Experiment.open("live.db", Settings(name="shop", rankers=("old", "new"), policy="rucb"), keys=KEYS)
+    settings = Settings(name="shop", rankers=("old", "new"), policy="random", window=0, count="shown")
+    return Experiment.open("live.db", settings, keys=KEYS)
 
 
 with opened() as experiment:
-    page = experiment.decide("query", LISTS)
-    experiment.record(page.token, [page.shown[0]])
+    page = experiment.decide("user", "query", LISTS)
+    experiment.report(page.token, [{"kind": "click", "document": page.page[0]}])
+    time.sleep(0.01)
+    while experiment.learn():
+        pass
 with opened() as experiment:
-    state = experiment.state()
-    assert (state.pages, state.clicked) == (1, 1)
+    assert experiment.state().pages == experiment.state().compared == 1
 """
 
 SPEC = """

@@ -71,5 +71,5 @@ def test_sizes_are_renewed_before_they_mislead_and_not_with_every_line():
 
 
 def test_a_module_that_is_gone_or_not_listed_is_named():
-    page = floors.PAGE.read_text(encoding="utf-8").replace("- **plan**: plan ", "- **plan**: rules ")
-    assert "Modules of plan: the list and the folder differ in plan, rules" in floors.strange_modules(page)
+    page = floors.PAGE.read_text(encoding="utf-8").replace("- **live**: settings ", "- **live**: options ")
+    assert "Modules of live: the list and the folder differ in options, settings" in floors.strange_modules(page)

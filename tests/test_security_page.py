@@ -31,4 +31,4 @@ def test_each_thing_that_holds_names_tests_that_are_there(row):
 
 
 def test_the_tables_are_read():
-    assert len(ROWS) > 40 and PAGE.count("`test_") == sum(shown.count("`test_") for _, shown in ROWS)
+    assert len(ROWS) > 5 and PAGE.count("`test_") == sum(shown.count("`test_") for _, shown in ROWS)

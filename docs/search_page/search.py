@@ -6,7 +6,9 @@ Pass another address to listen on as an argument, for example in a container: 0.
 import html
 import json
 import os
+import secrets
 import sys
+from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -36,12 +38,12 @@ def rankings(query):
     return {name: sorted(found, key=order) for name, order in orders.items()}
 
 
-def search(client, query):
+def search(client, user, query):
     """Return the books to show, and the token of the page."""
     lists = rankings(query)
     if not lists["words"]:
         return {"token": "", "books": []}
-    shown = client.decide(query, lists)
+    shown = client.decide(user, query, lists)
     if shown.served == "fallback":  # without the experiment, users search as before
         print("the experiment does not answer", file=sys.stderr)
     return {"token": shown.token, "books": [[k, *BOOKS[k]] for k in shown.page]}
@@ -54,7 +56,8 @@ class Search(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         number = path.removeprefix("/book/")
         if path == "/":
-            self.answer("text/html", (HERE / "page.html").read_bytes())
+            cookie = f"session={self.session()}; HttpOnly; SameSite=Lax; Path=/"  # the user of the experiment
+            self.answer("text/html", (HERE / "page.html").read_bytes(), cookie)
         elif path == "/clicks.js":
             self.answer("text/javascript", SCRIPT.read_bytes())
         elif number.isdecimal() and int(number) < len(BOOKS):
@@ -73,14 +76,21 @@ class Search(BaseHTTPRequestHandler):
             return
         said = json.loads(self.rfile.read(int(size)))
         if self.path == "/search":
-            answer = search(client, said["query"])
+            answer = search(client, self.session(), said["query"])
         else:
-            answer = {"recorded": client.clicks(said["token"], said["clicks"], final=said["final"])}
+            answer = {"recorded": client.report(said["token"], said["events"])}
         self.answer("application/json", json.dumps(answer).encode())
 
-    def answer(self, kind, body):
+    def session(self):
+        """Return the session of a browser, which `do_GET` has started."""
+        cookie = SimpleCookie(self.headers["cookie"]).get("session")
+        return cookie.value if cookie else secrets.token_hex(8)
+
+    def answer(self, kind, body, cookie=""):
         """Send a body."""
         self.send_response(200)
+        if cookie:
+            self.send_header("set-cookie", cookie)
         self.send_header("content-type", f"{kind}; charset=utf-8")
         self.end_headers()
         self.wfile.write(body)

@@ -18,7 +18,7 @@ class Experiment(middleware.Experiment):
 
     async def __call__(self, scope, receive, send):
         """Answer a request."""
-        if scope["type"] == "http" and (scope["method"], scope["path"]) == ("POST", "/clicks"):
+        if scope["type"] == "http" and (scope["method"], scope["path"]) == ("POST", "/events"):
             status, body = await asyncio.to_thread(self.report, await body_of(receive))
             headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
             await send({"type": "http.response.start", "status": status.value, "headers": headers})

@@ -6,10 +6,10 @@
 
     lists = Lists("opensearch", "http://127.0.0.1:9200", "shop", {"words": "by-words", "dense": "by-vectors"})
     client = Client("http://127.0.0.1:8080", "words", key="...")     # "words": the current ranker
-    application = Experiment(application, lists, client, "words")
+    application = Experiment(application, lists, client, "words", user=session_of)
 
 For `GET /search?q=...`, the site receives `ltr_duel.page`, the ids of the documents to show, and `ltr_duel.token`, the
-token to put into the page. `clients/js/clicks.js` sends its reports to `POST /clicks`.
+token to put into the page. `clients/js/clicks.js` sends its reports to `POST /events`.
 """
 
 import json
@@ -23,17 +23,18 @@ LARGEST = 100_000  # bytes of a report
 class Experiment:
     """Middleware that requests the lists and the page; after any failure, users get the incumbent's list as before.
 
-    `user` returns the user from the environment of a request; each user counts once for each pair of rankers.
+    `user` returns the id of the user or the session from the environment of a request; each user counts once for each
+    pair of rankers.
     """
 
-    def __init__(self, site, lists, client, incumbent, *, user=lambda environ: ""):
+    def __init__(self, site, lists, client, incumbent, *, user):
         self.site, self.lists, self.client, self.incumbent, self.user = site, lists, client, incumbent, user
 
     def __call__(self, environ, start_response):
         """Answer a request."""
         method, path = environ["REQUEST_METHOD"], environ.get("PATH_INFO", "")
-        if (method, path) == ("POST", "/clicks"):
-            return self.clicks(environ, start_response)
+        if (method, path) == ("POST", "/events"):
+            return self.events(environ, start_response)
         query = parse_qs(environ.get("QUERY_STRING", "")).get("q", [""])[0]
         if path == "/search" and query:
             environ["ltr_duel.page"], environ["ltr_duel.token"] = self.page(query, self.user(environ))
@@ -48,10 +49,10 @@ class Experiment:
             raise RuntimeError("the search engine does not answer")  # the site fails as it would without the experiment
         if failures or not all(lists.values()):
             return lists[self.incumbent], ""
-        shown = self.client.decide(query, lists, user)
+        shown = self.client.decide(user, query, lists)
         return list(shown.page), shown.token
 
-    def clicks(self, environ, start_response):
+    def events(self, environ, start_response):
         """Answer a report."""
         size = environ.get("CONTENT_LENGTH") or "0"
         whole = size.isascii() and size.isdigit() and int(size[:20]) <= LARGEST
@@ -65,7 +66,7 @@ class Experiment:
         """Forward a report; return status and body of the answer."""
         try:
             said = json.loads(given)
-            recorded = self.client.clicks(said["token"], said["clicks"], final=said["final"])
+            recorded = self.client.report(said["token"], said["events"])
         except (ValueError, LookupError, TypeError, RecursionError):
             return HTTPStatus.BAD_REQUEST, b""
         return HTTPStatus.OK, json.dumps({"recorded": recorded}).encode()

@@ -201,8 +201,6 @@ def _unsure(world: World, confidence: float) -> tuple[str, ...]:
 
 def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings for `ltr_duel.live`."""
-    in_batches = {"plan": {"batch": min(settings["batch"], 100_000)}}  # number of choices in a plan
-    at_once = {"serve": {"store": "live.db", "key_file": "live.keys"}}  # files that are created at the first start
     return {
         "name": "advised",
         "rankers": tuple(settings["rankers"]),
@@ -212,5 +210,5 @@ def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
         "top": settings["top"],
         "horizon": settings["budget"] if candidate.policy.component.needs_horizon else 0,
         "confidence": settings["confidence"],
-        **(in_batches if settings["batch"] > 1 else at_once),
+        "batch": min(settings["batch"], 100_000),
     }

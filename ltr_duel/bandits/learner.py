@@ -76,17 +76,22 @@ class Learner:
     def choose(self, n: int) -> list[Arms]:
         """Choose the arms of the next n comparisons, given the outcomes so far."""
         chosen = self._in_any_order(n) if self._policy.any_order else [self._next(k) for k in range(n)]
+        numbers = dict[Arms, Arms]()  # the policy's arms -> arms; choices repeat themselves
         for k, arms in enumerate(chosen):
+            if arms in numbers:
+                continue
             if not arms or min(arms) < 0 or max(arms) >= self._n_arms:
                 raise PolicyError(
                     f"policy '{self._policy.name}' does not choose valid arms (0..{self._n_arms - 1}) in step"
                     f" {self.t + k}"
                 )
-        return [tuple(self._order[list(arms)].tolist()) for arms in chosen]
+            numbers[arms] = tuple(self._order[list(arms)].tolist())
+        return [numbers[arms] for arms in chosen]
 
     def learn(self, outcomes: Sequence[Outcome]) -> None:
         """Update the policy with outcomes of chosen arms, in the order of their comparisons."""
-        own = [(tuple(self._place[list(arms)].tolist()), signs) for arms, signs in outcomes]
+        places = {arms: tuple(self._place[list(arms)].tolist()) for arms in {arms for arms, _ in outcomes}}
+        own = [(places[arms], signs) for arms, signs in outcomes]
         if self._policy.any_order:
             self._learn_all(own)
             return
@@ -136,7 +141,7 @@ class Learner:
                 self._tell(self.t + k, arms, signs)
         else:
             pairs = np.array([arms for arms, _ in outcomes])
-            told = np.array([np.frombuffer(signs, np.int8).sum() for _, signs in outcomes], np.int64)
+            told = np.array([int.from_bytes(signs, signed=True) for _, signs in outcomes], np.int64)
             loop_for(self._policy, tell_pairs)(self._state, self._params, self.t, pairs, told, self._rng)
         self.t += len(outcomes)
 

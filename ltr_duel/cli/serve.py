@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ltr_duel import serve
+from ltr_duel import live
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, PATH
 from ltr_duel.cli._output import end
@@ -19,33 +19,23 @@ from ltr_duel.core import InputError
 @click.argument("config", type=PATH)
 @click.option("--host", default="", help="Address to listen on.  [default: the host in CONFIG, or 127.0.0.1]")
 @click.option("--port", type=COUNT, help="Port, 0 for any free port.  [default: the port in CONFIG, or 8080]")
-@click.option("--accept-new-code", is_flag=True, help="Continue although the code of the policy has changed.")
-@click.option("--wait", type=float, default=0.0, help="Seconds to wait while another service uses the store.")
 @options.checked_plugin
-def command(config: Path, host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
+def command(config: Path, host: str, port: int | None) -> None:
     """Serve the live experiment of CONFIG, a TOML file, until SIGTERM or Ctrl-C stops it.
 
-    POST /decide returns a page for a query, POST /clicks receives the clicks; / shows the state of the experiment.
-    Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS. The API key is in
-    LTR_DUEL_API_KEY or in the file 'api_key_file', by default api.key beside CONFIG, which is made at the first start.
-    Events are written to stderr, one JSON object per line.
+    POST /decide returns the page of a search, POST /events receives views and clicks; / shows the state of the
+    experiment. The API key is in LTR_DUEL_API_KEY or in the file 'api_key_file', by default api.key beside CONFIG,
+    which is made at the first start, as is 'key_file' with the secret that signs tokens. The log goes to stderr.
     """
     try:
-        run_service = serve.run_service
+        run_service = live.run_service
     except ImportError as error:
         raise InputError(
             f"serving needs {error.name}: pip install 'ltr-duel[serve]', or '.[serve]' in the folder of the source"
         ) from None
     try:
-        run_service(
-            config,
-            host=host,
-            port=port,
-            accept_new_code=accept_new_code,
-            wait=wait,
-            ready=_say,
-        )
-    except KeyboardInterrupt:  # stderr is a log of JSON objects, so nothing else is printed
+        run_service(config, host=host, port=port, ready=_say)
+    except KeyboardInterrupt:
         end(interrupted()[0])
 
 

@@ -1,7 +1,6 @@
-"""Live experiments on a search page: a policy chooses rankers, their lists are interleaved, clicks are counted once.
+"""Live experiments: a plan decides each search, a policy learns from the outcomes, and the next plan follows.
 
-`Experiment.decide` returns a page with a token. `Experiment.record` receives the clicks on the page and passes the
-outcome to the policy. All state is in one file, so a new process can continue. The HTTP service is `ltr_duel.serve`.
+Deciding needs the plan only, in any number of processes. Outcomes come from a click log or the store of a service.
 """
 
 import lazy_loader
@@ -9,20 +8,17 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
-    "Decide",
     "Decision",
+    "Event",
     "Experiment",
-    "ExpiredError",
     "Keys",
+    "LivePlan",
     "LiveState",
-    "Record",
-    "Recorded",
     "Settings",
+    "SimulatedUsers",
     "StoreError",
     "TokenError",
-    "UsedError",
-    "check_store",
-    "live_policy",
+    "next_plan",
     "read_keys",
     "read_settings",
     "write_settings",

@@ -1,267 +1,356 @@
-"""A live experiment: make the pages to show, count their clicks, report the state."""
+"""A live experiment: the plan decides, the store keeps, and after a fixed window the policy learns.
+
+    decide (plan -> page) -> exposure row        report (token) -> event rows
+    window over -> credit, in the order of display -> counts of pairs, outcomes -> policy, in batches -> next plan
+
+Nothing in memory is needed to continue: the policy has been told the stored outcomes, in their order, in batches of
+``settings.batch``, so telling them again leads to the same plan.
+"""
 
 from __future__ import annotations
 
-import math
+import dataclasses
+import json
+import secrets
+import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ltr_duel.core import InputError
-from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded, StoreError
-from ltr_duel.live.opening import open_store
-from ltr_duel.live.running import Running
-from ltr_duel.live.settings import Settings
-from ltr_duel.live.state import LiveState, known_of, state_of
-from ltr_duel.live.switches import Switch, Switches
-from ltr_duel.live.tokens import Keys
+from ltr_duel.live.controls import Control, Controls, add_control, controls_in, fold
+from ltr_duel.live.counting import count_due
+from ltr_duel.live.plan import Decision, LivePlan
+from ltr_duel.live.planner import Outcome, Planner
+from ltr_duel.live.settings import Settings, settings_text, with_seed
+from ltr_duel.live.signing import Keys, TokenError
+from ltr_duel.live.state import LiveState, state_of
+from ltr_duel.live.store import Store, settings_in
+from ltr_duel.live.validation import Report, Search, read_events, require_context, require_text
 
-_AT_ONCE = 500  # maximum number of expired pages closed in one transaction
+_MAY_CHANGE = ("confidence", "margin", "serve")  # settings that a later start may give anew
+_MOST_EVENTS = 1000  # of one page
+_KEPT = ("shown", "method", "outcome", "policy", "propensity", "owners", "page")  # columns of a record in ``record``
+_ADD = """
+INSERT OR IGNORE INTO exposures (impression, time, user, query, rankers, record, context) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
 
 
-class Experiment(Running):
-    """A live experiment in one file, opened by `Experiment.open`. Threads may share it.
+class Experiment:
+    """A live experiment in one store, opened by `Experiment.open`. Threads may share it.
 
-    The changes of a call are on disk when the call returns. A call that raises an error has changed nothing; the error
-    is `StoreError` if the store cannot be read or written.
+    The changes of a call are on disk when the call returns. A call that raises an error has changed nothing.
 
     Parameters
     ----------
-    opened : Opened
-        The store with its settings and users.
+    store : Store
+        An open store.
+    settings : Settings
+        The settings of the store; also an attribute.
     keys : Keys
         Secrets that sign the tokens.
     clock : callable
-        Returns the time, in seconds.
-    monotonic : callable, optional
-        Returns seconds of a clock that never jumps, for comparison with ``clock``, see `Experiment.open`.
+        Returns seconds since 1970.
 
     Attributes
     ----------
-    accepted : dict or None
-        The change of code that was accepted when the store was opened: its time ``at``, and the versions ``before`` and
-        ``now``.
+    plan : LivePlan
+        The plan that decides now.
+    controls : Controls
+        The state of the controls; ``used`` are all uses.
 
     Examples
     --------
     >>> import tempfile
-    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> with folder, Experiment.open(Path(folder.name) / "shoes.db", settings) as experiment:
-    ...     page = experiment.decide("red shoes", {"old": ["a", "b", "c"], "new": ["c", "a", "d"]})
-    ...     recorded = experiment.record(page.token, clicks=[page.shown[0]])
-    ...     state = experiment.state()
-    >>> len(page.shown), sorted(recorded.rankers), state.steps
-    (4, ['new', 'old'], 1)
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="random", window=60)
+    >>> folder, lists = tempfile.TemporaryDirectory(), {"old": ["a", "b"], "new": ["b", "c"]}
+    >>> clock = iter(range(0, 1000, 100)).__next__
+    >>> with folder, Experiment.open(Path(folder.name) / "shoes.db", settings, clock=clock) as experiment:
+    ...     page = experiment.decide("user 7", "red shoes", lists)
+    ...     _ = experiment.report(page.token, [{"kind": "view"}])
+    ...     _ = experiment.learn()
+    ...     experiment.state().pages
+    1
     """
+
+    def __init__(self, store: Store, settings: Settings, keys: Keys, clock: Callable[[], float]) -> None:
+        self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
+        self._lock, self._planning = threading.RLock(), threading.RLock()  # the second is taken first
+        latest = store.rows("SELECT time FROM exposures ORDER BY n DESC LIMIT 1")
+        self._latest = max([store.meta("clock"), *(row[0] for row in latest)])
+        self.used = controls_in(store.db)
+        self.controls = fold(self.used, settings)
+        self._begin(set(self.controls.left(settings)))
 
     @classmethod
     def open(
         cls,
-        path: str | Path,
+        store: str | Path,
         settings: Settings | None = None,
         *,
         keys: Keys | None = None,
         clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] | None = None,
-        accept_new_code: bool = False,
-        user_key: bytes | None = None,
     ) -> Experiment:
-        """Open the store of an experiment, or create it.
+        """Open a store, which is created if settings are given.
 
         Parameters
         ----------
-        path : path
+        store : path
         settings : Settings, optional
-            By default the stored settings. The guide lists the settings that can be changed during an experiment.
+            They must agree with those of an existing store, except for ``confidence``, ``margin`` and ``serve``.
         keys : Keys, optional
-            Secrets that sign the tokens. By default a random secret, so all tokens become invalid when the process
-            ends.
-        clock : callable
-            Returns the time, in seconds.
-        monotonic : callable, optional
-            Returns seconds of a clock that never jumps; by default `time.monotonic` if ``clock`` is `time.time`. With
-            this second clock, open pages keep their remaining time while the store is closed, and after a step of
-            ``clock`` (when the machine was suspended, or the clock adjusted). Without it, each step counts as elapsed
-            time.
-        accept_new_code : bool
-            Continue although the policy's plug-in file or its numbers version (see `ltr_duel.core.numbering`) differs
-            from the record in the store; the store then records the change.
-        user_key : bytes, optional
-            The key with which users are hashed (HMAC-SHA256) before they are stored; empty to store them unhashed.
-            If no key is given, a store with hashed users refuses searches with a user.
+            Secrets that sign the tokens; by default a random key, whose tokens end with the process.
+        clock : callable, optional
+            Returns seconds since 1970. The time of the experiment never goes back.
 
         Raises
         ------
         InputError
-            If the file is not a store; if another process writes to it; or if the settings, code or user key belong to
-            another experiment.
+            If the store is missing, in use, of other settings or another version of this package, or no store.
         """
-        opened = open_store(path, settings, clock(), user_key, accept_new_code=accept_new_code)
+        meta = None if settings is None else {"settings": settings_text(with_seed(settings))}
+        opened = Store(store, meta)
         try:
-            if clock is time.time:
-                monotonic = monotonic or time.monotonic
-            return cls(opened, keys or Keys.random(), clock, monotonic)
-        except BaseException as error:
-            opened.store.close()
-            if isinstance(error, StoreError):
-                raise InputError(f"{path}: {error}") from None
+            kept = settings_in(opened.db, opened.path)
+            if settings is not None:
+                kept = _agreed(kept, settings, opened.path)
+            return cls(opened, kept, keys or Keys({"process": secrets.token_bytes(32)}), clock)
+        except BaseException:
+            opened.close()
             raise
+
+    def close(self) -> None:
+        """Close the store."""
+        with self._lock:
+            self._store.close()
 
     def __enter__(self) -> Experiment:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def decide(
         self,
+        user: str,
         query: str,
-        rankings: Mapping[str, Sequence[Hashable]],
+        rankings: Mapping[str, Sequence[Any]],
         *,
-        user: str = "",
-        offset: int = 0,
-        limit: int | None = None,
-        token: str = "",
-        context: Mapping[str, str] | None = None,
+        context: Mapping[str, str] = MappingProxyType({}),
     ) -> Decision:
-        """Return the page for a search: a new page of the rankers that the policy requests, or an earlier page again.
+        """Return the page of a search, with a token to report its events.
+
+        The same user, query and lists get the same page, with the same token, until the next plan.
 
         Parameters
         ----------
-        query : str
-            1 to 10,000 characters; stored for the log.
+        user, query : str
+            A stable id of the user or session, and the query; neither is empty.
         rankings : mapping of str to sequence
-            Document ids (strings or numbers), best first, for the rankers in `asked`; once a switch was
-            used, also for those in `needed`.
-        user : str
-            Empty for an unknown user. The intervals count each user once for each pair of rankers. Within ``sticky``
-            seconds, the same user and query get the same page.
-        offset, limit : int, optional
-            The part to show begins after ``offset`` documents of the page, and contains ``limit`` documents, by default
-            all that follow. A later part of an unknown page comes from the incumbent's list, outside of the experiment.
-        token : str
-            Token of the page to show again or to continue, for the same query and before its deadline.
+            Document ids, best first, at least of each ranker that ``plan.rankers(user, query)`` returns.
         context : mapping of str to str, optional
-            Further attributes of the search, named in the settings' ``context``; they become columns of the log.
+            Attributes of the search that the settings name.
 
         Raises
         ------
-        TokenError
-            If the token does not belong to this experiment.
         InputError
-            For unknown rankers, or lists that are missing or cannot be interleaved.
+            For an invalid value or a missing list.
+        StoreError
+            If the store cannot be written.
         """
-        return self._one(Decide(query, rankings, user, offset, limit, token, context or {}))
+        return self._one(Search(user, query, rankings, context))
 
-    def record(self, token: str, clicks: Iterable[Any], *, final: bool = True, late: bool = False) -> Recorded:
-        """Count the clicks of a page once, and store other outcomes.
+    def report(self, token: str, events: Sequence[Any]) -> str:
+        """Keep events of a page, and return the page's impression; a repeated report changes nothing.
 
         Parameters
         ----------
         token : str
-            Token of the page.
-        clicks : iterable of document ids, or of mappings
-            In any order; empty for a page that was seen without a click. A mapping is an outcome with a ``kind``, and
-            optionally ``document``, ``value`` (default 1) and ``id``; the ``id`` distinguishes outcomes of the same
-            kind and document.
-        final : bool
-            Whether the report is complete. If not, the page stays open until its deadline, and later reports can
-            add clicks; the policy receives the outcome when the page is closed.
-        late : bool
-            If True, the page may already be closed, and the outcomes are stored for the log only.
+            The token of the page.
+        events : sequence of Event or mapping
+            Events inside the window credit rankers, if they are of the kind ``settings.credit``; later ones are kept
+            for the log only.
 
         Raises
         ------
         TokenError
-            If the token does not belong to this experiment.
-        ExpiredError
-            If the page's deadline (for late reports: 30 days) has passed, or the page was closed early because
-            too many pages were open.
-        UsedError
-            If the clicks of the page were counted already.
+            If the token belongs to no page of this experiment.
         InputError
-            If a document was not shown, or is below the shown parts of the page.
+            For an invalid event, or a document that is not on the page.
+        StoreError
+            If the store cannot be written.
         """
-        return self._one(Record(token, clicks, final, late))
+        return self._one(Report(token, events))
 
-    def switch(
-        self, what: str, *, ranker: str = "", share: float = 1.0, holdback: float | None = None, by: str = ""
-    ) -> Switches:
-        """Use a switch: pause, resume, serve a winner, set the share of users, drop a ranker, or end the experiment.
+    def _one(self, call: Search | Report) -> Any:
+        (answer,) = self.answer([call])
+        if isinstance(answer, InputError):
+            raise answer
+        return answer
 
-        Parameters
-        ----------
-        what : {"pause", "resume", "winner", "share", "drop", "end"}
-        ranker : str
-            The ranker to serve as the winner, or to drop.
-        share, holdback : float, optional
-            For "share": the share of users in the experiment, and the share of users who are always served the
-            incumbent's list, each 0 to 1. By default ``holdback`` does not change.
-        by : str
-            Name of the operator.
+    def answer(self, calls: Sequence[Search | Report]) -> list[Decision | str | InputError]:
+        """Return the result or the error of each call; one transaction makes the changes of all calls durable."""
+        with self._lock:
+            self._look()
+            now, answers, writes = self._now(), list[Any](), list[tuple[str, Sequence[Any]]]()
+            for call in calls:
+                try:
+                    act: Any = self._search if isinstance(call, Search) else self._report
+                    answers.append(act(call, now, writes))
+                except InputError as error:
+                    answers.append(error.with_traceback(None))  # a traceback would keep all calls in memory
+            if writes:
+                with self._store.transaction():
+                    for sql, values in writes:
+                        self._store.db.execute(sql, values)
+            return answers
 
-        Returns
-        -------
-        Switches
-            The new state.
+    def _search(self, call: Search, now: float, writes: list[tuple[str, Sequence[Any]]]) -> Decision:
+        require_text("the user", call.user)
+        require_text("the query", call.query)
+        require_context(call.context, self.settings.context)
+        page = self.plan.decide(call.user, call.query, call.rankings, now=now)
+        if not page.impression:
+            return page
+        record: Mapping[str, Any] = page.record or {"shown": [str(name) for name in page.page]}
+        kept = json.dumps({name: record[name] for name in _KEPT if name in record})
+        context = json.dumps(dict(call.context))
+        writes.append((_ADD, (page.impression, now, call.user, call.query, json.dumps(page.rankers), kept, context)))
+        return page._replace(token=self._keys.token(page.impression))
 
-        Raises
-        ------
-        InputError
-            If the switch is invalid, or has no effect in the current state.
-        """
-        return self._one(Switch(what, ranker, share, holdback, by))
+    def _report(self, call: Report, now: float, writes: list[tuple[str, Sequence[Any]]]) -> str:
+        impression = self._keys.verified(call.token)
+        sql = "SELECT record, time, seen OR learned FROM exposures WHERE impression = ?"
+        found = self._store.rows(sql, (impression,))
+        if not found:
+            raise TokenError("the page of the token is not in the store of this experiment")
+        ((record, shown_at, marked),) = found
+        values = read_events(call.events, json.loads(record)["shown"])
+        sql = "SELECT count(*) FROM events WHERE impression = ?"
+        if len(values) + self._store.rows(sql, (impression,))[0][0] > _MOST_EVENTS:
+            raise InputError(f"a page has at most {_MOST_EVENTS:,} events")
+        for (kind, position, name), value in values.items():
+            row = (impression, kind, position, name, value, now)
+            writes.append(("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?)", row))
+        if values and not marked and now - shown_at <= self.settings.window:
+            writes.append(("UPDATE exposures SET seen = 1 WHERE impression = ?", (impression,)))
+        return impression
 
-    def answer(
-        self, calls: Sequence[Decide | Record | Drop | Switch]
-    ) -> list[Decision | Recorded | Switches | InputError]:
-        """Execute several calls in order, in one durable transaction.
-
-        Parameters
-        ----------
-        calls : sequence of Decide, Record, Drop or Switch
-            Searches outside of the experiment are not written to disk.
-
-        Returns
-        -------
-        list
-            The result or the error of each call; the changes are on disk.
-        """
-        return self._answers(calls)
-
-    def expire(self, most: int | None = None) -> int:
-        """Close the pages whose deadline has passed; each `decide` also closes up to 20 of these pages.
-
-        Parameters
-        ----------
-        most : int, optional
-            Maximum number of pages to close, by default all. Other calls may run after every 500 pages.
+    def learn(self) -> int:
+        """Count the pages whose window is over, and make the next plan if a batch is complete.
 
         Returns
         -------
         int
-            The number of pages closed.
+            Number of pages counted; 0 if none is due. Call again until it is 0: each call counts at most 50.
         """
-        closed, left = 0, math.inf if most is None else most
-        while left > 0:
-            wanted = int(min(left, _AT_ONCE))
-            with self._changing() as actions:
-                some = actions.expire(self._now(actions), wanted)
-            closed += some
-            left = left - some if some == wanted else 0
-        return closed
+        with self._planning:
+            with self._lock:
+                self._look()
+                left = set(self.controls.left(self.settings))
+            if left != self._left:
+                self._begin(left)
+            with self._lock, self._store.transaction():
+                now = self._now()
+                due, new = count_due(self._store, self.settings, now)
+                version = self._version + (len(self._untold) + len(self._of_left(new))) // self.settings.batch
+                if due or version != self._store.meta("version"):
+                    self._store.set_meta("clock", now)
+                    self._store.set_meta("version", version)
+            self._tell(new)
+            return due
+
+    def _begin(self, left: set[int]) -> None:
+        """Make the policy of the remaining rankers, and tell it their stored outcomes."""
+        with self._lock:
+            rows = self._store.rows("SELECT arms, signs FROM outcomes ORDER BY n")
+            self._left, self._first = left, self.controls.version
+        self._planner, self._untold = Planner(self.settings, sorted(left)), list[Outcome]()
+        self._tell([(tuple(json.loads(arms)), signs) for arms, signs in rows])
+
+    def _of_left(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        return [told for told in outcomes if self._left.issuperset(told[0])]
+
+    def _tell(self, outcomes: Sequence[Outcome]) -> None:
+        """Tell the policy all complete batches of outcomes, while searches go on, and make the plan."""
+        self._untold += self._of_left(outcomes)
+        batch = self.settings.batch
+        while len(self._untold) >= batch:
+            self._planner.learn(self._untold[:batch])
+            del self._untold[:batch]
+        with self._lock:
+            self.plan: LivePlan = self._controlled(self._planner.plan(self._version))
+
+    @property
+    def _version(self) -> int:
+        """Version of the planner's plan: versions go on after a ranker was dropped, when the policy starts again."""
+        return self._first + self._planner.version
+
+    def control(self, what: str, ranker: str = "", *, share: float | None = None, holdback: float | None = None,
+                who: str = "") -> Controls:  # fmt: skip
+        """Use a control of the experiment.
+
+        Parameters
+        ----------
+        what : {"pause", "resume", "share", "drop", "winner", "end"}
+        ranker : str
+            For "drop" and "winner".
+        share, holdback : float, optional
+            For "share"; by default unchanged.
+        who : str
+            Name of the operator, for the record.
+
+        Returns
+        -------
+        Controls
+            The state after the use.
+
+        Raises
+        ------
+        InputError
+            If the use is invalid or changes nothing.
+        """
+        with self._lock:
+            with self._store.transaction():
+                add_control(self._store.db, self.settings, Control(what, ranker, share, holdback, who, self._clock()))
+            self._take_controls()
+        self.learn()
+        return self.controls
+
+    def _look(self) -> None:
+        """Read the controls again if another process has written to the store."""
+        if self._store.changed():
+            self._take_controls()
+
+    def _take_controls(self) -> None:
+        """Read the controls; a dropped ranker leaves the plan when `learn` is called."""
+        self.used = controls_in(self._store.db)
+        self.controls = fold(self.used, self.settings)
+        self.plan = self._controlled(self.plan)
+
+    def _controlled(self, plan: LivePlan) -> LivePlan:
+        names = ("mode", "winner", "share", "holdback")
+        return dataclasses.replace(plan, **{name: getattr(self.controls, name) for name in names})
 
     def state(self) -> LiveState:
-        """Return the state of the experiment."""
+        """Return the state of the experiment: what the counted pages say."""
         with self._lock:
-            memory = self._ready().memory
-            known = known_of(memory)
-        return state_of(self.settings, self._started, known)
+            self._look()
+            return state_of(self.settings, self._store, self.controls, self.used, self.plan, len(self._untold))
 
-    def _one(self, call: Decide | Record | Switch) -> Any:
-        [answer] = self.answer([call])
-        if isinstance(answer, InputError):
-            raise answer
-        return answer
+    def _now(self) -> float:
+        self._latest = max(self._latest, self._clock())
+        return self._latest
+
+
+def _agreed(kept: Settings, given: Settings, path: Path) -> Settings:
+    """Return the settings of a store with the given values of `_MAY_CHANGE`; refuse other changes."""
+    new = dataclasses.replace(given, seed=kept.seed if given.seed is None else given.seed)
+    merged = dataclasses.replace(kept, **{name: getattr(given, name) for name in _MAY_CHANGE})
+    if new != merged:
+        name = next(key for key in vars(new) if getattr(new, key) != getattr(merged, key))
+        before, now = getattr(kept, name), getattr(new, name)
+        raise InputError(f"{path}: was made with {name} = {before!r}, not {now!r}; start another store")
+    return merged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import sqlite3
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,20 +14,20 @@ import tomli_w
 
 from ltr_duel.bandits import POLICIES, Policy
 from ltr_duel.core import InputError, arguments, errors, files, schema
-from ltr_duel.interleaving import METHODS, able_methods
+from ltr_duel.interleaving import METHODS, Method, able_methods
 from ltr_duel.logs import LOG_COLUMNS
 
-ORDERS = ("arrival", "shown")
-MOST_OPEN = 100_000  # maximum number of open pages; one more page closes the page with the earliest deadline
-_BESIDE = ("serve", "plan")  # further tables of the file
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+COUNTS = ("seen", "shown")
+MOST_DRAWS = 100_000  # largest number of choices in a plan
+_COLUMN = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MOST_RANKERS = 200
-_NO_LIMIT = 10**15
+_LARGEST = 10**15
+_LARGEST_SEED = 1 << 128
 _EXAMPLES = 'name = "shoes"', 'rankers = ["old", "new"]'
 
 
 def _seed(given: Any) -> int | None:
-    return None if given is None else schema.whole(-_NO_LIMIT, _NO_LIMIT)(given)
+    return None if given is None else schema.whole(0, _LARGEST_SEED)(given)
 
 
 def _text_or_nothing(given: Any) -> str:
@@ -35,7 +35,9 @@ def _text_or_nothing(given: Any) -> str:
 
 
 def _columns(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list | tuple) or not all(isinstance(one, str) and _NAME.fullmatch(one) for one in given):
+    if not isinstance(given, list | tuple) or not all(
+        isinstance(name, str) and _COLUMN.fullmatch(name) for name in given
+    ):
         raise InputError("must be a list of names of up to 32 letters a to z, digits and '_'")
     if taken := set(LOG_COLUMNS).intersection(given):
         raise InputError(f"'{min(taken)}' is a column of every log; use another name")
@@ -49,7 +51,7 @@ class Settings:
     Parameters
     ----------
     name : str
-        Name of the experiment, for display.
+        Name of the experiment.
     rankers : tuple of str
         2 to 200 names.
     policy : str
@@ -58,41 +60,37 @@ class Settings:
     method : str
         The comparison method, for pairs or sets, as the policy requires.
     outcome : str
-        The outcome rule. If it is empty, an existing store keeps its rule, and a new store uses the default of
-        simulations: ``marginal_bernoulli`` for probabilistic interleave with pairs of rankers, otherwise the method's
-        first rule. Sets of rankers allow only the first rule.
+        The outcome rule; by default the rule of simulations, under which random clicks favour no ranker. Some rules are
+        for pairs of rankers only.
     top : int
         Number of documents shown, 1 to 1,000.
     horizon : int
         Number of comparisons, for policies that require it.
+    batch : int
+        Number of choices of the policy in a plan, 1 to 100,000: about as many searches as a plan decides.
+    window : float
+        Attribution window: seconds after an impression was shown in which its events are credited. Then the policy
+        learns its outcome.
+    share, holdback : float
+        Share of the users who take part, and share of those who always get the incumbent's list; at most 1 together.
+    count : {"seen", "shown"}
+        Which impressions of a service count: those with a reported event (a ``view`` or another), or, for sites that
+        report no views, all that were sent.
     confidence : float
         Confidence of statements about winners, simultaneously for all times; above 0 and below 1.
     margin : float
         Largest mean outcome, 0 to 1, that is considered negligible.
     seed : int, optional
-        Seed of all random streams. A new store samples a seed if none is given. With the seed and all earlier
-        outcomes, the lists can be predicted, so keep the store private.
-    deadline : float
-        Seconds after which a page is closed with the clicks reported so far; if there are none, the page counts as seen
-        without clicks.
+        Seed of all random streams. By default, a new experiment draws one. All pages can be predicted from the seed, so
+        keep it private.
     credit : str
-        The kind of outcome that credits rankers.
+        The kind of event that credits rankers.
     context : tuple of str
-        Names of further attributes of a search, such as the device; they become columns of the exported log.
-    keep_days : float
-        Days after which a service forgets the user and the query of a page; 0: never.
-    sticky : float
-        Seconds, at most ``deadline``, during which a user who repeats a query sees the same page; 0: each search has a
-        new page.
+        Names of further attributes of a search, such as the device; they become columns of the log.
     incumbent : str
         The ranker whose list is served outside of the experiment; by default the first ranker.
-    aa : bool
-        Whether every ranker gets the incumbent's list, so that no ranker can win (an A/A test).
-    order : {"arrival", "shown"}
-        Whether outcomes of the same rankers reach the policy in the order of their arrival, or in the order of their
-        pages. With ``"shown"``, the policy's guarantees hold even if the delay of an outcome depends on the clicks.
-    serve, plan : mapping
-        The tables ``[serve]`` and ``[plan]`` of the file.
+    serve : mapping
+        The table ``[serve]`` of the file, with the settings of the service.
 
     Raises
     ------
@@ -102,8 +100,8 @@ class Settings:
     Examples
     --------
     >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
-    >>> settings.method, settings.top
-    ('team_draft', 10)
+    >>> settings.method, settings.outcome, settings.top
+    ('team_draft', 'credit', 10)
     """
 
     name: str = schema.value(schema.text, _EXAMPLES[0])
@@ -112,74 +110,87 @@ class Settings:
     method: str = schema.value(schema.component(METHODS), default="team_draft")
     outcome: str = schema.value(_text_or_nothing, default="")
     top: int = schema.value(schema.whole(1, 1000), default=10)
-    horizon: int = schema.value(schema.whole(0, _NO_LIMIT), default=0)
+    horizon: int = schema.value(schema.whole(0, _LARGEST), default=0)
+    batch: int = schema.value(schema.whole(1, MOST_DRAWS), default=1000)
+    window: float = schema.value(schema.number(0, 1e9), default=1800.0)
+    share: float = schema.value(schema.number(0, 1), default=1.0)
+    holdback: float = schema.value(schema.number(0, 1), default=0.0)
+    count: str = schema.value(schema.one_of("way to count impressions", COUNTS), default="seen")
     confidence: float = schema.value(schema.number(1e-9, 1 - 1e-9), default=0.95)
     margin: float = schema.value(schema.number(0, 1), default=0.0)
     seed: int | None = schema.value(_seed, default=None)
-    deadline: float = schema.value(schema.number(0.001, 1e9), default=1800.0)
     credit: str = schema.value(schema.text, default="click")
     context: tuple[str, ...] = schema.value(_columns, default=())
-    keep_days: float = schema.value(schema.number(0, 36_500), default=0.0)
-    sticky: float = schema.value(schema.number(0, 1e9), default=0.0)
     incumbent: str = schema.value(_text_or_nothing, default="")
-    aa: bool = schema.value(schema.flag, default=False)
-    order: str = schema.value(schema.one_of("order of outcomes", ORDERS), default="arrival")
     serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    plan: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for one in _fields():
             given = getattr(self, one.name)
-            read = one.metadata["read"](list(given) if isinstance(given, tuple) else given, one.name)
-            object.__setattr__(self, one.name, read)
+            value = one.metadata["read"](list(given) if isinstance(given, tuple) else given, one.name)
+            object.__setattr__(self, one.name, value)
         if not 2 <= len(self.rankers) <= _MOST_RANKERS:
             raise InputError(f"rankers: there must be 2 to {_MOST_RANKERS}, not {len(self.rankers)}")
+        require_shares(self.share, self.holdback)
         object.__setattr__(self, "incumbent", self.incumbent or self.rankers[0])
         if self.incumbent not in self.rankers:
             raise InputError(f"incumbent: {errors.unknown_name('ranker', self.incumbent, self.rankers)}")
-        self._take_sets()
+        compares_sets = self._method.slates and self.outcome in ("", *self._method.outcomes_of(sets=True))
+        if compares_sets and len(self.rankers) > 2 and self.policy_component.for_sets:
+            object.__setattr__(self, "policy", self.policy_component.for_sets)
         if self.policy_component.needs_horizon and not self.horizon:
             raise InputError(
                 f"horizon: policy '{self.policy}' requires the number of comparisons, for example horizon = 100000"
             )
-        if self.sticky > self.deadline:
-            raise InputError(f"sticky: must be at most the deadline of {self.deadline:g} s, not {self.sticky:g}")
-        self._check_method()
+        self._require_method()
 
     @property
     def policy_component(self) -> Policy:
         """The registered policy."""
         return POLICIES.configure(self.policy).component
 
-    def _take_sets(self) -> None:
-        method = METHODS.configure(self.method).component
-        to_sets = method.slates and len(self.rankers) > 2 and self.outcome in ("", *method.outcomes_of(sets=True))
-        if to_sets and self.policy_component.for_sets:
-            object.__setattr__(self, "policy", self.policy_component.for_sets)
+    @property
+    def compares_sets(self) -> bool:
+        """Whether the policy compares sets of rankers."""
+        return self.policy_component.feedback == "slate"
 
-    def _check_method(self) -> None:
-        slates = self.policy_component.feedback == "slate"
-        method = METHODS.configure(self.method).component
-        if not (method.slates if slates else method.pairs):
-            kind = "sets of rankers" if slates else "two rankers"
-            able = ", ".join(able_methods(sets=slates))
+    @property
+    def _method(self) -> Method:
+        return METHODS.configure(self.method).component
+
+    def _require_method(self) -> None:
+        sets, method = self.compares_sets, self._method
+        if not (method.slates if sets else method.pairs):
+            kind = "sets of rankers" if sets else "two rankers"
+            able = ", ".join(able_methods(sets=sets))
             raise InputError(
                 f"method: '{self.policy}' requires a method that compares {kind}, which '{self.method}' does not; use"
                 f" {able}"
             )
-        rule = self.outcome or default_outcome(self)
+        rule = self.outcome or method.default_outcome(sets=sets)
         if rule not in method.outcomes:
             raise errors.unknown_name(f"outcome rule of {method.name} called", rule, method.outcomes)
         if rule == "expectation":
             raise InputError("outcome: 'expectation' is a number, for estimating matrices; a policy requires a winner")
-        if slates and rule not in method.outcomes_of(sets=True):
+        if sets and rule not in method.outcomes_of(sets=True):
             raise InputError(f"outcome: '{rule}' is for two rankers, and '{self.policy}' compares sets")
+        object.__setattr__(self, "outcome", rule)
 
 
-def default_outcome(settings: Settings) -> str:
-    """Return the outcome rule of a new experiment whose settings name no rule."""
-    method = METHODS.configure(settings.method).component
-    return method.default_outcome(sets=settings.policy_component.feedback == "slate")
+def require_shares(share: float, holdback: float) -> None:
+    """Raise `InputError` unless a share of the users and a holdback are from 0 to 1, and at most 1 together."""
+    errors.require_between("the share of the users in the experiment", share, 0, 1)
+    errors.require_between("the share of the users held back", holdback, 0, 1)
+    if share + holdback > 1:
+        raise InputError(
+            f"a share of {share:g} and a holdback of {holdback:g} sum to more than 1: the share is at most"
+            f" {1 - holdback:g}"
+        )
+
+
+def with_seed(settings: Settings) -> Settings:
+    """Return settings with a seed, which is drawn if they have none."""
+    return settings if settings.seed is not None else dataclasses.replace(settings, seed=secrets.randbits(128))
 
 
 def _fields() -> list[Any]:
@@ -213,23 +224,25 @@ def read_settings(path: str | Path) -> Settings:
     ('old', 'new')
     """
     path = arguments.as_path("the settings", path)
-    return _settings_in(schema.read_toml(path)[1], path)
+    return parse_settings(None, path)
 
 
-def _settings_in(given: dict[str, Any], path: Path) -> Settings:
+def parse_settings(text: str | None, place: Path) -> Settings:
+    """Read settings from a string, or from the file ``place`` if it is None."""
+    given = schema.read_toml(place, text)[1]
     for key in given:
-        if key not in ("experiment", *_BESIDE):
+        if key not in ("experiment", "serve"):
             below = "the keys of an experiment follow a line [experiment]"
-            raise InputError(f"{path}: {errors.unknown_name('table', key, ('experiment', *_BESIDE), otherwise=below)}")
+            raise InputError(f"{place}: {errors.unknown_name('table', key, ('experiment', 'serve'), otherwise=below)}")
     if "experiment" not in given:
         raise schema.missing(
-            f"{path}: the table [experiment]", " and ".join(("[experiment] with " + _EXAMPLES[0], *_EXAMPLES[1:]))
+            f"{place}: the table [experiment]", " and ".join(("[experiment] with " + _EXAMPLES[0], *_EXAMPLES[1:]))
         )
-    beside = {name: given.get(name, {}) for name in _BESIDE}
-    for name, table in beside.items():
-        if not isinstance(table, dict):
-            raise InputError(f"{path}: {name}: must be a table")
-    return dataclasses.replace(schema.read_table(Settings, given["experiment"], f"{path}: experiment"), **beside)
+    serve = given.get("serve", {})
+    if not isinstance(serve, dict):
+        raise InputError(f"{place}: serve: must be a table")
+    settings = schema.read_table(Settings, given["experiment"], f"{place}: experiment")
+    return dataclasses.replace(settings, serve=serve)
 
 
 def write_settings(settings: Settings, path: str | Path) -> None:
@@ -255,29 +268,21 @@ def write_settings(settings: Settings, path: str | Path) -> None:
     ...     read_settings(path).policy
     'rucb'
     """
-    files.write_text(path, settings_text(settings, shown=("method",)))
+    files.write_text(path, settings_text(settings))
 
 
-def settings_text(settings: Settings, shown: tuple[str, ...] = ()) -> str:
-    """Return settings as TOML, omitting defaults except for ``shown``."""
-    table, first = {}, ("incumbent", settings.rankers[0])
-    for one in _fields():
-        given = getattr(settings, one.name)
-        if one.name in shown or (given != one.default and (one.name, given) != first):
-            table[one.name] = list(given) if isinstance(given, tuple) else given
-    content: dict[str, Any] = {"experiment": table}
-    content |= {name: dict(getattr(settings, name)) for name in _BESIDE if getattr(settings, name)}
-    return tomli_w.dumps(content)
-
-
-def kept_settings(text: str, place: Path) -> Settings:
-    """Parse the settings in a store, which are stored as TOML."""
-    return _settings_in(schema.read_toml(place, text)[1], place)
-
-
-def settings_in(db: sqlite3.Connection, path: Path) -> Settings:
-    """Return the settings of a store. Raises `InputError` if they are missing or damaged."""
-    row: Any = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-    if row is None:
-        raise InputError(f"{path}: the settings are missing")
-    return kept_settings(row[0], path)
+def settings_text(settings: Settings) -> str:
+    """Return settings as TOML, omitting defaults except for the method."""
+    component = METHODS.configure(settings.method).component
+    defaults = {one.name: one.default for one in _fields()} | {
+        "incumbent": settings.rankers[0],
+        "outcome": component.default_outcome(sets=settings.compares_sets),
+        "method": None,
+    }
+    table = {}
+    for name, default in defaults.items():
+        value = getattr(settings, name)
+        if value != default:
+            table[name] = list(value) if isinstance(value, tuple) else value
+    serve = {"serve": dict(settings.serve)} if settings.serve else {}
+    return tomli_w.dumps({"experiment": table, **serve})

@@ -1,27 +1,29 @@
-"""The state of a live experiment."""
+"""The state of a live experiment: counts of its store, and what they say about each pair of rankers.
+
+Only pages whose window is over count, and of these the pages that were seen (``count = "shown"``: all). The decisions
+are those of `ltr_duel.logs` on the users' first exposures to each pair, so they equal those on the exported log.
+"""
 
 from __future__ import annotations
 
-import copy
+import json
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # loads its modules on first use
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
-from ltr_duel.live.memory import Counts, Memory, Tally, counts_of
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix
+from ltr_duel.live.controls import ENDED, PAUSED, WINNER, Control, Controls
+from ltr_duel.live.plan import LivePlan
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.switches import ENDED, PAUSED, WINNER, Switched, Switches, left_of
-from ltr_duel.live.turns import Key
-from ltr_duel.logs import BettingTest, PairDecision, impressions_to_go, pair_decisions, running_sentence
+from ltr_duel.live.store import FORGOTTEN, Store
+from ltr_duel.logs import BettingTest, PairDecision, Sequences, impressions_to_go, pair_decisions, running_sentence
 
-_OF_SETTINGS = ("name", "rankers", "policy", "method", "outcome", "confidence", "margin")
-_FORGOT = (
-    "Users who returned after their pages were forgotten (keep_days) count as new users, so errors are too small and"
-    " winners are declared too early."
-)
+_OF_SETTINGS = "name", "rankers", "policy", "method", "outcome", "confidence", "margin", "window", "batch"
+_FORGOT = "Forgotten users who return count as new users, so errors are too small and winners are declared too early."
 
 
 class LiveState(NamedTuple):
@@ -47,21 +49,21 @@ class LiveState(NamedTuple):
     outcome: str
     confidence: float
     margin: float
-    started: float  # time at which the store was created, in seconds of the experiment's clock
-    steps: int  # outcomes that the current policy received, plus the pages of a single ranker that it requested
-    pages: int  # pages shown
-    open: int  # pages shown that are still open
-    plain: int  # pages shown with a single ranker
-    clicked: int  # pages closed with clicks
-    unclicked: int  # pages closed by a final report, without any clicks
-    expired: int  # pages closed without a final report and without clicks
-    compared: int  # closed pages of several rankers
-    held: int  # outcomes held until the current policy requests their rankers again
-    switches: Switches  # current state of the switches
-    switched: tuple[Switched, ...]  # all uses of switches
-    asked: tuple[str, ...]  # the rankers that the policy currently requests
-    pulls: IntVector  # (K,) how often the `steps` used each arm; an arm against itself counts twice
-    exposure: FloatVector  # (K,) impressions; a page of s rankers adds 1/s to each
+    counted: str  # "seen": pages with a reported event count; "shown": all pages count
+    window: float  # seconds after which a page counts
+    batch: int  # outcomes that the policy learns before it makes the next plan
+    started: float  # time at which the store was created, in seconds since 1970
+    version: int  # number of the plan that decides now
+    controls: Controls
+    used: tuple[Control, ...]  # all uses of controls
+    pages: int  # pages shown in the experiment
+    waiting: int  # pages whose window is not over
+    unseen: int  # pages without any event inside their window
+    clicked: int  # counted pages with an event that credits rankers
+    alone: int  # counted pages of a single ranker
+    compared: int  # counted pages of several rankers
+    untold: int  # outcomes that wait for a complete batch
+    exposure: FloatVector  # (K,) counted pages; a page of s rankers adds 1/s to each
     wins: IntMatrix  # (K, K) pages on which the row won
     ties: IntMatrix  # (K, K) pages without a winner
     first_wins: IntMatrix  # (K, K) `wins` on users' first pages of the pair
@@ -75,93 +77,89 @@ class LiveState(NamedTuple):
     decisions: list[PairDecision]  # one for each pair
     sentence: str  # advice whether to stop, based on the rankers that are not dropped
     note: str  # a caveat about the intervals, or empty
-    regret_bound: float  # upper bound of the cost of the pages shown, see `regret_bound`
+    regret_bound: float  # upper bound of the cost of the counted pages, see `regret_bound`
     impressions_to_go: float  # comparison pages until the advice is to stop, if no mean changes; 0: now; inf: unknown
 
     def to_json(self) -> dict[str, Any]:
         """Return the state for JSON; infinities and NaN become null."""
-        inner = {
-            "decisions": [one._asdict() for one in self.decisions],
-            "switches": self.switches._asdict(),
-            "switched": [{**one._asdict(), "switch": one.switch.to_json()} for one in self.switched],
-        }
-        plain: dict[str, Any] = _plain({**self._asdict(), **inner})
+        plain: dict[str, Any] = _plain(self)
         return plain
 
 
-class Known(NamedTuple):
-    """A copy of the parts of the memory from which a state is computed."""
-
-    tally: Tally
-    counts: Counts
-    asked: Key
-    recommended: int
-    switches: Switches
-    switched: tuple[Switched, ...]
-    forgot: bool  # whether pages of users were forgotten
-
-
-def known_of(memory: Memory) -> Known:
-    """Copy the parts of the memory that `Known` contains."""
-    turns, switched = memory.turns, tuple([one for one in memory.switched if one])
-    tally, counts = copy.deepcopy(memory.tally), counts_of(memory)
-    return Known(tally, counts, turns.asked, turns.recommended, memory.switches, switched, memory.forgot)
-
-
-def state_of(settings: Settings, started: float, known: Known) -> LiveState:
-    """Compute the state."""
-    tally, names = known.tally, settings.rankers
-    named, compared = [(names[a], names[b]) for a, b in tally.pairs], known.counts.compared
+def state_of(
+    settings: Settings, store: Store, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int
+) -> LiveState:
+    """Compute the state from the counts of a store."""
+    names, k = settings.rankers, len(settings.rankers)
+    count = np.zeros((2, 3, k, k), np.int64)  # all and first exposures; ties, wins and losses of the row
+    for a, b, y, first, n in store.rows("SELECT a, b, y, first, n FROM counts"):
+        count[: 1 + first, y, a, b] += n
+        count[: 1 + first, -y, b, a] += n
+    (ties, wins, _), (first_ties, first_wins, first_losses) = count
+    exposure, shown, seen, clicked, alone = np.zeros(k), 0, 0, 0, 0
+    for text, *totals in store.rows("SELECT * FROM totals"):
+        rankers = json.loads(text)
+        counted = totals[settings.count == "seen"]
+        exposure[[names.index(name) for name in rankers]] += counted / len(rankers)
+        alone += counted * (len(rankers) == 1)
+        shown, seen, clicked = shown + totals[0], seen + totals[1], clicked + totals[2]
+    pairs = np.triu_indices(k, 1)
+    named = [(names[a], names[b]) for a, b in zip(*pairs, strict=True)]
+    compared = (seen if settings.count == "seen" else shown) - alone
+    decided = [first_wins, first_losses, first_ties]
+    test = BettingTest(Sequences(*(part[pairs].astype(np.float64) for part in decided), *np.zeros((3, len(named)))))
     decisions = pair_decisions(
-        BettingTest(tally.sequences()), named, len(named), compared, confidence=settings.confidence,
-        margin=settings.margin,
-    )  # fmt: skip
-    rows = list(left_of(known.switches, settings))
-    left = [names[k] for k in rows]
+        test, named, len(named), compared, confidence=settings.confidence, margin=settings.margin
+    )
+    rows = list(controls.left(settings))
+    left = [names[arm] for arm in rows]
     among = [one for one in decisions if one.first in left and one.second in left]  # still corrected for all pairs
     sentence = running_sentence(left, among, settings.margin, compared)
     to_go = impressions_to_go(left, among)
-    if known.switches.mode == ENDED and to_go > 0:  # no further pages will be shown
-        served = known.switches.winner or settings.incumbent
-        sentence, to_go = f"ended without a decision; {served} is served.", math.inf
-    elif known.switches.mode in (PAUSED, WINNER):
+    if controls.mode == ENDED and to_go > 0:  # no further pages will be compared
+        sentence, to_go = f"ended without a decision; {controls.winner or settings.incumbent} is served.", math.inf
+    elif controls.mode in (PAUSED, WINNER):
         sentence = f"Nothing is compared until 'resume'. Before: {sentence}"
     mean, low, high = (np.array([getattr(one, word) for one in decisions]) for word in ("mean", "low", "high"))
-    ties, won, lost = tally.score
-    wins, tied = _matrix(tally.pairs, won, lost), _matrix(tally.pairs, ties, ties)
-    highest = _matrix(tally.pairs, high, -low)
-    first_ties, first_won, first_lost = tally.fresh
-    first_wins = _matrix(tally.pairs, first_won, first_lost)
-    probability = np.zeros(len(names))
+    highest = _matrix(k, high, -low)
+    probability = np.zeros(k)
     probability[rows] = beats_all(first_wins[np.ix_(rows, rows)])
-    counts = {name: value for name, value in known.counts._asdict().items() if name in LiveState._fields}
+    waiting = store.rows("SELECT count(*) FROM exposures WHERE NOT learned")[0][0]
+    forgot = store.rows("SELECT EXISTS (SELECT 1 FROM met WHERE user LIKE ?)", (f"{FORGOTTEN}%",))[0][0]
     return LiveState(
-        **counts,
         **{name: getattr(settings, name) for name in _OF_SETTINGS},
-        started=started,
-        switches=known.switches,
-        switched=known.switched,
-        asked=tuple(names[arm] for arm in dict.fromkeys(known.asked)),
-        exposure=tally.exposure,
+        counted=settings.count,
+        started=store.meta("started"),
+        version=plan.version,
+        controls=controls,
+        used=tuple(used),
+        pages=shown + waiting,
+        waiting=waiting,
+        unseen=shown - seen,
+        clicked=clicked,
+        alone=alone,
+        compared=compared,
+        untold=untold,
+        exposure=exposure,
         wins=wins,
-        ties=tied,
+        ties=ties,
         first_wins=first_wins,
-        first_ties=_matrix(tally.pairs, first_ties, first_ties),
-        mean=_matrix(tally.pairs, mean, -mean),
-        low=_matrix(tally.pairs, low, -high),
+        first_ties=first_ties,
+        mean=_matrix(k, mean, -mean),
+        low=_matrix(k, low, -high),
         high=highest,
-        recommended=names[known.recommended],
+        recommended=plan.recommended,
         winner=names[int(np.argmax(probability))],
         probability=probability,
         decisions=decisions,
         sentence=sentence,
-        note=_FORGOT if known.forgot else "",
-        regret_bound=regret_bound(tally.exposure, highest),
+        note=_FORGOT if forgot else "",
+        regret_bound=regret_bound(exposure, highest),
         impressions_to_go=to_go,
     )
 
 
-def beats_all(wins: FloatMatrix) -> FloatVector:
+def beats_all(wins: IntMatrix) -> FloatVector:
     """Return for each arm the posterior probability that it beats all others, from the matrix of pages won.
 
     An arm beats another if it wins more than half of the decided pages of the pair in the long run; ties are ignored.
@@ -175,7 +173,7 @@ def beats_all(wins: FloatMatrix) -> FloatVector:
 
 
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
-    """Return an upper bound, valid at all times like the intervals, of the average regret summed over all pages shown.
+    """Return an upper bound, valid at all times, of the average regret summed over the counted pages.
 
     The cost of a page is the average, over its rankers, of half the best ranker's mean outcome against that ranker. The
     best ranker beats all others. The bound is the maximum over all rankers that, according to the intervals, may be the
@@ -186,11 +184,10 @@ def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
     return float(cost[possible].max()) if possible.any() else math.nan
 
 
-def _matrix(pairs: IntMatrix, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
-    """Return a K x K matrix with one value for each pair, and one for each reversed pair."""
-    size = int(pairs.max()) + 1
+def _matrix(size: int, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
+    """Return a square matrix with one value for each pair, and one for each reversed pair."""
     matrix = np.zeros((size, size), upper.dtype)
-    first, second = pairs.T
+    first, second = np.triu_indices(size, 1)
     matrix[first, second], matrix[second, first] = upper, lower
     return matrix
 
@@ -199,8 +196,10 @@ def _plain(value: Any) -> Any:
     """Return a value in a form that JSON can represent."""
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,183 +1,244 @@
-"""Write and read the rows of a store: pages, events, users, switches and the snapshot."""
+"""The store of a live experiment: an SQLite file of rows that are only added.
+
+``exposures`` has a row for each page, with the marks ``seen`` (an event of the page was reported inside the window) and
+``learned`` (the window is over, and the row is counted), each set once. ``events`` has a row for each event of a page,
+``outcomes`` what the policy is told, ``counts`` the outcomes of pairs, where ``first`` marks the first exposure of a
+user to a pair, ``met`` the pairs of each user, ``totals`` the counted pages by their rankers, ``controls`` the uses of
+controls, and ``meta`` settings, id, creation time, clock and plan version. Only `forget` changes a row.
+
+One process decides and learns. Others may read, use controls, forget users and make backups at the same time.
+"""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+from ltr_duel.core import InputError, alone, arguments, errors, files, places
+from ltr_duel.live.settings import Settings, parse_settings
+from ltr_duel.live.validation import StoreError
 
-from ltr_duel.live.rows import Event, Snapshot, in_bytes, key_of, snapshot_in
-from ltr_duel.live.schema import ENDED
-from ltr_duel.live.switches import ADD, Switch, Switched, pack_switch, switches_in
-from ltr_duel.live.transactions import Transactions
-from ltr_duel.live.turns import Key
+FORGOTTEN = "forgotten-"  # prefix of the names of forgotten users, which `ltr_duel.logs` counts as one user each
+_APPLICATION, _VERSION = 0x4C54524C, 8
+_PATIENCE = 10_000  # milliseconds to wait for the end of another process's transaction
+_DAY = 86_400.0
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE exposures (
+    n INTEGER PRIMARY KEY, impression TEXT UNIQUE, time REAL, user TEXT, query TEXT, rankers TEXT, record TEXT,
+    context TEXT, seen INTEGER DEFAULT 0, learned INTEGER DEFAULT 0
+);
+CREATE INDEX due ON exposures (n) WHERE NOT learned;
+CREATE INDEX users ON exposures (user);
+CREATE TABLE events (
+    impression TEXT, kind TEXT, position INTEGER, id TEXT, value REAL, time REAL,
+    PRIMARY KEY (impression, kind, position, id)
+) WITHOUT ROWID;
+CREATE TABLE outcomes (n INTEGER PRIMARY KEY, exposure INTEGER UNIQUE, arms TEXT, signs BLOB);
+CREATE TABLE counts (
+    a INTEGER, b INTEGER, y INTEGER, first INTEGER, n INTEGER, PRIMARY KEY (a, b, y, first)
+) WITHOUT ROWID;
+CREATE TABLE met (user TEXT, a INTEGER, b INTEGER, PRIMARY KEY (user, a, b)) WITHOUT ROWID;
+CREATE TABLE totals (rankers TEXT PRIMARY KEY, shown INTEGER, seen INTEGER, clicked INTEGER) WITHOUT ROWID;
+CREATE TABLE controls (n INTEGER PRIMARY KEY, time REAL, what TEXT, value TEXT, who TEXT);
+"""
+_RULES = {  # what holds in every store: a description of exceptions, and a query that counts them
+    "events of no page": "SELECT count(*) FROM events WHERE impression NOT IN (SELECT impression FROM exposures)",
+    "outcomes of pages that do not count":
+        "SELECT count(*) FROM outcomes WHERE exposure NOT IN (SELECT n FROM exposures WHERE learned)",
+    "pages missing from the totals":
+        "SELECT abs((SELECT count(*) FROM exposures WHERE learned) - (SELECT coalesce(sum(shown), 0) FROM totals))",
+    "first exposures that differ from the users' pairs":
+        "SELECT abs((SELECT count(*) FROM met) - (SELECT coalesce(sum(n), 0) FROM counts WHERE first))",
+}  # fmt: skip
 
 
-class PageRow(NamedTuple):
-    """A row of the table ``pages``."""
+class Store:
+    """An open store of the process that decides; ``meta`` contains the first rows of a new store."""
 
-    page: int
-    at: float
-    query: str
-    user: str | None
-    arms: bytes
-    shown: str  # document ids as JSON
-    sheet: bytes
-    chance: float | None
-    context: str | None
-    depth: int  # number of documents, from the top, that the user has seen
+    def __init__(self, path: str | Path, meta: dict[str, Any] | None = None) -> None:
+        self.path = arguments.as_path("a store", path).resolve()
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(alone.sole_writer(self.path, self.path.with_name(f"{self.path.name}-lock")))
+            except OSError as error:
+                raise InputError(f"{path}: cannot be written: {places.cause(error)}") from None
+            if meta is not None and not self.path.exists():
+                _make(self.path, meta)
+            self.db = connected(self.path)
+            stack.callback(self.db.close)
+            self._version = self._data_version()
+            self._held = stack.pop_all()
+
+    def close(self) -> None:
+        """Close the file and release its lock."""
+        self._held.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make all writes of the ``with`` block durable at its end, or none of them."""
+        try:
+            self.db.execute("BEGIN IMMEDIATE")
+            yield
+            self.db.execute("COMMIT")
+        except BaseException as error:
+            with suppress(sqlite3.Error):
+                self.db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise StoreError(f"the store cannot be written now: {error}") from None
+            raise
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return the rows of a query."""
+        try:
+            return self.db.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise StoreError(f"the store cannot be read: {error}") from None
+
+    def meta(self, key: str) -> Any:
+        """Return a value of the table ``meta``, or None if the key is missing."""
+        found = self.rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return found[0][0] if found else None
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Write a row of the table ``meta``."""
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def changed(self) -> bool:
+        """Whether another process has written to the store since the last call."""
+        before, self._version = self._version, self._data_version()
+        return before != self._version
+
+    def _data_version(self) -> int:
+        return int(self.rows("PRAGMA data_version")[0][0])
 
 
-class LiveStore(Transactions):
-    """The rows of an open store."""
+def _make(path: Path, meta: dict[str, Any]) -> None:
+    with files.replacing(path) as temporary:
+        temporary.chmod(0o600)  # the file contains queries and users
+        with closing(sqlite3.connect(temporary, isolation_level=None)) as db:
+            db.executescript(
+                f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION}; BEGIN; {_TABLES} COMMIT;"
+            )
+            rows = {"experiment": secrets.token_hex(16), "started": time.time(), "clock": 0.0, "version": 1, **meta}
+            db.executemany("INSERT INTO meta VALUES (?, ?)", rows.items())
+            db.execute("PRAGMA journal_mode = WAL")
 
-    def add_page(self, row: PageRow, expires: int, seen: bytes | None) -> None:
-        """Write a page, which is open from now on; for ``seen``, see `page`."""
-        self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        self._db.execute("INSERT INTO waiting VALUES (?, ?, ?)", (row.page, expires, seen))
-        self._last, self._rows = (row.page, self._last[1]), self._rows + 1
 
-    def recent(self, most: int) -> Iterator[tuple[int, Any, str, str]]:
-        """Yield number, time, query and user of the latest delivered pages with a user."""
-        yield from self._db.execute(
-            "SELECT page, at, query, user FROM pages"
-            " WHERE page > ? AND user IS NOT NULL AND depth IS NOT 0 ORDER BY page",
-            (self._last[0] - most,),
-        )
+def connected(store: str | Path) -> sqlite3.Connection:
+    """Connect to an existing store."""
+    path = arguments.as_path("a store", store)
+    if not places.is_file(path):
+        raise InputError(f"{path}: there is no store of a live experiment")
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        db.execute(f"PRAGMA busy_timeout = {_PATIENCE}")
+        kinds = ("application_id", "user_version")
+        application, version = (db.execute(f"PRAGMA {kind}").fetchone()[0] for kind in kinds)
+        if application != _APPLICATION:
+            raise InputError(f"{path}: is not a store of a live experiment")
+        if version != _VERSION:
+            raise InputError(f"{path}: was made by another version of ltr-duel")
+        for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
+            db.execute(f"PRAGMA {pragma}")  # the last two are for macOS, whose fsync skips disk caches
+    except BaseException as error:
+        db.close()
+        if isinstance(error, sqlite3.Error):
+            no_store = "not a database" in str(error)
+            raise InputError(f"{path}: {'is not a store of a live experiment' if no_store else error}") from None
+        raise
+    return db
 
-    def deepen(self, page: int, depth: int) -> None:
-        """Write how many documents of a page, from the top, its user has seen."""
-        self._db.execute("UPDATE pages SET depth = ? WHERE page = ?", (depth, page))
-        self._rows += 1
 
-    def shown(self, page: int) -> tuple[Any, ...]:
-        """Return time, query, arms, ids, sheet and depth of a page. Raises `TypeError` if it is missing."""
-        words = "SELECT at, query, arms, shown, sheet, depth FROM pages WHERE page = ?"
-        return (*self._db.execute(words, (page,)).fetchone(),)
+@contextmanager
+def reading(store: str | Path) -> Iterator[sqlite3.Connection]:
+    """Connect to a store for queries that all see the same state."""
+    with closing(connected(store)) as db:
+        try:
+            db.execute("BEGIN")
+            yield db
+        except sqlite3.Error as error:
+            raise InputError(f"{store}: cannot be read: {error}; see 'ltr-duel live check'") from None
 
-    def asked(self, page: int) -> tuple[str, str]:
-        """Return query and user of a page, or empty strings."""
-        row = self._db.execute("SELECT query, user FROM pages WHERE page = ?", (page,)).fetchone() or ("", "")
-        query, user = (one if isinstance(one, str) else "" for one in row)
-        return query, user
 
-    def page(self, page: int) -> tuple[str, bytes, bytes | None, int]:
-        """Return ids, sheet, ``seen`` and depth of an open page.
+def settings_in(db: sqlite3.Connection, store: str | Path) -> Settings:
+    """Return the settings of a store."""
+    (text,) = db.execute("SELECT value FROM meta WHERE key = 'settings'").fetchone()
+    return parse_settings(text, Path(store))
 
-        ``seen`` contains the pairs of rankers for which the user was shown an earlier page, see `Event`.
-        """
-        row: tuple[str, bytes, bytes | None, int] = self._db.execute(
-            "SELECT shown, sheet, seen, depth FROM pages JOIN waiting USING (page) WHERE page = ?", (page,)
-        ).fetchone()
-        return row
 
-    def add_event(self, event: Event, *, closes: bool) -> None:
-        """Write an event, and remove the page from the open pages if the event closes it."""
-        self._db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", event)
-        self._last, self._rows = (self._last[0], event.event), self._rows + 1
-        if closes:
-            self._db.execute("DELETE FROM waiting WHERE page = ?", (event.page,))
+def backup_store(store: str | Path, out: str | Path) -> int:
+    """Copy the current state of a store, also while it is in use, to a new file; return the number of pages."""
+    target = arguments.as_path("a backup", out)
+    for path in (target, *(target.with_name(f"{target.name}{end}") for end in ("-wal", "-shm"))):
+        if path.exists():
+            raise InputError(f"{path}: this file exists already; move it away, or choose another name for the backup")
+    with closing(connected(store)) as source, files.replacing(target) as temporary:
+        temporary.chmod(0o600)
+        try:
+            with closing(sqlite3.connect(temporary, isolation_level=None)) as copy:
+                source.backup(copy)
+                if copy.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                    raise InputError(f"{store}: is damaged; see 'ltr-duel live check'")
+                (pages,) = copy.execute("SELECT count(*) FROM exposures").fetchone()
+        except sqlite3.Error as error:
+            raise InputError(f"{store}: cannot be copied: {error}") from None
+    return int(pages)
 
-    def gather(self, page: int, clicks: bytes) -> None:
-        """Write the clicked positions of an open page, two bytes each."""
-        self._db.execute("INSERT OR REPLACE INTO gathered VALUES (?, ?)", (page, clicks))
 
-    def has_gathered(self, page: int) -> bool:
-        """Whether ``gathered`` has a row of the page; for a closed page, the row means that it was closed early."""
-        return self._db.execute("SELECT 1 FROM gathered WHERE page = ?", (page,)).fetchone() is not None
+def check_store(store: str | Path) -> list[str]:
+    """Return what is wrong with a store; an empty list if nothing is."""
+    with closing(connected(store)) as db:
+        try:
+            db.execute("BEGIN")
+            damage = [text for (text,) in db.execute("PRAGMA integrity_check(10)") if text != "ok"]
+            wrong = [(db.execute(sql).fetchone()[0], what) for what, sql in _RULES.items()]
+        except sqlite3.Error as error:
+            return [f"cannot be read: {error}"]
+    return damage + [f"{what}: {count:,}" for count, what in wrong if count]
 
-    def forget_gathered(self, page: int) -> None:
-        """Remove the clicked positions of a closed page."""
-        self._db.execute("DELETE FROM gathered WHERE page = ?", (page,))
 
-    def gathered(self) -> dict[int, bytes]:
-        """Return the clicked positions of the open pages with clicks."""
-        return dict(self._db.execute("SELECT page, clicks FROM gathered JOIN waiting USING (page)"))
+def forget(store: str | Path, *, user: str = "", older_than: float | None = None, now: float | None = None) -> int:
+    """Remove a user, or what is older than a number of days, from a store; return the number of changed pages.
 
-    def add_outcome(self, page: int, outcome: tuple[int, str, str, float], at: float) -> None:
-        """Write an outcome: position, kind, name and value."""
-        self._db.execute("INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?, ?, ?)", (page, *outcome, at))
-        self._rows += 1
-
-    def outcomes(self, page: int) -> list[tuple[int, str, str]]:
-        """Return position, kind and name of the outcomes of a page."""
-        return self._db.execute("SELECT place, kind, name FROM outcomes WHERE page = ?", (page,)).fetchall()
-
-    def seen(self, user: str) -> int:
-        """Return the pairs of rankers for which a user was shown a page, one bit per pair."""
-        row = self._db.execute("SELECT seen FROM users WHERE user = ?", (user,)).fetchone()
-        return int.from_bytes(row[0], "little") if row else 0
-
-    def has_users(self) -> bool:
-        """Whether any page with a user was shown."""
-        return self._db.execute("SELECT 1 FROM users LIMIT 1").fetchone() is not None
-
-    def see(self, user: str, seen: int) -> None:
-        """Write the pairs of rankers for which a user was shown a page, one bit per pair."""
-        self._db.execute("INSERT OR REPLACE INTO users VALUES (?, ?)", (user, in_bytes(seen)))
-
-    def waiting(self, n_arms: int) -> Iterator[tuple[int, int, Key]]:
-        """Yield the open pages with their deadlines and arms; the arms are () if a row is damaged."""
-        for page, expires, arms in self._db.execute(
-            "SELECT page, expires, arms FROM waiting LEFT JOIN pages USING (page) ORDER BY page"
-        ):
-            whole = isinstance(expires, int)
-            yield page, expires if whole else 0, key_of(arms, n_arms) if whole else ()
-
-    def pages_since(self, page: int, n_arms: int) -> Iterator[tuple[int, Key]]:
-        """Yield the pages after ``page`` with their arms, which are () if they are damaged."""
-        rows = self._db.execute("SELECT page, arms FROM pages WHERE page > ? ORDER BY page", (page,))
-        return ((page, key_of(arms, n_arms)) for page, arms in rows)
-
-    def events_since(self, event: int, n_arms: int) -> Iterator[tuple[Event, Key]]:
-        """Yield the events after ``event`` with the arms of their pages; the arms are () if a row is damaged."""
-        for *row, arms in self._db.execute(
-            "SELECT events.*, arms FROM events LEFT JOIN pages USING (page) WHERE event > ? ORDER BY event", (event,)
-        ):
-            happened, key = Event(*row), key_of(arms, n_arms)
-            yield happened, key if happened.is_of(key) else ()
-
-    def outcomes_in_order(self, n_arms: int, *, by_page: bool) -> Iterator[tuple[int, Key, bytes | None]]:
-        """Yield page, arms and outcome, in the order of arrival or of pages; an open page has the outcome None."""
-        order = "page" if by_page else "event"
-        for page, arms, is_open, *row in self._db.execute(
-            "SELECT page, arms, waiting.page IS NOT NULL, events.* FROM pages LEFT JOIN events USING (page)"
-            f" LEFT JOIN waiting USING (page) WHERE length(sheet) > 0 ORDER BY {order}, page"
-        ):
-            happened, key = Event(*row), key_of(arms, n_arms)
-            if is_open and by_page:
-                yield page, key, None
-            elif key and happened.is_of(key) and happened.signs is not None:
-                yield page, key, happened.signs
-
-    def latest(self) -> float | None:
-        """Return the time at which the store was last used, or None if it has no page."""
-        ended = self.about(ENDED)
-        if ended:
-            return float(ended)
-        times = [
-            self._db.execute(f"SELECT at FROM {one}s ORDER BY {one} DESC LIMIT 1").fetchone()
-            for one in ("page", "event")
-        ]
-        return max((row[0] for row in times if row and isinstance(row[0], float)), default=None)
-
-    def add_switch(self, page: int, at: float, switch: Switch) -> None:
-        """Record the use of a switch."""
-        self._db.execute(ADD, (page, at, *pack_switch(switch)))
-
-    def switches(self) -> list[Switched | None]:
-        """Return the uses of switches; None for a damaged row."""
-        return list(switches_in(self._db))
-
-    def snapshot(self) -> Snapshot | None:
-        """Return the snapshot, or None if no snapshot was made."""
-        return snapshot_in(self._db)
-
-    def save(self, snapshot: Snapshot) -> None:
-        """Write a snapshot, which replaces the previous snapshot."""
-        file, arrays = io.BytesIO(), dict[str, Any](snapshot.arrays)
-        np.savez(file, **arrays)
-        row = (snapshot.events, snapshot.pages, file.getvalue(), snapshot.lines)
-        self._db.execute("INSERT OR REPLACE INTO snapshot VALUES (1, ?, ?, ?, ?)", row)
+    The user gets a random name; queries, context and the ids of events become empty. Counts stay unchanged, and a user
+    who returns counts as a new one. By age, queries, context and ids of all old pages are removed, and the users who
+    have not been shown a page since, because the first exposure of a user has to stay the first.
+    """
+    if bool(user) == (older_than is not None):
+        raise InputError("name either a user or a number of days")
+    if older_than is not None:
+        errors.require_between("the number of days", older_than, 0, 1e6)
+    before = (time.time() if now is None else now) - (older_than or 0.0) * _DAY
+    users = "SELECT ?" if user else "SELECT user FROM exposures GROUP BY user HAVING max(time) < ?"
+    pages = "user = ?" if user else "time < ?"
+    value = (user or before,)
+    with closing(connected(store)) as db:
+        try:
+            db.execute("PRAGMA secure_delete = ON")
+            db.create_function("random_name", 0, lambda: FORGOTTEN + secrets.token_hex(8))
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("CREATE TEMP TABLE renamed AS SELECT user, '' AS name FROM (SELECT NULL AS user) WHERE 0")
+            db.execute(f"INSERT INTO renamed SELECT *, random_name() FROM ({users})", value)
+            db.execute(f"DELETE FROM renamed WHERE user LIKE '{FORGOTTEN}%'")
+            db.execute(
+                f"UPDATE events SET id = random_name() WHERE id <> '' AND id NOT LIKE '{FORGOTTEN}%'"
+                f" AND impression IN (SELECT impression FROM exposures WHERE {pages})", value,
+            )  # fmt: skip
+            old = f"{pages} AND (query <> '' OR context <> '{{}}' OR user IN (SELECT user FROM renamed))"
+            count = db.execute(f"UPDATE exposures SET query = '', context = '{{}}' WHERE {old}", value).rowcount
+            for table in ("exposures", "met"):
+                db.execute(
+                    f"UPDATE {table} SET user = (SELECT name FROM renamed WHERE user = {table}.user)"
+                    " WHERE user IN (SELECT user FROM renamed)"
+                )
+            db.execute("COMMIT")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the write-ahead log contains the former rows
+        except sqlite3.Error as error:
+            raise StoreError(f"{store}: cannot be written now: {error}") from None
+    return count

@@ -1,87 +1,89 @@
-"""``ltr-duel live``: export, backup and check, and their errors for a file that is not a store."""
+"""``ltr-duel live``: what the commands on a store print, and their errors."""
 
-import sqlite3
-from contextlib import closing
+import json
 
-from tests.live.shop import RANKINGS, opened, settings
-from tests.live.test_experiment import use
+import pytest
+from click.testing import CliRunner
 
-
-def test_export_writes_a_log_that_compare_reads(ltr_duel, tmp_path):
-    with opened(tmp_path) as experiment:
-        use(experiment, 60)
-        rows = experiment.state().compared
-        log = tmp_path / "log.jsonl"
-        answer = ltr_duel("live", "export", tmp_path / "shop.db", "--out", log)  # while the experiment is running
-    assert answer.code == 0 and answer.out == f"{log}: {rows:,} impressions\n"
-    assert f"{rows:,} impressions" in ltr_duel("logs", "compare", log, "--cluster", "impression").out
+from ltr_duel.cli.live import command
+from ltr_duel.core import InputError
+from tests.live.shop import LISTS, Clock, click, learn, opened, settings
 
 
-def test_an_export_without_a_name_is_named_after_its_store(ltr_duel, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with opened(tmp_path) as experiment:
-        use(experiment, 20)
-    answer = ltr_duel("live", "export", "shop.db")
-    assert answer.code == 0 and answer.out.startswith("shop.parquet: ") and (tmp_path / "shop.parquet").exists()
-    answer = ltr_duel("live", "export", "shop.db")
-    assert answer.code == 2 and "shop.parquet: already exists; give another name, or --overwrite" in answer.err
-    assert ltr_duel("live", "export", "shop.db", "--overwrite").code == 0
+@pytest.fixture
+def store(tmp_path):
+    """A store with 30 pages that count, of an experiment that is running."""
+    clock = Clock()
+    with opened(tmp_path, settings(context=["device"]), clock=clock) as experiment:
+        for k in range(30):
+            clock.now += 1
+            page = experiment.decide(f"user {k}", "q", LISTS, context={"device": ["phone", "desk"][k % 2]})
+            experiment.report(*click(page))
+            experiment.report(page.token, [{"kind": "sale", "document": page.page[0], "value": 5}])
+        clock.now += 100
+        learn(experiment)
+        yield tmp_path / "shop.db"
 
 
-def test_purchases_by_device_are_exported_and_compared(ltr_duel, tmp_path):
-    given = settings(rankers=("a", "b"), policy="random", context=("device",))
-    lists = {name: RANKINGS[name] for name in ("a", "b")}
-    with opened(tmp_path, given) as experiment:
-        for k in range(80):
-            page = experiment.decide("q", lists, user=f"u{k}", context={"device": ["phone", "desk"][k % 2]})
-            experiment.record(page.token, page.shown[:1])
-            experiment.record(page.token, [{"document": page.shown[k % 4], "kind": "purchase"}], late=True)
+def run(*words):
+    answer = CliRunner().invoke(command, [str(word) for word in words], catch_exceptions=True)
+    if isinstance(answer.exception, InputError):
+        return 2, str(answer.exception)
+    return answer.exit_code, answer.output
+
+
+def test_an_export_is_a_log_that_compare_reads_with_its_events_and_context(ltr_duel, store, tmp_path):
     log, events = tmp_path / "log.parquet", tmp_path / "events.parquet"
-    answer = ltr_duel("live", "export", tmp_path / "shop.db", "--out", log, "--events", events)
-    assert answer.code == 0, answer.err
-    found = ltr_duel(
-        *("logs", "compare", "--exposures", log, "--events", events, "--outcome", "purchase", "--by", "device")
-    )
-    assert found.code == 0, found.err
-    assert "phone" in found.out and "desk" in found.out and "80 impressions" in found.out
+    assert run("export", store, "--out", log, "--events", events) == (0, f"{log}: 30 impressions\n")
+    assert "30 impressions" in ltr_duel("logs", "compare", log).out
+    found = ltr_duel("logs", "compare", "--exposures", log, "--events", events, "--outcome", "sale", "--by", "device")
+    assert found.code == 0 and "phone" in found.out and "desk" in found.out, found.err
 
 
-def test_a_file_that_is_no_store_is_refused(ltr_duel, tmp_path):
-    (tmp_path / "shop.db").write_text("no store")
-    answer = ltr_duel("live", "export", tmp_path / "shop.db", "--out", tmp_path / "log.jsonl")
-    assert answer.code == 2 and "shop.db: is not a store of a live experiment" in answer.err
-    assert not (tmp_path / "log.jsonl").exists()
+def test_an_export_without_a_name_is_named_after_its_store(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("export", "shop.db") == (0, "shop.parquet: 30 impressions\n")
+    code, said = run("export", "shop.db")
+    assert code == 2 and "shop.parquet: already exists" in said
 
 
-def test_a_store_is_copied_while_it_is_in_use_and_checked(ltr_duel, tmp_path):
-    store, copy = tmp_path / "shop.db", tmp_path / "copy.db"
-    with opened(tmp_path) as experiment:
-        use(experiment, 20)
-        pages = experiment.pages
-        answer = ltr_duel("live", "backup", store, copy)
-    assert (answer.code, answer.out) == (0, f"{copy}: {pages:,} pages\n")
-    again = ltr_duel("live", "backup", store, copy)
-    assert again.code == 2 and f"{copy}: this file exists already" in again.err
-    assert ltr_duel("live", "check", copy).out == f"{copy}: no complaints\n"
-    with closing(sqlite3.connect(copy)) as db, db:
-        db.execute("UPDATE pages SET shown = NULL WHERE page = 7")
-    checked = ltr_duel("live", "check", copy)
-    assert (checked.code, checked.out) == (1, f"{copy}: page 7 is damaged\n")
+def test_a_copy_is_made_and_checked_while_the_experiment_runs(store, tmp_path):
+    copy = tmp_path / "copy.db"
+    assert run("backup", store, copy) == (0, f"{copy}: 30 pages\n")
+    assert run("check", copy) == (0, f"{copy}: no complaints\n")
+    assert run("backup", store, copy)[0] == 2
+    copy.write_text("no store" * 1000)
+    assert run("check", copy) == (2, f"{copy}: is not a store of a live experiment")
 
 
-def test_a_user_whom_no_page_knows_is_named(ltr_duel, tmp_path):
-    with opened(tmp_path) as experiment:
-        experiment.decide("q", RANKINGS, user="u1")
-    for user, expected in (("u1", "1 page forgotten"), ("u2", "0 pages forgotten: no page belongs to user 'u2', ")):
-        answer = ltr_duel("live", "forget", tmp_path / "shop.db", user)
-        assert answer.code == 0 and expected in answer.out
+def test_forgetting_prints_the_number_of_pages(store):
+    assert run("forget", store, "user 7") == (0, f"{store}: 1 page forgotten\n")
+    assert "0 pages forgotten: no page belongs to user 'user 7'" in run("forget", store, "user 7")[1]
+    assert "29 pages forgotten" in run("forget", store, "--older-than", "0")[1]
+    assert run("forget", store) == (2, "name either a user or a number of days")
 
 
-def test_a_switch_prints_what_holds_and_when_a_service_follows(ltr_duel, tmp_path):
-    """A search within a second after 'live winner' may still belong to the experiment."""
-    with opened(tmp_path) as experiment:
-        winner = experiment.settings.rankers[0]
-    for words in (("pause",), ("resume",), ("winner", winner)):
-        said = ltr_duel("live", words[0], tmp_path / "shop.db", *words[1:]).out
-        assert said.endswith(" (a running service applies this within a second)\n"), said
-    assert f"{winner} is served" in said
+def test_controls_print_the_state_and_the_record_of_uses(store):
+    assert run("control", store, "pause")[1].startswith(f"{store}: paused (a running service")
+    assert "paused; 0.1 held back" in run("control", store, "share", "0.3", "--holdback", "0.1")[1]
+    assert run("control", store, "resume")[0] == 0
+    assert "dropped: c" in run("control", store, "drop", "c")[1]
+    state, *uses = run("control", store)[1].splitlines()
+    assert state == f"{store}: running, with 0.3 of the users; 0.1 held back; dropped: c"
+    assert [json.loads(use)["what"] for use in uses] == ["pause", "share", "resume", "drop"]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["stop"], "no control 'stop'"),
+        (["drop"], "'drop' needs a value"),
+        (["pause", "b"], "'pause' takes no value"),
+        (["share", "half"], "a share is a number"),
+        (["winner", "z"], "no ranker 'z'"),
+        (["resume"], "changes nothing"),
+    ],
+)
+def test_an_invalid_control_is_one_sentence(store, words, said):
+    code, sentence = run("control", store, *words)
+    assert code == 2 and said in sentence

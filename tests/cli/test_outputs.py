@@ -12,10 +12,10 @@ from ltr_duel.cli.main import cli
 
 # Folders and files that their command continues, each with its own check of what is there.
 CONTINUED = {
-    "run --out", "prefs estimate --store", "reproduce --out", "replay --plan", "replay --store",
+    "run --out", "prefs estimate --store", "reproduce --out", "replay --out",
     "live plan --out", "merge --out", "rank-policies --out",
 }  # fmt: skip
-INPUTS = r"--(live|data|plugin|source|history|config|experiments|api-key-file|user-key-file|archive|folder)"
+INPUTS = r"--(live|data|plugin|source|history|config|keys|experiments|api-key-file|user-key-file|archive|folder)"
 
 
 def outputs(command=cli, words=()):

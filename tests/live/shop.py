@@ -1,12 +1,10 @@
-"""A search page for tests: five rankers, one query, users who click by a rule, a manually set clock."""
-
-import numpy as np
+"""A search page for tests: five rankers, users who click by a rule, a clock that the test sets."""
 
 from ltr_duel.live import Experiment, Keys, Settings
 
-NAMES = ("a", "b", "c", "d", "e")
+NAMES = "a", "b", "c", "d", "e"
 DOCUMENTS = [f"doc{k}" for k in range(12)]
-RANKINGS = {name: DOCUMENTS[k:] + DOCUMENTS[:k] for k, name in enumerate(NAMES)}
+LISTS = {name: DOCUMENTS[k:] + DOCUMENTS[:k] for k, name in enumerate(NAMES)}
 KEYS = Keys({"one": bytes(range(32))})
 
 
@@ -20,30 +18,28 @@ class Clock:
         return self.now
 
 
-class Watched:
-    """A policy that records its path and outcomes."""
-
-    def __init__(self, policy):
-        self.policy, self.path, self.outcomes = policy, [], []
-
-    def __getattr__(self, name):
-        return getattr(self.policy, name)
-
-    def tell(self, *outcome):
-        self.path.append(self.policy.ask())
-        self.outcomes.append(outcome)
-        self.policy.tell(*outcome)
-
-    def pulls(self, steps, arms):
-        """Return how often each arm was compared in the first steps."""
-        return np.bincount(np.concatenate(self.path[:steps]), minlength=arms).tolist()
-
-
 def settings(**other):
-    return Settings(**{"name": "shop", "rankers": NAMES, "policy": "rucb", "deadline": 60.0, "seed": 0} | other)
-
-
-def opened(folder, given=None, *, keys=KEYS, clock=None, **how):
-    return Experiment.open(
-        folder / "shop.db", settings() if given is None else given, keys=keys, clock=clock or Clock(), **how
+    return Settings(
+        **{"name": "shop", "rankers": NAMES, "policy": "random", "window": 60.0, "batch": 20, "seed": 0} | other
     )
+
+
+def opened(folder, given=None, *, keys=KEYS, clock=None, durable=False):
+    """Open the store of a shop; tests that kill no process do not wait for the disk."""
+    made = Experiment.open(
+        folder / "shop.db", settings() if given is None else given, keys=keys, clock=clock or Clock()
+    )
+    if not durable:
+        made._store.db.execute("PRAGMA synchronous = OFF")
+    return made
+
+
+def learn(experiment):
+    """Count all pages whose window is over."""
+    while experiment.learn():
+        pass
+
+
+def click(page, position=1, **other):
+    """Return a report of a click at a position."""
+    return page.token, [{"kind": "click", "document": page.page[position - 1], **other}]

@@ -1,45 +1,50 @@
-"""Killed at any moment, an experiment has each acknowledged page and click exactly once, and nothing else."""
+"""Killed at any moment, a store has each acknowledged page and event once, and leads to the same plan."""
 
+import json
 import os
 import random
 import signal
 import sqlite3
-import struct
+import threading
 import time
 from contextlib import closing
 
 import pytest
 
-from ltr_duel.live import Decide, Experiment, Record
-from ltr_duel.live.memory import Memory
-from tests.live.shop import RANKINGS, opened, settings
+from ltr_duel.live import check_store
+from tests.live.shop import LISTS, click, learn, opened, settings
 
-_ACK = struct.Struct("<QH")  # page, and 0 for shown or 1 + the place that was clicked (1000: none)
-_BATCH = 6
+CLIENTS = 8
+GIVEN = settings(policy="double_thompson", window=0.05, batch=10)
 
 
 def work(folder, seed, pipe):
-    """Use an experiment without end, and print each acknowledged call."""
-    rng = random.Random(seed)
-    with opened(folder, settings(policy=POLICY), clock=time.time) as experiment:
-        shown = []
+    """Use an experiment by eight threads without end, and print each acknowledged call and each plan."""
+
+    def say(*what):
+        os.write(pipe, (json.dumps(what) + "\n").encode())  # one short write is not interleaved with others
+
+    def client(number):
+        rng = random.Random(f"{seed} {number}")
         while True:
-            calls = [Decide("q", RANKINGS, f"u{rng.randrange(9)}") for _ in range(_BATCH)]
-            late = [shown.pop(rng.randrange(len(shown))) for _ in range(min(len(shown), rng.randrange(2 * _BATCH)))]
-            places = [rng.randrange(len(page.shown)) if rng.random() < 0.5 else 999 for page in late]
-            calls += [Record(page.token, page.shown[k : k + 1]) for page, k in zip(late, places, strict=True)]
-            answers = experiment.answer(calls)
-            shown += answers[:_BATCH]
-            acks = [(page.page, 0) for page in answers[:_BATCH]]
-            acks += [(page.page, 1 + k) for page, k in zip(late, places, strict=True)]
-            os.write(pipe, b"".join(_ACK.pack(*ack) for ack in acks))
+            page = experiment.decide(f"user {rng.randrange(10**6)}", "q", LISTS)
+            say("shown", page.impression, list(page.page))
+            for _ in range(rng.randrange(3)):
+                position = rng.randrange(1, 11)
+                experiment.report(*click(page, position))
+                say("click", page.impression, position)
 
-
-POLICY = "rucb"
+    with opened(folder, GIVEN, clock=time.time, durable=True) as experiment:
+        for number in range(CLIENTS):
+            threading.Thread(target=client, args=(number,), daemon=True).start()
+        while True:
+            learn(experiment)
+            say("plan", experiment.plan.version, experiment.plan.sets)
+            time.sleep(0.01)
 
 
 def killed(folder, seed):
-    """Start a process, kill it, and return the acknowledged calls."""
+    """Start a process, kill it after some of its calls, and return what it printed."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -49,65 +54,47 @@ def killed(folder, seed):
         finally:
             os._exit(1)
     os.close(writing)
-    rng, found = random.Random(-seed), b""
-    enough = rng.randrange(1, 60) * _BATCH * _ACK.size
-    while len(found) < enough:
-        part = os.read(reading, enough - len(found))
+    rng, text = random.Random(seed), b""
+    enough = rng.randrange(1, 40_000)
+    while len(text) < enough:
+        part = os.read(reading, 1 << 16)
         assert part, "the process ended by itself"
-        found += part
+        text += part
     time.sleep(rng.random() * 0.02)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     while part := os.read(reading, 1 << 16):
-        found += part
+        text += part
     os.close(reading)
-    whole = len(found) - len(found) % _ACK.size
-    return list(_ACK.iter_unpack(found[:whole]))
+    return [json.loads(line) for line in text.decode().split("\n")[:-1]]
 
 
-def survive(folder, times, monkeypatch):
-    shown, clicks = set(), {}
-    for seed in range(1, times + 1):
-        for page, said in killed(folder, seed):
-            if said == 0:
-                assert page not in shown
-                shown.add(page)
+@pytest.mark.parametrize("times", [3, pytest.param(30, marks=pytest.mark.long)])
+def test_what_was_acknowledged_survives_being_killed(tmp_path, times):
+    shown, clicks, plans = {}, set(), {}
+    for seed in range(times):
+        for what, name, value in killed(tmp_path, seed):
+            if what == "shown":
+                assert shown.setdefault(name, value) == value
+            elif what == "click":
+                clicks.add((name, value))
             else:
-                assert page not in clicks
-                clicks[page] = b"" if said == 1000 else struct.pack("<H", said - 1)
-        start = time.perf_counter()
-        with Experiment.open(folder / "shop.db") as experiment:
-            assert time.perf_counter() - start < 5
-            state = experiment.state().to_json()
-            with monkeypatch.context() as patch:  # read the whole file instead of the snapshot
-                patch.setattr("ltr_duel.live.store.LiveStore.snapshot", lambda self: None)
-                afresh = Memory(experiment.settings, experiment._store, experiment._steps)
-            known = experiment._actions.memory
-            assert afresh.turns.waiting() == known.turns.waiting() and afresh.turns.asked == known.turns.asked
-            assert afresh.turns.policy.steps == state["steps"] and afresh.turns.pulls.tolist() == state["pulls"]
-            assert afresh.tally.fresh.tolist() == known.tally.fresh.tolist()
-            assert afresh.waiting == known.waiting
-        with closing(sqlite3.connect(folder / "shop.db")) as db, db:
-            pages = [page for (page,) in db.execute("SELECT page FROM pages")]
-            events = db.execute("SELECT page, clicks FROM events WHERE kind > 0").fetchall()
-        kept = dict(events)
-        assert len(kept) == len(events) and pages == list(range(1, len(pages) + 1))
-        assert shown <= set(pages) and len(pages) - len(shown) <= seed * _BATCH
-        assert {page: kept.get(page) for page in clicks} == clicks
-        assert len(kept) - len(clicks) <= seed * 2 * _BATCH
-        closed = state["clicked"] + state["unclicked"] + state["expired"]  # on a busy machine deadlines pass
-        assert state["pages"] == len(pages) and closed == len(kept)
-        assert set(known.waiting) == set(pages) - set(kept)
-
-
-def test_it_survives_being_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.live.actions._SNAPSHOT_EVERY", 40)
-    survive(tmp_path, 5, monkeypatch)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("policy", ["rucb", "multi_self_sparring:size=3"])
-def test_it_survives_being_killed_fifty_times(tmp_path, monkeypatch, policy):
-    monkeypatch.setattr("tests.live.test_kill.POLICY", policy)
-    monkeypatch.setattr("ltr_duel.live.actions._SNAPSHOT_EVERY", 100)
-    survive(tmp_path, 50, monkeypatch)
+                plans[name] = [(tuple(rankers), draws) for rankers, draws in value]
+        with opened(tmp_path, GIVEN) as experiment:
+            plan, state = experiment.plan, experiment.state()
+        assert list(plan.sets) == plans.get(plan.version, list(plan.sets)) and plan.version >= max(plans, default=1)
+        assert check_store(tmp_path / "shop.db") == []
+        with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
+            pages = {
+                name: json.loads(record)["shown"]
+                for name, record in db.execute("SELECT impression, record FROM exposures")
+            }
+            events = set(db.execute("SELECT impression, position FROM events"))
+            ((outcomes,),) = db.execute("SELECT count(*) FROM outcomes")
+            ((counted,),) = db.execute("SELECT count(*) FROM exposures WHERE learned AND seen")
+            ((second,),) = db.execute("SELECT sum(n) FROM counts")
+        assert {name: pages.get(name) for name in shown} == shown and clicks <= events
+        assert len(pages) - len(shown) <= (seed + 1) * CLIENTS and len(events) - len(clicks) <= (seed + 1) * CLIENTS
+        assert outcomes == counted == state.compared + state.alone and second == state.compared
+        assert plan.version == 1 + outcomes // GIVEN.batch
+    assert plan.version > times

@@ -1,357 +1,222 @@
-"""The store: complete transactions, one writer, no lost acknowledged data, and one sentence for anything else."""
+"""The file of an experiment: opened by one process, copied, checked, and rid of users at any time."""
 
-import os
+import shutil
 import sqlite3
-import subprocess
-import sys
-import time
-from contextlib import closing, suppress
+import threading
 
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import (
-    Decide,
-    Experiment,
-    Record,
-    StoreError,
-    Switch,
-    UsedError,
-    check_store,
-    export_log,
-    forget,
-    switch_store,
-)
-from tests.live.shop import RANKINGS, opened, settings
-from tests.live.test_experiment import use
+from ltr_duel.live import Experiment, Search, Settings, StoreError, backup_store, check_store, export_log, forget
+from ltr_duel.logs import ClickLog, compare_log
+from tests.live.shop import LISTS, Clock, click, learn, opened, settings
 
 
-def kept(folder):
-    """Return the number of pages and events in a store."""
-    with closing(sqlite3.connect(folder / "shop.db")) as db, db:
-        return tuple(db.execute(f"SELECT count(*) FROM {one}").fetchone()[0] for one in ("pages", "events"))
+def rows(folder, sql):
+    with sqlite3.connect(folder / "shop.db") as db:
+        found = db.execute(sql).fetchall()
+    db.close()
+    return found
 
 
-def test_what_was_answered_is_in_the_file_at_once(tmp_path):
-    with opened(tmp_path) as experiment:
-        page = experiment.decide("q", RANKINGS)
-        assert kept(tmp_path) == (1, 0)
-        experiment.record(page.token, [])
-        assert kept(tmp_path) == (1, 1)
+def filled(folder, clock, users=20, **given):
+    """Return an experiment with pages of users who search, click the first document, and buy it."""
+    experiment = opened(folder, settings(**given), clock=clock)
+    for k in range(users):
+        clock.now += 1
+        page = experiment.decide(f"user {k}", f"query {k}", LISTS)
+        experiment.report(*click(page))
+        experiment.report(page.token, [{"kind": "sale", "id": f"order {k}"}])
+    return experiment
 
 
-def test_every_transaction_waits_for_the_disk(tmp_path):
-    with opened(tmp_path) as experiment:
-        db = experiment._store._db
-        assert db.execute("PRAGMA synchronous").fetchone() == (2,)
-        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert db.execute("PRAGMA fullfsync").fetchone() == (1,)  # without it, macOS syncs only to the disk's cache
-        assert db.execute("PRAGMA checkpoint_fullfsync").fetchone() == (1,)
+def test_a_new_store_draws_a_seed_and_keeps_it(tmp_path):
+    seeds = set()
+    for name in ("one", "two"):
+        with Experiment.open(tmp_path / f"{name}.db", settings(seed=None)) as experiment:
+            sets, seed = experiment.plan.salt, experiment.settings.seed
+        with Experiment.open(tmp_path / f"{name}.db", settings(seed=None)) as experiment:
+            assert (experiment.plan.salt, experiment.settings.seed) == (sets, seed)
+        seeds.add(seed)
+    assert len(seeds) == 2 and None not in seeds
 
 
-def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path):
-    with opened(tmp_path) as experiment:
-        page = experiment.decide("q", RANKINGS)
-        experiment.record(page.token, [])
-        with pytest.raises(InputError, match=rf"shop.db: another process \({os.getpid()}\) is writing there"):
-            opened(tmp_path)
-        code = f"from ltr_duel.live import Experiment; Experiment.open({str(tmp_path / 'shop.db')!r})"
-        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        assert "is writing there" in other.stderr and other.returncode != 0
-        assert export_log(tmp_path / "shop.db", tmp_path / "log.jsonl") == 1
-        experiment.decide("q", RANKINGS)
+def test_settings_that_would_change_what_counts_cannot_change(tmp_path):
     opened(tmp_path).close()
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["log.jsonl", "shop.db"]
+    with pytest.raises(InputError, match=r"shop.db: was made with window = 60.0, not 30.0"):
+        opened(tmp_path, settings(window=30.0))
+    with opened(tmp_path, settings(confidence=0.8, margin=0.1)) as experiment:
+        assert (experiment.state().confidence, experiment.state().margin) == (0.8, 0.1)
 
 
-def test_a_link_to_a_store_is_the_store(tmp_path):
-    with opened(tmp_path):
-        (tmp_path / "link.db").symlink_to(tmp_path / "shop.db")
-        with pytest.raises(InputError, match="is writing there"):
-            Experiment.open(tmp_path / "link.db")
-    with Experiment.open(tmp_path / "link.db") as experiment, pytest.raises(InputError, match="is writing there"):
-        assert experiment.pages == 0
+def test_a_store_has_one_writer_and_must_be_a_store_of_this_version(tmp_path):
+    with opened(tmp_path), pytest.raises(InputError, match="another process"):
         opened(tmp_path)
+    with pytest.raises(InputError, match="there is no store"):
+        Experiment.open(tmp_path / "missing.db")
+    (tmp_path / "text.db").write_text("text, " * 1000)
+    with pytest.raises(InputError, match="is not a store"):
+        Experiment.open(tmp_path / "text.db")
+    with sqlite3.connect(tmp_path / "shop.db") as db:
+        db.execute("PRAGMA user_version = 7")
+    db.close()
+    with pytest.raises(InputError, match="another version"):
+        Experiment.open(tmp_path / "shop.db")
 
 
-def test_a_store_with_two_names_is_refused(tmp_path):
-    opened(tmp_path).close()
-    os.link(tmp_path / "shop.db", tmp_path / "other.db")
-    with pytest.raises(InputError, match="second name"):
-        opened(tmp_path)
-
-
-def test_a_second_writer_without_the_lock_is_noticed_and_nothing_counts_twice(tmp_path, monkeypatch):
-    """The lock file was removed, for example by a clean-up program."""
-    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
-    with opened(tmp_path) as one:
-        pages = [one.decide("q", RANKINGS) for _ in range(4)]
-        for lock in tmp_path.glob("*-lock*"):
-            lock.unlink()
-        with opened(tmp_path) as other:
-            for first, second, page in ((one, other, pages[0]), (other, one, pages[1])):
-                assert first.record(page.token, []).page == page.page
-                with pytest.raises(StoreError, match="another program has written"):
-                    second.decide("q", RANKINGS)
-                with pytest.raises(UsedError):
-                    second.record(page.token, [])
-            state = other.state()
-            assert (state.pages, state.unclicked, state.open) == (4, 2, 2) == (one.pages, 2, one.open_pages)
+def test_a_failed_write_changes_nothing_and_may_be_repeated(tmp_path):
     with opened(tmp_path) as experiment:
-        assert experiment.state().unclicked == 2
-
-
-@pytest.mark.parametrize("name", ["shop.db", "shop.db-wal"])
-def test_a_store_that_is_moved_away_is_written_no_more_until_it_is_back(tmp_path, monkeypatch, name):
-    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
-    with opened(tmp_path) as experiment:
-        page = experiment.decide("q", RANKINGS)
-        (tmp_path / name).rename(tmp_path / "elsewhere")
-        for call in (lambda: experiment.decide("q", RANKINGS), experiment.expire, experiment.try_store):
-            with pytest.raises(StoreError, match="moved away"):
+        page = experiment.decide("first", "q", LISTS)
+        experiment._store.db.execute("PRAGMA query_only = ON")  # as if the disk were full
+        for call in (lambda: experiment.decide("user", "q", LISTS), lambda: experiment.report(*click(page))):
+            with pytest.raises(StoreError):
                 call()
-        if name == "shop.db":
-            (tmp_path / name).write_bytes((tmp_path / "elsewhere").read_bytes())
-            with pytest.raises(StoreError, match="replaced by another file"):
-                experiment.record(page.token, [])
-        (tmp_path / "elsewhere").rename(tmp_path / name)
-        assert experiment.record(page.token, []).page == 1
-    with opened(tmp_path) as experiment:
-        assert (experiment.pages, experiment.open_pages) == (1, 0)
-
-
-@pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
-def test_a_store_that_is_cut_short_is_written_no_more_and_is_refused_in_a_sentence(tmp_path, monkeypatch, part):
-    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
-    path = tmp_path / "shop.db"
-    with opened(tmp_path) as experiment:
-        use(experiment, 400)
-    with opened(tmp_path) as experiment:
-        experiment.decide("q", RANKINGS)
-        with path.open("r+b") as file:
-            file.truncate(int(path.stat().st_size * part))
-        for _ in range(2):
-            with pytest.raises(StoreError, match=r"truncated|cannot be read"):
-                experiment.decide("q", RANKINGS)
-            with suppress(StoreError):
-                experiment.state()
-    with pytest.raises(InputError, match=r"shop\.db: ") as found:
-        opened(tmp_path)
-    assert "\n" not in str(found.value)
-
-
-def test_a_lock_of_another_program_holds_a_search_up_for_less_than_a_second(tmp_path):
-    with opened(tmp_path) as experiment, closing(sqlite3.connect(tmp_path / "shop.db")) as other:
-        other.execute("BEGIN IMMEDIATE")
-        began = time.monotonic()
-        with pytest.raises(StoreError, match="locked"):
-            experiment.decide("q", RANKINGS)
-        assert time.monotonic() - began < 1
-
-
-@pytest.mark.skipif(os.name != "posix", reason="files have no modes of that kind there")
-def test_the_lock_is_for_its_owner_alone(tmp_path):
-    with opened(tmp_path):
-        modes = {one.name: one.stat().st_mode & 0o777 for one in tmp_path.glob("*-lock*")}
-    assert modes == {"shop.db-lock": 0o600, "shop.db-lock.pid": 0o600}
-
-
-def test_a_full_disk_loses_nothing_and_changes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
-    lists = {name: [f"{one}{'x' * 2000}" for one in ids] for name, ids in RANKINGS.items()}
-    with opened(tmp_path) as experiment:
-        pages = [experiment.decide("q", lists) for _ in range(3)]
-        experiment.record(pages[0].token, [])
-        before, db = experiment.state().to_json(), experiment._store._db
-        (size,) = db.execute("PRAGMA page_count").fetchone()
-        db.execute(f"PRAGMA max_page_count = {size}")
-        with pytest.raises(StoreError, match="full"):
-            for _ in range(50):
-                experiment.decide("q", lists)
-        assert experiment.state().pages < 50
-        full = experiment.state().to_json()
-        for _ in range(2):
-            with pytest.raises(StoreError, match="cannot be written now"):
-                experiment.answer([*[record_call(page) for page in pages[1:]], *([decide_call(lists)] * 40)])
-        assert experiment.state().to_json() == full
-        db.execute("PRAGMA max_page_count = 1000000")
-        assert experiment.record(pages[1].token, []).page == 2
-        assert experiment.decide("q", lists).page == full["pages"] + 1
-    assert full["steps"] == before["steps"]
-    with opened(tmp_path) as experiment:
-        assert experiment.state().unclicked == 2
-
-
-def record_call(page):
-    return Record(page.token, [])
-
-
-def decide_call(lists):
-    return Decide("q", lists)
-
-
-def test_after_a_failure_the_store_is_left_alone_for_a_moment(tmp_path):
-    with opened(tmp_path) as experiment:
-        experiment._store._db.execute("PRAGMA query_only = 1")
-        with pytest.raises(StoreError, match="cannot be written now"):
-            experiment.decide("q", RANKINGS)
-        with pytest.raises(StoreError, match="a moment ago"):
-            experiment.decide("q", RANKINGS)
-        experiment._store._db.execute("PRAGMA query_only = 0")
-        experiment._retry = 0
-        assert experiment.decide("q", RANKINGS).page == 1
-
-
-def test_an_error_of_the_program_takes_the_whole_batch_back(tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
-    with opened(tmp_path) as experiment:
-        pages = [experiment.decide("q", RANKINGS) for _ in range(2)]
-        before = experiment.state().to_json()
-        monkeypatch.setattr("ltr_duel.live.memory.Tally.happen", lambda *given: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            experiment.answer([decide_call(RANKINGS), record_call(pages[0])])
-        monkeypatch.undo()
-        assert experiment.state().to_json() == before and kept(tmp_path) == (2, 0)
+        experiment._store.db.execute("PRAGMA query_only = OFF")
+        assert experiment.state().pages == 1
+        experiment.decide("user", "q", LISTS)
+        assert experiment.report(*click(page)) == page.impression
 
 
 @pytest.mark.parametrize(
-    "other", ["rankers", "policy", "method", "seed", "top", "order", "name", "horizon", "confidence"]
-)
-def test_an_experiment_goes_on_by_its_own_rules_only(tmp_path, other):
-    opened(tmp_path).close()
-    changed = {
-        "rankers": ("a", "b"),
-        "policy": "rucb:alpha=0.6",
-        "method": "balanced",
-        "seed": 1,
-        "top": 9,
-        "order": "shown",
-        "name": "x",
-        "horizon": 9,
-        "confidence": 0.9,
-    }
-    with pytest.raises(InputError, match=f"shop.db: the experiment in this store began with {other} "):
-        opened(tmp_path, settings(**{other: changed[other]}))
-
-
-def in_place(path, content):
-    with path.open("r+b") as file:
-        file.write(content)
-        file.truncate()
-
-
-@pytest.mark.parametrize("spoil", ["another store", "zeros", "an earlier copy"])
-def test_a_file_that_is_written_over_in_place_is_noticed_and_nothing_is_lost(tmp_path, monkeypatch, spoil):
-    monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
-    monkeypatch.setattr("ltr_duel.live.transactions._ROWS", 10)
-    (tmp_path / "other").mkdir()
-    with opened(tmp_path / "other") as other:
-        use(other, 100)
-    path = tmp_path / "shop.db"
-    with opened(tmp_path) as experiment:
-        use(experiment, 20)
-        early = path.read_bytes()
-        use(experiment, 40)
-        content, pages = path.read_bytes(), experiment.pages
-        spoilt = {"another store": (tmp_path / "other" / "shop.db").read_bytes(), "zeros": bytes(len(content))}
-        more = spoilt.get(spoil, early).ljust(len(content), b"\0")
-        in_place(path, more)
-        for _ in range(2):
-            with pytest.raises(StoreError, match="written over"):
-                experiment.decide("q", RANKINGS)
-        in_place(path, content)
-        assert experiment.decide("q", RANKINGS).page == pages + 1
-    assert check_store(path) == []
-
-
-def test_a_program_that_puts_the_log_into_the_file_does_not_stop_the_service(tmp_path):
-    path = tmp_path / "shop.db"
-    with opened(tmp_path) as experiment:
-        use(experiment, 20)
-        pages, before = experiment.pages, path.stat().st_mtime_ns
-        with closing(sqlite3.connect(path)) as db:
-            db.execute("PRAGMA wal_checkpoint").fetchall()
-        assert path.stat().st_mtime_ns > before
-        assert experiment.decide("q", RANKINGS).page == pages + 1
-
-
-def test_what_may_change_changes(tmp_path):
-    opened(tmp_path).close()
-    opened(tmp_path, settings(margin=0.1, deadline=5.0)).close()
-    with Experiment.open(tmp_path / "shop.db") as experiment:
-        assert (experiment.settings.margin, experiment.settings.deadline) == (0.1, 5.0)
-
-
-def foreign(path):
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("CREATE TABLE pages (page)")
-
-
-def later(path):
-    opened(path.parent).close()
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("PRAGMA user_version = 99")
-
-
-def truncated(path):
-    with opened(path.parent) as experiment:
-        for _ in range(200):
-            experiment.decide("q", RANKINGS)
-    with path.open("r+b") as file:
-        file.truncate(path.stat().st_size // 2)
-
-
-def snapshot_of_nothing(path):
-    opened(path.parent).close()
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("INSERT INTO snapshot VALUES (1, 0, 0, x'00', '[]')")
-
-
-@pytest.mark.parametrize(
-    "spoil, sentence",
+    "call, said",
     [
-        (lambda path: path.write_bytes(b""), "is not a store of a live experiment"),
-        (lambda path: path.write_bytes(b"hello" * 1000), "is not a store of a live experiment"),
-        (foreign, "is not a store of a live experiment"),
-        (later, r"written by a later version of ltr-duel \(its schema is 99"),
-        (truncated, "malformed|cannot be"),
-        (snapshot_of_nothing, "cannot be read"),
-        (lambda path: path.mkdir(), "no store|not a file"),
+        (Search("", "q", LISTS), "user must not be empty"),
+        (Search("user", "", LISTS), "query must not be empty"),
+        (Search("u" * 10_001, "q", LISTS), "10,000"),
+        (Search("\ud800", "q", LISTS), "Unicode"),
+        (Search("user", 7, LISTS), "a string"),
+        (Search("user", "q", {}), "is missing"),
+        (Search("user", "q", LISTS, {"page": "home"}), "no context 'page'"),
+        (Search("user", "q", LISTS, {"device": 7}), "a string"),
     ],
 )
-def test_a_file_that_is_no_store_is_refused_and_left_as_it_is(tmp_path, spoil, sentence):
-    path = tmp_path / "shop.db"
-    spoil(path)
-    before = path.read_bytes() if path.is_file() else b""
-    with pytest.raises(InputError, match=sentence) as found:
-        opened(tmp_path)
-    assert "shop.db: " in str(found.value)
-    assert (path.read_bytes() if path.is_file() else b"") == before
+def test_an_invalid_search_is_refused_and_the_others_of_its_transaction_are_kept(tmp_path, call, said):
+    with opened(tmp_path, settings(context=["device"])) as experiment:
+        good, refused, other = experiment.answer([Search("one", "q", LISTS), call, Search("two", "q", LISTS)])
+        assert said in str(refused)
+        assert good.token and other.token and experiment.state().pages == 2
 
 
-def test_a_place_where_nothing_can_be_is_refused(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be written"):
-        Experiment.open(tmp_path / "file" / "shop.db", settings())
-    with pytest.raises(InputError, match="there is no store"):
-        Experiment.open(tmp_path / "none.db")
-    assert not (tmp_path / "none.db").exists()
-
-
-@pytest.mark.parametrize("version, commit", [(1, "7a9b58c"), (2, "98b9506"), (6, "98b9506")])
-def test_a_store_of_a_development_version_is_refused_with_the_commit_that_exports_it(tmp_path, version, commit):
+def test_threads_share_an_experiment(tmp_path):
     with opened(tmp_path) as experiment:
-        experiment.decide("q", RANKINGS)
-    path = tmp_path / "shop.db"
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute(f"PRAGMA user_version = {version}")
-    before = path.read_bytes()
-    for use_of in (
-        lambda: opened(tmp_path),
-        lambda: export_log(path, tmp_path / "log.jsonl"),
-        lambda: switch_store(path, Switch("pause")),
-        lambda: forget(path, user="ann"),
+
+        def work(number):
+            for k in range(30):
+                experiment.report(*click(experiment.decide(f"{number} {k}", "q", LISTS)))
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert experiment.state().pages == 240
+    assert rows(tmp_path, "SELECT count(*), sum(seen) FROM exposures") == [(240, 240)]
+
+
+def test_the_clock_of_an_experiment_never_goes_back(tmp_path):
+    clock = Clock()
+    filled(tmp_path, clock).close()
+    clock.now -= 1000
+    with opened(tmp_path, clock=clock) as experiment:
+        experiment.decide("late", "q", LISTS)
+        clock.now += 1000 + 62
+        learn(experiment)
+        assert experiment.state().waiting == 0
+    times = [time for (time,) in rows(tmp_path, "SELECT time FROM exposures ORDER BY n")]
+    assert times == sorted(times) and times[-1] == times[-2]
+
+
+def test_a_backup_during_use_is_a_complete_store(tmp_path):
+    clock = Clock()
+    with filled(tmp_path, clock) as experiment:
+        assert backup_store(tmp_path / "shop.db", tmp_path / "backup.db") == 20
+        clock.now += 100
+        learn(experiment)
+        state = experiment.state()
+    with pytest.raises(InputError, match="exists already"):
+        backup_store(tmp_path / "shop.db", tmp_path / "backup.db")
+    assert check_store(tmp_path / "backup.db") == []
+    with Experiment.open(tmp_path / "backup.db", clock=clock) as restored:
+        learn(restored)
+        assert restored.state().first_wins.tolist() == state.first_wins.tolist()
+        assert restored.plan.sets == experiment.plan.sets
+
+
+def test_check_finds_damage(tmp_path):
+    clock = Clock()
+    with filled(tmp_path, clock) as experiment:
+        clock.now += 100
+        learn(experiment)
+    assert check_store(tmp_path / "shop.db") == []
+    for sql, said in (
+        ("DELETE FROM exposures WHERE n = 1", "events of no page: 2"),
+        ("DELETE FROM met", "users' pairs"),
+        ("DELETE FROM totals", "totals"),
+        ("UPDATE exposures SET learned = 0", "outcomes of pages that do not count"),
     ):
-        with pytest.raises(InputError, match=f"development version of ltr-duel; commit {commit} exports it"):
-            use_of()
-    assert path.read_bytes() == before
+        shutil.copy(tmp_path / "shop.db", tmp_path / "copy.db")
+        with sqlite3.connect(tmp_path / "copy.db") as db:
+            db.execute(sql)
+        db.close()
+        assert any(said in complaint for complaint in check_store(tmp_path / "copy.db"))
+    content = bytearray((tmp_path / "shop.db").read_bytes())
+    content[4096 : len(content) // 2] = bytes(len(content) // 2 - 4096)
+    (tmp_path / "copy.db").write_bytes(content)
+    assert check_store(tmp_path / "copy.db")
+
+
+def test_a_forgotten_user_is_gone_from_file_and_export_and_counts_stay(tmp_path):
+    clock = Clock()
+    with filled(tmp_path, clock) as experiment:
+        clock.now += 100
+        learn(experiment)
+        before = experiment.state()
+        assert forget(tmp_path / "shop.db", user="user 7") == 1
+        assert forget(tmp_path / "shop.db", user="user 7") == 0
+        after = experiment.state()
+        assert after.first_wins.tolist() == before.first_wins.tolist() and not before.note and "Forgotten" in after.note
+        export_log(tmp_path / "shop.db", tmp_path / "log.jsonl", events=tmp_path / "events.jsonl")
+        texts = [path.read_text() for path in tmp_path.glob("*.jsonl")]
+        assert not any(word in text for text in texts for word in ('"user 7"', '"query 7"', '"order 7"'))
+    assert check_store(tmp_path / "shop.db") == []
+    assert not any(word in (tmp_path / "shop.db").read_bytes() for word in (b"user 7\0", b"query 7", b"order 7"))
+
+
+def test_old_pages_lose_their_queries_and_users_who_did_not_return_their_names(tmp_path):
+    clock = Clock()
+    with filled(tmp_path, clock) as experiment:
+        clock.now += 10 * 86_400
+        experiment.report(*click(experiment.decide("user 3", "query again", LISTS)))
+        clock.now += 100
+        learn(experiment)
+        assert forget(tmp_path / "shop.db", older_than=5, now=clock.now) == 20
+        assert forget(tmp_path / "shop.db", older_than=5, now=clock.now) == 0
+        state = experiment.state()
+    users = [user for (user,) in rows(tmp_path, "SELECT user FROM exposures")]
+    assert users.count("user 3") == 2 and sum(user.startswith("forgotten-") for user in users) == 19
+    assert [query for (query,) in rows(tmp_path, "SELECT query FROM exposures") if query] == ["query again"]
+    export_log(tmp_path / "shop.db", tmp_path / "log.parquet")
+    found = compare_log(ClickLog(tmp_path / "log.parquet"))
+    assert sum(map(sum, found.sequences[:3])) == state.first_wins.sum() + state.first_ties.sum() // 2
+
+
+def test_an_export_has_the_context_and_leaves_out_what_is_private(tmp_path):
+    clock = Clock()
+    with opened(tmp_path, settings(context=["device"]), clock=clock) as experiment:
+        page = experiment.answer([Search("user", "q", LISTS, {"device": "phone"})])[0]
+        experiment.report(page.token, [{"kind": "view"}])
+        clock.now += 100
+        learn(experiment)
+    assert export_log(tmp_path / "shop.db", tmp_path / "log.csv", without=["user", "query"]) == 1
+    header, row = (tmp_path / "log.csv").read_text().splitlines()
+    assert "device" in header and "user" not in header and "query" not in header and "phone" in row
+    with pytest.raises(InputError, match="no column to leave out"):
+        export_log(tmp_path / "shop.db", tmp_path / "log.csv", without=["clicks"])
+
+
+def test_the_settings_of_the_store_are_enough_to_open_it(tmp_path):
+    given = Settings(name='ä "quoted" name', rankers=("old", "new"), policy="rucb:alpha=0.7", seed=2**127)
+    with Experiment.open(tmp_path / "shop.db", given) as experiment:
+        assert experiment.settings == given
+    with Experiment.open(tmp_path / "shop.db") as experiment:
+        assert experiment.settings == given

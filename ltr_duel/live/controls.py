@@ -1,0 +1,155 @@
+"""The controls of an experiment: pause, resume, share, drop, winner, end.
+
+Each use of a control adds a row to the store. Rows never change; in order, they determine the state (`Controls`), which
+the plan carries to every machine that follows it. So a control changes no page of a user who stays in the experiment,
+except for "drop", after which a policy of the remaining rankers learns again from their outcomes.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from ltr_duel.core import InputError, errors
+from ltr_duel.live.settings import Settings, require_shares
+from ltr_duel.live.store import connected, reading, settings_in
+
+WHAT = ("pause", "resume", "share", "drop", "winner", "end")
+RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"
+
+
+class Control(NamedTuple):
+    """A use of a control: a row of the store."""
+
+    what: str  # one of `WHAT`
+    ranker: str = ""  # for "drop" and "winner"
+    share: float | None = None  # for "share": share of the users in the experiment; None: unchanged
+    holdback: float | None = None  # for "share": share of the users who always get the incumbent's list
+    who: str = ""  # name of the operator
+    time: float = 0.0  # seconds since 1970
+    version: int = 0  # the plan in use at that time
+
+    def row(self) -> tuple[float, str, str, str]:
+        """Return the cells of the row."""
+        value = {"ranker": self.ranker, "share": self.share, "holdback": self.holdback, "version": self.version}
+        return self.time, self.what, json.dumps(value), self.who
+
+    @classmethod
+    def of_row(cls, time: float, what: str, value: str, who: str) -> Control:
+        """Return the control of a row."""
+        return cls(what, who=who, time=time, **json.loads(value))
+
+
+class Controls(NamedTuple):
+    """The state of the controls."""
+
+    mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
+    winner: str = ""  # the ranker served instead of the experiment; while paused, the ranker that "resume" will serve
+    share: float = 1.0
+    holdback: float = 0.0
+    dropped: tuple[str, ...] = ()
+    version: int = 0  # the plan in use when the last ranker was dropped; later versions follow it
+
+    @property
+    def words(self) -> str:
+        """The state in words."""
+        mode = {
+            RUNS: "running, with all users" if self.share == 1 else f"running, with {self.share:.3g} of the users",
+            PAUSED: f"paused; 'resume' serves {self.winner}" if self.winner else "paused",
+            WINNER: f"{self.winner} is served",
+            ENDED: f"ended; {self.winner} is served" if self.winner else "ended",
+        }[self.mode]
+        held = f"; {self.holdback:.3g} held back" if self.holdback and self.mode != ENDED else ""
+        return mode + held + (f"; dropped: {', '.join(self.dropped)}" if self.dropped else "")
+
+    def left(self, settings: Settings) -> tuple[int, ...]:
+        """Return the numbers of the rankers that are not dropped."""
+        return tuple(k for k, name in enumerate(settings.rankers) if name not in self.dropped)
+
+    def after(self, control: Control, settings: Settings) -> Controls:
+        """Return the state after a use. Raises `InputError` for an invalid use, or one that changes nothing."""
+        what, ranker = control.what, control.ranker
+        errors.require_one_of("control", what, WHAT)
+        if self.mode == ENDED:
+            raise InputError("the experiment has ended; use another store to start again")
+        if what in ("drop", "winner"):
+            errors.require_one_of("ranker", ranker, settings.rankers)
+            if ranker in self.dropped:
+                raise InputError(f"ranker '{ranker}' is dropped{' already' if what == 'drop' else ', so not served'}")
+        after: Controls = getattr(self, f"_{what}")(control, settings)
+        if after == self:
+            raise InputError(f"'{what}' changes nothing: {self.words}")
+        return after
+
+    def _pause(self, control: Control, settings: Settings) -> Controls:
+        return self._replace(mode=PAUSED)
+
+    def _resume(self, control: Control, settings: Settings) -> Controls:
+        back_to_winner = self.mode == PAUSED and self.winner
+        return self._replace(mode=WINNER) if back_to_winner else self._replace(mode=RUNS, winner="")
+
+    def _winner(self, control: Control, settings: Settings) -> Controls:
+        return self._replace(mode=WINNER, winner=control.ranker)
+
+    def _end(self, control: Control, settings: Settings) -> Controls:
+        return self._replace(mode=ENDED, winner="" if self.mode == PAUSED else self.winner)
+
+    def _share(self, control: Control, settings: Settings) -> Controls:
+        share = self.share if control.share is None else control.share
+        holdback = self.holdback if control.holdback is None else control.holdback
+        require_shares(share, holdback)
+        return self._replace(share=float(share), holdback=float(holdback))
+
+    def _drop(self, control: Control, settings: Settings) -> Controls:
+        ranker = control.ranker
+        if ranker == settings.incumbent:
+            raise InputError(f"ranker '{ranker}' is the incumbent, which is served outside of the experiment")
+        if self.mode == WINNER and ranker == self.winner:
+            raise InputError(f"ranker '{ranker}' is served as the winner; resume first")
+        if len(settings.rankers) - len(self.dropped) <= 2:
+            raise InputError("at least two rankers must remain; to serve one ranker, use 'winner'")
+        winner = "" if ranker == self.winner else self.winner
+        return self._replace(winner=winner, dropped=(*self.dropped, ranker), version=control.version)
+
+
+def fold(controls: Iterable[Control], settings: Settings) -> Controls:
+    """Return the state after all uses."""
+    state = Controls(share=settings.share, holdback=settings.holdback)
+    for control in controls:
+        state = state.after(control, settings)
+    return state
+
+
+def controls_in(db: sqlite3.Connection) -> list[Control]:
+    """Return the uses of controls in a store."""
+    return [Control.of_row(*row) for row in db.execute("SELECT time, what, value, who FROM controls ORDER BY n")]
+
+
+def add_control(db: sqlite3.Connection, settings: Settings, control: Control) -> Controls:
+    """Add the use of a control to a store, inside a transaction; return the state after it."""
+    (version,) = db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+    control = control._replace(version=version)
+    after = fold(controls_in(db), settings).after(control, settings)
+    db.execute("INSERT INTO controls (time, what, value, who) VALUES (?, ?, ?, ?)", control.row())
+    return after
+
+
+def control_store(store: str | Path, control: Control) -> Controls:
+    """Use a control of an experiment, which another process may be running; return the state after it."""
+    with closing(connected(store)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        after = add_control(db, settings_in(db, store), control._replace(time=time.time()))
+        db.execute("COMMIT")
+    return after
+
+
+def read_controls(store: str | Path) -> tuple[Controls, list[Control]]:
+    """Return the state of the controls of a store, and all uses."""
+    with reading(store) as db:
+        used = controls_in(db)
+        return fold(used, settings_in(db, store)), used

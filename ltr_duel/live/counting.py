@@ -1,0 +1,68 @@
+"""What counts: a page whose window is over, if it was seen, with the credited events inside the window.
+
+Pages are counted once, in the order of their display. Counts of pairs, the outcomes for the policy and the exported log
+follow from the same rule, so state, policy and log agree.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations, takewhile
+
+from ltr_duel.live.planner import Outcome, credit, outcome
+from ltr_duel.live.settings import Settings
+from ltr_duel.live.store import Store
+
+CLICKED = """
+(SELECT group_concat(DISTINCT position) FROM events WHERE events.impression = exposures.impression
+ AND kind = :credit AND position AND value > 0 AND events.time - exposures.time <= :window)
+"""  # the credited positions of a page, from 1
+_DUE = f"""
+SELECT time, n, impression, user, rankers, record, seen, {CLICKED} FROM exposures WHERE NOT learned ORDER BY n LIMIT 50
+"""  # few at a time, because searches wait meanwhile
+_COUNT = "INSERT INTO counts VALUES (?, ?, ?, ?, 1) ON CONFLICT DO UPDATE SET n = n + 1"
+_TOTAL = """
+INSERT INTO totals VALUES (?, 1, ?, ?)
+ON CONFLICT DO UPDATE SET shown = shown + 1, seen = seen + excluded.seen, clicked = clicked + excluded.clicked
+"""
+
+
+def positions_in(clicked: str | None) -> list[int]:
+    """Return the positions that `CLICKED` lists, ascending."""
+    return sorted(map(int, clicked.split(","))) if clicked else []
+
+
+def count_due(store: Store, settings: Settings, now: float) -> tuple[int, list[Outcome]]:
+    """Count pages whose window is over at the time ``now``, inside a transaction.
+
+    Returns the number of pages, and the outcomes of those that count.
+    """
+    rows = store.db.execute(_DUE, {"credit": settings.credit, "window": settings.window})
+    due = list(takewhile(lambda row: now - row[0] > settings.window, rows))  # times never decrease
+    return len(due), [told for _, *row in due if (told := _count(store, settings, *row))]
+
+
+def _count(
+    store: Store, settings: Settings, n: int, impression: str, user: str, text: str, record: str, seen: int,
+    clicked: str | None,
+) -> Outcome | None:  # fmt: skip
+    """Count a page; store and return its outcome for the policy, or None if it does not count."""
+    db, rankers = store.db, json.loads(text)
+    counts = seen or settings.count == "shown"
+    db.execute("UPDATE exposures SET learned = 1 WHERE n = ?", (n,))
+    db.execute(_TOTAL, (text, seen, int(bool(counts and clicked))))
+    if not counts:
+        return None
+    if len(rankers) == 1:
+        arm = settings.rankers.index(rankers[0])
+        told: Outcome = (arm,) if settings.compares_sets else (arm, arm), b""
+    else:
+        about = {"impression": impression, "rankers": rankers, **json.loads(record)}
+        won = credit(about, positions_in(clicked))
+        told = outcome(settings, about, won)
+        for (i, j), y in zip(combinations(told[0], 2), won, strict=True):
+            a, b, y = (i, j, y) if i < j else (j, i, -y)
+            first = db.execute("INSERT OR IGNORE INTO met VALUES (?, ?, ?)", (user, a, b)).rowcount
+            db.execute(_COUNT, (a, b, y, first))
+    db.execute("INSERT INTO outcomes (exposure, arms, signs) VALUES (?, ?, ?)", (n, json.dumps(told[0]), told[1]))
+    return told

@@ -1,0 +1,349 @@
+"""A plan: the probabilities with which sets of rankers are shown, and the decision of each search.
+
+The page of a search is a function of the plan, the user, the query and the rankers' lists. Every machine that has the
+plan shows the same page each time, and no machine stores anything. The rules are short in any language (docs/plans.md);
+`clients/js/plan.js` implements them in JavaScript.
+
+    SHA-256(salt, version, user, query) = state of SFC64 -> set of rankers -> interleaved list
+    SHA-256(salt, user) = state of SFC64 -> the user's bucket in [0, 1) -> in the experiment, or one ranker's list
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import InputError, arguments, errors
+from ltr_duel.interleaving import METHODS, MOST_SHOWN, Page, interleave, listed
+from ltr_duel.live.signing import Keys
+from ltr_duel.live.validation import LONGEST_TEXT, require_text
+
+RUNNING, PAUSED, WINNER, ENDED = MODES = "experiment", "paused", "winner", "ended"
+_FORMAT = "ltr-duel plan 2"
+_LARGEST = 1 << 53
+_TEXTS = (
+    "experiment", "mode", "winner", "policy", "method", "outcome", "salt", "recommended", "incumbent", "settings",
+)  # fmt: skip
+_WHOLE = "version", "at", "top", "learned"
+_SHARES = "share", "holdback"
+
+
+class Decision(NamedTuple):
+    """The page of a search.
+
+    Examples
+    --------
+    >>> Decision(("d1", "d2"), ("old",), None, "paused", 7).page
+    ('d1', 'd2')
+    """
+
+    page: tuple[Any, ...]  # the documents to show, from the top
+    rankers: tuple[str, ...]  # the rankers whose lists are on the page
+    record: dict[str, Any] | None  # the page as a row of a click log; None if one ranker fills the page
+    served: str  # "experiment", or why it is outside of it: "share", "holdback", "paused", "winner" or "ended"
+    version: int  # of the plan
+    impression: str = ""  # the name of the page; empty outside of the experiment
+    token: str = ""  # for events, from a service with a store
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LivePlan:
+    """The sets of rankers that are shown to searches, the probability of each set, and who takes part.
+
+    Parameters
+    ----------
+    experiment, version : str, int
+        Name of the experiment, and number of the plan, from 1.
+    at : int
+        Start of the plan, in seconds since 1970; only checks of logs use it.
+    mode : {"experiment", "paused", "winner", "ended"}
+        Whether searches are in the experiment. Otherwise users get the list of ``winner`` or, if the experiment is
+        paused or the winner is empty, of the incumbent.
+    share, holdback : float
+        Share of the users who take part, and share of the users who always get the incumbent's list.
+    policy, method, outcome, top : str, str, str, int
+        As in the settings of the experiment.
+    salt : str
+        Secret of the hash, the same for all plans of an experiment: its seed.
+    sets : tuple of (tuple of str, int)
+        Sets of different rankers; each set with the number of times the policy drew it. ``draws`` is the sum of these.
+    recommended, incumbent : str
+        The policy's recommendation, and the ranker that is shown outside of the experiment.
+    settings, learned : str, int
+        Digest of the settings that all plans share, and number of impressions from which the policy has learned.
+
+    Examples
+    --------
+    >>> from ltr_duel.live import Keys, Settings, next_plan
+    >>> plan = next_plan(Settings(name="shoes", rankers=("old", "new"), policy="self_sparring"), at=0)
+    >>> keys = Keys({"2026": bytes(32)})
+    >>> plan = LivePlan.from_json(plan.to_json(keys), keys)
+    >>> lists = {"old": ["a", "b"], "new": ["c", "a"]}
+    >>> plan.decide("user 7", "red shoes", lists).page == plan.decide("user 7", "red shoes", lists).page
+    True
+    """
+
+    experiment: str
+    version: int
+    at: int = 0
+    mode: str = RUNNING
+    winner: str = ""
+    share: float = 1.0
+    holdback: float = 0.0
+    policy: str
+    method: str
+    outcome: str
+    top: int
+    salt: str
+    sets: tuple[tuple[tuple[str, ...], int], ...]
+    recommended: str
+    incumbent: str
+    settings: str = ""
+    learned: int = 0
+
+    def decide(
+        self, user: str, query: str, lists: Mapping[str, Sequence[Any]], *, now: float | None = None
+    ) -> Decision:
+        """Return the page of a search, which is the same on every machine and at any time.
+
+        Parameters
+        ----------
+        user : str
+            A stable id of the user, or of the session; not empty.
+        query : str
+        lists : mapping of str to sequence
+            Document ids (strings or whole numbers), best first, of each ranker that `rankers` returns; other lists are
+            ignored.
+        now : float, optional
+            Time of the record in seconds since 1970; by default the current time.
+
+        Raises
+        ------
+        InputError
+            If the user is empty; if the list of a ranker is missing or empty, or contains a document twice or an
+            invalid id; or if a string cannot be written to a log.
+        """
+        state = self._hash(user, query)
+        if (outside := self._outside(user)) is not None:
+            return self._alone((outside[0],), lists, outside[1])
+        rng = _generator(state)
+        rankers = self._chosen(rng)
+        if len(rankers) == 1:
+            single = self._alone(rankers, lists, RUNNING)
+            return single._replace(impression=_impression(self.version, state, "\n".join(map(str, single.page))))
+        page = interleave(
+            {name: _list(lists, name) for name in rankers}, self.method, outcome=self.outcome, top=self.top, rng=rng
+        )
+        shown = list(map(str, page.shown))
+        if len(set(shown)) < len(shown):
+            raise InputError("a document id is on the page as a string and as a number")
+        require_text("the text of the document ids", "".join(shown), MOST_SHOWN * LONGEST_TEXT)
+        credit, content = self._credit(rankers, page, shown)
+        impression = _impression(self.version, state, content)
+        record = {
+            "impression": impression,
+            "time": time.time() if now is None else now,
+            "query": query,
+            "user": user,
+            "shown": shown,
+            "rankers": list(rankers),
+            "method": self.method,
+            "outcome": self.outcome,
+            "policy": self.policy,
+            "propensity": self.propensity(rankers),
+            **credit,
+        }
+        return Decision(page.shown, rankers, record, RUNNING, self.version, impression)
+
+    def rankers(self, user: str, query: str) -> tuple[str, ...]:
+        """Return the rankers whose lists a search requires; parameters as in `decide`."""
+        state = self._hash(user, query)
+        outside = self._outside(user)
+        return self._chosen(_generator(state)) if outside is None else (outside[0],)
+
+    def propensity(self, rankers: Sequence[str]) -> float:
+        """Return the probability that these rankers, in any order, are shown to a search of the experiment."""
+        return self._counts[tuple(sorted(rankers))] / self.draws
+
+    def impression(self, user: str, query: str, shown: Sequence[str], credit: Sequence[int] | str) -> str:
+        """Return the name of an impression from its record: user, query, shown documents, and owners or page."""
+        content = credit if isinstance(credit, str) else _owned(shown, credit)
+        return _impression(self.version, self._hash(user, query), content)
+
+    def bucket(self, user: str) -> float:
+        """Return the user's number in [0, 1), the same for all plans of the experiment.
+
+        Users below the share are in the experiment; users from 1 - holdback on always get the incumbent's list.
+        """
+        return float(_generator(hashlib.sha256(f"{self.salt}\0{user}".encode()).digest()).random())
+
+    @cached_property
+    def draws(self) -> int:
+        """How many sets the policy drew for the plan."""
+        return self._bounds[-1]
+
+    @cached_property
+    def _bounds(self) -> list[int]:
+        return list(accumulate(count for _, count in self.sets))
+
+    @cached_property
+    def _counts(self) -> Counter[tuple[str, ...]]:
+        counts = Counter[tuple[str, ...]]()
+        for rankers, count in self.sets:
+            counts[tuple(sorted(rankers))] += count
+        return counts
+
+    def _outside(self, user: str) -> tuple[str, str] | None:
+        """Return the ranker whose list fills the page and the reason, or None if the search is in the experiment."""
+        if self.mode == RUNNING and self.share == 1:
+            return None
+        if self.mode == PAUSED:
+            return self.incumbent, PAUSED
+        bucket = self.bucket(user)
+        if bucket >= 1 - self.holdback:
+            return self.incumbent, "holdback"
+        if self.mode != RUNNING:
+            return self.winner or self.incumbent, self.mode
+        return None if bucket < self.share else (self.incumbent, "share")
+
+    def _chosen(self, rng: np.random.Generator) -> tuple[str, ...]:
+        return self.sets[bisect_right(self._bounds, int(rng.random() * self.draws))][0]
+
+    def _credit(self, rankers: tuple[str, ...], page: Page, shown: list[str]) -> tuple[dict[str, Any], str]:
+        """Return the column that determines how clicks are credited, and the text that identifies page and column."""
+        if self.method.partition(":")[0] != "team_draft":
+            text = page.to_json()
+            return {"page": text}, text
+        owners = [-1 if owner is None else rankers.index(owner) for owner in page.owners]
+        return {"owners": owners}, _owned(shown, owners)
+
+    def _alone(self, rankers: tuple[str, ...], lists: Mapping[str, Sequence[Any]], served: str) -> Decision:
+        ids = tuple(_list(lists, rankers[0]))
+        if len(set(ids)) < len(ids):
+            twice = next(document for document, count in Counter(ids).items() if count > 1)
+            raise InputError(f"document {twice!r} appears twice on the list of ranker '{rankers[0]}'")
+        return Decision(ids[: self.top], rankers, None, served, self.version)
+
+    def _hash(self, user: str, query: str) -> bytes:
+        require_text("the user", user)
+        require_text("the query", query, empty=True)
+        if "\0" in user:  # it separates user and query
+            raise InputError("the user contains the null character")
+        return hashlib.sha256(f"{self.salt}\0{self.version}\0{user}\0{query}".encode()).digest()
+
+    def to_json(self, keys: Keys) -> str:
+        """Return the plan as JSON, signed with the first key."""
+        plan = {name: getattr(self, name) for name in (*_TEXTS, *_WHOLE)} | {"format": _FORMAT}
+        plan |= {name: repr(float(getattr(self, name))) for name in _SHARES}  # languages write floats differently
+        plan["sets"] = [{"rankers": list(rankers), "draws": count} for rankers, count in self.sets]
+        key, signature = keys.sign(_canonical(plan))
+        return json.dumps({"key": key, "plan": plan, "signature": signature}, indent=1, sort_keys=True) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> LivePlan:
+        """Parse a string from `to_json`. Raises `InputError` if it is not a plan, or not signed by one of the keys."""
+        try:
+            given = json.loads(text)
+            plan, key, signature = given["plan"], given["key"], given["signature"]
+            if not isinstance(key, str) or not isinstance(signature, str) or not isinstance(plan, dict):
+                raise TypeError
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise InputError(f"{place}: not a plan of 'ltr-duel live plan'") from None
+        if key not in keys:
+            raise InputError(f"{place}: signed by key {errors.shown(key)}, which is not among {', '.join(keys)}")
+        if not keys.is_signed(_canonical(plan), key, signature):
+            raise InputError(f"{place}: changed since it was signed by key '{key}'")
+        if plan.get("format") != _FORMAT:
+            raise InputError(f"{place}: made by another version: {errors.shown(plan.get('format'))}, not '{_FORMAT}'")
+        try:
+            return cls(**_legal(plan))
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{place}: signed, but not a valid plan ({error})") from None
+
+    @classmethod
+    def read(cls, path: str | Path, keys: Keys) -> LivePlan:
+        """Read the file of a plan. Raises `InputError` like `from_json`, or if the file cannot be read."""
+        path = arguments.as_path("a plan", path)
+        try:
+            text = path.read_text("utf-8", errors="replace")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        return cls.from_json(text, keys, place=str(path))
+
+
+def _legal(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a plan. Raises `KeyError`, `TypeError` or `ValueError` unless their types and ranges fit."""
+    fields = {name: plan[name] for name in (*_TEXTS, *_WHOLE)}
+    fields |= {name: float(plan[name]) for name in _SHARES}
+    fields["sets"] = tuple((tuple(one["rankers"]), one["draws"]) for one in plan["sets"])
+    whole = all(type(fields[name]) is int and 0 <= fields[name] <= _LARGEST for name in _WHOLE)
+    if not whole or not fields["version"] or not 1 <= fields["top"] <= MOST_SHOWN:
+        raise ValueError("version, at, top or learned")
+    if not all(type(fields[name]) is str for name in _TEXTS) or fields["mode"] not in MODES:
+        raise ValueError("a text")
+    if not all(0 <= fields[name] <= 1 for name in _SHARES):
+        raise ValueError("share or holdback")
+    if not fields["sets"] or not all(type(count) is int and 0 < count <= _LARGEST for _, count in fields["sets"]):
+        raise ValueError("draws")
+    for rankers, _ in fields["sets"]:
+        if not rankers or len(set(rankers)) < len(rankers) or not all(isinstance(name, str) for name in rankers):
+            raise ValueError("rankers")
+    METHODS.configure(fields["method"])
+    return fields
+
+
+def _canonical(plan: Mapping[str, Any]) -> str:
+    """Return the JSON that is signed: keys sorted, no spaces, ASCII. All values are strings or whole numbers."""
+    return json.dumps(plan, sort_keys=True, separators=(",", ":"))
+
+
+_local = threading.local()  # one generator for each thread, because making a generator takes longer than a decision
+
+
+def _generator(state: bytes) -> np.random.Generator:
+    """Return the thread's generator SFC64 in this state: four words of 64 bits, lowest byte first."""
+    try:
+        rng: np.random.Generator = _local.rng
+    except AttributeError:
+        rng = _local.rng = np.random.Generator(np.random.SFC64(0))
+    words = np.frombuffer(state, "<u8")
+    rng.bit_generator.state = {
+        "bit_generator": "SFC64", "state": {"state": words}, "has_uint32": 0, "uinteger": 0,
+    }  # fmt: skip
+    return rng
+
+
+def _impression(version: int, state: bytes, content: str) -> str:
+    return f"{version}-{hashlib.sha256(state + content.encode()).hexdigest()[:16]}"
+
+
+def _owned(shown: Sequence[str], owners: Sequence[int]) -> str:
+    return "\n".join([*shown, " ".join(map(str, owners))])
+
+
+def _list(lists: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
+    try:
+        ids = lists[name]
+    except (KeyError, TypeError):
+        raise InputError(f"the list of ranker '{name}' is missing; this search requires it (see rankers)") from None
+    if not isinstance(ids, list | tuple):
+        ids = listed(name, ids)
+    if not ids:
+        raise InputError(f"the list of ranker '{name}' is empty")
+    if not {*map(type, ids)} <= {str, int}:
+        for document in ids:
+            if not isinstance(document, str | int | np.integer) or isinstance(document, bool):
+                raise InputError(f"document id {errors.shown(document)} is neither a string nor a whole number")
+    return ids

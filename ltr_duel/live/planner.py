@@ -1,0 +1,276 @@
+"""From outcomes to the next plan: outcomes of a store or a log, in batches -> the policy -> the sets of the next plan.
+
+An outcome is a tuple of arms (numbers of the rankers) with one byte, +1 or -1, for each pair of them. A coin that is
+derived from the impression's name decides ties, so the same impressions always give the same plan.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.bandits import POLICIES, Learner
+from ltr_duel.core import InputError, IntVector, SignVector, digest, errors, interpreted, shuffle, stream
+from ltr_duel.interleaving import Page
+from ltr_duel.live.plan import RUNNING, WINNER, LivePlan
+from ltr_duel.live.settings import Settings, with_seed
+from ltr_duel.logs import ClickLog, credited
+from ltr_duel.simulation import RunKey, run_order, run_streams
+
+_FIXED = "name", "rankers", "policy", "method", "outcome", "top", "horizon", "batch"  # settings of all plans
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+IMPRESSION = re.compile(r"[1-9][0-9]{0,8}-[0-9a-f]{16}")
+_SEPARATOR = "\x1f"
+
+Outcome = tuple[tuple[int, ...], bytes]
+Coins = NDArray[np.uint64]
+
+
+class Planner:
+    """The policy of an experiment between plans; ``version`` is the number of the current plan.
+
+    The settings must have a seed (see `with_seed`); ``left`` are the arms of the policy, by default all. With batches
+    of one choice, the policy takes the path of the first repetition of a simulation with this seed; with larger
+    batches, the path is distributed as by ``simulate(batch=)``.
+    """
+
+    def __init__(self, settings: Settings, left: Sequence[int] = ()) -> None:
+        if settings.seed is None:
+            raise InputError("seed: a planner requires settings with a seed")
+        self.settings, self.version, self.learned = settings, 1, 0
+        every = tuple(range(len(settings.rankers)))
+        self._left = tuple(left) or every
+        _, policy, params = POLICIES.configure(settings.policy)
+        if self._left == every:
+            key = RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed, labels="random")
+            rng, order = run_streams(key).policy, run_order(key, len(every))
+        else:
+            rng, order = stream(settings.seed, "left", *self._left), np.arange(len(self._left))
+            interpreted(shuffle)(order, rng)
+        others = stream(settings.seed, "plan", "others", settings.policy, *(set(self._left) ^ set(every)))
+        self._learner = Learner(
+            settings.policy, len(order), horizon=settings.horizon, rng=rng, others=others, order=order
+        )
+        self._owed = dict[tuple[int, ...], float]()  # steps of single rankers that are not told yet
+        self._sets = self._drawn()
+
+    @property
+    def shows_single_rankers(self) -> bool:
+        """Whether each page of the current plan shows a single ranker, so that the plan has no outcomes."""
+        return all(len(arms) == 1 for arms in self._sets)
+
+    def learn(self, outcomes: Sequence[Outcome]) -> None:
+        """Tell the policy outcomes of remaining rankers, in the order of their display, and draw the next plan's sets.
+
+        A page of a single ranker is a step of the policy without signs, of the ranker against itself for policies that
+        compare pairs (see `single_steps`).
+        """
+        if len(self._left) < len(self.settings.rankers):
+            outcomes = [(tuple(map(self._left.index, arms)), signs) for arms, signs in outcomes]
+        self._learner.learn(outcomes)
+        self.learned += sum(bool(signs) for _, signs in outcomes)
+        self.version += 1
+        self._sets = self._drawn()
+
+    def single_steps(self, outcomes: int) -> list[Outcome]:
+        """Return the steps of single rankers in a log that lacks them, estimated from its number of outcomes.
+
+        If `shows_single_rankers`, there are as many steps as draws.
+        """
+        alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
+        compared, steps = self._sets.total() - sum(alone.values()), list[Outcome]()
+        for arms, count in sorted(alone.items()):
+            owed = self._owed.get(arms, 0.0) + (outcomes * count / compared if compared else count)
+            self._owed[arms] = owed - int(owed)
+            steps += [(arms if self.settings.compares_sets else arms * 2, b"")] * int(owed)
+        return steps
+
+    def plan(
+        self,
+        version: int | None = None,
+        *,
+        at: int = 0,
+        mode: str = RUNNING,
+        winner: str = "",
+        share: float | None = None,
+        holdback: float | None = None,
+    ) -> LivePlan:
+        """Return the current plan; by default with the planner's version, and the settings' share and holdback."""
+        settings, names = self.settings, self.settings.rankers
+        sets = [(tuple([names[arm] for arm in arms]), count) for arms, count in self._sets.items()]
+        return LivePlan(
+            experiment=settings.name,
+            version=version or self.version,
+            at=at,
+            mode=mode,
+            winner=winner,
+            share=settings.share if share is None else share,
+            holdback=settings.holdback if holdback is None else holdback,
+            **{name: getattr(settings, name) for name in ("policy", "method", "outcome", "top", "incumbent")},
+            salt=str(settings.seed),
+            sets=tuple(sorted(sets, key=lambda one: (-one[1], one[0]))),
+            recommended=names[self._left[self._learner.recommend()]],
+            settings=digest.digest_of([getattr(settings, name) for name in _FIXED]),
+            learned=self.learned,
+        )
+
+    def _drawn(self) -> Counter[tuple[int, ...]]:
+        drawn = self._learner.choose(self.settings.batch)
+        sets = Counter[tuple[int, ...]]()
+        for arms, count in Counter(drawn).items():
+            distinct = tuple(dict.fromkeys(arms))
+            if len(distinct) < len(arms) > 2 and not self.settings.policy_component.any_order:
+                raise InputError(
+                    f"'{self.settings.policy}' requires sets that contain a ranker twice, which a plan cannot show"
+                )
+            sets[tuple([self._left[arm] for arm in distinct])] += count
+        return sets
+
+
+def credit(record: Mapping[str, Any], positions: Sequence[int]) -> tuple[int, ...]:
+    """Return for each pair of the record's rankers, in order, who won: +1 the first, -1 the second, 0 nobody.
+
+    ``positions`` are the clicked positions from 1. The result equals that of `compare_log`.
+    """
+    rankers = record["rankers"]
+    if "page" in record:
+        page = Page.from_json(record["page"])
+        won = page.credit([page.shown[position - 1] for position in positions])
+        return tuple([(y > 0) - (y < 0) for y in won.values()])
+    owners = [record["owners"][position - 1] for position in positions]
+    clicks = [owners.count(k) for k in range(len(rankers))]
+    return tuple([(a > b) - (a < b) for a, b in combinations(clicks, 2)])
+
+
+def outcome(settings: Settings, record: Mapping[str, Any], won: Sequence[int]) -> Outcome:
+    """Return the outcome for a `Planner`, given the `credit` of a record."""
+    arms = tuple([settings.rankers.index(name) for name in record["rankers"]])
+    coin = int(record["impression"].partition("-")[2], 16)
+    coins = np.full(len(won), coin, np.uint64)
+    return arms, _decided(np.array(won, np.int8), coins, np.arange(len(won))).tobytes()
+
+
+def _decided(won: SignVector, coins: Coins, places: IntVector) -> SignVector:
+    """Decide ties by pseudorandom bits, derived from the impression of each outcome and the place of its pair."""
+    with np.errstate(over="ignore"):
+        mixed = (coins ^ (places.astype(np.uint64) + np.uint64(1))) * _MIX
+    return np.where(won == 0, 1 - 2 * (mixed >> np.uint64(63)).astype(np.int8), won)
+
+
+def next_plan(
+    settings: Settings, log: ClickLog | None = None, *, at: float, last: LivePlan | None = None, winner: str = ""
+) -> LivePlan:
+    """Make the next plan of an experiment.
+
+    Parameters
+    ----------
+    settings : Settings
+    log : ClickLog, optional
+        The exposures of all earlier plans with their clicks; None before the first exposure.
+    at : float
+        Start time of the plan, in seconds since 1970. Exposures whose attribution window has not ended at this time are
+        omitted, because clicks may still arrive.
+    last : LivePlan, optional
+        The last plan; None for the first plan. The next plan has the next version and the same salt.
+    winner : str
+        The ranker that all users get instead of the experiment, except those who are held back.
+
+    Returns
+    -------
+    LivePlan
+        A function of these arguments; only the first plan of settings without a seed is random.
+
+    Raises
+    ------
+    InputError
+        If the settings differ from those of the last plan, the log cannot be read or credited, or it contains exposures
+        of no earlier plan.
+
+    Examples
+    --------
+    >>> from ltr_duel.live import Settings
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="self_sparring")
+    >>> plan = next_plan(settings, at=0)
+    >>> plan.version, plan.draws, next_plan(settings, at=60, last=plan).version
+    (1, 1000, 2)
+    """
+    if last is not None and settings.seed not in (None, int(last.salt)):
+        raise InputError("seed: differs from the seed of the last plan")
+    settings = with_seed(settings) if last is None else replace(settings, seed=int(last.salt))
+    if winner and winner not in settings.rankers:
+        raise errors.unknown_name("ranker", winner, settings.rankers)
+    planner, version = Planner(settings), 1 if last is None else last.version + 1
+    if last is not None and last.settings != planner.plan().settings:
+        raise InputError(f"the settings have changed since plan {last.version}: begin another experiment")
+    logged = logged_outcomes(log, settings, before=at - settings.window) if log is not None else {}
+    if logged and max(logged) >= version:
+        raise InputError(
+            f"{log.path if log else ''}: has exposures of plan {max(logged)}, so the next plan is not plan {version}"
+        )
+    while planner.version < version:
+        outcomes = logged.get(planner.version, [])
+        planner.learn(outcomes + planner.single_steps(len(outcomes)))
+    return planner.plan(at=int(at), mode=WINNER if winner else RUNNING, winner=winner)
+
+
+def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict[int, list[Outcome]]:
+    """Credit the lists of a log shown before a time; return their outcomes by plan, in the order of display."""
+    found = credited(log, settings.rankers, columns=("impression", "rankers"))
+    rows = log.engine.query(
+        f"SELECT line, impression, time, array_to_string(rankers, '{_SEPARATOR}') AS rankers FROM shown"
+        f" WHERE time < {before!r} ORDER BY line",
+        shown=found.rows,
+    )
+    table = log.engine.query("SELECT line, pair, y FROM outcomes", outcomes=found.outcomes)
+    version, coins = _parsed(log, rows["impression"].to_pylist(), rows["line"])
+    sets = rows["rankers"].combine_chunks().dictionary_encode()
+    kind, number = sets.indices.to_numpy(), {name: arm for arm, name in enumerate(settings.rankers)}
+    arms = [tuple([number[name] for name in text.split(_SEPARATOR)]) for text in sets.dictionary.to_pylist()]
+    size = np.array([len(some) for some in arms], np.int64)
+    place = np.zeros((len(arms), len(number)), np.int64)  # of each ranker in each set
+    for some, places in zip(arms, place, strict=True):
+        places[list(some)] = range(len(some))
+    ends = np.cumsum((size * (size - 1) // 2)[kind])  # of each row, in an array of all its pairs
+    begins = ends - (size * (size - 1) // 2)[kind]
+    won, lines = np.zeros(ends[-1] if len(ends) else 0, np.int8), rows["line"].to_numpy()
+
+    pairs = np.array([[number[a], number[b]] for a, b in found.creditor.named_pairs], np.int64).reshape(-1, 2)
+    row = np.searchsorted(lines, table["line"].to_numpy())
+    used = row < len(lines)
+    used[used] = lines[row[used]] == table["line"].to_numpy()[used]
+    row, (first, second) = row[used], pairs[table["pair"].to_numpy()[used]].T
+    i, j = place[kind[row], first], place[kind[row], second]
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    position = low * size[kind[row]] - low * (low + 1) // 2 + high - low - 1
+    won[begins[row] + position] = np.sign(table["y"].to_numpy()[used]) * np.where(i < j, 1, -1)
+
+    owner = np.repeat(np.arange(len(lines)), ends - begins)
+    signs = _decided(won, coins[owner], np.arange(len(won)) - begins[owner]).tobytes()
+    outcomes: dict[int, list[Outcome]] = {}
+    order = np.lexsort((coins, rows["time"].to_numpy(), version))
+    of_row = zip(*(one[order].tolist() for one in (version, kind, begins, ends)), strict=True)
+    for number_of_plan, one, begin, end in of_row:
+        outcomes.setdefault(number_of_plan, []).append((arms[one], signs[begin:end]))
+    return outcomes
+
+
+def _parsed(log: ClickLog, impressions: list[str], lines: Any) -> tuple[IntVector, Coins]:
+    """Return versions and coins from the names of impressions."""
+    parts = [name.partition("-") for name in impressions]
+    try:
+        coins = np.frombuffer(bytes.fromhex("".join([digits for *_, digits in parts])), ">u8").astype(np.uint64)
+        version = np.array([int(number) for number, *_ in parts], np.int64)
+        if len(coins) == len(parts) and (not len(version) or version.min() > 0):
+            return version, coins
+    except ValueError:
+        pass
+    wrong = next(k for k, name in enumerate(impressions) if not IMPRESSION.fullmatch(name))
+    said = f"impression '{impressions[wrong]}' belongs to no plan; valid: 3-0123456789abcdef"
+    raise InputError(f"{log.find(lines[wrong].as_py())}: {said}")

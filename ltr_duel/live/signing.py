@@ -1,0 +1,191 @@
+"""Keys, which sign plans and the tokens of impressions. One file contains all keys of an experiment.
+
+A token is ``<key id>.<impression>.<first 32 hexadecimal digits of HMAC-SHA256 of the impression>``. The name of an
+impression is a hash that covers its page (see `LivePlan`), so a token belongs to one page. It contains no secret.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ltr_duel.core import InputError, arguments, errors, files, places
+
+_FEWEST_BYTES, _MOST_KEYS = 16, 100
+_LONGEST_FILE, _LONGEST_TOKEN = 100_000, 100
+_KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
+
+
+class TokenError(InputError):
+    """A token is not signed by a key of the experiment, or names an impression that its store does not have.
+
+    Examples
+    --------
+    >>> Keys({"2026": bytes(32)}).verified("x")
+    Traceback (most recent call last):
+    ltr_duel.live.signing.TokenError: this is not the token of an impression
+    """
+
+
+class Keys(Mapping[str, bytes]):
+    """Secrets by id: the first secret signs, every secret verifies, so that keys can be rotated without a gap.
+
+    Parameters
+    ----------
+    secrets : mapping of str to bytes
+        At least one; ids of 1 to 32 letters, digits, ``_`` and ``-``, secrets of at least 16 bytes.
+
+    Raises
+    ------
+    InputError
+        If there is no key, or an id or secret has the wrong form. No message contains a secret.
+
+    Examples
+    --------
+    >>> keys = Keys({"2026": bytes(range(32)), "2025": bytes(32)})
+    >>> list(keys), repr(keys)
+    (['2026', '2025'], "Keys of '2026', '2025'")
+    >>> keys.verified(keys.token("3-0123456789abcdef"))
+    '3-0123456789abcdef'
+    """
+
+    def __init__(self, secrets: Mapping[str, bytes]) -> None:
+        if not isinstance(secrets, Mapping) or not 1 <= len(secrets) <= _MOST_KEYS:
+            raise InputError(f"there must be 1 to {_MOST_KEYS} keys, as a mapping of ids to secrets")
+        for name, secret in secrets.items():
+            if not isinstance(name, str) or not _KEY_ID.fullmatch(name):
+                raise InputError(f"the id of a key is 1 to 32 letters, digits, '_' or '-', not {errors.shown(name)}")
+            if not isinstance(secret, bytes) or len(secret) < _FEWEST_BYTES:
+                raise InputError(f"the secret of key '{name}' must be at least {_FEWEST_BYTES} bytes")
+        self._secrets = dict(secrets)
+        self._first = next(iter(self._secrets))
+
+    def __getitem__(self, name: str) -> bytes:
+        return self._secrets[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._secrets)
+
+    def __len__(self) -> int:
+        return len(self._secrets)
+
+    def __repr__(self) -> str:
+        return f"Keys of {', '.join(map(repr, self))}"
+
+    def sign(self, text: str) -> tuple[str, str]:
+        """Return the id of the first key, and its signature of an ASCII text: 64 hexadecimal digits."""
+        return self._first, _signature(self._secrets[self._first], text)
+
+    def is_signed(self, text: str, key: str, signature: str) -> bool:
+        """Return whether the key of this id has signed a text. The time taken reveals nothing about the signature."""
+        secret = self._secrets.get(key)
+        return secret is not None and hmac.compare_digest(
+            _signature(secret, text).encode(), signature.encode("utf-8", "replace")
+        )
+
+    def token(self, impression: str) -> str:
+        """Return the token of an impression."""
+        secret = self._secrets[self._first]
+        return f"{self._first}.{impression}.{_signature(secret, impression)[:32]}"
+
+    def verified(self, token: str) -> str:
+        """Return the impression of a token. Raises `TokenError` unless one of these keys has signed it."""
+        if not isinstance(token, str) or len(token) > _LONGEST_TOKEN or not token.isascii() or token.count(".") != 2:
+            raise TokenError("this is not the token of an impression")
+        name, impression, mac = token.split(".")
+        secret = self._secrets.get(name)
+        if secret is None or not hmac.compare_digest(_signature(secret, impression)[:32], mac):
+            raise TokenError("the token is not signed by a key of this experiment")
+        return impression
+
+
+def _signature(secret: bytes, text: str) -> str:
+    return hmac.digest(secret, text.encode("ascii"), "sha256").hex()
+
+
+def read_keys(path: str | Path, *, create: bool = False) -> Keys:
+    """Read the keys of an experiment from their file.
+
+    Parameters
+    ----------
+    path : path
+        A text file with one key per line: its id and its secret in hexadecimal digits; ``#`` starts a comment.
+    create : bool
+        Whether a missing file is created with a random key, readable only by its owner.
+
+    Returns
+    -------
+    Keys
+        In the order of the lines: the first key signs.
+
+    Raises
+    ------
+    InputError
+        If there is no key, or a line is not a key; the message names the line but not the secret.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "live.keys"
+    ...     _ = path.write_text(f"2026 {'ab' * 32}  # signs")
+    ...     read_keys(path)
+    Keys of '2026'
+    """
+    path = arguments.as_path("a file of keys", path)
+    if create and not path.exists():
+        write_secret(path, f"first {secrets.token_hex(32)}\n")
+    try:
+        with path.open(encoding="ascii") as file:
+            content = file.read(_LONGEST_FILE + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: a key file must be ASCII text") from None
+    if len(content) > _LONGEST_FILE:
+        raise InputError(f"{path}: a key file has at most {_LONGEST_FILE:,} characters")
+    keys: dict[str, bytes] = {}
+    for number, line in enumerate(content.split("\n"), start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        try:
+            name, digits = words
+            secret = bytes.fromhex(digits)
+        except ValueError:
+            raise InputError(f"{path}:{number}: a key is an id and a secret in hexadecimal digits") from None
+        if name in keys:
+            raise InputError(f"{path}:{number}: key '{name}' is defined twice")
+        keys[name] = secret
+    try:
+        return Keys(keys)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def write_secret(path: Path, text: str) -> None:
+    """Write a new file with a secret, readable only by its owner; completely and durably, or not at all.
+
+    If another process creates the file at the same time, its file stays.
+    """
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        try:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                os.link(temporary, path)
+            except OSError:  # the file exists meanwhile, or the file system has no links
+                if not path.exists():
+                    temporary.replace(path)
+            files.sync_folder(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: {places.cause(error)}") from None

@@ -1,0 +1,130 @@
+"""Check what a search page sends: texts, context and events.
+
+Messages contain no secrets and no paths of the server, so they may be sent to clients.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ltr_duel.core import InputError, errors
+
+LONGEST_TEXT = 10_000  # characters of a query, or of a user
+_LONGEST_CONTEXT = _LONGEST_ID = 100
+_MOST_EVENTS, _LARGEST_VALUE = 200, 1e12
+_KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
+
+
+class StoreError(InputError):
+    """The store cannot be read or written now; the call has changed nothing and may be repeated.
+
+    Examples
+    --------
+    >>> issubclass(StoreError, InputError)
+    True
+    """
+
+
+class Event(NamedTuple):
+    """What a user did on a page; an event is identified by its page, kind, document and id.
+
+    Parameters
+    ----------
+    kind : str
+        ``view`` (the page was displayed), ``click``, or another word of up to 32 letters a to z, digits and ``_``.
+    document : str or int, optional
+        Id of a shown document; None for the whole page. Ids are compared as strings.
+    value : float
+        For example a price; an event credits rankers only if its value is positive.
+    id : str
+        Distinguishes events of one kind on one document, for example the id of an order.
+
+    Examples
+    --------
+    >>> Event("click", "d7").value
+    1.0
+    """
+
+    kind: str
+    document: Any = None
+    value: float = 1.0
+    id: str = ""
+
+
+class Search(NamedTuple):
+    """A search, for which a page is requested; see `Experiment.decide`."""
+
+    user: str
+    query: str
+    rankings: Mapping[str, Sequence[Any]]
+    context: Mapping[str, str] = MappingProxyType({})
+
+
+class Report(NamedTuple):
+    """Events of a page; see `Experiment.report`."""
+
+    token: str
+    events: Sequence[Any]
+
+
+def require_text(what: str, text: Any, longest: int = LONGEST_TEXT, *, empty: bool = False) -> None:
+    """Raise `InputError` unless a value is a string that a log can contain."""
+    if not isinstance(text, str):
+        raise InputError(f"{what} must be a string, not {errors.shown(text)}")
+    if len(text) > longest:
+        raise InputError(f"{what} must have at most {longest:,} characters, not {len(text):,}")
+    if not (text or empty):
+        raise InputError(f"{what} must not be empty")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{what} is not valid Unicode: it contains an unpaired surrogate") from None
+
+
+def require_context(context: Any, names: Sequence[str]) -> None:
+    """Raise `InputError` unless a context maps some of the names to short strings."""
+    if not isinstance(context, Mapping):
+        raise InputError(f"the context is a mapping of names to strings, not {errors.shown(context)}")
+    for name, value in context.items():
+        if name not in names:
+            raise InputError(f"the settings define no context {errors.shown(name)} ({', '.join(names) or 'none'})")
+        require_text(f"the context '{name}'", value, _LONGEST_CONTEXT, empty=True)
+
+
+def read_events(events: Any, shown: Sequence[str]) -> dict[tuple[str, int, str], float]:
+    """Return the value of each event, by its kind, the position of its document (0: the whole page) and its id.
+
+    Of repeated events, the first counts. ``shown`` are the ids of the page.
+    """
+    if isinstance(events, str | bytes | Mapping) or not isinstance(events, Iterable):
+        raise InputError(f"events are a list, not {errors.shown(events)}")
+    values: dict[tuple[str, int, str], float] = {}
+    for event in events:
+        kind, document, value, name = event if isinstance(event, Event) else _event(event)
+        if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+            raise InputError("the 'kind' of an event is a word of up to 32 letters a to z, digits and '_'")
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not abs(value) <= _LARGEST_VALUE or math.isnan(value):
+            raise InputError(f"the 'value' of an event is a number from {-_LARGEST_VALUE:g} to {_LARGEST_VALUE:g}")
+        require_text("the 'id' of an event", name, _LONGEST_ID, empty=True)
+        try:
+            position = 0 if document is None else 1 + shown.index(str(document))
+        except ValueError:
+            raise InputError(f"document {errors.shown(document)} is not on the page") from None
+        values.setdefault((kind, position, name), float(value))
+    if len(values) > _MOST_EVENTS:
+        raise InputError(f"a report has at most {_MOST_EVENTS} events")
+    return values
+
+
+def _event(given: Any) -> Event:
+    if not isinstance(given, Mapping):
+        raise InputError(f"an event is an object with a 'kind', not {errors.shown(given)}")
+    for key in given:
+        if key not in Event._fields:
+            raise InputError(f"an event has no key {errors.shown(key)} ({', '.join(Event._fields)})")
+    return Event(**{"kind": "", **given})

@@ -44,6 +44,7 @@ _BLOCKS = 10  # number of blocks of time between which shares are compared
 _POSITIONS = 10  # number of positions whose owners are used
 _OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
 _ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share of its lists with a click
+_BY_CHANCE = 1e-6  # below `ERROR`, because a user with a few easy queries also clicks on nearly all lists
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
 _EACH = 20  # minimum number of lists per ranker for a test of position 1 of three or more rankers
 _DATES = 946_684_800, 4_102_444_800  # 2000 and 2100; other times are probably in another unit
@@ -152,7 +153,7 @@ def _users(engine: Any, rows: Any, facts: dict[str, Any]) -> list[Finding]:
     often = many & (clicked >= _CLICKED * lists)
     p = np.array([_as_often(int(k), lists, clicked, users) for k in np.flatnonzero(often)])
     robot = np.zeros(len(lists), np.bool_)
-    robot[often] = p * users[many].sum() < ERROR
+    robot[often] = p * users[many].sum() < _BY_CHANCE
     theirs = int((lists * users)[robot].sum())
     sentence = f"no user with {_ROBOT} or more lists clicks on nearly all of them, much more often than others do"
     if theirs:

@@ -8,8 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, check_log, write_log
+from ltr_duel.data import make_corpus
+from ltr_duel.logs import ClickLog, check_log, simulate_log, write_log
 from ltr_duel.logs.findings import ERROR, even, seldom, unchanged
+from ltr_duel.rankers import feature_rankers
 from tests.logs.sound import RUNS, SHIFTING, failed, write_sound_log
 
 COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")
@@ -54,6 +56,14 @@ def test_sound_logs_of_users_who_come_often_pass(tmp_path, rankers, users, drawn
         write_sound_log(tmp_path / f"{seed}.parquet", rankers, users, drawn, seed)
         found = failed(tmp_path / f"{seed}.parquet", planned="" if drawn in (SHIFTING, RUNS) else "even")[1]
         assert not {"pairs shown", "pairs over time", "interleaved lists", "robots"} & set(found)
+
+
+def test_users_who_repeat_easy_queries_are_no_robots(tmp_path):
+    """Regression: one of 40 simulated users, each with three queries, clicked on all of 82 lists."""
+    rankings = feature_rankers(make_corpus(queries=40, documents=10, features=2, seed=17))
+    given = {"pairs": "team_draft", "horizon": 3000, "policy": "random", "users": 40, "seed": 17}
+    simulate_log(tmp_path / "log.parquet", rankings, "perfect", **given)
+    assert "robots" not in failed(tmp_path / "log.parquet")[1]
 
 
 def damaged(name, rows):

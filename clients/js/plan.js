@@ -105,7 +105,7 @@ export class Plan {
     const random = new Stream(state), chosen = this.#chosen(random), { rankers } = this.sets[chosen];
     if (rankers.length === 1) return this.#alone(rankers, lists, "experiment");
     const { documents, orders } = numbered(rankers, lists);
-    complete(orders, documents.length, random);
+    complete(orders, documents.length);
     const { value, draw } = this.#method, { method, outcome, policy } = this;
     const kept = outcome === "marginal_bernoulli" ? [random.uniform()] : [];
     const { numbers, owners } = draw(orders, Math.min(this.top, documents.length), random, value);
@@ -180,15 +180,14 @@ function numbered(rankers, lists) {
   return { documents: [...number.keys()], orders };
 }
 
-/** Append to each list the documents that it lacks, in random order (inside-out shuffle). */
-function complete(orders, documents, random) {
+/** Append to each list the documents that it lacks, by their best rank on another list, then by the order of rankers. */
+function complete(orders, documents) {
+  const merged = new Set();
+  for (let rank = 0; merged.size < documents; rank++)
+    for (const order of orders) if (rank < order.length) merged.add(order[rank]);
   for (const order of orders) {
-    const known = order.length, holds = new Set(order);
-    for (const document of [...Array(documents).keys()].filter((one) => !holds.has(one))) {
-      const other = known + random.below(order.length - known + 1);
-      order.push(order[other]);
-      order[other] = document;
-    }
+    const held = new Set(order);
+    for (const document of merged) if (!held.has(document)) order.push(document);
   }
 }
 

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ltr_duel.advice.answer import Advice, CandidateResult, Estimate, Reached, SufficientBudget, WorldResult
-from ltr_duel.analysis import COLOURS, DASHES, legend_beside, png_bytes, prepared_axes, render_page
+from ltr_duel.advice.answer import Advice, CandidateResult, Estimate, Reached, WorldResult
+from ltr_duel.analysis import BOUND_COLOUR, COLOURS, DASHES, legend_beside, png_bytes, prepared_axes, render_page
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import errors, files
 from ltr_duel.live import Settings, write_settings
@@ -24,38 +24,29 @@ def advice_lines(advice: Advice) -> list[str]:
     """Return the answer as sentences: the candidate to deploy, its confidence and cost, other findings, assumptions."""
     if advice.deploy is None:
         return [_identical(advice), *_unsure(advice)]
-    return [
-        _verdict(advice, advice.deploy),
-        _confidence(advice, advice.deploy.worst),
-        _cost(advice, advice.deploy),
-        *_runner_up(advice, advice.deploy),
-        *_other_users(advice, advice.deploy),
-        *_noisier(advice.noisier),
-        *_as_good(advice),
-        *_unsure(advice),
-        _assumptions(advice),
-    ]
+    lines = [_verdict(advice, advice.deploy), _confidence(advice, advice.deploy.worst), _cost(advice, advice.deploy)]
+    lines += [*_runner_up(advice, advice.deploy), *_other_users(advice, advice.deploy)]
+    if (noisier := advice.noisier) is not None:
+        lines.append(
+            f"With '{noisier.users}' users whose clicks depend half as much on the grade, it is right in"
+            f" {_percent(noisier.right)} of {noisier.runs} runs."
+        )
+    if advice.as_good:
+        lines.append(f"Within the margin of '{advice.best}', and therefore also right: {_listed(advice.as_good)}.")
+    return [*lines, *_unsure(advice), _assumptions(advice)]
 
 
 def _verdict(advice: Advice, advised: CandidateResult) -> str:
-    deploy = f"eploy the policy {_policy(advised)} with the method {advised.candidate.partition('/')[2]}"
+    policy, method = advised.candidate.split("/")
+    sources = POLICIES.configure(policy).component.sources
+    deploy = f"eploy the policy {policy}{f' ({sources[0].short})' if sources else ''} with the method {method}"
     if advice.verdict == "deploy":
         return f"D{deploy}."
-    few = f"{advice.settings['budget']:,} impressions are too few for {_asked(advice)}"
-    return f"{few}{_larger(advice.sufficient)}; for the lowest loss, d{deploy}."
-
-
-def _policy(result: CandidateResult) -> str:
-    label = result.candidate.partition("/")[0]
-    sources = POLICIES.configure(label).component.sources
-    return f"{label} ({sources[0].short})" if sources else label
-
-
-def _larger(sufficient: SufficientBudget | None) -> str:
-    if sufficient is None:
-        return ""
-    word = f", {sufficient.budget:,} may be enough" if sufficient.budget else f", and so are {sufficient.tried:,}"
-    return f"{word} (right in {_percent(sufficient.right)} of {sufficient.runs} other runs)"
+    few, larger = f"{advice.settings['budget']:,} impressions are too few for {_asked(advice)}", advice.sufficient
+    if larger is not None:
+        few += f", {larger.budget:,} may be enough" if larger.budget else f", and so are {larger.tried:,}"
+        few += f" (right in {_percent(larger.right)} of {larger.runs} other runs)"
+    return f"{few}; for the lowest loss, d{deploy}."
 
 
 def _confidence(advice: Advice, worst: WorldResult) -> str:
@@ -83,19 +74,17 @@ def _runs(advice: Advice, result: WorldResult) -> str:
 
 def _cost(advice: Advice, advised: CandidateResult) -> str:
     s, best = advice.settings, advice.ndcg[advice.best]
-    dearest = max(advised.worlds, key=lambda world: (world.lost.value, world is advised.worst))
-    users = f", with '{dearest.users}' users" if len(advised.worlds) > 1 else ""
-    line = f"During the experiment, a list is on average {_ndcg(dearest.lost)} {s['measure']} below"
-    if dearest.lost.value < 0:
-        line = f"During the experiment, the combined lists are on average no worse than ({_ndcg(dearest.lost)} below)"
+    world = max(advised.worlds, key=lambda world: (world.lost.value, world is advised.worst))
+    users = f", with '{world.users}' users" if len(advised.worlds) > 1 else ""
+    line = f"During the experiment, a list is on average {_ndcg(world.lost)} {s['measure']} below"
+    if world.lost.value < 0:
+        line = f"During the experiment, the combined lists are on average no worse than ({_ndcg(world.lost)} below)"
     equal = _plain(best - sum(advice.ndcg.values()) / len(advice.ndcg))
     less = _plain(best - advice.ndcg[s["incumbent"]])
-    incumbent = f"the incumbent '{s['incumbent']}' to all users costs {less}"
-    if less == "0":
-        incumbent = f"the incumbent '{s['incumbent']}', which is the best already, to all users costs nothing"
+    costs = f" to all users costs {less}" if less != "0" else ", which is the best already, to all users costs nothing"
     return (
-        f"{line} the list of the best ranker, '{advice.best}'{users}. Showing {incumbent}, and an A/B test of all"
-        f" rankers {equal}."
+        f"{line} the list of the best ranker, '{advice.best}'{users}. Showing the incumbent '{s['incumbent']}'{costs},"
+        f" and an A/B test of all rankers {equal}."
     )
 
 
@@ -104,38 +93,27 @@ def _runner_up(advice: Advice, advised: CandidateResult) -> list[str]:
         return []
     other = advice.candidates[1]
     here, least = other.highest_loss.loss, advised.highest_loss.loss
-    line = f"Runner-up: {_named(other)}, right in {_runs(advice, other.worst)}. Its loss in total is {_ndcg(here)},"
-    line += f" against {_ndcg(least)} for the advised candidate"
+    end = "; the runs do not show which of them is lower"
     if here.low > least.high:
-        return [f"{line}, which is shown to be lower."]
-    if here.value < least.value:
-        return [f"{line}, but it did not reach {_asked(advice)}."]
-    return [f"{line}; the runs do not show which of them is lower."]
+        end = ", which is shown to be lower"
+    elif here.value < least.value:
+        end = f", but it did not reach {_asked(advice)}"
+    return [
+        f"Runner-up: {_named(other)}, right in {_runs(advice, other.worst)}. Its loss in total is {_ndcg(here)},"
+        f" against {_ndcg(least)} for the advised candidate{end}."
+    ]
 
 
 def _other_users(advice: Advice, advised: CandidateResult) -> list[str]:
     """Return sentences on users for whom another finalist is shown to lose less (intervals do not overlap)."""
-    other: dict[str, list[str]] = {}
-    for place, world in enumerate(advised.worlds):
-        best = min(advice.candidates, key=lambda result: result.worlds[place].loss.high)
-        if best.worlds[place].loss.high < world.loss.low:
-            other.setdefault(_named(best), []).append(f"'{world.users}'")
-    return [f"If users were known to be {' or '.join(users)}, {name} would lose less." for name, users in other.items()]
-
-
-def _noisier(result: WorldResult | None) -> list[str]:
-    if result is None:
-        return []
+    better: dict[str, list[str]] = {}
+    for model, world in enumerate(advised.worlds):
+        best = min(advice.candidates, key=lambda result: result.worlds[model].loss.high)
+        if best.worlds[model].loss.high < world.loss.low:
+            better.setdefault(_named(best), []).append(f"'{world.users}'")
     return [
-        f"With '{result.users}' users whose clicks depend half as much on the grade, it is right in"
-        f" {_percent(result.right)} of {result.runs} runs."
+        f"If users were known to be {' or '.join(users)}, {name} would lose less." for name, users in better.items()
     ]
-
-
-def _as_good(advice: Advice) -> list[str]:
-    if not advice.as_good:
-        return []
-    return [f"Within the margin of '{advice.best}', and therefore also right: {_listed(advice.as_good)}."]
 
 
 def _unsure(advice: Advice) -> list[str]:
@@ -171,67 +149,59 @@ def _identical(advice: Advice) -> str:
 
 def candidates_table(advice: Advice) -> pd.DataFrame:
     """Return the advised candidate, the runner-up and the baseline, for the click model of the figure."""
-    rows = []
-    for role, result in zip(("advised", "runner-up", "random pairs"), advice.shown, strict=False):
-        world = result.worlds[_place(advice)]
-        rows.append(
-            {
-                "candidate": f"{result.candidate} ({role})",
-                "right": _percent(world.right),
-                "sure from": _impressions(world.sure_at),
-                "lost on the way": _plain(world.lost.value),
-                "lost after": _plain(world.after.value),
-                "loss": _ndcg(world.loss),
-            }
-        )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        {"candidate": f"{result.candidate} ({role})"}
+        | _world_row(result.worlds[_hardest_users(advice)], intervals=False)
+        for role, result in zip(("advised", "runner-up", "random pairs"), advice.shown, strict=False)
+    )
 
 
 def users_table(advice: Advice) -> pd.DataFrame:
     """Return the candidates with fresh runs under each click model."""
-    rows = [
+    return pd.DataFrame(
         {
-            "users": world.users,
+            "users": users,
             "candidate": result.candidate,
-            "right": _percent(world.right),
-            "sure from": _impressions(world.sure_at),
-            "lost on the way": _ndcg(world.lost),
-            "lost after": _ndcg(world.after),
-            "loss": _ndcg(world.loss),
-            "runs": f"{world.runs}",
+            **_world_row(result.worlds[model], intervals=True),
+            "runs": f"{result.worlds[model].runs}",
         }
-        for place in range(len(advice.settings["clicks"]))
+        for model, users in enumerate(advice.settings["clicks"])
         for result in advice.candidates
-        for world in (result.worlds[place],)
-    ]
-    return pd.DataFrame(rows)
+    )
+
+
+def _world_row(world: WorldResult, *, intervals: bool) -> dict[str, str]:
+    return {
+        "right": _percent(world.right),
+        "sure from": _impressions(world.sure_at),
+        "lost on the way": _ndcg(world.lost) if intervals else _plain(world.lost.value),
+        "lost after": _ndcg(world.after) if intervals else _plain(world.after.value),
+        "loss": _ndcg(world.loss),
+    }
 
 
 def screening_table(advice: Advice) -> pd.DataFrame:
     """Return all candidates with the results of the first stage."""
-    rows = [
+    return pd.DataFrame(
         {"candidate": result.candidate, "right": f"{_share(result.right)}%", "loss": _plain(result.loss)}
         for result in advice.screening
-    ]
-    return pd.DataFrame(rows)
+    )
 
 
 def rankers_table(advice: Advice) -> pd.DataFrame:
     """Return the rankers, the best first."""
     best, margin = advice.ndcg[advice.best], advice.settings["margin"]
-    rows = [
+    return pd.DataFrame(
         {
             "ranker": name,
             advice.settings["measure"]: _plain(value),
             "below the best": _plain(best - value),
             "": "the best" if name == advice.best
             else "within the margin" if best - value <= margin + 1e-12
-            else "not settled by the queries" if name in advice.unsure
-            else "",
+            else "not settled by the queries" * (name in advice.unsure),
         }
         for name, value in sorted(advice.ndcg.items(), key=lambda item: -item[1])
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
+    )  # fmt: skip
 
 
 def plot_advice(advice: Advice) -> Axes:
@@ -239,20 +209,16 @@ def plot_advice(advice: Advice) -> Axes:
 
     The interval of the advised candidate is shaded.
     """
-    ax = prepared_axes(None, 8, 4.2)
-    for place, result in enumerate(advice.shown):
-        curve = result.worlds[_place(advice)].curve
-        colour, width = COLOURS[place], 1.3 if place else 2.2
-        values = [point.value for point in curve]
-        ax.plot(advice.times, values, color=colour, linestyle=DASHES[place], lw=width, label=result.candidate)
-        if place == 0:
+    ax, model = prepared_axes(None, 8, 4.2), _hardest_users(advice)
+    for number, result in enumerate(advice.shown):
+        curve, colour = result.worlds[model].curve, COLOURS[number]
+        style: dict[str, Any] = {"color": colour, "linestyle": DASHES[number], "lw": 1.3 if number else 2.2}
+        ax.plot(advice.times, [point.value for point in curve], label=result.candidate, **style)
+        if number == 0:
             low, high = [point.low for point in curve], [point.high for point in curve]
             ax.fill_between(advice.times, low, high, color=colour, alpha=0.2, lw=0)
-    ax.axhline(advice.settings["confidence"], color="#6b6b6b", lw=0.8, ls=":")
-    ax.set_xscale("log")
-    ax.set_ylim(-0.02, 1.02)
-    ax.set_xlabel("impressions")
-    ax.set_ylabel("share of runs that name a right ranker")
+    ax.axhline(advice.settings["confidence"], color=BOUND_COLOUR, lw=0.8, ls=":")
+    ax.set(xscale="log", ylim=(-0.02, 1.02), xlabel="impressions", ylabel="share of runs that name a right ranker")
     legend_beside(ax)
     return ax
 
@@ -303,10 +269,9 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
     )
 
 
-def _place(advice: Advice) -> int:
+def _hardest_users(advice: Advice) -> int:
     """Return the click model of the first table and the figure: the one with which the advised is least often right."""
-    advised = advice.candidates[0]
-    return advised.worlds.index(advised.worst)
+    return advice.candidates[0].worlds.index(advice.candidates[0].worst)
 
 
 def _asked(advice: Advice) -> str:
@@ -336,10 +301,8 @@ def _ndcg(estimate: Estimate) -> str:
 
 def _plain(value: float) -> str:
     """Format a number between -1 and 1: '0.0123', '-0.0004'."""
-    if not math.isfinite(value):
-        return "?"
-    text = f"{value:.4f}"
-    return "0" if float(text) == 0 else text
+    text = f"{value:.4f}" if math.isfinite(value) else "?"
+    return "0" if text in ("0.0000", "-0.0000") else text
 
 
 def _impressions(reached: Reached) -> str:

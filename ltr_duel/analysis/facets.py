@@ -1,27 +1,23 @@
-"""One figure for a whole study: a panel for each problem, a column for each kind of regret, and one legend."""
+"""One figure for a whole study: a panel for each problem and kind of regret, and one legend."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from ltr_duel.analysis.lines import STEPS, describe_means
+from ltr_duel.analysis.lines import STEPS, LineChoices, chosen_styles, describe_means, visible_spread
 from ltr_duel.analysis.regret import BOUND, plot_regret
-from ltr_duel.analysis.style import require_table
-from ltr_duel.bandits import marked
+from ltr_duel.analysis.style import prepared_axes, require_table
 from ltr_duel.core import InputError
-from ltr_duel.core import columns as core_columns
+from ltr_duel.core import columns as col
 
-_ACROSS = 3  # number of panels side by side if there is one kind of regret
+_ACROSS = 3  # panels side by side if there is one kind of regret
 _WIDTH, _HEIGHT = 3.6, 2.9
-_TITLE = 34  # maximum characters per line of a panel's title
+_TITLE = 34  # maximum number of characters in a line of a panel's title
 
 
 def plot_facets(
@@ -31,9 +27,7 @@ def plot_facets(
     spread: str = "quantiles",
     start: float = 100,
     log: str = "xy",
-    colors: Mapping[str, str] | None = None,
-    labels: Mapping[str, str] | None = None,
-    order: Sequence[str] = (),
+    **choices: Unpack[LineChoices],
 ) -> Figure:
     """Plot cumulative regret against steps for each problem of a study, with one legend for all panels.
 
@@ -44,7 +38,7 @@ def plot_facets(
         `StudyResults.to_frame`); an optional column ``lower_bound`` is plotted as the bound.
     columns : sequence of str
         Columns of regrets. If there are several, each problem has a row of panels; a panel without data has a note.
-    spread, start, log, colors, labels, order
+    spread, start, log, **choices
         See `plot_regret`.
 
     Returns
@@ -66,61 +60,45 @@ def plot_facets(
     >>> [ax.get_title(loc="left") for ax in figure.axes]
     ['one', 'two']
     """
-    require_table(
-        results, core_columns.PROBLEM, core_columns.POLICY, core_columns.HORIZON, core_columns.REPETITION, *columns
-    )
+    require_table(results, col.PROBLEM, col.POLICY, col.HORIZON, col.REPETITION, *columns)
     if not columns:
         raise InputError("name the regrets to plot")
-    problems, among = (
-        list(dict.fromkeys(results[core_columns.PROBLEM])),
-        list(dict.fromkeys(results[core_columns.POLICY])),
-    )
-    panels = [(problem, column) for problem in problems for column in columns]
+    panels = [(problem, column) for problem in results[col.PROBLEM].unique() for column in columns]
     across = len(columns) if len(columns) > 1 else min(_ACROSS, len(panels))
     down = -(-len(panels) // across)
     figure = Figure(figsize=(_WIDTH * across, _HEIGHT * down + 0.8), dpi=150, layout="constrained")
     grid = figure.subplots(down, across, squeeze=False)
+    choices = {"among": list(results[col.POLICY].unique()), **choices}
     handles: dict[str, Any] = {}
-    for place, ((problem, column), ax) in enumerate(zip(panels, grid.flat, strict=False)):
-        rows = results[results[core_columns.PROBLEM] == problem]
-        drawn = column if core_columns.COPELAND in columns else core_columns.defined_regret(rows, column)
-        label = core_columns.regret_label(drawn)
+    for (problem, column), ax in zip(panels, grid.flat, strict=False):
+        rows = results[results[col.PROBLEM] == problem]
+        drawn = column if col.COPELAND in columns else col.defined_regret(rows, column)
+        label = col.regret_label(drawn)
         title = str(problem) if len(columns) == 1 and drawn == column else f"{problem}, {label}"
-        title = textwrap.fill(title if drawn == column else f"{title} (no Condorcet winner)", _TITLE)
+        title = textwrap.fill(title + " (no Condorcet winner)" * (drawn != column), _TITLE)
         if rows[drawn].notna().any():
             plot_regret(
-                rows, ax, column=drawn, title=title, spread=spread, start=start, log=log, legend=False, among=among,
-                colors=colors, labels=labels, order=order,
-            )  # fmt: skip
+                rows, ax, column=drawn, title=title, spread=spread, start=start, log=log, legend=False, **choices
+            )
         else:
-            ax.set_title(title, loc="left", fontsize=10)
-            ax.set_ylabel(f"cumulative {label}")
+            prepared_axes(ax, 0, 0, title).set(xlabel=STEPS, ylabel=f"cumulative {label}")
             ax.annotate(f"no {label}", (0.5, 0.5), xycoords="axes fraction", ha="center")
-        handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels(), strict=True) if _seen(line, ax)}
-        ax.set_xlabel(STEPS if place + across >= len(panels) else "")
-    for row in grid:  # of adjacent panels with the same ordinate, only the leftmost has a label
-        names = [ax.get_ylabel() for ax in row]
-        for ax, name, before in zip(row[1:], names[1:], names, strict=False):
-            ax.set_ylabel("" if name == before else name)
-    for ax in list(grid.flat)[len(panels) :]:
-        ax.remove()
-    runs = results.groupby([core_columns.PROBLEM, core_columns.POLICY, core_columns.HORIZON], sort=False)[
-        core_columns.REPETITION
-    ].nunique()
-    first = [(labels or {}).get(name, marked(name)) for name in order]
-    names = sorted(handles, key=lambda label: (label == BOUND, label not in first))  # the bound is listed last
-    names.sort(key=lambda label: first.index(label) if label in first else len(first))
-    wide = int(np.clip(_WIDTH * across * 12 / (max(map(len, names), default=1) + 7), 1, max(1, len(names))))
+        handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels(), strict=True)}
+    for number, ax in reversed(list(enumerate(grid.flat))):
+        if number >= len(panels):
+            ax.remove()
+            continue
+        if number + across < len(panels):  # there is a panel below
+            ax.set_xlabel("")
+        if number % across and ax.get_ylabel() == grid.flat[number - 1].get_ylabel():
+            ax.set_ylabel("")
+    labels = [style.label for style in chosen_styles(results[col.POLICY], choices).values()]
+    names = [name for name in (*labels, BOUND) if name in handles]
+    runs = results.groupby([col.PROBLEM, col.POLICY, col.HORIZON], sort=False)[col.REPETITION].nunique()
     legend = figure.legend(
-        [handles[one] for one in names], names, title=describe_means(runs, spread), title_fontsize=8,
-        loc="outside lower center", ncols=wide, fontsize=8, frameon=False, handlelength=3,
+        [handles[name] for name in names], names, title=describe_means(runs, visible_spread(results, spread)),
+        title_fontsize=8, loc="outside lower center", fontsize=8, frameon=False, handlelength=3,
+        ncols=max(1, int(_WIDTH * across * 12 / (max(map(len, names), default=1) + 7))),
     )  # fmt: skip
     legend.get_title().set_color("#5d6670")
     return figure
-
-
-def _seen(line: Line2D, ax: Axes) -> bool:
-    """Return whether a line is visible within its axes; the bound may be below all regrets."""
-    low, high = ax.get_ylim()
-    y = np.asarray(line.get_ydata(), np.float64)
-    return line.get_label() != BOUND or bool(((y >= low) & (y <= high)).any())

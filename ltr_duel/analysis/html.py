@@ -18,8 +18,8 @@ _TEMPLATES = Path(__file__).parent / "templates"
 def render_page(template: str | Path, **values: Any) -> str:
     """Return the HTML page of a jinja2 template; every string is escaped, and a missing value is an error.
 
-    The template may extend ``page.html`` and import from ``macros.html`` (in the folder ``templates`` of this package),
-    and use the filters ``data_uri(kind)``, ``png_size`` and ``unbroken`` (for sentences).
+    The template may extend ``page.html`` and import from ``macros.html`` (in the folder ``templates``), and use the
+    filters ``data_uri(kind)``, ``png_size`` and ``unbroken`` (for sentences).
     """
     template = Path(template)
     loader = FileSystemLoader([template.parent, _TEMPLATES])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ltr_duel.analysis.lines import STEPS, Chosen, Scales, draw_over_time, remark, tidy, write_remarks
+from ltr_duel.analysis.lines import STEPS, LineChoices, chosen_styles, draw_over_time, tidy, write_remark
 from ltr_duel.analysis.style import legend_beside, prepared_axes, require_table
-from ltr_duel.bandits import marked
 from ltr_duel.core import columns
 from ltr_duel.simulation import Results, identified
 
@@ -23,10 +21,7 @@ def plot_accuracy(
     title: str = "",
     start: float = 0,
     legend: bool = True,
-    among: Sequence[str] = (),
-    colors: Mapping[str, str] | None = None,
-    labels: Mapping[str, str] | None = None,
-    order: Sequence[str] = (),
+    **choices: Unpack[LineChoices],
 ) -> Axes:
     """Plot the share of runs that name the Condorcet winner against steps.
 
@@ -35,19 +30,8 @@ def plot_accuracy(
     results : Results or DataFrame
         Results, or a table with the columns policy, repetition, t and correct (for example, the result of
         `StudyResults.to_frame`).
-    ax : Axes, optional
-        Axes to draw on; by default the axes of a new figure.
-    title : str
-    start : float
-        First step shown.
-    legend : bool
-        Whether to add a legend beside the axes.
-    among, colors, labels, order
+    ax, title, start, legend, **choices
         See `plot_regret`.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -60,9 +44,8 @@ def plot_accuracy(
     require_table(frame, columns.CORRECT)
     ax = prepared_axes(ax, 7.2, 4.2, title)
     if frame[columns.CORRECT].notna().any():
-        chosen = Chosen(colors or {}, labels or {}, order, among)
-        draw_over_time(ax, frame, columns.CORRECT, spread="none", scales=Scales("x", start), chosen=chosen)
-        write_remarks(ax, [remark(frame)])
+        draw_over_time(ax, frame, columns.CORRECT, choices=choices, spread="none", log="x", start=start)
+        write_remark(ax, frame)
         if legend:
             legend_beside(ax)
     else:
@@ -77,31 +60,20 @@ def plot_identification(
     ax: Axes | None = None,
     *,
     title: str = "",
-    among: Sequence[str] = (),
-    colors: Mapping[str, str] | None = None,
-    labels: Mapping[str, str] | None = None,
-    order: Sequence[str] = (),
+    **choices: Unpack[LineChoices],
 ) -> Axes:
     """Plot the identification times of each policy, with a dot for each run and a line at the median.
 
-    The identification time of a run is the first checkpoint from which the run recommends the Condorcet winner until
-    the end. Runs that do not recommend the winner at the end are counted at the right edge; if they are the majority,
-    the median is also drawn there.
+    The identification time of a run is the first checkpoint from which it recommends the Condorcet winner until the
+    end. Runs without such a time are counted at the right edge; if they are the majority, the median is drawn there.
 
     Parameters
     ----------
     results : Results or DataFrame
         Results, or a table with the columns policy, t and identified_at, and one row per run (for example, the result
         of `StudyResults.final`).
-    ax : Axes, optional
-        Axes to draw on; by default the axes of a new figure.
-    title : str
-    among, colors, labels, order
+    ax, title, **choices
         See `plot_regret`.
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -109,32 +81,26 @@ def plot_identification(
     >>> [text.get_text() for text in plot_identification(final).texts]
     ['1 of 3 never']
     """
-    if not isinstance(results, Results):
-        require_table(results, columns.POLICY, columns.T, columns.IDENTIFIED_AT)
-        final = results
-    else:
-        final = identified(results.to_frame(("average",)), results.matrix.condorcet_winner)
-    drawn = list(dict.fromkeys(final[columns.POLICY]))
-    chosen = Chosen(colors or {}, labels or {}, order, among)
-    policies = chosen.names(drawn)
-    ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(policies), title)
-    edge = float(final[columns.T].max()) * 2
-    styles = chosen.styles(drawn)
-    for place, policy in enumerate(policies):
+    final = tidy(results)
+    if isinstance(results, Results):
+        final = identified(final, results.matrix.condorcet_winner)
+    require_table(final, columns.POLICY, columns.T, columns.IDENTIFIED_AT)
+    styles = chosen_styles(final[columns.POLICY], choices)
+    ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(styles), title)
+    edge, earliest = 2 * float(final[columns.T].max()), float(final[columns.IDENTIFIED_AT].min())
+    for row, (policy, style) in enumerate(styles.items()):
         times = final.loc[final[columns.POLICY] == policy, columns.IDENTIFIED_AT].dropna().to_numpy(np.float64)
-        found, colour = times[np.isfinite(times)], styles[policy].color
-        lift = (np.arange(len(found)) % 5 - 2) * 0.06
-        ax.plot(np.sort(found), place + lift, "o", color=colour, alpha=0.5, ms=4, lw=0)
+        finite = np.sort(times[np.isfinite(times)])
+        lift = (np.arange(len(finite)) % 5 - 2) * 0.06
+        ax.plot(finite, row + lift, "o", color=style.color, alpha=0.5, ms=4, lw=0)
         if len(times):
-            middle = min(float(np.median(times)), edge)
-            ax.plot([middle, middle], [place - 0.3, place + 0.3], color=colour, lw=2.5)
-        if len(found) < len(times):
-            text = f"{len(times) - len(found)} of {len(times)} never"
-            beside: Any = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
-            ax.annotate(text, (edge, place), color=colour, annotation_clip=False, **beside)
-    label = "; ".join(filter(None, ["identification time in steps (dot: a run, line: median)", remark(results)]))
-    earliest = float(final[columns.IDENTIFIED_AT].min())
+            ax.plot([min(float(np.median(times)), edge)] * 2, [row - 0.3, row + 0.3], color=style.color, lw=2.5)
+        if len(finite) < len(times):
+            never = f"{len(times) - len(finite)} of {len(times)} never"
+            ax.text(1.03 * edge, row, never, va="center", fontsize=8, color=style.color)
     left = min(earliest, edge / 4) / 1.5 if earliest > 0 else 0.9
-    ax.set(xscale="log", xlabel=label, xlim=(left, edge), ylim=(len(policies) - 0.5, -0.5))
-    ax.set_yticks(range(len(policies)), [chosen.labels.get(policy, marked(policy)) for policy in policies])
+    ax.set(xscale="log", xlim=(left, edge), ylim=(len(styles) - 0.5, -0.5))
+    ax.set_xlabel("identification time in steps (dot: a run, line: median)")
+    write_remark(ax, final)
+    ax.set_yticks(range(len(styles)), [style.label for style in styles.values()])
     return ax

@@ -27,10 +27,6 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
     title : str
         Title of the figure; by default, the Condorcet winner.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> from ltr_duel.preferences import arxiv

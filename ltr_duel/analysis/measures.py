@@ -1,31 +1,12 @@
-"""The quality of rankers by relevance grades: a table, and a figure of dots with intervals."""
+"""The figure of the quality of rankers by relevance grades: dots with intervals."""
 
 from __future__ import annotations
-
-import math
 
 import pandas as pd
 from matplotlib.axes import Axes
 
 from ltr_duel.analysis.style import COLOURS, legend_beside, prepared_axes, require_table
 from ltr_duel.core import errors
-
-
-def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
-    """Return a result of `evaluate_rankers` as a table of strings; p is corrected by Holm's method."""
-    return pd.DataFrame(
-        {
-            "ranker": evaluation["ranker"],
-            "measure": evaluation["measure"],
-            "mean": [f"{mean:.4f}" for mean in evaluation["mean"]],
-            "interval": [
-                "-" if math.isnan(low) else f"{low:.3f} to {high:.3f}"
-                for low, high in zip(evaluation["low"], evaluation["high"], strict=True)
-            ],
-            "to the best": [f"{difference:.4f}" if difference else "-" for difference in evaluation["difference"]],
-            "p": ["-" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}" for p in evaluation["p"]],
-        }
-    )
 
 
 def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: str = "", title: str = "") -> Axes:
@@ -40,10 +21,6 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
     measure : str
         Measure to plot; by default the first one.
     title : str
-
-    Returns
-    -------
-    Axes
 
     Raises
     ------
@@ -62,7 +39,8 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
     measure = measure or str(evaluation["measure"].iloc[0])
     errors.require_one_of("measure in the table called", measure, list(evaluation["measure"].unique()))
     rows = evaluation[evaluation["measure"] == measure].reset_index(drop=True)
-    ax = prepared_axes(ax, 7, max(2.2, 1.2 + 0.2 * len(rows)), title, grid="x")
+    ax = prepared_axes(ax, 7, max(2.2, 1.2 + 0.2 * len(rows)), title)
+    ax.grid(visible=False, axis="y")
     places = range(len(rows))
     ax.hlines(places, rows["low"], rows["high"], color=COLOURS[0], lw=1.4, alpha=0.6)
     for worse, face in ((False, COLOURS[0]), (True, "white")):

@@ -11,17 +11,16 @@ import pandas as pd
 from ltr_duel.core import arguments, columns
 from ltr_duel.simulation import Results
 
-_SPECIAL = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": "$<$", ">": "$>$", "±": r"$\pm$",
-}  # fmt: skip
-
-
-_MEAN = "mean ± sd"
 REFERENCE_ERROR = "error of the reference matrix"
-_UNKNOWN = "not known"
 IDENTIFIED = "median identification time"
+_MEAN = "mean ± sd"
+_UNKNOWN = "not known"
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+        "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "±": r"$\pm$",
+    }
+)  # fmt: skip
 
 
 def policies_table(results: Results) -> pd.DataFrame:
@@ -30,20 +29,18 @@ def policies_table(results: Results) -> pd.DataFrame:
     If there is no Condorcet winner, regret is Copeland regret, and the columns about the winner are omitted.
     """
     arguments.require_type("results", results, Results)
-    frame = results.final()
-    decided = bool(results.matrix.condorcet_winner)
+    final, decided = results.final(), bool(results.matrix.condorcet_winner)
     column = columns.regret_column("average" if decided else "copeland")
-    spread = results.summary(column)
-    table = pd.DataFrame({columns.POLICY: spread[columns.POLICY]})
-    table[f"{columns.regret_label(column)}, {_MEAN}"] = _means(spread)
-    table["runs"] = spread["runs"].astype(str)
+    summary = results.summary(column)
+    table = pd.DataFrame({columns.POLICY: summary[columns.POLICY]})
+    table[f"{columns.regret_label(column)}, {_MEAN}"] = _means(summary)
+    table["runs"] = summary["runs"].astype(str)
     if results.matrix.standard_error.any():
-        errors = [f"{value:,.1f}" if decided else _UNKNOWN for value in results.reference_errors()]
-        table[REFERENCE_ERROR] = errors
+        table[REFERENCE_ERROR] = [f"{one:,.1f}" if decided else _UNKNOWN for one in results.reference_errors()]
     if decided:
-        table["runs that name the winner"] = [f"{value:.0%}" for value in frame["accuracy"]]
+        table["runs that name the winner"] = [f"{share:.0%}" for share in final["accuracy"]]
         table[IDENTIFIED] = [
-            f"{value:,.0f}" if math.isfinite(value) else "not within the horizon" for value in frame["steps_to_winner"]
+            f"{steps:,.0f}" if math.isfinite(steps) else "not within the horizon" for steps in final["steps_to_winner"]
         ]
     return table
 
@@ -60,8 +57,8 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         The columns are problem, horizon and regret (if the summary has them), policy, mean ± sd, error of the
-        reference matrix (for estimated matrices; see `REFERENCE_ERROR`), median, p (Wilcoxon's test against the policy
-        with the lowest mean) and effect.
+        reference matrix (for estimated matrices), median, p (Wilcoxon's test against the policy with the lowest mean)
+        and effect.
 
     Examples
     --------
@@ -72,55 +69,39 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     ['policy', 'mean ± sd', 'median', 'p', 'effect']
     """
     arguments.require_type("the table", summary, pd.DataFrame)
-    table = pd.DataFrame(index=summary.index)
-    for name in (columns.PROBLEM, columns.HORIZON):
-        if name in summary:
-            table[name] = [f"{one:,}" if name == columns.HORIZON else str(one) for one in summary[name]]
-    if "regret" in summary:
-        table["regret"] = summary["regret"]
-    table[columns.POLICY] = summary[columns.POLICY]
+    table = summary[[name for name in (columns.PROBLEM, columns.HORIZON, "regret", columns.POLICY) if name in summary]]
+    table = table.assign(**{name: table[name].map("{:,}".format) for name in table if name == columns.HORIZON})
     table[_MEAN] = _means(summary)
-    if "reference_error" in summary and not (summary["reference_error"] == 0).all():
-        errors = summary["reference_error"]
-        table[REFERENCE_ERROR] = [_UNKNOWN if math.isnan(one) else f"{one:,.1f}" if one else "0" for one in errors]
-    table["median"] = ["" if math.isnan(one) else f"{one:,.1f}" for one in summary["median"]]
-    table["p"] = ["" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}" for p in summary["p_wilcoxon"]]
-    table["effect"] = ["" if math.isnan(one) else f"{one:.2f}" for one in summary["effect"]]
+    errors = summary["reference_error"] if "reference_error" in summary else pd.Series([0.0])
+    if not (errors == 0).all():
+        table[REFERENCE_ERROR] = ["0" if one == 0 else _number(one, ",.1f", missing=_UNKNOWN) for one in errors]
+    table["median"] = [_number(one, ",.1f") for one in summary["median"]]
+    table["p"] = ["<0.001" if p < 0.001 else _number(p, ".3f") for p in summary["p_wilcoxon"]]
+    table["effect"] = [_number(one, ".2f") for one in summary["effect"]]
     return table
 
 
 def _means(summary: pd.DataFrame) -> list[str]:
     return [
-        ("not defined" if math.isnan(mean) else f"{mean:,.1f}") + ("" if math.isnan(sd) else f" ± {sd:,.1f}")
+        _number(mean, ",.1f", missing="not defined") + _number(sd, ",.1f", before=" ± ")
         for mean, sd in zip(summary["mean"], summary["sd"], strict=True)
     ]
 
 
+def _number(value: float, form: str, *, before: str = "", missing: str = "") -> str:
+    return missing if math.isnan(value) else f"{before}{value:{form}}"
+
+
 def spread_sentence(table: pd.DataFrame) -> str:
     """Return an explanation of the errors in a result of `policies_table` or `summary_table`."""
-    words = "sd: standard deviation of the regret over the runs."
     unknown = table[REFERENCE_ERROR] == _UNKNOWN if REFERENCE_ERROR in table else pd.Series()
-    if not unknown.all():
-        words += (
-            f" {REFERENCE_ERROR}: regret is computed from an estimated matrix; this is the part of the standard error"
-            " of the mean that comes from that estimate, or an upper limit on it if pairs share queries."
-        )
-    if unknown.any():
-        words += f" {REFERENCE_ERROR} not known: another estimate of the matrix may give a very different regret."
-    return words
-
-
-ENOUGH_RUNS = 6  # minimum number of runs with which Wilcoxon's test can give p < 0.05
-
-
-def few_runs_sentence(runs: int) -> str:
-    """Return a warning that there are too few repetitions for a significant test."""
-    least = 0.5 ** (runs - 1)
-    return (
-        f"With {runs} repetition{'s' if runs > 1 else ''}, p and effect are almost meaningless: "
-        + (f"p cannot fall below {least:.2g}, and the effect is inaccurate" if runs > 1 else "there is no spread")
-        + f"; at least {ENOUGH_RUNS} repetitions are needed for p < 0.05; 20 or more are recommended."
+    known = (
+        f" {REFERENCE_ERROR}: regret is computed from an estimated matrix; this is the part of the standard error of"
+        " the mean that comes from that estimate, or an upper limit on it if pairs share queries."
     )
+    other = f" {REFERENCE_ERROR} not known: another estimate of the matrix may give a very different regret."
+    words = "sd: standard deviation of the regret over the runs."
+    return words + known * (not unknown.all()) + other * bool(unknown.any())
 
 
 def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", notes: Sequence[str] = ()) -> str:
@@ -151,15 +132,20 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
     \end{tabular}
     """
     arguments.require_type("the table", frame, pd.DataFrame)
-    left = [not pd.api.types.is_numeric_dtype(frame[name]) and not _looks_numeric(frame[name]) for name in frame]
-    table = frame.map(_cell).rename(columns=lambda name: _escaped(str(name)))
-    text = table.style.hide(axis="index").to_latex(
-        column_format="".join("l" if text else "r" for text in left), hrules=True, caption=_escaped(caption) or None,
-        label=label or None, position_float="centering" if caption or label else None,
+    cells = frame.map(lambda cell: _number(cell, ".4g") if isinstance(cell, float) else str(cell))
+    numeric = [all(re.fullmatch(r"[-+<\d.,e± ]*", cell) for cell in cells[name]) for name in cells]
+    text = cells.map(_escaped).rename(columns=lambda name: _escaped(str(name))).style.hide(axis="index").to_latex(
+        column_format="".join("r" if right else "l" for right in numeric), hrules=True,
+        caption=_escaped(caption) or None, label=label or None,
+        position_float="centering" if caption or label else None,
     )  # fmt: skip
     wide = f"\\multicolumn{{{frame.shape[1]}}}{{p{{\\linewidth}}}}"
     below = "".join(f"{wide}{{\\footnotesize {_escaped(note)}}} \\\\\n" for note in notes)
     return str(text).replace("\\end{tabular}", f"{below}\\end{{tabular}}")
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"`([^`]*)`", r"\\texttt{\1}", text.translate(_LATEX).replace("--", "-{}-"))
 
 
 def markdown_table(frame: pd.DataFrame) -> str:
@@ -169,11 +155,6 @@ def markdown_table(frame: pd.DataFrame) -> str:
     ----------
     frame : DataFrame
         Table of strings; ``|`` and ``<`` are escaped; line breaks become spaces.
-
-    Returns
-    -------
-    str
-        Markdown source with unpadded cells.
 
     Examples
     --------
@@ -186,19 +167,3 @@ def markdown_table(frame: pd.DataFrame) -> str:
     rows = [list(frame.columns), ["---"] * frame.shape[1], *frame.to_numpy(object).tolist()]
     cells = [[" ".join(str(cell).split()).replace("|", "\\|").replace("<", "&lt;") for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.4g}"
-    return _escaped(str(value))
-
-
-def _escaped(text: str) -> str:
-    escaped = "".join(_SPECIAL.get(letter, letter) for letter in text).replace("--", "-{}-")
-    return re.sub(r"`([^`]*)`", r"\\texttt{\1}", escaped)
-
-
-def _looks_numeric(column: pd.Series) -> bool:
-    texts = [str(one).replace(",", "").replace("±", "").replace(" ", "").lstrip("<") for one in column]
-    return all(text.replace(".", "").replace("-", "").isdecimal() or not text for text in texts)

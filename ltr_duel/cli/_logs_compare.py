@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
-from ltr_duel import analysis, logs, preferences
+from ltr_duel import logs, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FIGURE, OUT_FILE, OUTCOMES, ROWS, format_option, opened, skip_option, sources
-from ltr_duel.cli._output import echo_lines, print_rest, print_table
+from ltr_duel.cli._options import OUT_FILE, OUTCOMES, format_option, opened, skip_option, sources
+from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._words import Command
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, progress
 
 _MARGIN = 0.01  # of a guardrail
+_ROWS = 10  # number of pairs in a printed table
 
 
 @click.command(cls=Command)
@@ -41,7 +42,7 @@ _MARGIN = 0.01  # of a guardrail
 )  # fmt: skip
 @click.option(
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True,
-    help=f"{OUTCOMES}; repeatable: the first decides, the others are secondary.",
+    help=f"{OUTCOMES}, or a ratio such as purchase/click; repeatable: the first decides, the others are secondary.",
 )  # fmt: skip
 @click.option(
     "--guardrail", "guards", multiple=True, metavar="NAME[:MARGIN]",
@@ -52,61 +53,55 @@ _MARGIN = 0.01  # of a guardrail
     help="Also compare within parts of the log: a column, or day, week or new; repeatable.",
 )  # fmt: skip
 @click.option("--no-checks", is_flag=True, help="Decide without the checks of 'logs check'.")
-@click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of pairs to list.")
 @click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
-@click.option("--plot", type=OUT_FIGURE, help="Figure over time to write (.png, .svg, .pdf).")
 @options.plugin
 @options.wide
 def compare(
     kind: str, skip_bad: int, cluster: str, per: str, confidence: float, stop_at: float | None, margin: float,
     rankers: tuple[str, ...], outcomes: tuple[str, ...], guards: tuple[str, ...], ways: tuple[str, ...],
-    no_checks: bool, rows: int, out: Path | None, report: Path | None, plot: Path | None, **given: Any,
+    no_checks: bool, out: Path | None, report: Path | None, **given: Any,
 ) -> None:  # fmt: skip
     """For each pair of rankers in LOG, report the winner, its certainty and, with --stop-at, whether to stop."""
     margins = dict(map(_guardrail, guards))
-    given |= {"context": ways, "kind": kind, "skip_bad": skip_bad}
-    settings: dict[str, Any] = {"confidence": confidence if stop_at is None else stop_at, "per": per}
-    log = opened(outcomes[0], given)
-    looks = report is not None or plot is not None or stop_at is not None
-    found = logs.compare_log(log, cluster=cluster, rankers=rankers, looks=looks, **settings)
-    others = {
-        name: logs.compare_log(
-            opened(name, given), cluster=found.cluster, rankers=found.names, looks=False, **settings
-        )
-        for name in dict.fromkeys((*outcomes, *margins))
-        if name != outcomes[0]
-    }  # fmt: skip
-    decision = logs.decide(
-        found,
-        stop_at,
-        margin=margin,
-        guardrails=[
-            one
-            for name, lost in margins.items()
-            for one in logs.guardrails(found, others.get(name, found), lost, stop_at=stop_at)
-        ],
-        checks=not no_checks,
-    )
-    beside = {name: others[name] for name in outcomes if name in others}
-    parts = [logs.secondary(found, beside, stop_at=stop_at)] if beside else []
-    usual = logs.usual_subgroups(found.provenance["first"], found.provenance["last"]) if report is not None else []
-    single = []
-    for way in dict.fromkeys((*usual, *ways)):
-        part = logs.subgroups(log, found, way, stop_at=stop_at, rankers=rankers)
-        parts += [part] if part is not None else []
-        single += [way] if part is None and way in ways else []
+    singles = logs.single_outcomes([*outcomes, *margins])
+    log = opened(singles, given | {"context": ways, "kind": kind, "skip_bad": skip_bad})
+    comparison = logs.compare_log(
+        log, outcomes, margins, cluster=cluster, confidence=confidence if stop_at is None else stop_at,
+        rankers=rankers, looks=report is not None or stop_at is not None, per=per,
+    )  # fmt: skip
+    decision = logs.decide(comparison, stop_at, margin=margin, checks=not no_checks)
+    about = comparison.provenance
+    usual = logs.usual_subgroups(about["first"], about["last"]) if report is not None else []
+    parts = [logs.secondary_outcomes(comparison, stop_at=stop_at)] if comparison.secondary else []
+    lines = []
+    chosen = list(dict.fromkeys((*usual, *ways)))
+    with progress.progress_bar(iterable=chosen, desc="parts", delay=progress.QUICK, leave=False) as bar:
+        for way in chosen:
+            part = logs.subgroups(log, comparison, way, stop_at=stop_at, rankers=rankers)
+            parts += [part] if part is not None else []
+            lines += [f"--by {way}: the log has only one part"] if part is None and way in ways else []
+            bar.update()
     if out is not None:  # files first, because printing may end early
-        preferences.save_preferences(found.preferences, out)
+        preferences.save_preferences(comparison.preferences, out)
     if report is not None:
-        logs.save_comparison(found, decision, report, parts=parts)
-    if plot is not None:
-        analysis.save_figure(logs.plot_comparison(found, stop_at=stop_at, margin=margin), plot)
-    echo_lines([*(f"--by {way}: the log has only one part" for way in single), *logs.comparison_lines(found)])
-    if not found.provenance["users"] and (hint := logs.user_hint(log.other_columns)):
-        click.echo(f"note: {hint}")
-    _print_evidence(found, decision, parts, rows)
-    echo_lines([f"{path}" for path in (out, report, plot) if path is not None])
+        logs.save_comparison(comparison, decision, report, parts=parts)
+    lines += logs.comparison_lines(comparison)
+    if not about["users"] and (hint := logs.user_hint(log.other_columns)):
+        lines.append(f"note: {hint}")
+    echo_lines([*lines, *logs.finding_lines(decision.findings or (), only_failures=True), ""])
+    print_table(logs.comparison_table(comparison, decision, _ROWS))
+    more = len(comparison.pairs) - _ROWS
+    rest = [f"{more:,} more pairs; --report and --out list them"] if more > 0 else []
+    echo_lines([*rest, *logs.column_notes(comparison, decision), *decision.guardrails])
+    printed = [part for part in parts if part.by in ("outcome", *ways)]  # the others are on the page
+    for part in printed:
+        click.echo()
+        print_table(logs.subgroup_table(part, _ROWS))
+        echo_lines(part.lines(_ROWS))
+    if printed:
+        click.echo(logs.subgroup_note(decision.confidence))
+    echo_lines(["", *decision.notes, decision.sentence, *(path for path in (out, report) if path is not None)])
 
 
 def _guardrail(words: str) -> tuple[str, float]:
@@ -118,22 +113,3 @@ def _guardrail(words: str) -> tuple[str, float]:
         return name, float(margin)
     except ValueError:
         raise InputError(f"--guardrail {words}: '{margin}' is not a number, the largest accepted loss") from None
-
-
-def _print_evidence(
-    found: logs.Comparison, decision: logs.Decision, parts: list[logs.SubgroupTable], rows: int
-) -> None:
-    """Print the evidence for a decision, and then the decision."""
-    echo_lines(logs.finding_lines(decision.findings or (), only_failures=True))
-    click.echo()
-    print_table(logs.comparison_table(found, decision, rows))
-    print_rest(rows, len(found.pairs), "pairs")
-    echo_lines([*logs.column_notes(found, decision), *logs.guardrail_lines(decision.guardrails)])
-    for one in parts:
-        click.echo()
-        print_table(logs.subgroup_table(one, rows))
-        echo_lines(one.lines(rows))
-    if parts:
-        click.echo(logs.subgroup_note(decision.confidence))
-    click.echo()
-    echo_lines(logs.decision_lines(decision))

@@ -182,7 +182,7 @@ long = click.option("--long", "in_full", is_flag=True, help="Print all facts of 
 
 
 format_option = click.option(
-    "--format", "kind", default="", help="Format: jsonl, csv, parquet, yandex or ubi.  [default: from the file name]"
+    "--format", "kind", default="", help="Format: jsonl, csv, parquet or ubi.  [default: from the file name]"
 )
 skip_option = click.option(
     "--skip-bad", type=ROWS, default=0, show_default=True, help="Maximum number of bad lines to skip and count."
@@ -193,10 +193,10 @@ _SOURCES = (
     click.option("--events", help="File, folder, glob or table of the clicks and other events."),
     click.option("--source", type=PATH, help="TOML file that maps the columns of both tables."),
     click.option("--connect", default="", help="Ibis URL of the database that contains the tables."),
-    click.option("--within", default="", help="Maximum delay, such as 7d, of events without the id of an impression."),
     click.option(
-        "--attribute", default="last", show_default=True,
-        help="With --within: credit an event to the last, the first or all exposures of its item.",
+        "--within", default="", metavar="7d[:first]",
+        help="Maximum delay of events without the id of an impression, which count for the last exposure of their item"
+        " (or the first, or all).",
     ),
 )  # fmt: skip
 
@@ -214,8 +214,9 @@ def tables(command: Callable[..., None]) -> Callable[..., None]:
     return reduce(lambda command, option: option(command), reversed(_SOURCES[1:]), command)
 
 
-def opened(outcome: str, given: dict[str, Any]) -> logs.ClickLog:
-    """Return the log that the options select."""
+def opened(outcome: str | Sequence[str | logs.Outcome], given: dict[str, Any]) -> logs.ClickLog:
+    """Return the log that the options select, with one or more outcomes."""
+    within, _, which = given["within"].partition(":")
     file, exposures, source = given["file"], given["exposures"], given["source"]
     if (file and exposures) or not (file or exposures or source):
         raise InputError("give either a LOG, or --exposures with --events, or --source")
@@ -227,7 +228,7 @@ def opened(outcome: str, given: dict[str, Any]) -> logs.ClickLog:
         source=source,
         connect=given["connect"],
         outcome=outcome,
-        within=given["within"],
-        which=given["attribute"],
+        within=within,
+        which=which or "last",
         context=given.get("context", ()),
     )

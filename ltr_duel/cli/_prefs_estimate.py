@@ -130,8 +130,20 @@ def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
     click.echo(f"{out}: {several(len(matrix), 'ranker')}, {many} comparisons for each pair{why}")
     click.echo(analysis.winner_sentence(matrix))
     if "search" in matrix.provenance:
-        click.echo(analysis.search_sentence(matrix))
+        click.echo(_search_sentence(matrix))
     click.echo(rule_sentence(matrix))
+
+
+def _search_sentence(matrix: preferences.PreferenceMatrix) -> str:
+    """Return a sentence on the result of the search for the Condorcet winner."""
+    search, confidence = matrix.provenance["search"], f"with confidence {matrix.provenance['until_winner']:g}"
+    after, candidates = several(search["rounds"], "round"), search["candidates"]
+    if search["winner"] is not None:
+        return f"The Condorcet winner is known {confidence}, after {after}."
+    if search["known"]:
+        return f"There is no Condorcet winner, {confidence}, after {after}."
+    may_be = f"{len(candidates)} rankers may be the winner ({', '.join(candidates[:5])})"
+    return f"The Condorcet winner is not known {confidence}: {may_be}."
 
 
 def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:

@@ -23,7 +23,7 @@ _HEADINGS = {
          "unlabelled", "limit", "no_cache"), _READING,
     ),
     **dict.fromkeys(
-        ("exposures", "events", "source", "connect", "within", "attribute", "kind", "skip_bad"), "How a log is read"
+        ("exposures", "events", "source", "connect", "within", "kind", "skip_bad"), "How a log is read"
     ),
     **dict.fromkeys(("ties", "tie_seed"), "Documents with equal scores"),
     **dict.fromkeys(("plugin", "plugins", "seed", "jobs", "most_rankers", "wide", "help"), "How it runs"),

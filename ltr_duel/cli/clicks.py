@@ -81,15 +81,21 @@ def fit(
     """
     if out is not None:
         clicks.check_clicks_path(out)
-    log = logs.ClickLog(file, format=kind, skip_bad=skip_bad)
-    sessions = logs.sessions_in_log(log, by)
+    bad = 0
+    if kind == "yandex":
+        if skip_bad or by == "grade":
+            raise InputError("sessions of Yandex have no grades, and none of their lines is skipped")
+        sessions = clicks.read_yandex(file)
+    else:
+        log = logs.ClickLog(file, format=kind, skip_bad=skip_bad)
+        sessions, bad = logs.sessions_in_log(log, by), log.bad.count
     if out is not None and not sessions.graded:
         raise InputError(f"{out} cannot be written: a table for simulations needs grades on every row of {file}")
     fits = clicks.fit_click_models(
         sessions, models, train=train, iterations=iterations, tolerance=tolerance, smoothing=smoothing, cluster=cluster
     )
-    if log.bad.count:
-        click.echo(f"{log.bad.count:,} bad lines skipped")
+    if bad:
+        click.echo(f"{bad:,} bad lines skipped")
     echo_lines(clicks.fit_lines(sessions, fits))
     click.echo()
     print_table(clicks.fits_table(fits))

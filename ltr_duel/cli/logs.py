@@ -48,10 +48,10 @@ def check(kind: str, outcome: str, planned: str | None, **given: Any) -> None:
     log = opened(outcome, given | {"kind": kind, "skip_bad": None})
     facts = logs.describe_log(log)
     echo_lines(logs.log_lines(facts))
-    found = logs.check_log(log, planned=planned or "") if facts.rankers else []
-    if found:
+    findings = logs.check_log(log, planned=planned or "") if facts.rankers else []
+    if findings:
         click.echo("is the experiment sound?")
-    for line in logs.finding_lines(found):
+    for line in logs.finding_lines(findings):
         click.echo(f"  {line}")
-    if facts.bad or any(one.verdict == "fails" for one in found):
+    if facts.bad or any(finding.verdict == "fails" for finding in findings):
         sys.exit(1)

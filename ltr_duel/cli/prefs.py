@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._prefs_estimate import estimate, rule_sentence
 from ltr_duel.cli._reading import read_matrix
 from ltr_duel.cli._words import Commands
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @click.group(cls=Commands)
@@ -73,10 +76,48 @@ def show(file: Path, as_json: bool, rows: int, plot: Path | None, most_rankers: 
 def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
     """Compare the matrices in A and B on the rankers that both have."""
     agreement = preferences.compare_matrices(read_matrix(a, most_rankers), read_matrix(b, most_rankers))
-    echo_lines(analysis.agreement_lines(agreement))
+    echo_lines(_agreement_lines(agreement))
     click.echo()
-    print_table(analysis.agreement_table(agreement, rows))
+    print_table(_agreement_table(agreement, rows))
     print_rest(rows, len(agreement.pairs), "pairs")
+
+
+def _agreement_lines(agreement: preferences.Agreement) -> list[str]:
+    """Return the differences between two matrices as lines of text."""
+    z, differences = agreement.pairs["z"].abs(), agreement.pairs["difference"].abs()
+    (a, p_a), (b, p_b) = ((winner or "none", analysis.equal_words(sure)) for winner, sure in agreement.winners)
+    lines = [
+        f"The same Condorcet winner: {a} (P {p_a} and {p_b})" if a == b
+        else f"Different Condorcet winners: {a} (P {p_a}) and {b} (P {p_b})",
+        f"{len(agreement.names)} rankers in common; the differences have a root mean square of"
+        f" {agreement.root_mean_square:.4f}, and are at most {differences.max():.4f}",
+    ]  # fmt: skip
+    if agreement.chance is not None:
+        lines.append(
+            f"{(z > 2).mean():.1%} of pairs differ by more than two standard errors (4.6% expected by chance);"
+            f" the largest z is {z.max():.2f}; P(by chance) {analysis.equal_words(agreement.chance)}"
+        )
+    if agreement.settings:
+        settings = "; ".join(f"{key}: {a} and {b}" for key, (a, b) in agreement.settings.items())
+        lines.append(f"The matrices were estimated with different settings: {settings}")
+    return lines
+
+
+def _agreement_table(agreement: preferences.Agreement, rows: int) -> pd.DataFrame:
+    """Return the ``rows`` pairs that differ most, as a table of strings."""
+    import pandas as pd
+
+    head = agreement.pairs.head(rows)
+    return pd.DataFrame(
+        {
+            "first": head["first"],
+            "second": head["second"],
+            "A": head["p_a"].map("{:.4f}".format),
+            "B": head["p_b"].map("{:.4f}".format),
+            "difference": head["difference"].map("{:+.4f}".format),
+            "z": head["z"].map(lambda z: "" if math.isnan(z) else f"{z:+.2f}"),
+        }
+    )
 
 
 def _everything(matrix: preferences.PreferenceMatrix) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +15,9 @@ from ltr_duel.cli._output import only_writer, print_rest, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import files
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @click.group(cls=Commands)
@@ -39,7 +44,7 @@ def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, j
     dataset = corpus.load(path)
     rankings = corpus.rank(dataset, jobs=jobs)
     table = rankers.evaluate_rankers(rankings, measures or rankers.DEFAULT_MEASURES)
-    text = analysis.measures_table(table)
+    text = _measures_table(table)
     title = f"{dataset.name}: {len(rankings)} rankers"
     gain = "NDCG has the gain 2^grade - 1" if table["measure"].str.startswith("NDCG").any() else ""
     click.echo(f"{title}, {rankings.n_queries:,} queries\n")
@@ -54,3 +59,22 @@ def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, j
     files.write_text(out / "measures.tex", analysis.latex_table(text, caption=f"{title}. {gain}" if gain else title))
     analysis.save_figure(analysis.plot_measures(table, title=title), out / "measures.png")
     click.echo(f"\n{out / 'measures.parquet'}, {out / 'measures.tex'}, {out / 'measures.png'}")
+
+
+def _measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
+    """Return a result of `evaluate_rankers` as a table of strings; p is corrected by Holm's method."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "ranker": evaluation["ranker"],
+            "measure": evaluation["measure"],
+            "mean": [f"{mean:.4f}" for mean in evaluation["mean"]],
+            "interval": [
+                "-" if math.isnan(low) else f"{low:.3f} to {high:.3f}"
+                for low, high in zip(evaluation["low"], evaluation["high"], strict=True)
+            ],
+            "to the best": [f"{difference:.4f}" if difference else "-" for difference in evaluation["difference"]],
+            "p": ["-" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}" for p in evaluation["p"]],
+        }
+    )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 _FORMAT = click.Choice(("png", "pdf", "svg"), case_sensitive=False)
+_ENOUGH_RUNS = 6  # minimum number of runs with which Wilcoxon's test can give p < 0.05
 _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 
 _NEEDED = {  # requirements of the regrets that cannot be computed from the matrix
@@ -79,12 +80,22 @@ def command(
     for sentence in winners:
         click.echo(sentence, err=True)
     fewest = results.repetitions[0]
-    if len(results.policies) > 1 and fewest < analysis.ENOUGH_RUNS:
-        click.echo(analysis.few_runs_sentence(fewest), err=True)
+    if len(results.policies) > 1 and fewest < _ENOUGH_RUNS:
+        click.echo(_few_runs_sentence(fewest), err=True)
     if plots is not None:
         echo_lines(_draw(results, plots, f".{suffix}", regret, band, x, start))
     if facets is not None:
         click.echo(_draw_facets(results, facets, regrets, band, start))
+
+
+def _few_runs_sentence(runs: int) -> str:
+    """Return a warning that there are too few repetitions for a significant test."""
+    why = f"p cannot fall below {0.5 ** (runs - 1):.2g}, and the effect is inaccurate"
+    return (
+        f"With {runs} repetition{'s' if runs > 1 else ''}, p and effect are almost meaningless:"
+        f" {why if runs > 1 else 'there is no spread'}; at least {_ENOUGH_RUNS} repetitions are needed for p < 0.05;"
+        " 20 or more are recommended."
+    )
 
 
 def _table(results: experiment.StudyResults, regret: str, *, named: bool) -> tuple[pd.DataFrame, list[str]]:

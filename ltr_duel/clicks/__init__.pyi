@@ -11,6 +11,7 @@ from .fit.file import check_clicks_path as check_clicks_path
 from .fit.file import save_clicks as save_clicks
 from .fit.forms import FORMS as FORMS
 from .fit.sessions import Sessions as Sessions
+from .fit.yandex import read_yandex as read_yandex
 from .model import CLICK_MODELS as CLICK_MODELS
 from .model import CLICK_NUMBERS as CLICK_NUMBERS
 from .model import ClickFamily as ClickFamily

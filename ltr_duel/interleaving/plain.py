@@ -2,13 +2,14 @@
 
 This is the interface for search applications. It calls the kernels of the simulation on a corpus of one query, which
 contains the documents of all lists. So lists and credit have the same distribution as in the simulation. Documents that
-are missing from a ranker's list are ranked, in random order, below those on the list, as in the rankings of run files.
+a ranker did not return are appended to its list in the order in which the other rankers have them (`_complete`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -200,7 +201,8 @@ def interleave(
     Parameters
     ----------
     rankings : mapping of str to sequence
-        The document ids of 2 to 200 rankers, best first. Lists may differ in length and in documents. Ids must be
+        The document ids of 2 to 200 rankers, best first. Lists may differ in length and in documents: the documents
+        that a list lacks follow below, by their best rank on another list, then by the order of rankers. Ids must be
         hashable and equal to themselves; equal ids (``1`` and ``1.0``) are one document. All lists together contain at
         most 10,000 documents.
     method : str or Method
@@ -257,7 +259,7 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number documents by first appearance; return the documents, and for each list a row of numbers padded with -1."""
+    """Number documents by first appearance; return the documents, and for each list a row with all numbers."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:
@@ -288,9 +290,17 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
     for document in documents:
         if document != document:
             raise InputError(f"{document!r} cannot be a document id, because it does not equal itself")
-    for row in rows:
-        row += [-1] * (len(documents) - len(row))
+    if any(len(row) < len(documents) for row in rows):
+        _complete(rows)
     return documents, np.array(rows, np.int16)
+
+
+def _complete(rows: list[list[int]]) -> None:
+    """Append the documents that a list lacks by their best rank on any other list, then by the order of rankers."""
+    merged = dict.fromkeys(chain.from_iterable(zip_longest(*rows, fillvalue=-1)))
+    for row in rows:
+        held = {*row, -1}
+        row += [number for number in merged if number not in held]
 
 
 def listed(name: str, ids: Any) -> list[Hashable]:

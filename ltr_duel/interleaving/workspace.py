@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, errors, interpreted, kernel, random_below
+from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, errors, interpreted, kernel
 from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_slate, draw_pair, draw_slate
 from ltr_duel.interleaving.method import METHODS, Method, able_methods, compile_plugin, is_new_plugin
 
@@ -47,14 +47,12 @@ class Workspace:
         self._credit = credit if self.method.compiled else interpreted(credit)
 
     def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:
-        """Append the missing documents to each order in place, and draw a list; unused entries of an order must be -1.
+        """Draw a list from orders that contain all documents.
 
         Returns the shown documents, their contributors (-1 for none), and the values that the method stored for
         `credit`.
         """
         lists = self._lists(orders)
-        if not self.method.compiled:
-            complete(lists.order, lists.rank, rng)
         state = self._state(orders)
         if self.pair:
             length = self._draw(state, lists, self._page, rng)
@@ -149,30 +147,8 @@ def fresh_rng() -> Generator:
 
 
 @kernel
-def complete(orders: SmallIntMatrix, ranks: SmallIntMatrix, rng: Generator) -> None:
-    """Append a ranker's missing documents, in random order, to its ranked documents; write the ranks (1 = best)."""
-    documents = orders.shape[1]
-    for a in range(orders.shape[0]):
-        for d in range(documents):
-            ranks[a, d] = 0
-        known = 0
-        while known < documents and orders[a, known] >= 0:
-            ranks[a, orders[a, known]] = known + 1
-            known += 1
-        end = known
-        for d in range(documents):
-            if ranks[a, d] == 0:
-                other = known + random_below(end - known + 1, rng)  # inside-out shuffle
-                orders[a, end] = orders[a, other]
-                orders[a, other] = d
-                end += 1
-        for r in range(known, documents):
-            ranks[a, orders[a, r]] = r + 1
-
-
-@kernel
 def invert(orders: SmallIntMatrix, ranks: SmallIntMatrix) -> None:
-    """Write the ranks (1 = best) of complete orders."""
+    """Write the ranks (1 = best)."""
     for a in range(orders.shape[0]):
         for r in range(orders.shape[1]):
             ranks[a, orders[a, r]] = r + 1
@@ -180,7 +156,7 @@ def invert(orders: SmallIntMatrix, ranks: SmallIntMatrix) -> None:
 
 @kernel
 def _draw_pair(state: Any, lists: Lists, page: Shown, rng: Generator) -> int:
-    complete(lists.order, lists.rank, rng)
+    invert(lists.order, lists.rank)
     return draw_pair(state, lists, 0, 0, 1, page, rng)
 
 
@@ -192,7 +168,7 @@ def _credit_pair(state: Any, lists: Lists, page: Shown, length: int, n_clicks: i
 
 @kernel
 def _draw_slate(state: Any, lists: Lists, slate: IntVector, page: Shown, rng: Generator) -> int:
-    complete(lists.order, lists.rank, rng)
+    invert(lists.order, lists.rank)
     return draw_slate(state, lists, 0, slate, slate.shape[0], page, rng)
 
 

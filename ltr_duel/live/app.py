@@ -38,6 +38,7 @@ LOG = logging.getLogger("ltr_duel.serve")
 _MOST_WAITING = 500  # calls
 _LARGEST_BATCH = 64  # calls of one transaction, so that the next calls do not wait for long
 _EVERY = 1.0  # seconds between two searches for pages whose window is over
+_REST = 0.02  # seconds after some pages were counted in which waiting calls are answered first
 _STATE_SECONDS = 1.0  # minimum age of a state that is computed again
 _STATE_SHARE = 4  # and as a multiple of the time of the computation, so that states take at most a fifth of a core
 _BROKEN_SECONDS = 10.0  # after a failure of the store, for which the service is not healthy
@@ -282,14 +283,14 @@ class _Service:
 
     async def _learn(self) -> None:
         while True:
+            counted = 0
             try:
-                while await asyncio.to_thread(self._experiment.learn):
-                    pass
+                counted = await asyncio.to_thread(self._experiment.learn)
             except StoreError as error:  # the next attempt follows
                 self._commits.warn(error)
             except Exception:  # otherwise the policy would never learn again
                 LOG.exception("the pages whose window is over cannot be counted")
-            await asyncio.sleep(_EVERY)
+            await asyncio.sleep(_REST if counted else _EVERY)
 
 
 def make_app(

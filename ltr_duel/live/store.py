@@ -34,7 +34,6 @@ CREATE TABLE exposures (
     context TEXT, seen INTEGER DEFAULT 0, learned INTEGER DEFAULT 0
 );
 CREATE INDEX due ON exposures (n) WHERE NOT learned;
-CREATE INDEX users ON exposures (user);
 CREATE TABLE events (
     impression TEXT, kind TEXT, position INTEGER, id TEXT, value REAL, time REAL,
     PRIMARY KEY (impression, kind, position, id)

@@ -1,8 +1,8 @@
 """Means with standard errors that allow for correlated outcomes of a user or a query.
 
-The mean outcome of a pair of rankers is a ratio: the sum of its outcomes over their number. A cluster is a user, a
-query, or a group of users or queries with the same hash. Groups of independent clusters are independent too, so
-grouping reduces only the degrees of freedom. The number of groups does not depend on the length of the log.
+The mean outcome of a pair of rankers is a ratio: the sum of its outcomes over their number. A cluster is a user or a
+query. The error follows by the delta method: a cluster's residual is its sum minus its number times the mean. The same
+formulas therefore hold for a ratio of two outcomes, whose "number" is the sum of the outcome in the denominator.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector |
         share = count / n[:, None]
         residual = (total - count * mean[:, None]) ** 2
         left = 1 - share
-        corrected = np.where(count > 0, residual / left, 0.0)
-        error = np.sqrt((corrected * times).sum(axis=1)) / n
+        error = np.sqrt((residual / left * times).sum(axis=1)) / n
         freedom = 1 / (share**2 * times).sum(axis=1) - 1
         alone = ~(freedom > 1e-9)
         return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
@@ -144,13 +143,15 @@ def two_way(users: Means, queries: Means, cells: Means) -> Means:
     return Means(users.mean, error, np.minimum(users.freedom, queries.freedom))
 
 
-def reach(means: Means, confidence: float) -> FloatVector:
-    """Return half the width of the confidence interval of each mean; infinite for 0 degrees of freedom."""
-    return statistics.student_reach(means.error, means.freedom, confidence)
+def interval_ends(
+    cautious: Means, confidence: float, p: FloatVector | None = None, bound: float = 1.0
+) -> tuple[FloatVector, FloatVector]:
+    """Return the ends of confidence intervals, clipped to [-bound, bound], from the result of `cautious_means`.
 
-
-def interval_ends(cautious: Means, confidence: float) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of the confidence intervals, clipped to [-1, 1], from the result of `cautious_means`."""
-    half = reach(cautious, confidence)
+    If p-values of "the mean is 0" are given, an interval is widened to contain 0 unless its test rejects 0.
+    """
+    half = statistics.student_reach(cautious.error, cautious.freedom, confidence)
     middle = np.where(np.isfinite(half), cautious.mean, 0.0)
-    return np.maximum(middle - half, -1), np.minimum(middle + half, 1)
+    low, high = np.maximum(middle - half, -bound), np.minimum(middle + half, bound)
+    accepted = np.zeros(len(low), np.bool_) if p is None else p >= 1 - confidence
+    return np.where(accepted, np.minimum(low, 0.0), low), np.where(accepted, np.maximum(high, 0.0), high)

@@ -1,19 +1,21 @@
-"""The comparison of a log's rankers, computed from the sums of each cluster's outcomes."""
+"""The comparison of a log's rankers by one outcome, computed from the sums of each cluster's outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatVector, IntVector, statistics
+from ltr_duel.core import FloatVector, InputError, IntVector, statistics
 from ltr_duel.logs.clusters import Means, interval_ends
 from ltr_duel.logs.decision import Decision, decide
 from ltr_duel.logs.looks import Look
+from ltr_duel.logs.ratio import LINES, Ratio
+from ltr_duel.logs.sequential import BettingTest, ClusteredTest
 from ltr_duel.logs.sums import PairSums, Sequences
 from ltr_duel.preferences import PreferenceMatrix
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Comparison of each pair of a log's rankers.
+    """Comparison of each pair of a log's rankers by one outcome.
 
     Arrays have one entry per pair. A positive mean favours the first ranker of the pair.
 
@@ -38,21 +40,19 @@ class Comparison:
     means, cautious, naive : Means
         Mean outcome of the impressions (from -1 to 1), with standard error and degrees of freedom. ``means`` has
         cluster-robust errors; ``cautious``, for intervals, adds a won and a lost cluster, so that no error is 0;
-        ``naive`` treats all impressions as independent.
+        ``naive`` treats all impressions as independent. Of a `Ratio`, the mean is the ratio, which ``naive`` lacks.
     low, high : ndarray of float64
         Confidence interval of the mean outcome, from ``cautious``. The intervals of all pairs of rankers hold together
         (Bonferroni). An interval contains 0 unless ``p_corrected`` is below 1 - confidence.
-    p, p_corrected : ndarray of float64
-        p-value of the test that the mean is 0 (the larger of two p-values: Student's t test, and the exact sign test of
-        clusters), and the p-value corrected for the number of pairs of rankers (Bonferroni).
+    p : ndarray of float64
+        p-value of the test that the mean is 0: the larger of two p-values, Student's t test, and the exact sign test of
+        clusters.
     sequences : Sequences
         Sums for a test at any time: of all outcomes, or of users' first outcomes if clustered by user.
+    denominator : ndarray of float64
+        What the sum of outcomes is divided by: the number of impressions, or the denominator of a `Ratio`.
     sizes : ndarray of float64
         Mean number of outcomes in the cluster of a random outcome.
-    by_dimension : tuple of Means
-        ``cautious`` by users alone and by queries alone if ``cluster`` is "both"; otherwise empty.
-    looks : list of Look
-        Development of the result over time.
     impressions : int
     confidence : float
         Confidence of the intervals.
@@ -60,14 +60,20 @@ class Comparison:
         The kind of cluster to which the errors are robust.
     provenance : dict
         Facts about the log, as JSON values.
+    looks : list of Look
+        Development of the result over time.
     warnings : list of str
         Cautions about the result.
+    secondary, guarded : dict of str to Comparison
+        The same log by secondary outcomes, on which no decision is based, and by the outcomes of guardrails.
+    margins : dict of str to float
+        The largest accepted loss of each guardrail.
     check : callable
         Returns the result of `check_log` for the log.
 
     Examples
     --------
-    >>> "p_corrected" in Comparison.__dataclass_fields__
+    >>> "cautious" in Comparison.__dataclass_fields__
     True
     """
 
@@ -82,16 +88,18 @@ class Comparison:
     low: FloatVector
     high: FloatVector
     p: FloatVector
-    p_corrected: FloatVector
     sequences: Sequences
+    denominator: FloatVector
     sizes: FloatVector
-    by_dimension: tuple[Means, ...] = field(repr=False)
-    looks: list[Look] = field(repr=False)
     impressions: int
     confidence: float
     cluster: str
     provenance: dict[str, Any] = field(repr=False)
-    warnings: list[str] = field(repr=False)
+    looks: list[Look] = field(repr=False, default_factory=list)
+    warnings: list[str] = field(repr=False, default_factory=list)
+    secondary: dict[str, Comparison] = field(repr=False, default_factory=dict)
+    guarded: dict[str, Comparison] = field(repr=False, default_factory=dict)
+    margins: dict[str, float] = field(repr=False, default_factory=dict)
     check: Callable[[], list[Finding]] = field(repr=False, default=list)
 
     @cached_property
@@ -120,6 +128,11 @@ class Comparison:
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
+    def p_corrected(self) -> FloatVector:
+        """p-values corrected for the number of pairs of rankers (Bonferroni)."""
+        return np.minimum(self.tests * self.p, 1.0)
+
+    @property
     def adaptive(self) -> bool:
         """Whether a policy chose the rankers by earlier outcomes."""
         return "policies" in self.provenance
@@ -130,13 +143,52 @@ class Comparison:
         return self.adaptive and self.cluster != "impression"
 
     @property
+    def ratio(self) -> bool:
+        """Whether the outcome is a ratio of two outcomes."""
+        return "denominator" in self.provenance
+
+    @property
+    def outcome(self) -> str | Ratio:
+        """The outcome: its name, or a ratio."""
+        name = self.provenance["events"]
+        below = self.provenance.get("denominator", "")
+        return Ratio(name.removesuffix(f"/{below}"), below) if below else name
+
+    @property
     def unit(self) -> str:
         """The unit that counts once: ``impression`` or ``user``."""
         return self.provenance.get("per", "impression")
 
     @property
+    def sequential_test(self) -> ClusteredTest | BettingTest:
+        """The test at any time: clustered, but for logs of policies and for outcomes of independent impressions."""
+        if self.adaptive or (self.cluster == "impression" and not self.ratio):
+            return BettingTest(self.sequences)
+        bound = np.inf if self.ratio else 1.0
+        return ClusteredTest(self.cautious, self.p, self.denominator, self.means.mean, bound)
+
+    def limits(self, confidence: float, tests: float = 1.0, *, every_look: bool = False) -> Limits:
+        """Return the intervals of all pairs, with the error divided among ``tests`` tests (Bonferroni).
+
+        With ``every_look``, and for logs of policies, the intervals are valid at any time.
+        """
+        if every_look or self.adaptive:
+            test = self.sequential_test
+            now = test.sequence(confidence, tests)
+            return Limits(test.mean, now.low, now.high, np.minimum(tests * np.exp(-now.log_e), 1.0))
+        ends = interval_ends(self.cautious, 1 - (1 - confidence) / tests, self.p, np.inf if self.ratio else 1.0)
+        return Limits(self.means.mean, *ends, np.minimum(tests * self.p, 1.0))
+
+    def leading(self, *, every_look: bool = False) -> IntVector:
+        """Return for each pair 1 if its first ranker is ahead or equal, else -1."""
+        mean = self.sequential_test.mean if every_look or self.adaptive else self.means.mean
+        return np.where(mean >= 0, 1, -1)
+
+    @property
     def preferences(self) -> PreferenceMatrix:
         """The preference matrix; a tie is half a win. Errors are above 0, or infinite for a pair with one cluster."""
+        if self.ratio:
+            raise InputError(f"'{self.provenance['events']}' is a ratio, which is no share of wins: no matrix has it")
         size = len(self.names)
         p, error = np.full((size, size), 0.5), np.full((size, size), np.inf)
         comparisons = np.zeros((size, size), np.int64)
@@ -147,41 +199,33 @@ class Comparison:
         for matrix, values in ((error, self.cautious.error / 2), (comparisons, self.counts)):
             matrix[first, second] = values
             matrix[second, first] = values
-        return PreferenceMatrix(p, self.names, error, comparisons, self.provenance | self._undecided())
-
-    def _undecided(self) -> dict[str, Any]:
-        """Return a note if the log decides no winner, because the matrix alone may suggest a winner."""
-        decided = self.p_corrected < 1 - self.confidence
-        first, second = (side[decided] for side in self.pairs.T)
-        better = np.where(self.means.mean[decided] >= 0, first, second)
-        if (np.bincount(better, minlength=1) == len(self.names) - 1).any():
-            return {}
-        by = f"p = {self.p_corrected[0]:.3g}"
-        if len(self.pairs) > 1:
-            by = f"{decided.sum()} of {len(self.pairs)} pairs {'is' if decided.sum() == 1 else 'are'} decided"
-        return {"rankers": len(self.names), "undecided": f"Not decided by the log: {by}"}
+        undecided = (
+            {} if decide(self, checks=False).winner else {"rankers": size, "undecided": "Not decided by the log"}
+        )
+        return PreferenceMatrix(p, self.names, error, comparisons, self.provenance | undecided)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table: one row per pair, the smallest p first."""
         first, second = map(list, zip(*self.named_pairs, strict=True))
-        frame = pd.DataFrame(
-            {
-                "first": first,
-                "second": second,
-                f"{self.unit}s": self.counts,
-                "wins": self.wins,
-                "losses": self.losses,
-                "ties": self.ties,
-                "mean": self.means.mean,
-                "standard_error": self.means.error,
-                "naive_error": self.naive.error,
-                "low": self.low,
-                "high": self.high,
-                "p": self.p,
-                "p_corrected": self.p_corrected,
-            }
-        )
-        return frame.sort_values(["p", "first", "second"], kind="stable", ignore_index=True)
+        columns = {"first": first, "second": second, f"{self.unit}s": self.counts}
+        columns |= {name: getattr(self, name) for name in ("wins", "losses", "ties")}
+        columns |= {"mean": self.means.mean, "standard_error": self.means.error, "naive_error": self.naive.error}
+        columns |= {name: getattr(self, name) for name in ("low", "high", "p", "p_corrected")}
+        return pd.DataFrame(columns).sort_values(["p", "first", "second"], kind="stable", ignore_index=True)
+
+
+class Limits(NamedTuple):
+    """Means with intervals; each field has one entry per pair."""
+
+    mean: FloatVector
+    low: FloatVector
+    high: FloatVector
+    p: FloatVector  # p-value of each pair, corrected for the number of tests (Bonferroni)
+
+    def turned(self, signs: IntVector) -> Limits:
+        """Return the limits with the two rankers exchanged in each pair whose sign is -1."""
+        low, high = np.sort([signs * self.low, signs * self.high], axis=0)
+        return Limits(signs * self.mean, low, high, self.p)
 
 
 def compared(
@@ -194,40 +238,20 @@ def compared(
     provenance: dict[str, Any],
 ) -> Comparison:
     """Return the comparison without looks or warnings; a pair may occur several times, once per part of a log."""
-    cautious, tests = sums.cautious(), len(names) * (len(names) - 1) // 2
+    ratio, means, cautious = "denominator" in provenance, sums.means(), sums.cautious()
+    naive, bound, divisor = sums.naive(), 1.0, sums.counts()
+    if ratio:
+        naive, bound = means._replace(error=np.full(len(sums.wins), np.nan)), np.inf
+        clusters = sums.kinds[0]
+        divisor = np.bincount(clusters.pair, clusters.n * clusters.number, len(sums.wins)).astype(np.float64)
     p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())
+    tests = len(names) * (len(names) - 1) // 2
+    low, high = interval_ends(cautious, 1 - (1 - confidence) / tests, p, bound)
+    cluster = "impression" if sums.cluster == LINES else sums.cluster
     return Comparison(
-        names,
-        pairs,
-        sums.wins,
-        sums.losses,
-        sums.ties,
-        sums.means(),
-        cautious,
-        sums.naive(),
-        *tested_ends(cautious, p, confidence, tests),
-        p,
-        np.minimum(tests * p, 1.0),
-        sums.sequences,
-        _sizes(sums),
-        sums.cautious_of_each(),
-        [],
-        impressions,
-        confidence,
-        sums.cluster,
-        provenance,
-        [],
-    )
-
-
-def tested_ends(
-    cautious: Means, p: FloatVector, confidence: float, tests: float = 1.0
-) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of the intervals, widened to contain 0 unless the test rejects 0; ``tests`` share the error."""
-    error = (1 - confidence) / tests
-    low, high = interval_ends(cautious, 1 - error)
-    inside = p >= error
-    return np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high)
+        names, pairs, sums.wins, sums.losses, sums.ties, means, cautious, naive, low, high, p, sums.sequences, divisor,
+        _sizes(sums), impressions, confidence, cluster, provenance,
+    )  # fmt: skip
 
 
 def _sizes(sums: PairSums) -> FloatVector:

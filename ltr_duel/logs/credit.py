@@ -16,7 +16,7 @@ import numpy as np
 from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, errors
 from ltr_duel.interleaving import METHODS, MOST_RANKERS, Lists, Method, Page
 from ltr_duel.logs.kernel_credit import Clicked, Ranked, credit_rows, number_rows
-from ltr_duel.logs.page_tokens import TokenReader, TokenRows
+from ltr_duel.logs.page_tokens import TokenRows, read_tokens
 from ltr_duel.logs.table import NO_CREDIT, NO_RANKERS, Impressions, ragged, texts_of
 
 ANOTHER_LIST = "the page token belongs to another list than 'shown'"
@@ -43,7 +43,6 @@ class Creditor:
         self.method = self.outcome = ""  # method and rule of the first credited row
         self._closed, self.needed = bool(rankers), needed
         self._number = np.full(_SHAPE, -1)  # index of each pair
-        self._tokens = TokenReader()
 
     @property
     def named_pairs(self) -> list[tuple[str, str]]:
@@ -84,8 +83,8 @@ class Creditor:
         """Credit rows by their page tokens; tokens in the form of `Page.to_json` are credited together."""
         ids, ptr = ragged(have["shown"])
         places, click_ptr = ragged(have["clicks"])
-        numbers, owners = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int32)
-        parts = self._tokens.read(have["page"], texts_of(ids), ptr, rows, numbers, owners)
+        numbers, owners, kept = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int32), np.zeros(len(ptr) - 1)
+        parts = read_tokens(have["page"], texts_of(ids), ptr, rows, numbers, owners, kept)
         together = [part for part in parts if part.fit.any()]
         read = np.concatenate([np.zeros(0, np.int64), *(part.rows[part.fit > 0] for part in together)])
         turns: list[tuple[int, TokenRows | None]] = [(int(part.rows[part.fit.argmax()]), part) for part in together]
@@ -105,7 +104,7 @@ class Creditor:
                 wrong.update(dict.fromkeys(same, str(error)))
                 continue
             arms, good = self._arms(sets, part.rows[query], wrong)
-            clicked = Clicked(part.rows[query][good], query[good], ptr, numbers, owners, click_ptr, places)
+            clicked = Clicked(part.rows[query][good], query[good], ptr, numbers, owners, click_ptr, places, kept)
             found.append(self._credited(component, params, part.heads[0].outcome, part.lists, clicked, arms))
         return found
 
@@ -204,7 +203,7 @@ class Creditor:
             owners, ptr = ragged(have["owners"], -1)
             none = Lists(np.zeros((rankers, 0), np.int16), np.zeros((rankers, 0), np.int16), np.zeros(2, np.int64))
             query = np.zeros(len(rows), np.int64)
-            clicked = Clicked(rows, query, ptr, owners.astype(np.int64), owners, click_ptr, clicks)
+            clicked = Clicked(rows, query, ptr, owners.astype(np.int64), owners, click_ptr, clicks, np.zeros(0))
             return clicked, none, np.arange(len(rows))
         shown, ptr = ragged(have["shown"])
         owners = ragged(have["owners"], -1)[0] if _has_owners(have) else np.full(len(shown), -1, np.int32)
@@ -216,7 +215,7 @@ class Creditor:
         lists, numbers, unfit = number_rows(ranked, rows, ptr, rankers, shown)
         wrong |= unfit
         fit = np.flatnonzero(~np.isin(rows, list(wrong)))
-        return Clicked(rows[fit], fit, ptr, numbers, owners, click_ptr, clicks), lists, fit
+        return Clicked(rows[fit], fit, ptr, numbers, owners, click_ptr, clicks, np.zeros(0)), lists, fit
 
     def _one_method(self, label: str, rule: str) -> None:
         """Raise `InputError` unless method and rule are those of the first credited row."""

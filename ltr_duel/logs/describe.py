@@ -5,18 +5,16 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ltr_duel.core import InputError, errors, several
 from ltr_duel.logs.attribution import LISTS
-from ltr_duel.logs.compare import users_of
-from ltr_duel.logs.findings import usual_share
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.table import LOG_COLUMNS, date_words
 
 _NAMES_USERS = re.compile("user|visitor|session|client|cookie", re.IGNORECASE)
-_RESTS = {
+_FORMS = {
     "page": "the page token",
     "rankings": "rankings and method",
     "owners": "the owners of the shown documents",
@@ -33,8 +31,6 @@ class LogFacts(NamedTuple):
     last: float
     queries: int  # number of different queries
     users: int  # number of different users; 0 if no row has a user
-    largest_user: str  # the user with over 5 % of the impressions, if this is unusual for so many users; else ""
-    largest_user_impressions: int
     shown: tuple[int, int]  # lengths of the shortest and longest list; 0, 0 if the log has no lists
     clicks: int
     clicked: int  # number of impressions with a click
@@ -45,9 +41,8 @@ class LogFacts(NamedTuple):
     other_columns: tuple[str, ...]  # columns that are not read
     bad: int  # number of unusable lines
     sentences: tuple[str, ...]  # one message per reason: the first bad line, and the number of such lines
-    not_compared: int = 0  # number of bad lines that comparisons skip
-    caution: str = ""  # caution about the outcome rule
-    outcome: str = "click"  # the event that counts as a click
+    caution: str  # caution about the outcome rule
+    outcome: str  # the event that counts as a click
 
 
 def describe_log(log: ClickLog) -> LogFacts:
@@ -79,123 +74,82 @@ def describe_log(log: ClickLog) -> LogFacts:
     >>> facts.impressions, facts.clicks, facts.shown
     (1, 1, (2, 2))
     """
-    import ibis
-
-    compared = _not_compared(log)
-    _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS, needed=compared is not None)
+    try:
+        _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS)
+    except InputError:  # perhaps no line says how to credit it
+        _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS, needed=False)
     columns = [name for name in LOG_COLUMNS if name in rows.columns]
-    left, forms = ibis.literal(True), dict[str, Any]()
-    for form in ("page", "rankings", "owners"):
-        if form in columns:
-            forms[form] = (left & rows[form].notnull()).sum()
-            left &= rows[form].isnull()
-    forms["nothing"] = left.sum()
-    shown, clicks = rows["shown" if "shown" in columns else "owners"].length(), rows.clicks.length()
-    found = rows.aggregate(
-        n=rows.count(),
-        first=rows.time.min(),
-        last=rows.time.max(),
-        queries=rows["query"].nunique(),
-        shortest=shown.min(),
-        longest=shown.max(),
-        clicks=clicks.sum(),
-        clicked=(clicks > 0).sum(),
-        **{f"form {form}": count for form, count in forms.items()},
-        **{f"has {name}": rows[name].count() for name in columns},
-    )
-    (about,) = log.engine.run(found).to_pylist()
-    if about["n"] == 0:
+    forms = [name for name in _FORMS if name in columns]
+    form = ", ".join([*(f"CASE WHEN {name} IS NOT NULL THEN '{name}' END" for name in forms), "'nothing'"])
+    lengths = {"length": "shown" if "shown" in columns else "owners", "clicked": "clicks"}
+    sizes = ", ".join(f"coalesce(array_length({column}), 0) AS {name}" for name, column in lengths.items())
+    own = ", ".join(f'"{name}"' for name in columns)
+    counts = {
+        "n": "count(*)", "first": "min(time)", "last": "max(time)", "queries": "count(DISTINCT query)",
+        "users": 'count(DISTINCT "user")' if "user" in columns else "0",
+        "shortest": "min(length)", "longest": "max(length)", "clicks": "sum(clicked)",
+        "clicked": "count(*) FILTER (WHERE clicked > 0)",
+        **{f"form {name}": f"count(*) FILTER (WHERE form = '{name}')" for name in (*forms, "nothing")},
+        **{f"has {name}": f'count("{name}")' for name in columns},
+    }  # fmt: skip
+    chosen = ", ".join(f'{value} AS "{name}"' for name, value in counts.items())
+    sql = f"SELECT {chosen} FROM (SELECT {own}, {sizes}, coalesce({form}) AS form FROM rows) AS each"
+    (found,) = log.engine.query(sql, rows=rows).to_pylist()
+    n = found["n"]
+    if n == 0:
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: the log has no impression that can be used{first}")
-    users, usual = users_of(log.engine, rows, about["n"]), False
-    if users.impressions:
-        usual = users.impressions / about["n"] <= usual_share(users.number) < 1
-    lists = log.loaded.events is None or LISTS & set(log.loaded.exposures.columns)
+    has_lists = log.loaded.events is None or LISTS & set(log.loaded.exposures.columns)
     return LogFacts(
-        log.format,
-        about["n"],
-        about["first"],
-        about["last"],
-        about["queries"],
-        users.number,
-        "" if usual else users.largest,
-        0 if usual else users.impressions,
-        (about["shortest"], about["longest"]) if lists else (0, 0),
-        about["clicks"],
-        about["clicked"],
-        {form: about[f"form {form}"] for form in forms if about[f"form {form}"]},
-        tuple(creditor.names),
-        f"{creditor.method} ({creditor.outcome})" if creditor.method else "",
-        tuple(name for name in columns if about[f"has {name}"]),
-        log.other_columns,
-        log.bad.count,
-        tuple(log.bad.sentences),
-        compared or 0,
-        creditor.caution,
-        log.outcome.name,
-    )
-
-
-def _not_compared(log: ClickLog) -> int | None:
-    """Return the number of lines that comparisons skip; None if no line can be credited."""
-    try:
-        credited(log)
-    except InputError:
-        return None
-    return log.bad.count
+        log.format, n, found["first"], found["last"], found["queries"], found["users"],
+        (found["shortest"], found["longest"]) if has_lists else (0, 0), int(found["clicks"]), found["clicked"],
+        forms={name: found[f"form {name}"] for name in (*forms, "nothing") if found[f"form {name}"]},
+        rankers=tuple(creditor.names),
+        method=f"{creditor.method} ({creditor.outcome})" if creditor.method else "",
+        columns=tuple(name for name in columns if found[f"has {name}"]),
+        other_columns=log.other_columns,
+        bad=log.bad.count,
+        sentences=tuple(log.bad.sentences),
+        caution=creditor.caution,
+        outcome=log.outcome.name,
+    )  # fmt: skip
 
 
 def log_lines(facts: LogFacts) -> list[str]:
     """Return the description of a log as lines of text, bad lines last."""
-    n, listed = facts.impressions, facts.shown[1] > 0
-    lists = f"lists of {_documents(*facts.shown)}" if listed else "no lists"
-    rests = _RESTS if listed else _RESTS | {"owners": "the owners of the items with events"}
+    n, (shortest, longest) = facts.impressions, facts.shown
+    documents = several(longest, "document") if shortest == longest else f"{shortest} to {longest} documents"
+    basis = _FORMS if longest else _FORMS | {"owners": "the owners of the items with events"}
     events = several(facts.clicks, "click")
     if facts.outcome != "click":
         events = f"{several(facts.clicks, 'shown document')} with events ({facts.outcome})"
     lines = [
         f"{several(n, 'impression')} from {date_words(facts.first)} to {date_words(facts.last)} ({facts.format})",
-        f"{several(facts.queries, 'query')}; {lists}; {events}, on {facts.clicked / n:.1%} of the impressions",
+        f"{several(facts.queries, 'query')}; {f'lists of {documents}' if longest else 'no lists'}; {events}, on"
+        f" {facts.clicked / n:.1%} of the impressions",
     ]
     if facts.users:
         lines.append(f"{several(facts.users, 'user')}, {n / facts.users:.1f} impressions each")
-        if facts.largest_user:
-            share = facts.largest_user_impressions / n
-            lines.append(
-                f"user '{facts.largest_user}' has {facts.largest_user_impressions:,} of the impressions ({share:.0%}):"
-                " results are less general than the number of users suggests"
-            )
     else:
         hint = user_hint(facts.other_columns)
         lines.append("no values in 'user': each impression counts as one user" + f"; {hint}" * bool(hint))
     for form, count in facts.forms.items():
-        lines.append(f"credit for {several(count, 'impression')} is based on {rests[form]}")
+        lines.append(f"credit for {several(count, 'impression')} is based on {basis[form]}")
     if facts.rankers:
         lines.append(f"{several(len(facts.rankers), 'ranker')}, by {facts.method}: {', '.join(facts.rankers)}")
-    if facts.caution:
-        lines.append(facts.caution)
-    lines.append(f"columns: {', '.join(facts.columns)}")
+    lines += [*filter(None, [facts.caution]), f"columns: {', '.join(facts.columns)}"]
     if facts.other_columns:
         lines.append(f"not read: {', '.join(map(_not_read, facts.other_columns))}")
     if facts.bad:
         lines.append(f"{several(facts.bad, 'line')} cannot be used:")
         lines += [f"  {sentence}" for sentence in facts.sentences]
-        if facts.rankers and facts.not_compared < facts.bad:
-            lines.append(
-                f"  'logs compare' counts {facts.not_compared:,} of these lines as unusable: it does not read the"
-                " columns in which the other lines are wrong"
-            )
     return [errors.in_one_line(line) for line in lines]
 
 
 def user_hint(columns: Sequence[str]) -> str:
     """Return a hint to rename an unread column whose name suggests user ids, or "" if there is no such column."""
-    found = next((name for name in columns if _NAMES_USERS.search(name)), "")
-    return f"rename the column '{found}' to 'user' in the file, or map it with --source" if found else ""
-
-
-def _documents(shortest: int, longest: int) -> str:
-    return several(longest, "document") if shortest == longest else f"{shortest} to {longest} documents"
+    name = next((column for column in columns if _NAMES_USERS.search(column)), "")
+    return f"rename the column '{name}' to 'user' in the file, or map it with --source" if name else ""
 
 
 def _not_read(column: str) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple, TextIO
 
 from ltr_duel.core import InputError, errors
 
-FORMATS = ("jsonl", "csv", "parquet", "yandex", "ubi")
+FORMATS = ("jsonl", "csv", "parquet", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
@@ -113,11 +113,8 @@ def _format(path: Path) -> str:
             if file.read(4) == b"PAR1":
                 return "parquet"
         with open_text(path) as text:
-            parts = text.readline(10_000).split("\t")
+            if text.readline(10_000).startswith("{"):
+                return "jsonl"
     except (UnicodeDecodeError, EOFError):
-        parts = []
-    if len(parts) >= 4 and (parts[1] == "M" or parts[2] in ("Q", "T")):
-        return "yandex"
-    if parts and parts[0].startswith("{"):
-        return "jsonl"
+        pass
     raise InputError(f"{path}: format not recognised; name the file .jsonl, .csv or .parquet, or give the format")

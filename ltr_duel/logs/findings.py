@@ -19,13 +19,7 @@ _HEAVY = 0.02  # share of the impressions up to which a user is usual, however m
 
 
 class Finding(NamedTuple):
-    """What a check of an experiment has found.
-
-    Examples
-    --------
-    >>> Finding("gaps", "sound", 0.0, "the longest gap is below 0.4% of the log's time").verdict
-    'sound'
-    """
+    """What a check of an experiment has found."""
 
     name: str
     verdict: str  # "sound", "fails", or "not checked"
@@ -73,11 +67,6 @@ def fair(heads: int, tosses: int) -> float:
     return float(min(1.0, 2 * special.bdtr(min(heads, tosses - heads), tosses, 0.5)))
 
 
-def least_p(p: Sequence[float]) -> float:
-    """Return the smallest p-value, corrected for the number of p-values (Bonferroni)."""
-    return min(1.0, len(p) * float(min(p))) if p else 1.0
-
-
 def unchanged(table: IntMatrix) -> float:
     """Return the p-value of "rows have the same shares in each column"; rare rows (expected counts < 5) are merged."""
     table = table[:, table.sum(axis=0) > 0]
@@ -95,10 +84,8 @@ def unchanged(table: IntMatrix) -> float:
     )
 
 
-def finding_lines(found: Sequence[Finding], *, only_failures: bool = False) -> list[str]:
+def finding_lines(findings: Sequence[Finding], *, only_failures: bool = False) -> list[str]:
     """Return the findings as lines of text, failures first."""
-    order = ("fails", "sound", "not checked")
-    chosen = [one for one in found if one.verdict == "fails" or not only_failures]
-    return [
-        f"{one.verdict}: {one.name}: {one.sentence}" for one in sorted(chosen, key=lambda one: order.index(one.verdict))
-    ]
+    verdicts = ("fails",) if only_failures else ("fails", "sound", "not checked")
+    ordered = [finding for verdict in verdicts for finding in findings if finding.verdict == verdict]
+    return [f"{finding.verdict}: {finding.name}: {finding.sentence}" for finding in ordered]

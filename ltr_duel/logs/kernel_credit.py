@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, interpreted, kernel
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SignMatrix, interpreted, kernel
 from ltr_duel.interleaving import MOST_DOCUMENTS, Lists, Method, Shown, Size, credit_pair, credit_slate, room_for
 from ltr_duel.logs.table import ragged
 
@@ -128,6 +128,7 @@ class Clicked(NamedTuple):
     owners: NDArray[np.int32]
     click_ptr: IntVector
     clicks: NDArray[np.int32]  # positions from 1, in any order
+    kept: FloatVector  # (rows of the batch,) the value that the method stored with each list; (0,) if it stores none
 
 
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
@@ -151,12 +152,13 @@ def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked
         state = method.init(Size(top, room, rankers), params, outcome)
         page = Shown(*(np.zeros(top, np.int64) for _ in Shown._fields))
         y = np.zeros((len(part.rows), out.shape[1]))
+        kept = getattr(state, "kept", clicked.kept) if len(clicked.kept) else clicked.kept
         if rankers == 2 and method.pairs:
             run: Any = credit_pairs if method.compiled else interpreted(credit_pairs)
-            run(state, lists, page, part, y)
+            run(state, kept, lists, page, part, y)
         else:
             run = credit_slates if method.compiled else interpreted(credit_slates)
-            run(state, lists, page, part, np.arange(rankers), np.zeros((rankers, rankers), np.int8), y)
+            run(state, kept, lists, page, part, np.arange(rankers), np.zeros((rankers, rankers), np.int8), y)
         out[some[same]] = y
     return out
 
@@ -184,26 +186,33 @@ def fill_page(clicked: Clicked, row: int, page: Shown) -> int:
 
 
 @kernel
-def credit_pairs(state: Any, lists: Lists, page: Shown, clicked: Clicked, out: FloatMatrix) -> None:
-    """Credit rows that interleave two rankers."""
+def credit_pairs(
+    state: Any, kept: FloatVector, lists: Lists, page: Shown, clicked: Clicked, out: FloatMatrix
+) -> None:  # fmt: skip
+    """Credit rows that interleave two rankers; ``kept`` is the state's array of stored values."""
     for n in range(clicked.rows.shape[0]):
         row = clicked.rows[n]
         n_clicks = fill_page(clicked, row, page)
         if n_clicks > 0:
+            for k in range(kept.shape[0]):
+                kept[k] = clicked.kept[row]
             length = clicked.ptr[row + 1] - clicked.ptr[row]
             out[n, 0] = credit_pair(state, lists, clicked.query[n], 0, 1, page, length, n_clicks)
 
 
 @kernel
 def credit_slates(
-    state: Any, lists: Lists, page: Shown, clicked: Clicked, slate: IntVector, won: SignMatrix, out: FloatMatrix
-) -> None:
-    """Credit rows that interleave a set of rankers."""
+    state: Any, kept: FloatVector, lists: Lists, page: Shown, clicked: Clicked, slate: IntVector, won: SignMatrix,
+    out: FloatMatrix,
+) -> None:  # fmt: skip
+    """Credit rows that interleave a set of rankers; ``kept`` is the state's array of stored values."""
     size = slate.shape[0]
     for n in range(clicked.rows.shape[0]):
         row = clicked.rows[n]
         n_clicks = fill_page(clicked, row, page)
         if n_clicks > 0:
+            for k in range(kept.shape[0]):
+                kept[k] = clicked.kept[row]
             length = clicked.ptr[row + 1] - clicked.ptr[row]
             credit_slate(state, lists, clicked.query[n], slate, size, page, length, n_clicks, won)
             c = 0

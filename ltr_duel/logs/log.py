@@ -46,10 +46,9 @@ class ClickLog:
     path : path, data frame or Ibis table, optional
         A table with the columns of `LOG_COLUMNS`: a frame of pandas, polars or Arrow, or an Ibis table. Or a file,
         folder or glob: JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`;
-        User Behavior Insights records; session logs of the Yandex challenges; or, with ``events`` or ``source``,
-        exposures as Parquet, CSV or JSON. With ``connect``, the name of a table. By default the path is read from
-        ``source``.
-    format : {"", "jsonl", "csv", "parquet", "yandex", "ubi"}
+        User Behavior Insights records; or, with ``events`` or ``source``, exposures as Parquet, CSV or JSON. With
+        ``connect``, the name of a table. By default the path is read from ``source``.
+    format : {"", "jsonl", "csv", "parquet", "ubi"}
         Format of the files; by default recognised by the suffix, or by the first bytes of the file.
     skip_bad : int or None
         Number of unusable lines that may be skipped; None for any number.

@@ -2,14 +2,17 @@
 
 Plans read millions of tokens. The result equals that of `Page.from_json`. A token whose text differs in any way from
 the text of `Page.to_json` (spaces, another order of keys, escapes, non-ASCII letters, numbers out of range), or whose
-method stored values when it drew the list, is not read here; the caller passes it to `Page`, which has all messages.
+method stores more than one value with a list, is not read here; the caller passes it to `Page`, which has all messages.
 
     {"version":1,"method":"...","outcome":"...","rankers":["..."],"shown":[...],"owners":[...],...
-    '------------------------- head ---------------------------------------'
+    '------------------------- head ---------------------------'
 """
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,27 +20,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, IntVector, MarkVector, SmallIntVector, inlined, kernel
+from ltr_duel.core import FloatVector, InputError, IntVector, MarkVector, inlined, kernel
 from ltr_duel.interleaving import LONGEST_TEXT, MOST_DOCUMENTS, MOST_PLACES, MOST_SHOWN, Lists, Page
 from ltr_duel.logs.table import Texts, texts_of
 
 Bytes = NDArray[np.uint8]
 _DIGITS = 18  # maximum number of digits of a document id that is an integer
-_TRIED = 3  # tokens that are read in full before a head is left to `Page`
 _REMEMBERED = 1 << 14  # maximum number of cached heads
 _QUOTE, _COMMA, _CLOSE, _MINUS, _ZERO, _NINE, _BACKSLASH = (ord(c) for c in '",]-09\\')
-_HEAD_END = '],"shown":['
+_TO_SHOWN = '],"shown":['
+_KEPT = r'"kept":\[(?P<kept>(?:0\.[0-9]+)?)\]\}$'  # nothing, or one number that needs no exponent
+_END = 40  # characters at the end of a token, with all of ``kept``
 
-
-def _as_bytes(text: str) -> Bytes:
-    return np.frombuffer(text.encode(), np.uint8).copy()
-
-
-_TO_OWNERS = _as_bytes('],"owners":[')
-_TO_NUMBERS = _as_bytes('],"numbers":[')
-_TO_ORDERS = _as_bytes('],"orders":[[')
-_TO_ORDER = _as_bytes("],[")
-_TO_END = _as_bytes(']],"kept":[]}')
+_BEFORE = ('],"owners":[', '],"numbers":[', '],"orders":[[', "],[", ']],"kept":[')  # texts before the lists of numbers
+_WORDS = tuple(np.array(list(word.encode()), np.uint8) for word in _BEFORE)
 
 
 class Head(NamedTuple):
@@ -46,6 +42,7 @@ class Head(NamedTuple):
     method: str  # method with parameters
     outcome: str
     rankers: tuple[str, ...]
+    keeps: int  # number of values that the method stores with a list, 0 or 1
 
 
 class TokenRows(NamedTuple):
@@ -57,136 +54,115 @@ class TokenRows(NamedTuple):
     fit: MarkVector  # (rows,) 1 if the page was read, 0 if it must be passed to `Page`
 
 
-class Listed(NamedTuple):
-    """Document ids: page n shows the ids ``first[n]:last[n]``; id k has the bytes ``data[ptr[k]:ptr[k + 1]]``."""
+def read_tokens(
+    tokens: Any, ids: Texts, ptr: IntVector, rows: IntVector, numbers: IntVector, owners: Any, kept: FloatVector
+) -> list[TokenRows]:
+    """Read the tokens of rows, which show the documents ``ids[ptr[row]:ptr[row + 1]]``.
 
-    ptr: IntVector
-    data: Bytes
-    first: IntVector
-    last: IntVector
-
-
-class TokenReader:
-    """Reads the tokens of batches; the heads that were found are cached."""
-
-    def __init__(self) -> None:
-        self._heads: dict[str, Head | None] = {}
-
-    def read(
-        self, tokens: Any, documents: Texts, ptr: IntVector, rows: IntVector, numbers: IntVector, owners: Any
-    ) -> list[TokenRows]:
-        """Read the tokens of rows, which show the documents ``ptr[row]:ptr[row + 1]``.
-
-        numbers, owners: outputs with an entry for each shown document.
-        """
-        tokens = tokens.take(pa.array(rows))
-        texts = texts_of(tokens)
-        heads = pc.list_element(pc.split_pattern(tokens, _HEAD_END, max_splits=1), 0).dictionary_encode()
-        code = heads.indices.to_numpy()
-        first = np.unique(code, return_index=True)[1]
-        found: list[Head | None] = [self._head(text, tokens, code, k, int(first[k])) for k, text in
-                                    enumerate(heads.dictionary.to_pylist())]  # fmt: skip
-        alike: dict[tuple[str, str, int], list[int]] = {}
-        for k, head in enumerate(found):
-            if head:
-                alike.setdefault((head.method, head.outcome, len(head.rankers)), []).append(k)
-        size = pc.binary_length(heads.dictionary).to_numpy(zero_copy_only=False)[code] + len(_HEAD_END)
-        parts = []
-        for (_, _, rankers), members in alike.items():
-            here = np.flatnonzero(np.isin(code, members))
-            shown = Listed(documents.ptr, documents.data, ptr[rows[here]], ptr[rows[here] + 1])
-            begin, stop = texts.ptr[here] + size[here], texts.ptr[here + 1]
-            lists, fit = scan_pages(texts.data, begin, stop, rankers, shown, numbers, owners)
-            parts.append(TokenRows(rows[here], [found[k] for k in code[here]], lists, fit))
-        return parts
-
-    def _head(self, text: str, tokens: Any, code: IntVector, k: int, first: int) -> Head | None:
-        """Return the content of a head, from a token that begins with it; None to leave its pages to `Page`."""
-        if text not in self._heads:
-            if len(self._heads) >= _REMEMBERED:
-                self._heads.clear()
-            self._heads[text] = None
-            for row in (first, *np.flatnonzero(code[first + 1 :] == k)[: _TRIED - 1] + first + 1):
-                token = tokens[int(row)].as_py()
-                try:
-                    page = Page.from_json(token)
-                except InputError:
-                    continue
-                if page.to_json() == token and not page.kept:
-                    self._heads[text] = Head(str(page.method), page.outcome, page.rankers)
-                break
-        return self._heads[text]
-
-
-def scan_pages(
-    data: Bytes, at: IntVector, stop: IntVector, rankers: int, shown: Listed, numbers: IntVector, owners: Any
-) -> tuple[Lists, MarkVector]:
-    """Read pages with equally many rankers; return their lists, and 1 for each page that was read.
-
-    data: the texts of the pages.
-    at, stop: the text of page n after its head is ``data[at[n]:stop[n]]``.
-    shown: the documents that each page must show, all different.
-    numbers, owners: outputs; page n is written to ``shown.first[n]:shown.last[n]``.
+    numbers, owners: outputs with an entry for each shown document.
+    kept: output with an entry for each row of the batch.
     """
-    room = np.minimum((stop - at) // (2 * rankers), min(MOST_DOCUMENTS, MOST_PLACES // rankers))
-    room[stop - at > LONGEST_TEXT // 2] = 0  # then text and head together may exceed LONGEST_TEXT
-    order, rank = (np.empty((rankers, int(room.sum())), np.int16) for _ in range(2))  # memory is allocated when used
-    lists, fit = Lists(order, rank, np.zeros(len(at) + 1, np.int64)), np.zeros(len(at), np.uint8)
-    scan(
-        data, at, stop, shown, room, order.reshape(-1), np.zeros(MOST_DOCUMENTS, np.int64), lists, fit, numbers, owners
-    )
-    return lists, fit
+    tokens = tokens.take(pa.array(rows))
+    texts, length = texts_of(tokens), _lengths(tokens)
+    heads = pc.list_element(pc.split_pattern(tokens, _TO_SHOWN, max_splits=1), 0).dictionary_encode()
+    end = pc.binary_slice(tokens.cast(pa.binary()), -_END)
+    stored = pc.struct_field(pc.extract_regex(end, _KEPT), "kept").cast(pa.string())
+    found = [read_head(text) for text in heads.dictionary.to_pylist()]
+    code, size = heads.indices.to_numpy(), _lengths(heads.dictionary) + len(_TO_SHOWN)
+    alike: dict[tuple[str, str, int], list[int]] = {}
+    for k, head in enumerate(found):
+        if head:
+            alike.setdefault((head.method, head.outcome, len(head.rankers)), []).append(k)
+    parts = []
+    for (_, _, rankers), members in alike.items():
+        some = np.flatnonzero(np.isin(code, members))
+        here, mine, value = rows[some], [found[k] for k in code[some]], stored.take(pa.array(some))
+        digits = _lengths(value)
+        fit = (length[some] <= LONGEST_TEXT) & ((digits > 0) == mine[0].keeps) & value.is_valid().to_numpy(False)
+        if mine[0].keeps:
+            kept[here[fit]] = pc.cast(value.filter(pa.array(fit)), pa.float64()).to_numpy()
+        begin, stop = texts.ptr[some] + size[code[some]], texts.ptr[some + 1] - digits - len("]}")
+        most = min(MOST_DOCUMENTS, MOST_PLACES // rankers)
+        room = np.where(fit, np.clip((stop - begin) // (2 * rankers), 0, most), 0)
+        order, rank = (np.zeros((rankers, int(room.sum())), np.int16) for _ in range(2))
+        lists, read = Lists(order, rank, np.zeros(len(some) + 1, np.int64)), np.zeros(len(some), np.uint8)
+        values = np.zeros(2 * MOST_SHOWN + rankers * int(room.max(initial=0)), np.int64)
+        scan(texts.data, begin, stop, room, ids, ptr, here, values, lists, read, numbers, owners)
+        parts.append(TokenRows(here, mine, lists, read))
+    return parts
+
+
+def _lengths(texts: Any) -> IntVector:
+    return np.asarray(pc.binary_length(texts).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+
+
+@lru_cache(_REMEMBERED)
+def read_head(text: str) -> Head | None:
+    """Return the content of a head, as `Page` reads a page of one document; None to leave its pages to `Page`."""
+    try:
+        orders = ",".join(["[0]"] * len(json.loads(text + "]}")["rankers"]))
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
+    for kept in ("", "0.5"):
+        token = f'{text}{_TO_SHOWN}0],"owners":[-1],"numbers":[0],"orders":[{orders}],"kept":[{kept}]}}'
+        with suppress(InputError):
+            if (page := Page.from_json(token)).to_json() == token:
+                return Head(str(page.method), page.outcome, page.rankers, len(page.kept))
+    return None
 
 
 @kernel
 def scan(
-    data: Bytes, at: IntVector, stop: IntVector, shown: Listed, room: IntVector, flat: SmallIntVector, seen: IntVector,
-    lists: Lists, fit: MarkVector, numbers: IntVector, owners: Any,
+    data: Bytes, begin: IntVector, stop: IntVector, room: IntVector, ids: Texts, shown: IntVector, rows: IntVector,
+    values: IntVector, lists: Lists, fit: MarkVector, numbers: IntVector, owners: Any,
 ) -> None:  # fmt: skip
-    """Fill the outputs; ``flat`` is a view of the orders, and ``seen`` (documents,) is zeroed scratch."""
-    order, rank, ptr = lists.order, lists.rank, lists.query_ptr
-    rankers, width = order.shape
-    for n in range(at.shape[0]):
-        base, end, first, last = ptr[n], stop[n], shown.first[n], shown.last[n]
-        length = last - first
-        ptr[n + 1] = base
-        if not 1 <= length <= min(room[n], MOST_SHOWN):
-            continue
-        place = after(data, same_documents(data, at[n], end, shown, first, last), end, _TO_OWNERS)
-        count, place = whole_numbers(data, place, end, -1, rankers - 1, owners, first, length)
-        if count != length:
-            continue
-        place = after(data, place, end, _TO_NUMBERS)
-        count, place = whole_numbers(data, place, end, 0, MOST_DOCUMENTS - 1, numbers, first, length)
-        if count != length:
-            continue
-        place = after(data, place, end, _TO_ORDERS)
-        size, place = whole_numbers(data, place, end, 0, MOST_DOCUMENTS - 1, flat, base, room[n])
-        for a in range(1, rankers):
-            place = after(data, place, end, _TO_ORDER)
-            count, place = whole_numbers(data, place, end, 0, size - 1, flat, a * width + base, size)
-            if count != size:
-                place = -1
-        if size < 1 or after(data, place, end, _TO_END) != end:
-            continue
-        right = True
-        for a in range(rankers):
-            for d in range(size):
-                rank[a, base + d] = 0
-            for r in range(size):
-                d = order[a, base + r]
-                if d >= size or rank[a, base + d] > 0:
-                    right = False
-                    break
-                rank[a, base + d] = r + 1
-        for k in range(first, last):
-            if numbers[k] >= size or seen[numbers[k]] == n + 1:
-                right = False
-                break
-            seen[numbers[k]] = n + 1
-        if right:
+    """Read pages of equally many rankers: the text of page n, after its head, is ``data[begin[n]:stop[n]]``.
+
+    The outputs are ``lists``, a mark in ``fit`` for each page that was read, and the page's ``numbers`` and ``owners``.
+    ``room[n]`` bounds the documents of page n; ``values`` is scratch for its numbers, list after list.
+    """
+    rankers = lists.order.shape[0]
+    for n in range(rows.shape[0]):
+        base, end, first, last = lists.query_ptr[n], stop[n], shown[rows[n]], shown[rows[n] + 1]
+        length, size, filled = last - first, 0, 0
+        at = same_documents(data, begin[n], end, ids, first, last)
+        for m in range(rankers + 2):  # owners, numbers, and the order of each ranker
+            at = after(data, at, end, _WORDS[min(m, 3)])
+            at, count = whole_numbers(data, at, end, values, filled)
+            filled += count
+            if m == 2:
+                size = count
+            if count != (length if m < 2 else size):
+                at = -1
+        right = after(data, at, end, _WORDS[4]) == end and 1 <= length <= min(size, MOST_SHOWN) and size <= room[n]
+        if right and place(values[:filled], length, size, base, lists, numbers[first:last], owners[first:last]):
             fit[n] = 1
-            ptr[n + 1] = base + size
+            base += size
+        lists.query_ptr[n + 1] = base
+
+
+@inlined
+def place(
+    values: IntVector, length: int, size: int, base: int, lists: Lists, numbers: IntVector, owners: Any
+) -> bool:  # fmt: skip
+    """Copy the values of a page to the outputs; return whether owners, numbers and orders are those of a page."""
+    rankers = lists.order.shape[0]
+    for a in range(rankers):
+        lists.rank[a, base : base + size] = 0
+        for r in range(size):
+            d = values[2 * length + a * size + r]
+            if not 0 <= d < size or lists.rank[a, base + d] > 0:
+                return False
+            lists.order[a, base + r] = d
+            lists.rank[a, base + d] = r + 1
+    for k in range(length):
+        owners[k], numbers[k] = values[k], values[length + k]
+        if not (-1 <= owners[k] < rankers and 0 <= numbers[k] < size):
+            return False
+        for m in range(k):
+            if numbers[m] == numbers[k]:
+                return False
+    return True
 
 
 @inlined
@@ -202,30 +178,28 @@ def after(data: Bytes, at: int, stop: int, word: Bytes) -> int:
 
 
 @inlined
-def same_documents(data: Bytes, at: int, stop: int, shown: Listed, first: int, last: int) -> int:
-    """Return the end of the list of ids at ``at``; -1 if it differs from ``shown``, has escapes or is not ASCII."""
+def same_documents(data: Bytes, at: int, stop: int, ids: Texts, first: int, last: int) -> int:
+    """Return the end of the list of ids at ``at``; -1 if it differs from these ids, has escapes or is not ASCII."""
     for k in range(first, last):
         if k > first:
             if at >= stop or data[at] != _COMMA:
                 return -1
             at += 1
-        begin, size = shown.ptr[k], shown.ptr[k + 1] - shown.ptr[k]
+        begin, size = ids.ptr[k], ids.ptr[k + 1] - ids.ptr[k]
         quoted = at < stop and data[at] == _QUOTE
-        if quoted:
-            at += 1
-        elif not is_whole(shown.data, begin, size):
+        if not quoted and not is_whole(ids.data, begin, size):
             return -1
+        at += int(quoted)
         if at + size >= stop:
             return -1
         for m in range(size):
-            byte = shown.data[begin + m]
+            byte = ids.data[begin + m]
             if data[at + m] != byte or byte < 32 or byte > 126 or byte in (_QUOTE, _BACKSLASH):
                 return -1
         at += size
-        if quoted:
-            if data[at] != _QUOTE:
-                return -1
-            at += 1
+        if quoted and data[at] != _QUOTE:
+            return -1
+        at += int(quoted)
     return at
 
 
@@ -242,32 +216,25 @@ def is_whole(data: Bytes, begin: int, size: int) -> bool:
 
 
 @inlined
-def whole_numbers(
-    data: Bytes, at: int, stop: int, low: int, high: int, out: Any, begin: int, room: int
-) -> tuple[int, int]:
-    """Read integers in ``low`` (-1 or 0) to ``high``; return their count and the position of the closing bracket.
+def whole_numbers(data: Bytes, at: int, stop: int, values: IntVector, filled: int) -> tuple[int, int]:
+    """Append a list of integers to ``values[:filled]``; return the position of its closing bracket, and their count.
 
-    Returns (0, -1) if the text contains anything else, or more than ``room`` numbers.
+    The position is -1 if the text contains anything else, or more numbers than ``values`` has room for.
     """
-    count = 0
-    while 0 <= at < stop and count < room:
-        minus = low < 0 and data[at] == _MINUS
-        if minus:
-            at += 1
-        value, digits = 0, 0
-        while at < stop and _ZERO <= data[at] <= _NINE and value <= high:
+    for k in range(filled, values.shape[0] if at >= 0 else 0):
+        minus = at < stop and data[at] == _MINUS
+        at += int(minus)
+        begin, value = at, 0
+        while at < stop and _ZERO <= data[at] <= _NINE and at - begin < _DIGITS:
             value = 10 * value + int(np.int64(data[at])) - _ZERO
-            digits += 1
             at += 1
-            if value == 0:
-                break  # no digit may follow a leading zero
-        if digits == 0 or at >= stop or (minus and value != 1) or (not minus and value > high):
+        leading = at > begin and data[begin] == _ZERO
+        if not begin < at < stop or (leading and (minus or at > begin + 1)):
             break
-        out[begin + count] = -1 if minus else value
-        count += 1
+        values[k] = -value if minus else value
         if data[at] == _CLOSE:
-            return count, at
+            return at, k + 1 - filled
         if data[at] != _COMMA:
             break
         at += 1
-    return 0, -1
+    return -1, 0

@@ -1,16 +1,11 @@
 """Sample sizes: how many impressions a single look at the end needs, and a test that may be looked at at any time.
 
-Both follow in closed form from three numbers of a pair: the mean outcome (the effect) and the mean square of an outcome
-y in [-1, 1], which give its variance, and the design effect, by which clusters multiply the variance of a mean. A test
-finds an effect if the sum of n outcomes exceeds its critical value. The critical value of a single look is the larger
-one of two: Student's, for the effective number of users (users of the mean size, weighted by size) and with the one won
-and the one lost cluster that `compare_log` adds; and that of the sign test of clusters, in its normal approximation
-with a correction for continuity. The test at any time has the same critical values at the level of the boundary of its
-normal mixture. The power follows from the normal distribution of the sum. Below 25 effective users the closed form is
-up to a quarter too short, so such a number is a lower limit ("at least").
-
-All sample sizes are impressions of the whole log: with K rankers, each pair receives only part of the impressions, and
-the error probability is divided among all pairs.
+Both follow in closed form from three numbers of a pair: the mean outcome (the effect), the mean square of an outcome,
+and the design effect, by which clusters multiply the variance of a mean. A test finds an effect if the sum of outcomes
+exceeds its critical value: the larger one of Student's, for the effective number of users and with the one won and the
+one lost cluster that `compare_log` adds, and that of the sign test of clusters, in its normal approximation with a
+correction for continuity. The test at any time has the critical values at the level of the boundary of its normal
+mixture. Below 25 effective users the result is up to a quarter too short, so it is a lower limit ("at least").
 
 The clearest effect of a log is overestimated, because its pair was selected. Effects are therefore shrunk (empirical
 Bayes: Efron, Morris, JASA 1973): the true means of pairs are modelled as draws around 0 with a common variance, which
@@ -25,7 +20,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from scipy import optimize, special
 
 from ltr_duel.core import FloatVector, InputError, errors
@@ -114,15 +108,11 @@ def plan_impressions(
     for effect in effects or (abs(pair.effect),):
         errors.require_between("the effect (a mean outcome)", effect, 1e-6, 1)
         if effect > pair.largest * (1 + 1e-12):
-            why = f"whose root, {pair.largest:.4g}, is the largest mean outcome, reached if all credit is equal"
-            if not pair.between:
-                why = "which is the largest mean outcome, reached if every impression except ties is won"
             raise InputError(
-                f"an effect of {effect:.4g} is impossible: outcomes of {pair.first} against {pair.second} have a mean"
-                f" square of {pair.square:.4g}, {why}"
+                f"an effect of {effect:.4g} is impossible: the largest mean outcome of {pair.first} against"
+                f" {pair.second} is {pair.largest:.4g}, because their mean square is {pair.square:.4g}"
             )
-        level = (1 - confidence) / tests
-        fixed, sequential = (_impressions(pair, effect, power, level, always=always) for always in (False, True))
+        fixed, sequential = (_impressions(pair, effect, power, (1 - confidence) / tests, always=k > 0) for k in (0, 1))
         plans.append(ImpressionPlan(effect, fixed, sequential, fixed / pair.each < FEWEST * pair.size))
     return plans
 
@@ -158,77 +148,48 @@ def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, 
     return (n * effect - max(student * math.sqrt(variance), signs)) / math.sqrt(clustered + chance + 1e-300)
 
 
-def smallest_effects(
-    pair: PairVariance, impressions: float, *, power: float = 0.8, confidence: float = 0.95, tests: int = 1
-) -> tuple[float, float]:
-    """Return the smallest effects that one look and looks at any time detect; infinity if there is none."""
-    errors.require_between("the number of impressions", impressions, 1)
-    level = (1 - confidence) / tests
-
-    def smallest(always: bool) -> float:
-        def needed(log_effect: float) -> float:
-            n = _impressions(pair, math.exp(log_effect), power, level, always=always)
-            return math.log(min(n, 1e300)) - math.log(impressions)
-
-        low, high = math.log(1e-6), math.log(pair.largest)
-        return math.exp(optimize.brentq(needed, low, high, rtol=1e-6)) if needed(high) <= 0 else math.inf
-
-    return smallest(False), smallest(True)
-
-
-def least_effect(pair: PairVariance, impressions: int, *, power: float, confidence: float, tests: int) -> float:
-    """Return the smallest effect that further impressions of the same clusters can detect; 0 if there is no limit.
-
-    If the outcomes within each of N clusters have the correlation rho, the variance of a mean is at least rho / N times
-    the variance of an outcome.
-    """
-    if pair.size <= 1:
-        return 0.0
-    clusters = impressions / pair.each / pair.size
-    correlation = (pair.design - 1) / (pair.size - 1)
-    floor = correlation * max(pair.square - pair.effect**2, 0.0) / clusters
-    reach = special.ndtri(1 - (1 - confidence) / tests / 2) + special.ndtri(power)
-    return float(reach * floor**0.5)
-
-
 def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
     """Return the expected effects of pairs, given their means and errors."""
-    known = np.isfinite(error)
-    if not known.any():
+    finite = np.isfinite(error)
+    if not finite.any():
         return np.zeros_like(mean)
-    varies = max(0.0, float(np.mean(mean[known] ** 2 - error[known] ** 2)))
-    total = varies + np.where(known, error, 1.0) ** 2
-    return np.where(known & (total > 0), mean, 0.0) * varies / np.where(total > 0, total, 1.0)
+    varies = max(0.0, float(np.mean(mean[finite] ** 2 - error[finite] ** 2)))
+    total = varies + np.where(finite, error, 1.0) ** 2
+    return np.where(finite & (total > 0), mean, 0.0) * varies / np.where(total > 0, total, 1.0)
 
 
-def pairs_in_log(found: Comparison) -> list[PairVariance]:
+def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
     """Return the numbers of a log's pairs, the largest effect first.
 
     A log whose rankers were chosen by earlier outcomes is refused, because it does not represent a fixed plan.
     """
-    if found.adaptive:
-        names = " and ".join(found.provenance["policies"])
+    if comparison.adaptive:
+        names = " and ".join(comparison.provenance["policies"])
         raise InputError(
             f"{names} chose the rankers of this log by earlier outcomes, so it does not represent an experiment that"
             " shows all pairs equally often: plan with another log, or with simulated users"
         )
-    n = found.counts.astype(np.float64)
-    effects = shrunk(found.cautious.mean, found.cautious.error)
+    if comparison.ratio:
+        raise InputError(f"'{comparison.provenance['events']}' is a ratio: plan with one of its two outcomes")
+    n, means, naive = comparison.counts.astype(np.float64), comparison.means, comparison.naive
+    effects = shrunk(comparison.cautious.mean, comparison.cautious.error)
     with np.errstate(invalid="ignore", divide="ignore"):
-        square = np.where(n > 1, found.naive.error**2 * (n - 1), 0.0) + found.means.mean**2
-        design = found.means.error**2 * n / (found.naive.error**2 * (n - 1))
-        upper = np.where(np.isnan(design), np.inf, design) * found.means.freedom
-        upper /= special.chdtri(found.means.freedom, _SURE)
-        alone = found.sizes <= 1 + 1e-9  # each user has one impression, so there is nothing to estimate
-        upper = np.where(alone, 1.0, np.clip(upper, 1.0, np.inf if found.cluster == "both" else found.sizes))
-    pairs = []
-    for k, (first, second) in enumerate(found.named_pairs):
-        if square[k] > 0 and found.means.freedom[k] > 0:
-            factor, size = float(upper[k]), float(max(found.sizes[k], upper[k]))
-            each, between = found.impressions / float(n[k]), bool(found.sequences.others[k])
-            about = float(effects[k]), min(float(square[k]), 1.0), factor, size, each
-            pairs.append(PairVariance(first, second, *about, between))
-    return _largest_first(pairs)
+        square = np.where(n > 1, naive.error**2 * (n - 1), 0.0) + means.mean**2
+        design = means.error**2 * n / (naive.error**2 * (n - 1))
+        upper = np.where(np.isnan(design), np.inf, design) * means.freedom / special.chdtri(means.freedom, _SURE)
+        alone = comparison.sizes <= 1 + 1e-9  # each user has one impression, so there is nothing to estimate
+        largest = np.inf if comparison.cluster == "both" else comparison.sizes
+        upper = np.where(alone, 1.0, np.clip(upper, 1.0, largest))
+    return _largest_first(
+        [
+            PairVariance(
+                *comparison.named_pairs[k], float(effects[k]), min(float(square[k]), 1.0), float(upper[k]),
+                float(max(comparison.sizes[k], upper[k])), comparison.impressions / float(n[k]),
+                bool(comparison.sequences.others[k]),
+            )
+            for k in np.flatnonzero((square > 0) & (means.freedom > 0))
+        ]
+    )  # fmt: skip
 
 
 def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
@@ -236,53 +197,20 @@ def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
     first, second = np.triu_indices(len(matrix), 1)
     n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
     mean = 2 * matrix.p[first, second] - 1
-    effects = shrunk(mean, error)
-    pairs = [
-        PairVariance(
-            matrix.names[first[k]],
-            matrix.names[second[k]],
-            float(effects[k]),
-            float(min(error[k] ** 2 * (n[k] - 1) + mean[k] ** 2, 1.0)),
-            each=float(len(first)),
-            between=matrix.tally is not None and matrix.wins is None,
-        )
-        for k in np.flatnonzero((n >= 2) & (error > 0) & np.isfinite(error))
-    ]
-    return _largest_first(pairs)
+    effects, square = shrunk(mean, error), np.minimum(error**2 * (n - 1) + mean**2, 1.0)
+    between = matrix.tally is not None and matrix.wins is None
+    return _largest_first(
+        [
+            PairVariance(
+                matrix.names[first[k]], matrix.names[second[k]], float(effects[k]), float(square[k]),
+                each=float(len(first)), between=between,
+            )
+            for k in np.flatnonzero((n >= 2) & (error > 0) & np.isfinite(error))
+        ]
+    )  # fmt: skip
 
 
 def _largest_first(pairs: list[PairVariance]) -> list[PairVariance]:
     if not pairs:
         raise InputError("no pair ever had a winner, or one user had all impressions: a plan needs other data")
-    return sorted(pairs, key=lambda one: -abs(one.effect))
-
-
-def chosen_pair(pairs: Sequence[PairVariance], names: tuple[str, str]) -> PairVariance:
-    """Return the pair of two rankers, in either order; the first pair if the names are empty."""
-    found = [one for one in pairs if set(names) in ({""}, {one.first, one.second})]
-    if not found:
-        some = ", ".join(f"{one.first} {one.second}" for one in pairs[:10])
-        raise InputError(f"{names[0]} against {names[1]}: no such pair with outcomes (there are {some})")
-    return found[0]
-
-
-def plans_table(
-    plans: Sequence[ImpressionPlan], winners: Sequence[ImpressionPlan] = (), per_day: float | None = None
-) -> pd.DataFrame:
-    """Return the plans of one pair and of a winner against all others as a table of formatted strings."""
-
-    def words(plan: ImpressionPlan, number: float) -> str:
-        days = "" if per_day is None else f" ({np.ceil(number / per_day):,.0f} days)"
-        if not np.isfinite(number):
-            return "too many"
-        return f"{'at least ' * plan.few_users}{np.ceil(number - 1e-6):,.0f}{days}"
-
-    rows = []
-    for k, plan in enumerate(plans):
-        row = {"effect": f"{plan.effect:.4g}", "one look": words(plan, plan.fixed)}
-        row["looks at any time"] = words(plan, plan.sequential)
-        if winners:
-            row["a winner, one look"] = words(winners[k], winners[k].fixed)
-            row["a winner, any time"] = words(winners[k], winners[k].sequential)
-        rows.append(row)
-    return pd.DataFrame(rows)
+    return sorted(pairs, key=lambda pair: -abs(pair.effect))

@@ -2,28 +2,23 @@
 
 Two tests, for two kinds of data; which one applies does not depend on the outcomes, so the error is that of one test.
 
-`ClusteredTest`, for logs with users (or queries), uses all impressions. At a look, S is the sum of a pair's n outcomes
-and V the estimated variance of S, clustered by user. Seen at the times V, S is close to a Brownian motion, and the
-normal mixture of Robbins (Annals of Mathematical Statistics 1970), sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))), is
-an e-value: its expectation is at most 1 at every time if the mean is 0. Its boundary is narrowest where V is about
-eight times rho, but V varies from 30 to 100,000. Half of the weight is therefore at one rho, and the other half is
-spread evenly over eleven powers of 4 (asymptotically valid: Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Annals of
-Statistics 2024). If the outcomes of a user are positively correlated, S is less likely to cross the boundary at any
-time (Slepian's inequality, Bell System Technical Journal 1962). With few users, S is not normal: S^2 / V is replaced by
-the square of the normal deviate that has the p-value of `compare_log`, which is never below that of an exact test.
+`ClusteredTest`, for logs with users (or queries): S is the sum of a pair's outcomes so far, V its clustered variance.
+Seen at the times V, S is close to a Brownian motion, and the normal mixture of Robbins (Annals of Mathematical
+Statistics 1970), sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))), is an e-value of "the mean is 0". Half of the weight
+is at the rho whose boundary is narrowest at V = 1000, the rest is spread over eleven powers of 4, because V varies from
+30 to 100,000 (asymptotically valid: Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Annals of Statistics 2024).
+Positive correlation within users makes a crossing less likely (Slepian's inequality, Bell System Technical Journal
+1962). With few users, S^2 / V is replaced by the square of the normal deviate that has the p-value of `compare_log`.
 
-`BettingTest` is for outcomes whose expectation, given the past, is the mean: a log of a policy (first impressions of
-users only), a live experiment, or impressions that are taken as independent. A gambler bets a share l of the capital,
-0 < l < 1 / 2, that the mean is above m; each outcome y multiplies the capital by 1 + l (y - m). If the mean is at most
-m, the capital reaches 1 / alpha times its initial value with probability at most alpha (Ville's inequality). The same
-is true of a mixture of bets. The values m that no side refutes form the confidence sequence (Waudby-Smith, Ramdas. JRSS
-B 2024). Fixed shares need only sums: after wins (1), losses (-1) and ties (0), the capital of the share l is
-
-    (1 + l (1 - m))^wins  (1 - l (1 + m))^losses  (1 - l m)^ties
-
-and for other outcomes, with x = y - m, 1 + l x >= exp(l x - psi(l) x^2), psi(l) = (-log(1 - 2 l) - 2 l) / 4 (Fan's
-inequality, as in Howard, Ramdas, McAuliffe, Sekhon. Annals of Statistics 2021). Half of the weight has the distribution
-of their Proposition 9, the other half is uniform over log l.
+`BettingTest`, for outcomes whose expectation, given the past, is the mean: logs of policies (first impressions of users
+only), live experiments, independent impressions. A gambler bets a share l < 1 / 2 of the capital that the mean is above
+m; each outcome y multiplies the capital by 1 + l (y - m). If the mean is at most m, the capital ever reaches 1 / alpha
+times its initial value with probability at most alpha (Ville's inequality), also for a mixture of bets. The values m
+that no side refutes form the confidence sequence (Waudby-Smith, Ramdas. JRSS B 2024). Sums suffice: wins (1), losses
+(-1) and ties (0) multiply the capital by 1 + l (1 - m), 1 - l (1 + m) and 1 - l m; for other outcomes, with x = y - m,
+1 + l x >= exp(l x - psi(l) x^2), psi(l) = (-log(1 - 2 l) - 2 l) / 4 (Fan's inequality, as in Howard, Ramdas, McAuliffe,
+Sekhon. Annals of Statistics 2021). Half of the weight has the distribution of their Proposition 9, the other half is
+uniform over log l.
 """
 
 from __future__ import annotations
@@ -49,14 +44,7 @@ _LOG_WEIGHT = np.log(np.append(np.full(len(_RHO), 0.5 / len(_RHO)), 0.5))
 
 
 class ConfidenceSequence(NamedTuple):
-    """A confidence sequence of several pairs at one time.
-
-    Examples
-    --------
-    >>> now = confidence_sequence([250], [150], [600])
-    >>> now.low.round(3), now.high.round(3)
-    (array([0.03]), array([0.169]))
-    """
+    """A confidence sequence of several pairs at one time; each field has one entry per pair."""
 
     low: FloatVector
     high: FloatVector
@@ -151,13 +139,8 @@ class Bets(NamedTuple):
 
         All smaller means are refuted too, because bets against smaller means gain more.
         """
-        high = np.asarray(sums.mean, np.float64)
-        low = np.full(high.shape, -1.0)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            refuted = self.log_capital(sums, middle) >= log_level
-            low, high = np.where(refuted, middle, low), np.where(refuted, high, middle)
-        return low
+        mean = np.asarray(sums.mean, np.float64)
+        return _bisected(lambda m: self.log_capital(sums, m) >= log_level, np.full(mean.shape, -1.0), mean)[0]
 
 
 def _bets(confidence: float, tests: float, tuned_at: float = TUNED_AT) -> tuple[Bets, float]:
@@ -193,22 +176,21 @@ class BettingTest(NamedTuple):
     def growth(self, confidence: float, tests: float, margin: float = 0.0) -> FloatVector:
         """Return the factor by which observations must increase to decide each pair, if the pair's mean persists."""
         bets, level = _bets(confidence, tests)
-        sides = self.sums, self.sums.mirrored()
-        ahead, within = ([bets.log_gain(one, m) for one in sides] for m in (0.0, -margin))
+        ahead, within = ([bets.log_gain(sums, m) for sums in (self.sums, self.sums.mirrored())] for m in (0.0, -margin))
 
         def decided(times: FloatVector) -> NDArray[np.bool_]:
             def reached(gain: FloatMatrix) -> Any:
                 return _log_sum(gain * times[:, None] + bets.log_weight) >= level
 
-            one, other = map(reached, ahead)
-            found = one | other
-            return np.asarray(found | (reached(within[0]) & reached(within[1])) if margin > 0 else found)
+            first, second = map(reached, ahead)
+            same = reached(within[0]) & reached(within[1]) if margin > 0 else False
+            return np.asarray(first | second | same)
 
         return _smallest_factor(decided, len(self.n))
 
-    def of(self, pairs: Any) -> BettingTest:
+    def select(self, pairs: Any) -> BettingTest:
         """Return the data of some of the pairs."""
-        return BettingTest(self.sums.of(pairs))
+        return BettingTest(Sequences(*(part[pairs] for part in self.sums)))
 
 
 class ClusteredTest(NamedTuple):
@@ -216,8 +198,9 @@ class ClusteredTest(NamedTuple):
 
     means: Means  # means and errors for intervals, with one won and one lost cluster added
     p: FloatVector  # p-value of a single look
-    n: FloatVector  # number of impressions
+    n: FloatVector  # number of impressions; for a ratio of outcomes, the sum of the denominator
     mean: FloatVector  # mean of the impressions
+    bound: float = 1.0  # largest possible mean
 
     @property
     def effective(self) -> FloatVector:
@@ -230,37 +213,32 @@ class ClusteredTest(NamedTuple):
         log_e = self._log_e(np.ones(len(self.n)), alpha)
         normal, freedom = normal_boundary(self._variance(), alpha), self.means.freedom
         quantile = -statistics.student_quantile(special.ndtr(-normal), np.where(freedom > 0, freedom, 1.0))
-        reach = np.where(freedom > 0, quantile * self.means.error, np.inf)
-        mean = np.where(np.isfinite(reach), self.means.mean, 0.0)
+        half = np.where(freedom > 0, quantile * self.means.error, np.inf)
+        mean = np.where(np.isfinite(half), self.means.mean, 0.0)
         inside = log_e < -np.log(alpha)
-        low, high = np.maximum(mean - reach, -1), np.minimum(mean + reach, 1)
+        low, high = np.maximum(mean - half, -self.bound), np.minimum(mean + half, self.bound)
         return ConfidenceSequence(
             np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high), log_e
         )
-
-    def ahead(self, confidence: float, tests: float) -> NDArray[np.int64]:
-        """Return the sign of each mean for which 0 is refuted, and 0 for the others."""
-        alpha = (1 - confidence) / tests
-        sure = self._log_e(np.ones(len(self.n)), alpha) >= -np.log(alpha)
-        return np.where(sure, np.sign(self.means.mean), 0).astype(np.int64)
 
     def growth(self, confidence: float, tests: float, margin: float = 0.0) -> FloatVector:
         """Return the factor by which impressions must grow to decide each pair, if its mean and variance persist."""
         alpha = (1 - confidence) / tests
 
         def decided(times: FloatVector) -> NDArray[np.bool_]:
-            found = self._log_e(times, alpha) >= -np.log(alpha)
-            return np.asarray(found | self._within(times, alpha, margin) if margin > 0 else found)
+            ahead = self._log_e(times, alpha) >= -np.log(alpha)
+            return np.asarray(ahead | self._within(times, alpha, margin) if margin > 0 else ahead)
 
         return _smallest_factor(decided, len(self.n))
 
-    def of(self, pairs: Any) -> ClusteredTest:
+    def select(self, pairs: Any) -> ClusteredTest:
         """Return the data of some of the pairs."""
-        return ClusteredTest(self.means.of(pairs), self.p[pairs], self.n[pairs], self.mean[pairs])
+        means = Means(*(part[pairs] for part in self.means))
+        return ClusteredTest(means, self.p[pairs], self.n[pairs], self.mean[pairs], self.bound)
 
     def _variance(self) -> FloatVector:
-        known = np.isfinite(self.means.error)  # infinite for a pair without impressions
-        return np.multiply(self.means.error, self.n, out=np.ones(len(self.n)), where=known) ** 2
+        finite = np.isfinite(self.means.error)  # infinite for a pair without impressions
+        return np.multiply(self.means.error, self.n, out=np.ones(len(self.n)), where=finite) ** 2
 
     def _log_e(self, times: FloatVector, alpha: float) -> FloatVector:
         """Return the logarithm of the e-value of "the mean is 0" if impressions grow by the factor `times`."""
@@ -274,21 +252,21 @@ class ClusteredTest(NamedTuple):
     def _within(self, times: FloatVector, alpha: float, margin: float) -> NDArray[np.bool_]:
         """Return whether the interval is within the margin: the e-values refute both ends of the margin."""
         room = np.maximum(margin - np.abs(self.means.mean), 0.0)
-        known = self.means.freedom > 0
-        error = np.where(known, self.means.error, np.inf) / np.sqrt(times)
-        p = statistics.student_p(room, error, np.where(known, self.means.freedom * times, 1.0))
+        several = self.means.freedom > 0
+        error = np.where(several, self.means.error, np.inf) / np.sqrt(times)
+        p = statistics.student_p(room, error, np.where(several, self.means.freedom * times, 1.0))
         return self._mixture(special.ndtri(p / 2) ** 2, times, alpha) > -np.log(alpha)
 
 
 def normal_boundary(variance: ArrayLike, alpha: float) -> FloatVector:
     """Return the two-sided boundary of a sum at level ``alpha``, in standard deviations of the sum."""
     constant, slope = _components(variance, alpha)
-    low, high = np.zeros(constant.shape[:-1]), ((-np.log(alpha) - constant) / slope).min(axis=-1)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        above = _log_sum(constant + slope * middle[..., None]) >= -np.log(alpha)
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return np.asarray(np.sqrt(high), np.float64)
+    highest = ((-np.log(alpha) - constant) / slope).min(axis=-1)
+
+    def below(square: FloatVector) -> NDArray[np.bool_]:
+        return np.asarray(_log_sum(constant + slope * square[..., None]) < -np.log(alpha))
+
+    return np.asarray(np.sqrt(_bisected(below, np.zeros(constant.shape[:-1]), highest)[1]), np.float64)
 
 
 def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMatrix]:
@@ -301,13 +279,21 @@ def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMa
 
 def _smallest_factor(decided: Callable[[FloatVector], NDArray[np.bool_]], size: int) -> FloatVector:
     """Return for each pair the smallest factor, from 1, by which it is decided; infinity above `_LONGEST`."""
-    low, high = np.zeros(size), np.full(size, np.log(_LONGEST))
-    never = ~decided(np.exp(high))
-    for _ in range(40):
-        middle = (low + high) / 2
-        enough = decided(np.exp(middle))
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    longest = np.full(size, np.log(_LONGEST))
+    never = ~decided(np.exp(longest))
+    high = _bisected(lambda log_factor: ~decided(np.exp(log_factor)), np.zeros(size), longest)[1]
     return np.where(never, np.inf, np.exp(high))
+
+
+def _bisected(
+    below: Callable[[FloatVector], NDArray[np.bool_]], low: FloatVector, high: FloatVector
+) -> tuple[FloatVector, FloatVector]:
+    """Return the ends of the short interval in which ``below`` changes from true to false."""
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        under = below(middle)
+        low, high = np.where(under, middle, low), np.where(under, high, middle)
+    return low, high
 
 
 def _log_sum(logs: FloatMatrix) -> FloatVector:

@@ -1,50 +1,85 @@
-"""The session logs of the Yandex challenges: Relevance Prediction (WSCD 2012), Personalized Web Search (WSCD 2014).
-
-Fields are separated by tabs. The first challenge has
-
-    SessionID  TimePassed  Q  QueryID  RegionID  URLID ...
-    SessionID  TimePassed  C  URLID
-
-and the second has
-
-    SessionID  M  Day  UserID
-    SessionID  TimePassed  Q  SERPID  QueryID  TermID,TermID...  URLID,DomainID ...
-    SessionID  TimePassed  C  SERPID  URLID
-
-A query action is an impression. A click is credited to the last impression of its session that shows the document; in
-the second challenge, to the impression with the click's SERPID. Clicks on other documents (advertisements, later pages)
-are omitted. The logs have no time of day, so all impressions have time 0.
-"""
+"""Convert a click log to the sessions to which click models are fitted."""
 
 from __future__ import annotations
 
-from ltr_duel.logs.engine import Engine
+from typing import Any
 
-_VIEWS = """
-CREATE TABLE actions AS SELECT line, p[1] AS session, p, contains(coalesce(p[7], ''), ',') AS second, CASE
-  WHEN len(p) = 4 AND p[2] = 'M' THEN 'M' WHEN len(p) >= 6 AND p[3] IN ('Q', 'T') THEN 'Q'
-  WHEN len(p) IN (4, 5) AND p[3] = 'C' THEN 'C' END AS kind
-  FROM (SELECT line, string_split(text, chr(9)) AS p FROM lines);
-CREATE VIEW shown AS SELECT line, session,
-  CASE WHEN second THEN p[4] ELSE (row_number() OVER (PARTITION BY session ORDER BY line) - 1)::VARCHAR END AS number,
-  CASE WHEN second THEN p[5] ELSE p[4] END AS query,
-  CASE WHEN second THEN list_transform(p[7:], lambda one: split_part(one, ',', 1)) ELSE p[6:] END AS shown
-  FROM actions WHERE kind = 'Q';
-CREATE VIEW clicked AS SELECT target AS line, list_sort(list(DISTINCT place::INTEGER)) AS clicks FROM (
-  SELECT c.line, max(s.line) AS target, arg_max(list_position(s.shown, c.p[-1]), s.line) AS place
-  FROM actions c JOIN shown s ON s.session = c.session AND s.line < c.line AND list_contains(s.shown, c.p[-1])
-  AND (len(c.p) = 4 OR s.number = c.p[4]) WHERE c.kind = 'C' GROUP BY c.line) GROUP BY target;
-CREATE TABLE log AS SELECT s.session || '/' || number AS impression, 0.0::DOUBLE AS time, query, user_id AS user, shown,
-  coalesce(clicks, []::INTEGER[]) AS clicks, line, NULL::VARCHAR AS fault
-  FROM shown s LEFT JOIN clicked USING (line)
-  LEFT JOIN (SELECT session, any_value(p[4]) AS user_id FROM actions WHERE kind = 'M' GROUP BY session) USING (session)
-  UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, line,
-  '"neither a query (Q), a click (C) nor a session (M) of a Yandex log"' FROM actions WHERE kind IS NULL
-  ORDER BY line;
-DROP VIEW clicked; DROP VIEW shown; DROP TABLE actions; DROP TABLE lines
-"""
+import numpy as np
+import pyarrow.compute as pc
+
+from ltr_duel.clicks import Sessions
+from ltr_duel.core import InputError, IntVector, errors
+from ltr_duel.logs.log import ClickLog
+from ltr_duel.logs.table import marks_of
+
+ITEMS = ("auto", "document", "grade")
 
 
-def create_sessions(engine: Engine) -> None:
-    """Create the relation ``log`` from the table ``lines``."""
-    engine.execute(_VIEWS)
+def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
+    """Read all lists and clicks of a log into memory (about 30 bytes per shown document).
+
+    Parameters
+    ----------
+    log : ClickLog
+    by : {"auto", "document", "grade"}
+        Whether a click model has parameters for each document of each query, or for each relevance grade. "auto" means
+        for each grade if every row has grades, else for each document.
+
+    Returns
+    -------
+    Sessions
+
+    Raises
+    ------
+    InputError
+        If the log cannot be read or is empty, or `by` is "grade" and a row has no grades.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> row = '{"impression": 1, "time": 0, "query": "q", "shown": ["a", "b"], "clicks": [2], "grades": [0, 1]}'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "clicks.jsonl"
+    ...     _ = path.write_text(row)
+    ...     sessions = sessions_in_log(ClickLog(path))
+    >>> sessions.graded, sessions.item.tolist(), sessions.click.tolist()
+    (True, [0, 1], [False, True])
+    """
+    errors.require_one_of("kind of items", by, ITEMS)
+    numbers: dict[str, dict[str, int]] = {"query": {}, "shown": {}, "user": {}}
+    graded, parts = by != "document", list[dict[str, Any]]()
+    for batch in log.batches((*numbers, "clicks", "grades")):
+        table = batch.table
+        lengths, counts = (pc.list_value_length(table.column(name)).to_numpy() for name in ("shown", "clicks"))
+        click, first = np.zeros(lengths.sum(), np.bool_), np.cumsum(lengths) - lengths
+        click[np.repeat(first, counts) + pc.list_flatten(table.column("clicks")).to_numpy() - 1] = True
+        part = {"length": lengths, "click": click, "named": marks_of(table, "user")}
+        for name, known in numbers.items():
+            if name in table.schema.names:
+                column = table.column(name)
+                part[name] = _codes(pc.list_flatten(column) if name == "shown" else column.fill_null(""), known)
+        marks = marks_of(table, "grades")
+        graded = graded and bool(marks.all())
+        if by == "grade" and not graded:
+            raise InputError(
+                f"{log.find(batch.lines[int(marks.argmin())])}: no grades; use 'document' instead of 'grade'"
+            )
+        if graded:
+            part["grade"] = pc.list_flatten(table.column("grades")).to_numpy().astype(np.int64)
+        parts.append(part)
+    if not sum(len(part["length"]) for part in parts):
+        raise InputError(f"{log.path}: the log has no impression that can be used")
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[-1]}
+    user = np.where(whole["named"], whole["user"], -1) if whole["named"].any() else None
+    sessions = Sessions.of_documents(whole["length"], whole["query"], whole["shown"], whole["click"], user)
+    if graded:
+        return sessions._replace(item=whole["grade"], items=int(whole["grade"].max()) + 1, graded=True)
+    return sessions
+
+
+def _codes(texts: Any, known: dict[str, int]) -> IntVector:
+    """Number texts in order of appearance; texts that earlier batches contained keep their number."""
+    encoded = texts.dictionary_encode()
+    codes = np.array([known.setdefault(text, len(known)) for text in encoded.dictionary.to_pylist()], np.int64)
+    return codes[encoded.indices.to_numpy()]

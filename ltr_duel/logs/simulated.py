@@ -38,23 +38,21 @@ from ltr_duel.interleaving import (
     draw_pair,
     draw_slate,
 )
+from ltr_duel.logs.table import LOG_COLUMNS
 from ltr_duel.logs.writer import write_log
 from ltr_duel.rankers import REDRAWING, Rankings
 from ltr_duel.simulation import Live, RunKey, checkpoints, run_order, run_streams
 
 BEGINS, SECONDS = 1_700_000_000.0, 10.0  # first time and step of the simulated clock
-_ROWS = 1 << 14
+_ROWS = 1 << 14  # impressions that are written at a time
 _OWN_QUERIES = 3  # queries of each returning user
-_COLUMNS = (
-    "impression", "time", "query", "user", "shown", "clicks", "rankers", "owners", "rankings", "method", "outcome",
-    "policy", "grades",
-)  # fmt: skip
+_COLUMNS = tuple(name for name in LOG_COLUMNS if name not in ("page", "propensity", "dwell"))
 
 
 class Record(NamedTuple):
     """The impressions that have not been written yet, one row per impression."""
 
-    used: IntVector  # (1,)
+    filled: IntVector  # (1,) number of impressions
     query: IntVector  # (rows,)
     user: IntVector  # (rows,)
     size: IntVector  # (rows,) number of rankers
@@ -71,28 +69,28 @@ class LoggedOracle(NamedTuple):
 
     pairs: Comparison
     slates: Comparison
-    wants: IntMatrix  # (users, 3) queries of each user; no rows if users do not return
+    interests: IntMatrix  # (users, 3) queries of each user; no rows if users do not return
     record: Record
 
 
 @inlined
-def next_visit(oracle: LoggedOracle, rng: np.random.Generator) -> int:
-    """Sample the user and the query of the next impression, and record them."""
-    record, users = oracle.record, oracle.wants.shape[0]
-    row = record.used[0]
-    record.used[0] += 1
+def next_visit(oracle: LoggedOracle, size: int, rng: np.random.Generator) -> int:
+    """Sample user and query of the next impression, which compares ``size`` rankers; return its row in the record."""
+    record, users = oracle.record, oracle.interests.shape[0]
+    row = record.filled[0]
+    record.filled[0] += 1
+    record.size[row] = size
     if users == 0:
         record.query[row] = random_below(oracle.pairs.lists.query_ptr.shape[0] - 1, rng)
     else:
         record.user[row] = random_below(users, rng)
-        record.query[row] = oracle.wants[record.user[row], random_below(oracle.wants.shape[1], rng)]
+        record.query[row] = oracle.interests[record.user[row], random_below(oracle.interests.shape[1], rng)]
     return row
 
 
 @inlined
-def show(oracle: LoggedOracle, c: Comparison, row: int, length: int, rng: np.random.Generator) -> int:
+def show(record: Record, c: Comparison, row: int, length: int, rng: np.random.Generator) -> int:
     """Simulate the user's clicks on the drawn list, and record list and clicks; return the number of clicks."""
-    record = oracle.record
     n_clicks = click_list(c, record.query[row], length, rng)
     record.length[row] = length
     record.clicked[row] = n_clicks
@@ -106,39 +104,34 @@ def show(oracle: LoggedOracle, c: Comparison, row: int, length: int, rng: np.ran
 
 def _duel(oracle: LoggedOracle, first: int, second: int, streams: Streams) -> int:
     c, record = oracle.pairs, oracle.record
-    row = next_visit(oracle, streams.queries)
-    record.size[row] = 2
+    row = next_visit(oracle, 2, streams.queries)
     record.rankers[row, 0] = first
     record.rankers[row, 1] = second
     query, outcome = record.query[row], 0
     length = draw_pair(c.method, c.lists, query, first, second, c.page, streams.lists)
-    n_clicks = show(oracle, c, row, length, streams.clicks)
+    n_clicks = show(record, c, row, length, streams.clicks)
     if n_clicks > 0:
         outcome = vector.sign(credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks), 0.0)
-    if outcome == 0:
-        outcome = coin(streams.feedback)
-    return outcome
+    return outcome if outcome != 0 else coin(streams.feedback)
 
 
 def _multiduel(oracle: LoggedOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
     c, record = oracle.slates, oracle.record
-    row = next_visit(oracle, streams.queries)
-    record.size[row] = size
-    again = False
+    row, repeated = next_visit(oracle, size, streams.queries), False
     for a in range(size):
         record.rankers[row, a] = slate[a]
         for b in range(a + 1, size):
-            won[a, b], again = 0, again or slate[a] == slate[b]
+            won[a, b], repeated = 0, repeated or slate[a] == slate[b]
     query = record.query[row]
     length = draw_slate(c.method, c.lists, query, slate, size, c.page, streams.lists)
-    n_clicks = show(oracle, c, row, length, streams.clicks)
+    n_clicks = show(record, c, row, length, streams.clicks)
     if n_clicks > 0:
         credit_slate(c.method, c.lists, query, slate, size, c.page, length, n_clicks, won)
     for a in range(size):
         for b in range(a + 1, size):
             if won[a, b] == 0:
                 won[a, b] = coin(streams.feedback)
-    record.used[0] -= again  # a set that contains a ranker twice is not an impression
+    record.filled[0] -= repeated  # a set that contains a ranker twice is not an impression
 
 
 implement(duel, LoggedOracle, _duel)
@@ -216,77 +209,65 @@ def simulate_log(
         outcome = "sampled"  # its default uses a coin of the list, which only page tokens contain
     live = Live(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
     label, component, params = POLICIES.configure(policy)
-    oracle = live.open()
-    n_queries, names = rankings.n_queries, np.array(rankings.names)
-    wants = stream(seed, "logs", "users").integers(0, n_queries, (users, _OWN_QUERIES))
-    logged = LoggedOracle(oracle.pairs, oracle.slates, wants, _record(top, len(rankings)))
+    duels, oracle = component.feedback == "duel", live.open()
+    method = METHODS.configure(pairs if duels else slates)
+    rule = live.provenance["outcome"] if duels else "".join(method.component.slate_outcomes[:1])
+    team_draft = method.component.name == "team_draft"
+    constant = {"method": method.label, "outcome": rule or None, "policy": label}
+    owned = team_draft or rule == "sampled" or method.component.foreign
+    given = {"user": users > 0, "rankings": not team_draft, "owners": owned}
+    constant |= dict.fromkeys(name for name, present in given.items() if not present)
+    interests = stream(seed, "logs", "users").integers(0, rankings.n_queries, (users, _OWN_QUERIES))
+    logged = LoggedOracle(oracle.pairs, oracle.slates, interests, _empty_record(top, len(rankings)))
     key = RunKey(live.provenance, component.name, params._asdict(), horizon, 0, seed, 20, "")
-    compiled = compiled and component.compiled and live.compiled
-    counts = new_recorder(len(rankings), checkpoints(horizon))
-    known = relabelled(logged, run_order(key, len(rankings)))
-    run = Run(component, params, len(rankings), known, run_streams(key), counts, horizon=horizon, compiled=compiled)
-    of, method = ("pairs", pairs) if component.feedback == "duel" else ("slates", slates)
-    shown = METHODS.configure(method)
-    about = {
-        "label": shown.label,
-        "foreign": shown.component.foreign,
-        "method": live.provenance["method" if of == "pairs" else "slates"],
-        "outcome": live.provenance["outcome"] if of == "pairs" else "".join(shown.component.slate_outcomes[:1]),
-        "policy": label,
-    }
+    run = Run(
+        component, params, len(rankings), relabelled(logged, run_order(key, len(rankings))), run_streams(key),
+        new_recorder(len(rankings), checkpoints(horizon)), horizon=horizon,
+        compiled=compiled and component.compiled and live.compiled,
+    )  # fmt: skip
     with write_log(path, _COLUMNS) as log:
         while run.t < horizon:
             run.advance(min(horizon, run.t + _ROWS))
-            if logged.record.used[0]:
-                log.write(_columns(logged.record, log.rows, rankings, names, about, bool(users)))
-            logged.record.used[0] = 0
+            if n := int(logged.record.filled[0]):
+                columns = _columns(logged.record, np.arange(log.rows, log.rows + n), rankings, orders=not team_draft)
+                log.write(columns | {name: [value] * n for name, value in constant.items()})
+            logged.record.filled[0] = 0
         if not log.rows:
             raise InputError(f"{path}: no step of '{label}' compares different rankers, so the log would be empty")
     return log.rows
 
 
-def _record(top: int, rankers: int) -> Record:
-    vectors = {name: np.zeros(_ROWS, np.int64) for name in ("query", "user", "size", "length", "clicked")}
-    tables = {name: np.zeros((_ROWS, top), np.int64) for name in ("shown", "owner", "clicks")}
-    return Record(used=np.zeros(1, np.int64), rankers=np.zeros((_ROWS, rankers), np.int64), **vectors, **tables)
+def _empty_record(top: int, rankers: int) -> Record:
+    widths = {"rankers": rankers, "shown": top, "owner": top, "clicks": top}
+    arrays = {name: np.zeros((_ROWS, widths[name]) if name in widths else _ROWS, np.int64) for name in Record._fields}
+    return Record(**arrays | {"filled": np.zeros(1, np.int64)})
 
 
-def _columns(
-    record: Record, before: int, rankings: Rankings, names: Any, about: dict[str, Any], returning: bool
-) -> dict[str, Any]:
-    """Return the rows as the columns of a log; ``before``: number of impressions written before."""
-    n = int(record.used[0])
-    query, size, length = record.query[:n], record.size[:n], record.length[:n]
-    by_owner = about["method"] == "team_draft" or about["outcome"] == "sampled" or about["foreign"]
-    starts = rankings.query_ptr[query]
-    arms, clicked = record.rankers[:n], record.clicked[:n]
-    places = _flat(record.clicks[:n], clicked) + 1
-    shown = _flat(record.shown[:n], length)
+def _columns(record: Record, number: IntVector, rankings: Rankings, *, orders: bool) -> dict[str, Any]:
+    """Return the recorded impressions, with these numbers, as columns of a log; ``orders``: also the rankings."""
+    _, query, user, size, rankers, length, shown, owner, clicked, clicks = (field[: len(number)] for field in record)
+    first, documents = rankings.query_ptr[query], np.diff(rankings.query_ptr)[query]
+    document, names = _flat(shown, length), np.array(rankings.names)
     columns = {
-        "impression": pa.array(np.arange(before, before + n)).cast(pa.string()),
-        "time": pa.array(BEGINS + SECONDS * np.arange(before, before + n)),
-        "query": pa.array(query).cast(pa.string()),
-        "user": pa.array(record.user[:n]).cast(pa.string()) if returning else pa.nulls(n, pa.string()),
-        "shown": _lists(pa.array(shown).cast(pa.string()), length),
-        "clicks": _lists(pa.array(places.astype(np.int32)), clicked),
-        "rankers": _lists(pa.array(names[_flat(arms, size)].tolist(), pa.string()), size),
-        "method": pa.array([about["label"]] * n),
-        "outcome": pa.array([about["outcome"] or None] * n, pa.string()),
-        "policy": pa.array([about["policy"]] * n),
-        "grades": _lists(pa.array(rankings.relevance[np.repeat(starts, length) + shown].astype(np.int32)), length),
-        "owners": [None] * n,
-        "rankings": [None] * n,
+        "impression": _texts(number),
+        "time": pa.array(BEGINS + SECONDS * number),
+        "query": _texts(query),
+        "user": _texts(user),
+        "shown": _lists(_texts(document), length),
+        "clicks": _lists(pa.array((_flat(clicks, clicked) + 1).astype(np.int32)), clicked),
+        "rankers": _lists(pa.array(names[_flat(rankers, size)].tolist(), pa.string()), size),
+        "owners": _lists(pa.array(_flat(owner, length).astype(np.int32)), length),
+        "grades": _lists(pa.array(rankings.relevance[np.repeat(first, length) + document].astype(np.int32)), length),
     }
-    if by_owner:
-        columns["owners"] = _lists(pa.array(_flat(record.owner[:n], length).astype(np.int32)), length)
-    if about["method"] != "team_draft":
-        documents = np.diff(rankings.query_ptr)[query]
-        orders = [
-            rankings.order[arms[r, a], starts[r] : starts[r] + documents[r]] for r in range(n) for a in range(size[r])
-        ]
-        inner = _lists(pa.array(np.concatenate(orders)).cast(pa.string()), np.repeat(documents, size))
-        columns["rankings"] = _lists(inner, size)
+    if orders:
+        arms, row = _flat(rankers, size), np.repeat(np.arange(len(number)), size)
+        each = [rankings.order[a, first[r] : first[r] + documents[r]] for a, r in zip(arms, row, strict=True)]
+        columns["rankings"] = _lists(_lists(_texts(np.concatenate(each)), documents[row]), size)
     return columns
+
+
+def _texts(numbers: Any) -> Any:
+    return pa.array(numbers).cast(pa.string())
 
 
 def _flat(table: IntMatrix, lengths: IntVector) -> IntVector:

@@ -28,7 +28,6 @@ from ltr_duel.logs.engine import NO_RANKER, Engine, Warehouse, named
 from ltr_duel.logs.files import Files, Found, files_of, rows_in
 from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
 from ltr_duel.logs.own import create_log, load_lines
-from ltr_duel.logs.sessions import create_sessions
 from ltr_duel.logs.ubi import create_views
 
 _MILLISECONDS = 1e11  # larger times are in milliseconds; seconds reach this number in the year 5138
@@ -54,17 +53,12 @@ Source: TypeAlias = Callable[[Sequence[Outcome]], Loaded]
 
 
 def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> Source:
-    """Return the source of files in the one-table format, or of sessions of the Yandex challenges."""
+    """Return the source of files in the one-table format."""
 
     def load(outcomes: Sequence[Outcome]) -> Loaded:
         engine = Engine(damaged(paths[0], "not a Parquet file, or truncated"), rows_in(paths))
-        strange: list[str] = []
-        if kind == "yandex":
-            files = Files(paths, load_lines(engine, paths, kind))
-            create_sessions(engine)
-        else:
-            with engine.guarded():
-                files, strange = create_log(engine, paths, kind, context)
+        with engine.guarded():
+            files, strange = create_log(engine, paths, kind, context)
         table = cleaned(engine.table("log"))
         return Loaded(engine, _clicks_of(paths[0], engine, table, outcomes), files.find, strange)
 

@@ -2,8 +2,7 @@
 
 Each part of each pair is summed as a separate pair, so that means, errors and sequences are computed as for the whole
 log. The intervals and p-values of a table hold simultaneously (Bonferroni over its rows). For each pair, one test shows
-whether the means of the parts differ, also if clusters (users) are in several parts: Wald's statistic with the
-clustered covariance of the means.
+whether the means of the parts differ.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntVector
-from ltr_duel.logs.comparison import Comparison, compared
-from ltr_duel.logs.guardrail import Limits, indices_in, leading, limits
+from ltr_duel.core import FloatVector, InputError, IntVector
+from ltr_duel.logs.clusters import Means
+from ltr_duel.logs.comparison import Comparison, Limits, compared
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.outcomes import UNIT, credited
-from ltr_duel.logs.sums import CLUSTER_KEYS, Grouping, pair_sums
+from ltr_duel.logs.ratio import credited_outcome, outcome_sums
+from ltr_duel.logs.sums import Grouping
 
 DAY = 86_400
 DATED = ("day", "week")
@@ -33,13 +32,7 @@ _VISITS = ["first 24 hours", "later"]
 
 
 class SubgroupTable(NamedTuple):
-    """A table of supplementary means: the primary outcome in parts of the log, or secondary outcomes.
-
-    Examples
-    --------
-    >>> SubgroupTable("day", pd.DataFrame(), []).differ
-    ()
-    """
+    """A table of supplementary means: the primary outcome in parts of the log, or secondary outcomes."""
 
     by: str  # the first column: day, week, new, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; the ranker that leads in the whole log comes first
@@ -57,13 +50,14 @@ class SubgroupTable(NamedTuple):
         frame, rows = self.shown(pairs), len(self.frame)
         rest = f"{len(frame):,} of {rows:,} rows are shown; intervals and p are corrected for all {rows:,}"
         named = tuple(f"{pair}: " for pair in frame["pair"].unique())
-        return [*[rest] * (len(frame) < rows), *self.notes, *(one for one in self.differ if one.startswith(named))]
+        differ = [line for line in self.differ if line.startswith(named)]
+        return [*[rest] * (len(frame) < rows), *self.notes, *differ]
 
 
 def subgroups(
     log: ClickLog, comparison: Comparison, by: str, *, stop_at: float | None = None, rankers: Collection[str] = ()
 ) -> SubgroupTable | None:
-    r"""Compare the rankers in each part of a log.
+    """Compare the rankers in each part of a log, by the outcome that decides.
 
     Parameters
     ----------
@@ -90,107 +84,105 @@ def subgroups(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
+    >>> import pandas as pd
     >>> from ltr_duel.logs import ClickLog, compare_log
-    >>> row = '{"impression": %d, "time": %d, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
-    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clicks.jsonl"
-    ...     _ = path.write_text("\n".join(row % (k, 1000 * k, k) for k in range(1000)))
-    ...     log = ClickLog(path)
-    ...     found = subgroups(log, compare_log(log), "week")
-    >>> found.frame[["week", "impressions"]].values.tolist()
+    >>> row = {"query": "q", "shown": ["x", "y"], "clicks": [2], "rankers": ["old", "new"], "owners": [0, 1]}
+    >>> log = ClickLog(pd.DataFrame([row | {"impression": k, "user": k, "time": 1000 * k} for k in range(1000)]))
+    >>> table = subgroups(log, compare_log(log), "week")
+    >>> table.frame[["week", "impressions"]].values.tolist()
     [['1970-01-01 to 01-07', 605], ['1970-01-08 to 01-12', 395]]
     """
-    outcomes, rows, _, whole = credited(log, rankers)
-    t, labels = _divided(log, rows, outcomes, by)
+    outcomes, rows, _, whole = credited_outcome(log, comparison.outcome, rankers)
+    part, labels, relations = _parts(log.engine, rows, comparison, by, str(log.path))
     if len(labels) < 2:
         return None
     parts, pairs = len(labels), len(comparison.pairs)
-    named = "user" in rows.columns and not log.engine.value(rows.user.isnull().sum())
-    cells = t.mutate(pair=(t.pair * parts + t.part).cast("int64"))
-    sums = pair_sums(log.engine, cells, Grouping(pairs * parts, comparison.cluster, whole, named))
+    chosen = ", ".join(name if name == "pair" else f'o."{name}"' for name in outcomes.columns if name != "pair")
+    sql = f"SELECT {chosen}, CAST(o.pair * {parts} + {part} AS BIGINT) AS pair FROM outcomes o"
+    sql += " JOIN part_of_line l ON o.line = l.line" * bool(relations)
+    cells = log.engine.keep(sql, outcomes=outcomes, **relations)
+    facts = log.facts(rows, rankers)
+    grouping = Grouping(pairs * parts, comparison.cluster, whole, facts["named"] == facts["n"])
+    sums = outcome_sums(log.engine, cells, grouping)
     if comparison.unit == "user":
         sums = sums.per_user()
     confidence = comparison.confidence if stop_at is None else stop_at
     split = compared(
-        sums,
-        comparison.names,
-        np.repeat(comparison.pairs, parts, axis=0),
-        confidence=confidence,
-        impressions=comparison.impressions,
-        provenance=comparison.provenance,
-    )
+        sums, comparison.names, np.repeat(comparison.pairs, parts, axis=0), confidence=confidence,
+        impressions=comparison.impressions, provenance=comparison.provenance,
+    )  # fmt: skip
     shown = split.counts > 0
-    signs = np.repeat(leading(comparison, every_look=stop_at is not None), parts)
+    signs = np.repeat(comparison.leading(every_look=stop_at is not None), parts)
     every_look = stop_at is not None and by not in DATED  # a past day does not change
-    within = limits(split, confidence, float(shown.sum()), every_look=every_look).turned(signs)
-    order = [k * parts + part for k in np.argsort(comparison.p, kind="stable") for part in range(parts)]
-    frame = _frame(split, {by: labels * pairs}, signs, within).iloc[[k for k in order if shown[k]]]
+    limits = split.limits(confidence, float(shown.sum()), every_look=every_look).turned(signs)
+    order = [k * parts + n for k in np.argsort(comparison.p, kind="stable") for n in range(parts)]
+    frame = _frame(split, {by: labels * pairs}, signs, limits).iloc[[k for k in order if shown[k]]]
     frame = frame.reset_index(drop=True)
     if comparison.adaptive:
         return SubgroupTable(by, frame, [], unit="first impressions" * comparison.first_impressions)
     once = f"intervals and p of {_WHAT[by]} hold for one look only, even with --stop-at" if by in DATED else ""
-    p = interaction_tests(log.engine, cells, split, parts, comparison.cautious.freedom)
+    p = np.array([interaction_p(split.cautious.of(slice(k * parts, (k + 1) * parts))) for k in range(pairs)])
     notes = [once] * (stop_at is not None and bool(once))
     return SubgroupTable(by, frame, notes, _differences(p, comparison, signs[::parts], by))
 
 
-def secondary(comparison: Comparison, others: dict[str, Comparison], *, stop_at: float | None = None) -> SubgroupTable:
-    """Return a table of secondary outcomes (without the primary outcome); their tests are corrected together."""
+def secondary_outcomes(comparison: Comparison, *, stop_at: float | None = None) -> SubgroupTable:
+    """Return a table of the secondary outcomes; their tests are corrected together."""
     every_look, confidence = stop_at is not None, comparison.confidence if stop_at is None else stop_at
-    leads = leading(comparison, every_look=every_look)
-    tests = sum(len(other.pairs) for other in others.values())
-    frames = []
-    for name, other in others.items():
-        indices, signs = indices_in(comparison, other)
-        turn = np.ones(len(other.pairs), np.int64)
-        turn[indices[indices >= 0]] = (leads * signs)[indices >= 0]
-        within = limits(other, confidence, float(tests), every_look=every_look).turned(turn)
-        frames.append(_frame(other, {"outcome": [name] * len(turn)}, turn, within))
+    signs = comparison.leading(every_look=every_look)
+    tests, frames = float(len(comparison.secondary) * len(signs)), []
+    for name, other in comparison.secondary.items():
+        limits = other.limits(confidence, tests, every_look=every_look).turned(signs)
+        frames.append(_frame(other, {"outcome": [name] * len(signs)}, signs, limits))
     unit = "first impressions" * comparison.first_impressions
     return SubgroupTable("outcome", pd.concat(frames, ignore_index=True), [], unit=unit)
 
 
-def _frame(found: Comparison, labels: dict[str, Any], signs: IntVector, within: Limits) -> pd.DataFrame:
+def _frame(comparison: Comparison, labels: dict[str, Any], signs: IntVector, limits: Limits) -> pd.DataFrame:
     """Return the table; the ranker that leads by the primary outcome comes first."""
-    both = [pair[::sign] for pair, sign in zip(found.named_pairs, signs, strict=True)]
+    both = [pair[::sign] for pair, sign in zip(comparison.named_pairs, signs, strict=True)]
     rankers = dict(zip(("first", "second"), map(list, zip(*both, strict=True)), strict=True))
-    means = {"mean": within.mean, "low": within.low, "high": within.high, "p_corrected": within.p}
-    return pd.DataFrame({**labels, **rankers, "impressions": found.counts, **means})
+    means = {"mean": limits.mean, "low": limits.low, "high": limits.high, "p_corrected": limits.p}
+    return pd.DataFrame({**labels, **rankers, "impressions": comparison.counts, **means})
 
 
-def _differences(p: FloatVector, found: Comparison, signs: IntVector, by: str) -> list[str]:
+def _differences(p: FloatVector, comparison: Comparison, signs: IntVector, by: str) -> list[str]:
     """Return for each pair a line on whether its parts differ (at one look, corrected for the pairs)."""
-    tests, pairs = int((~np.isnan(p)).sum()), found.named_pairs
+    tests, pairs = int((~np.isnan(p)).sum()), comparison.named_pairs
     corrected = np.minimum(tests * p, 1.0)
     return [
         f"{' > '.join(pairs[k][:: signs[k]])}: {_WHAT.get(by, f'parts by {by}')}"
         f" {'differ' if corrected[k] < _LEVEL else 'are not shown to differ'} (one look, p = {corrected[k]:.2g})"
-        for k in np.argsort(found.p, kind="stable")
+        for k in np.argsort(comparison.p, kind="stable")
         if not np.isnan(p[k])
     ]
 
 
-def _divided(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, list[str]]:
-    """Return the outcomes with a column ``part``, and the name of each part."""
-    if by in rows.columns and log.engine.value(rows[by].count()):  # own files: a column that is missing is empty
-        return _by_column(log, rows, outcomes, by)
+def _parts(engine: Any, rows: Any, comparison: Comparison, by: str, path: str) -> tuple[str, list[str], dict[str, Any]]:
+    """Return the SQL of an outcome's part (``o``: outcomes, ``l``: a relation), the parts' names, and the relation."""
+    count = f'SELECT count("{by}") AS n FROM impressions'
+    if by in rows.columns and engine.query(count, impressions=rows)["n"][0].as_py():  # an own column may be empty
+        value = f"""coalesce(CAST("{by}" AS VARCHAR), '(none)')"""
+        each = f"SELECT {value} AS value, count(*) AS n FROM impressions GROUP BY {value}"
+        ranked = f"SELECT value, row_number() OVER (ORDER BY n DESC, value) - 1 AS rank FROM ({each}) AS e"
+        labels = engine.query(f"{ranked} ORDER BY 2", impressions=rows)["value"].to_pylist()
+        if len(labels) > _MOST:
+            labels = [*labels[: _MOST - 1], f"(others: {len(labels) - _MOST + 1:,})"]
+        part = f"least(r.rank, {_MOST - 1}) AS part FROM impressions JOIN ({ranked}) AS r ON {value} = r.value"
+        return "l.part", labels, {"part_of_line": engine.keep(f"SELECT line, {part}", impressions=rows)}
     if by in DATED:
-        return _by_time(log, rows, outcomes, by)
-    if by == "new":
-        return _by_visit(log, rows, outcomes)
-    raise InputError(f"{log.path}: there is no column '{by}' to slice by, or it is empty (or give day, week or new)")
-
-
-def _by_time(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, list[str]]:
-    days = 7 if by == "week" else 1
-    ends = log.engine.run(rows.aggregate(first=rows.time.min(), last=rows.time.max())).to_pylist()[0]
-    first, last = int(ends["first"] // DAY), int(ends["last"] // DAY)
-    part = (((outcomes.time / DAY).floor() - first) / days).floor().cast("int64")
-    labels = [_dates(day, min(day + days - 1, last)) for day in range(first, last + 1, days)]
-    return outcomes.mutate(part=part), labels
+        days = 7 if by == "week" else 1
+        first, last = (int(comparison.provenance[name] // DAY) for name in ("first", "last"))
+        labels = [_dates(day, min(day + days - 1, last)) for day in range(first, last + 1, days)]
+        return f"floor((floor(o.time / {DAY}) - {first}) / {days})", labels, {}
+    if by != "new":
+        raise InputError(f"{path}: there is no column '{by}' to slice by, or it is empty (or give day, week or new)")
+    if "user" not in rows.columns:
+        return "", [], {}
+    later = f'time >= min(time) OVER (PARTITION BY "user") + {DAY} AND "user" IS NOT NULL'
+    lines = engine.keep(f"SELECT line, CASE WHEN {later} THEN 1 ELSE 0 END AS part FROM impressions", impressions=rows)
+    different = engine.query("SELECT count(DISTINCT part) AS n FROM lines", lines=lines)["n"][0].as_py()
+    return "l.part", _VISITS if different > 1 else [], {"part_of_line": lines}
 
 
 def _dates(first: int, last: int) -> str:
@@ -198,86 +190,20 @@ def _dates(first: int, last: int) -> str:
     return f"{begin:%Y-%m-%d}" + (f" to {end:%m-%d}" if last > first else "")
 
 
-def _by_visit(log: ClickLog, rows: Any, outcomes: Any) -> tuple[Any, list[str]]:
-    """Divide by the time since the user's first impression in the log."""
-    if "user" not in rows.columns:
-        return outcomes, []
-    start = rows.filter(rows.user.notnull()).group_by("user").agg(start=lambda t: t.time.min())
-    t = outcomes.left_join(start, "user").drop("user_right")
-    t = t.mutate(part=(t.time >= t.start + DAY).fill_null(False).cast("int64"))
-    return t, _VISITS if log.engine.value(t.part.nunique()) > 1 else []
+def interaction_p(means: Means) -> float:
+    """Return the p-value of "all parts of a pair have the same mean": Welch's test (Biometrika 1951).
 
-
-def _by_column(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, list[str]]:
-    value = rows[by].cast("string").coalesce("(none)")
-    counts = log.engine.run(rows.group_by(value=value).agg(n=rows.count())).to_pylist()
-    labels = [row["value"] for row in sorted(counts, key=lambda row: (-row["n"], row["value"]))]
-    known = log.engine.small({"value": labels, "part": [min(k, _MOST - 1) for k in range(len(labels))]})
-    part = rows.select("line", value=value).join(known, "value").select("line", "part")
-    t = outcomes.join(part, "line")
-    if len(labels) > _MOST:
-        labels = [*labels[: _MOST - 1], f"(others: {len(labels) - _MOST + 1:,})"]
-    return t, labels
-
-
-def interaction_tests(engine: Any, cells: Any, split: Comparison, parts: int, whole: FloatVector) -> FloatVector:
-    """Return for each pair the p-value of "its parts have the same mean", or NaN (see `interaction_p`)."""
-    n, mean = split.counts.astype(np.float64), split.means.mean
-    nn, ny, yn, yy = _products(engine, cells, split.cluster, len(n), parts)
-    p = np.full(len(n) // parts, np.nan)
-    for k in range(len(p)):
-        here = slice(k * parts, (k + 1) * parts)
-        m, at = mean[here], (here, here)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shared = yy[at] - m * yn[at] - m[:, None] * ny[at] + np.outer(m, m) * nn[at]
-            upper = np.nan_to_num(shared / np.outer(n[here], n[here]))
-        covariance = upper + upper.T + np.diag(split.cautious.error[here] ** 2)
-        p[k] = interaction_p(split.cautious.mean[here], covariance, split.cautious.freedom[here], float(whole[k]))
-    return p
-
-
-def interaction_p(mean: FloatVector, covariance: FloatMatrix, freedom: FloatVector, whole: float) -> float:
-    """Return the p-value of "all these means are equal", given their covariance.
-
-    Of two p-values of Wald's statistic, the larger: Welch's (Biometrika 1951) is valid if no cluster is in two parts,
-    Hotelling's (Annals of Mathematical Statistics 1931) if each cluster is in all parts. Parts with fewer than five
-    degrees of freedom are omitted. The result is NaN if fewer than two parts remain, or if the number of remaining
-    parts exceeds ``whole``, the degrees of freedom in the whole log.
+    If clusters are in several parts, and their outcomes are positively correlated, the means of the parts differ less
+    than assumed, so the test is conservative. Parts with fewer than five degrees of freedom are omitted; the result is
+    NaN if fewer than two remain.
     """
-    good = np.flatnonzero((freedom >= _FEWEST) & np.isfinite(np.diag(covariance)) & (np.diag(covariance) > 0))
-    k = len(good)
-    if k < 2 or whole < k:
+    good = (means.freedom >= _FEWEST) & np.isfinite(means.error) & (means.error > 0)
+    mean, error, freedom = (part[good] for part in means)
+    k = len(mean)
+    if k < 2:
         return float("nan")
-    contrasts = np.eye(k)[1:] - np.eye(k)[0]
-    apart = contrasts @ mean[good]
-    wald = float(apart @ np.linalg.solve(contrasts @ covariance[np.ix_(good, good)] @ contrasts.T, apart))
-    weight = 1 / np.diag(covariance)[good]
-    surplus = float(((1 - weight / weight.sum()) ** 2 / freedom[good]).sum())
-    statistic = wald / (k - 1) / (1 + 2 * (k - 2) / (k**2 - 1) * surplus)
-    welch = special.fdtrc(k - 1, (k**2 - 1) / (3 * surplus), max(statistic, 0.0))
-    rest = whole - k + 2
-    return float(max(welch, special.fdtrc(k - 1, rest, max(wald, 0.0) / (k - 1) * rest / whole)))
-
-
-def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> FloatMatrix:
-    """Return n n, n y, y n and y y of each cluster's counts n and sums y in two parts, summed over clusters.
-
-    The clusters are users if ``cluster`` is "both".
-    """
-    out = np.zeros((4, size, size))
-    if cluster == "impression":
-        return out
-    key = CLUSTER_KEYS[cluster][0][0]
-    t = cells.filter(cells[key].notnull())
-    each = t.group_by("pair", key, whole=(t.pair / parts).floor().cast("int64")).agg(
-        n=t.count().cast("float64"), y=t.y.sum().cast("float64") / UNIT
-    )
-    other = each.rename(other_pair="pair", other_n="n", other_y="y")
-    both = each.join(other, [key, "whole"]).filter(lambda one: one.pair < one.other_pair)
-    sums = {"nn": both.n * both.other_n, "ny": both.n * both.other_y}
-    sums |= {"yn": both.y * both.other_n, "yy": both.y * both.other_y}
-    table = both.group_by("pair", "other_pair").agg(**{name: product.sum() for name, product in sums.items()})
-    found = engine.run(table).to_pydict()
-    for k, name in enumerate(sums):
-        out[k, found["pair"], found["other_pair"]] = found[name]
-    return out
+    weight = error**-2.0
+    spread = weight @ (mean - weight @ mean / weight.sum()) ** 2 / (k - 1)
+    surplus = float(((1 - weight / weight.sum()) ** 2 / freedom).sum())
+    statistic = spread / (1 + 2 * (k - 2) / (k**2 - 1) * surplus)
+    return float(special.fdtrc(k - 1, (k**2 - 1) / (3 * surplus), statistic))

@@ -1,4 +1,4 @@
-"""Writing of logs as JSON lines, CSV, Parquet or User Behavior Insights, selected by the suffix of the path."""
+"""Write logs as JSON lines, CSV, Parquet or User Behavior Insights, selected by the suffix of the path."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 
 _MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; further columns are strings
 _KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".ndjson": "ubi"}
-_UBI = {"impression": "query_id", "query": "user_query", "user": "client_id", "shown": "query_response_hit_ids"}
-_NEEDED = ("time", "shown", "clicks")  # columns of User Behavior Insights
+_UBI_IDS = {"impression": "query_id", "user": "client_id"}
+_UBI_NEEDED = ("time", "shown", "clicks")
 _SIGNS = "=+\\-@\t\uff1d\uff0b\uff0d\uff20"  # first characters of formulas; the last four are full-width
 _FORMULA = re.compile(f"\\A(?=[{_SIGNS}\r\n])|(?<=[\r\n;\t|])(?=[{_SIGNS}])")  # possible starts of cells
 _END = "\r\n"  # both characters, so that `csv` quotes cells that contain either
@@ -29,17 +29,16 @@ _END = "\r\n"  # both characters, so that `csv` quotes cells that contain either
 class LogWriter:
     """Writes batches of rows; created by `write_log`."""
 
-    def __init__(self, path: Path, kind: str, columns: tuple[str, ...], *, spreadsheet: bool = False) -> None:
-        self.rows, self._spreadsheet = 0, spreadsheet
-        own = [name for name in LOG_COLUMNS if name in columns]
-        more = [name for name in columns if name not in LOG_COLUMNS]
-        fields = [SCHEMA.field(name) for name in own] + [pa.field(name, _MORE.get(name, pa.string())) for name in more]
+    def __init__(self, path: Path, kind: str, columns: tuple[str, ...], *, spreadsheet: bool) -> None:
+        self.rows, self._kind, self._spreadsheet = 0, kind, spreadsheet
+        fields = [SCHEMA.field(name) for name in LOG_COLUMNS if name in columns]
+        fields += [pa.field(name, _MORE.get(name, pa.string())) for name in columns if name not in LOG_COLUMNS]
         self._schema = pa.schema(fields)
-        self._kind = kind
-        self._parquet = pq.ParquetWriter(path, self._schema) if kind == "parquet" else None
-        self._text = None if self._parquet else path.open("w", encoding="utf-8", newline="")
-        if kind == "csv" and self._text:
-            self._text.write(_row(self._schema.names))
+        text = kind != "parquet"
+        self._file: Any = path.open("w", encoding="utf-8", newline="") if text else pq.ParquetWriter(path, self._schema)
+        self.close = self._file.close
+        if kind == "csv":
+            self._file.write(_csv_row(self._schema.names))
 
     def write(self, columns: dict[str, Any]) -> None:
         """Write rows, given as columns: lists or Arrow arrays of the types of `LOG_COLUMNS`.
@@ -49,26 +48,20 @@ class LogWriter:
         arrays = [_array(field, columns[field.name]) for field in self._schema]
         batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         self.rows += batch.num_rows
-        if self._parquet:
-            self._parquet.write_batch(batch)
-        elif self._text:
-            self._text.write("".join(map(self._line, batch.to_pylist())))
+        if self._kind == "parquet":
+            self._file.write_batch(batch)
+        else:
+            self._file.writelines(map(self._text, batch.to_pylist()))
 
-    def _line(self, row: dict[str, Any]) -> str:
-        if self._kind != "csv":
-            given = {name: value for name, value in row.items() if value is not None}
-            records = [given] if self._kind == "jsonl" else ubi_records(given)
-            return "".join(json.dumps(record) + "\n" for record in records)
-        cells = ["" if v is None else json.dumps(v) if isinstance(v, list) else v for v in row.values()]
-        if self._spreadsheet:
-            cells = [_FORMULA.sub("'", cell) if isinstance(cell, str) else cell for cell in cells]
-        return _row(cells)
-
-    def close(self) -> None:
-        """Close the file."""
-        for file in (self._parquet, self._text):
-            if file is not None:
-                file.close()
+    def _text(self, row: dict[str, Any]) -> str:
+        if self._kind == "csv":
+            cells = ["" if v is None else json.dumps(v) if isinstance(v, list) else v for v in row.values()]
+            if self._spreadsheet:
+                cells = [_FORMULA.sub("'", cell) if isinstance(cell, str) else cell for cell in cells]
+            return _csv_row(cells)
+        given = {name: value for name, value in row.items() if value is not None}
+        records = [given] if self._kind == "jsonl" else _ubi_records(given)
+        return "".join(json.dumps(record) + "\n" for record in records)
 
 
 def _array(field: pa.Field, value: Any) -> pa.Array:
@@ -78,33 +71,29 @@ def _array(field: pa.Field, value: Any) -> pa.Array:
         raise InputError(f"column '{field.name}' of a written log has the type {field.type}: {error}") from None
 
 
-def _row(cells: Sequence[Any]) -> str:
+def _csv_row(cells: list[Any]) -> str:
     """Return a row of CSV; cells with a line break of either kind are quoted."""
     line = io.StringIO()
     csv.writer(line, lineterminator=_END).writerow(cells)
     return line.getvalue().removesuffix(_END) + "\n"
 
 
-def ubi_records(row: dict[str, Any]) -> list[dict[str, Any]]:
+def _ubi_records(row: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a row as a query of User Behavior Insights and an event for each click, with times in milliseconds."""
-    about: dict[str, Any] = {"application": "ltr_duel", "timestamp": round(row["time"] * 1000)}
-    about |= {key: row[name] for name, key in _UBI.items() if name in row and name not in ("query", "shown")}
-    query = about | {key: row.get(name, "") for name, key in _UBI.items() if name in ("query", "shown")}
-    rest = {name: value for name, value in row.items() if name not in (*_UBI, "time", "clicks", "dwell")}
-    records = [query | {"query_attributes": rest}]
-    for place, dwell in zip(row["clicks"], row.get("dwell") or [None] * len(row["clicks"]), strict=True):
-        seen = {"object": {"object_id": row["shown"][place - 1]}, "position": {"ordinal": place - 1}}
-        records.append(about | {"action_name": "click", "event_attributes": seen | {"dwell_time": dwell}})
+    common = {"application": "ltr_duel", "timestamp": round(row["time"] * 1000)}
+    common |= {key: row[name] for name, key in _UBI_IDS.items() if name in row}
+    rest = {name: row[name] for name in row if name not in (*_UBI_IDS, *_UBI_NEEDED, "query", "dwell")}
+    query = {"user_query": row.get("query", ""), "query_response_hit_ids": row["shown"], "query_attributes": rest}
+    records = [common | query]
+    for position, dwell in zip(row["clicks"], row.get("dwell") or [None] * len(row["clicks"]), strict=True):
+        item = {"object": {"object_id": row["shown"][position - 1]}, "position": {"ordinal": position - 1}}
+        records.append(common | {"action_name": "click", "event_attributes": item | {"dwell_time": dwell}})
     return records
 
 
 @contextmanager
 def write_log(
-    path: str | Path,
-    columns: tuple[str, ...] = tuple(LOG_COLUMNS),
-    *,
-    spreadsheet: bool = False,
-    private: bool = False,
+    path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS), *, spreadsheet: bool = False, private: bool = False
 ) -> Iterator[LogWriter]:
     """Write a click log as JSON lines, CSV, Parquet or User Behavior Insights. The file appears complete or not at all.
 
@@ -146,8 +135,8 @@ def write_log(
     kind = _KINDS.get(Path(path).suffix)
     if kind is None:
         raise InputError(f"{path}: a log must end in .jsonl, .csv or .parquet, or in .ndjson for search records (UBI)")
-    if kind == "ubi" and (absent := [name for name in _NEEDED if name not in columns]):
-        needed = errors.listed(_NEEDED)
+    if kind == "ubi" and (absent := [name for name in _UBI_NEEDED if name not in columns]):
+        needed = errors.listed(_UBI_NEEDED)
         raise InputError(f"{path}: search records (UBI) need the columns {needed}, but {absent[0]} is missing")
     with files.replacing(path) as temporary:
         if private:

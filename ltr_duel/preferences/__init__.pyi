@@ -21,6 +21,7 @@ from .properties.subsets import condorcet_shares as condorcet_shares
 from .properties.subsets import draw_winner_set as draw_winner_set
 from .properties.subsets import random_condorcet_subset as random_condorcet_subset
 from .properties.subsets import total_order_share as total_order_share
+from .properties.summary import Properties as Properties
 from .properties.summary import gaps_table as gaps_table
 from .properties.summary import matrix_properties as matrix_properties
 from .properties.transitivity import cyclic_triples as cyclic_triples

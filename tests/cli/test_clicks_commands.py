@@ -8,10 +8,19 @@ import numpy as np
 import pytest
 
 from ltr_duel.clicks import CLICK_MODELS
-from tests.logs.test_clicked import log_of, row
 from tests.reference.fitted_clicks import Truth, drawn
 
 TRUTH = Truth([0.1, 0.5, 0.9], [0.1, 0.4, 0.8])
+
+
+def row(n, query, shown, clicks, **more):
+    return {"impression": n, "time": n, "query": query, "shown": shown, "clicks": clicks, **more}
+
+
+def log_of(folder, rows):
+    path = folder / "clicks.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    return path
 
 
 def users_log(folder, n=3000):
@@ -48,6 +57,15 @@ def test_the_fit_says_whose_sessions_go_together(ltr_duel, tmp_path):
         named = [one | {"user": f"u{n % users}"} for n, one in enumerate(rows)]
         code, printed, _ = ltr_duel("clicks", "fit", log_of(tmp_path, named), "--model", "cascade")
         assert code == 0 and f"standard errors are {said}" in printed
+
+
+def test_sessions_of_yandex_are_fitted_by_document(ltr_duel, tmp_path):
+    path = tmp_path / "train"
+    path.write_text("".join(f"{n}\t0\tQ\t7\t213\ta\tb\n{n}\t4\tC\t{'ab'[n % 3 // 2]}\n" for n in range(40)))
+    code, said, wrong = ltr_duel("clicks", "fit", path, "--format", "yandex", "--model", "pbm")
+    assert code == 0 and not wrong and "best: pbm" in said
+    code, said, wrong = ltr_duel("clicks", "fit", path, "--format", "yandex", "--by", "grade")
+    assert code == 2 and "sessions of Yandex have no grades" in wrong
 
 
 @pytest.mark.parametrize(

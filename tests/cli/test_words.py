@@ -90,7 +90,7 @@ def heads_of_outputs():
     package = Path(ltr_duel.__file__).parent
     for path in (
         one
-        for name in ("advice", "analysis", "clicks", "logs", "simulation")
+        for name in ("advice", "analysis", "cli", "clicks", "logs", "simulation")
         for one in package.glob(f"{name}/**/*.py")
     ):
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

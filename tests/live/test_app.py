@@ -374,23 +374,3 @@ def test_each_body_of_the_documentation_is_answered_with_the_documented_keys(tmp
 
     state = using(Service(tmp_path, rankers=("words", "titles", "newest"), credit="purchase"), story)
     assert (state.pages, state.clicked, state.controls.share) == (1, 1, 0.5)
-
-
-def test_a_purchase_after_the_next_search_credits_its_page_within_the_window(tmp_path):
-    """The clicks of the page were reported before, and the user has searched again."""
-
-    async def story(service):
-        page = await service.decide()
-        bought = {"kind": "purchase", "document": page["page"][0], "value": 9.0}
-        await service.report(page["token"], VIEW, {"kind": "click", "document": page["page"][0]})
-        late = await service.decide("u2")
-        service.now += 1000
-        await service.decide(query="boots")
-        await service.report(page["token"], bought)
-        service.now += 1000
-        after = await service.report(late["token"], VIEW, {**bought, "document": late["page"][0]})
-        return after.status, service.state()
-
-    status, state = using(Service(tmp_path, credit="purchase", window=1800), story)
-    assert status == 200  # kept for the log, but not credited
-    assert (state.clicked, int(state.first_wins.sum()), state.unseen) == (1, 1, 2)

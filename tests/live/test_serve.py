@@ -18,7 +18,7 @@ import pytest
 
 from ltr_duel.client import Client
 from ltr_duel.core import InputError
-from ltr_duel.live.serve import VARIABLE, run_service, service_settings
+from ltr_duel.live.serve import VARIABLE, run_service
 from tests.conftest import hear_interrupts
 from tests.live.asgi import LISTS
 
@@ -135,7 +135,3 @@ def test_a_key_in_the_environment_needs_no_file(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=f"{VARIABLE}: an API key has at least 16"):
         run_service(tmp_path / "live.toml", ready=lambda url, key_file: None)
     assert not (tmp_path / "api.key").exists()
-
-
-def test_defaults_of_the_service():
-    assert service_settings({}, "live.toml").answer_seconds == 10 and service_settings({}, "live.toml").port == 8080

@@ -43,7 +43,7 @@ MADE = [
     ("team_draft", "credit", PAIRS, 10),
 ]
 CHANGES = {2: {"share": 0.7, "holdback": 0.2}, 11: {"mode": "winner", "winner": "文", "holdback": 0.25}}
-COUNT, RARE = 500, (97_015, 109_309)
+COUNT, RARE = 500, (73_351, 251_863)
 
 
 def plans() -> list[LivePlan]:

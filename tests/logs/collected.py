@@ -13,9 +13,8 @@ from ltr_duel.bandits.oracle import duel
 from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.core import FloatMatrix, Streams, implement, stream, uniform
 from ltr_duel.live.state import beats_all
-from ltr_duel.logs import Sequences
-from ltr_duel.logs.adaptive import adaptive_means
-from ltr_duel.logs.clusters import clustered_means, naive_means, reach
+from ltr_duel.logs import Sequences, confidence_sequence
+from ltr_duel.logs.clusters import clustered_means, interval_ends, naive_means
 
 TIES = 0.3
 
@@ -40,7 +39,7 @@ class Held(NamedTuple):
 
     pairs: NDArray[np.int64]
     plain: NDArray[np.int64]  # Student's, as if the number of outcomes had been fixed
-    valid: NDArray[np.int64]  # those of `adaptive_means`
+    valid: NDArray[np.int64]  # those of `confidence_sequence`
     alarms: NDArray[np.int64]  # experiments in which a true hypothesis is rejected, corrected by Bonferroni
 
 
@@ -84,12 +83,13 @@ def experiment(case: Case, seed: int, *, compiled: bool = False) -> tuple[int, .
     shown = n > 0
     truth, none = case.means[upper][shown], np.zeros(shown.sum())
     plain = naive_means(n[shown], (wins - losses)[shown], (wins + losses)[shown])
-    half = reach(plain, 0.95)
+    low, high = interval_ends(plain, 0.95)
     sequences = Sequences(wins[shown], losses[shown], ties[shown], none, none, none)
-    given = adaptive_means(sequences, 0.95)
+    given = confidence_sequence(*sequences, confidence=0.95)
     inside = (given.low <= truth) & (truth <= given.high)
-    alarm = bool((given.p[truth == 0] < 0.05 / len(n)).any())
-    return len(truth), int((np.abs(plain.mean - truth) <= half + 1e-12).sum()), int(inside.sum()), int(alarm)
+    alarm = bool((given.log_e[truth == 0] > np.log(len(n) / 0.05)).any())
+    covered = (low <= truth + 1e-12) & (truth <= high + 1e-12)
+    return len(truth), int(covered.sum()), int(inside.sum()), int(alarm)
 
 
 def coverage(case: Case, experiments: int, *, compiled: bool = False) -> Held:

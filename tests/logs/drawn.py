@@ -19,13 +19,12 @@ from ltr_duel.logs.clusters import (
     clustered_means,
     interval_ends,
     naive_means,
-    reach,
 )
 from ltr_duel.logs.comparison import compared
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.power import pairs_in_log
 from ltr_duel.logs.sequential import ClusteredTest, normal_boundary
-from ltr_duel.logs.subgroup import interaction_tests
+from ltr_duel.logs.subgroup import interaction_p
 from ltr_duel.logs.sums import Clusters, PairSums, Sequences
 from ltr_duel.rankers import evaluate_rankers
 from ltr_duel.simulation import summarise
@@ -125,8 +124,8 @@ def coverage(users, kind, ties, mean, experiments):
         log = drawn_log(1, users if kind == "independent" else 5 * users, ties, kind, rng, mean, users)
         count, total, square = log.sums(1)
         low, high = interval_ends(cautious_means(count, total, square), 0.95)
-        plain = clustered_means(count, total)
-        hits += low[0] <= mean <= high[0], abs(plain.mean[0] - mean) <= reach(plain, 0.95)[0]
+        plain_low, plain_high = interval_ends(clustered_means(count, total), 0.95)
+        hits += low[0] <= mean <= high[0], plain_low[0] <= mean <= plain_high[0]
     return hits
 
 
@@ -189,7 +188,6 @@ def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, ea
 def parts_that_differ(n, parts, experiments):
     """Return how often parts of a log of identical rankers differ, with outcomes of 1 and -1, users coming once."""
     found, nothing = 0, np.zeros(parts, np.int64)
-    whole = naive_means(np.array([n + 2.0]), np.zeros(1), np.array([n + 2.0])).freedom
     for k in range(experiments):
         rng = stream(k, "parts", f"{n} {parts}")
         part, won = rng.integers(0, parts, n), rng.random(n) < 0.5
@@ -199,7 +197,7 @@ def parts_that_differ(n, parts, experiments):
         )
         given = {"confidence": 1 - LEVEL, "impressions": n, "provenance": {}}
         split = compared(sums, ("a", "b"), np.zeros((parts, 2), np.int64), **given)
-        found += interaction_tests(None, None, split, parts, whole)[0] < LEVEL
+        found += interaction_p(split.cautious) < LEVEL
     return found
 
 
@@ -241,7 +239,7 @@ def plan_kept(rankers, effect, experiments):
                                           np.array([total]), np.array([decided]))  # fmt: skip
                 p = np.maximum(statistics.student_p(*means), signs)
                 seen = ClusteredTest(means, p, np.array([float(len(y))]), np.array([total / len(y)]))
-                if seen.ahead(1 - LEVEL, pairs)[0] == 1 if test else p[0] < LEVEL / pairs and total > 0:
+                if ahead(seen, LEVEL / pairs)[0] == 1 if test else p[0] < LEVEL / pairs and total > 0:
                     found[test] += 1
                     break
     return found
@@ -255,6 +253,12 @@ def looked_at(count, total, square, alpha=1.0):
         p[k] = max(p[k], statistics.sign_flip_p(total[k]))
     n = count.sum(axis=1)
     return ClusteredTest(cautious, p, n, total.sum(axis=1) / np.maximum(n, 1))
+
+
+def ahead(test, alpha):
+    """Return the sign of each mean for which the test at any time refutes 0, and 0 for the others."""
+    sure = test._log_e(np.ones(len(test.n)), alpha) >= -np.log(alpha)
+    return np.where(sure, np.sign(test.means.mean), 0)
 
 
 def false_stops(rankers, n, ties, kind, experiments):
@@ -272,7 +276,7 @@ def false_stops(rankers, n, ties, kind, experiments):
             count, total, square = log.sums(pairs, ends)
             met = count.any(axis=1)
             seen = looked_at(count[met], total[met], square[met], LEVEL / pairs)
-            found += bool(seen.ahead(1 - LEVEL, pairs).any())
+            found += bool(ahead(seen, LEVEL / pairs).any())
     return found
 
 
@@ -316,7 +320,7 @@ def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):
         n = 3
         while True:
             sums = np.full((1, n), float(visits)), y[:n].sum(axis=1)[None], np.array([np.abs(y[:n]).sum()])
-            if looked_at(*sums).ahead(1 - LEVEL, 1).any():
+            if ahead(looked_at(*sums), LEVEL).any():
                 break
             n = int(np.ceil(1.02 * n))
         stops[k, 1] = n
@@ -367,7 +371,7 @@ def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20,
                 means = cautious_means(size[None, :n].astype(float), total[None, :n], squares[None, :n].sum(axis=1))
                 for p in (statistics.student_p(*means), [statistics.sign_flip_p(total[:n])]):  # both must be small
                     seen = ClusteredTest(means, np.array(p), size[None, :n].sum(axis=1), means.mean)
-                    if (seen.ahead(1 - alpha, 1)[0] < 1) if test else (p[0] >= alpha or means.mean[0] < 0):
+                    if (ahead(seen, alpha)[0] < 1) if test else (p[0] >= alpha or means.mean[0] < 0):
                         break
                 else:
                     found[test] += 1

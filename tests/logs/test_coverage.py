@@ -1,4 +1,4 @@
-"""The intervals contain the known mean of simulated logs, in which users return and have individual tastes."""
+"""Simulated logs, in which users return and have tastes: intervals contain the known mean, and errors are rare."""
 
 from __future__ import annotations
 
@@ -7,45 +7,56 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import stream
-from ltr_duel.logs import Sequences, comparison, confidence_sequence
-from ltr_duel.logs.clusters import cautious_means, clustered_means, naive_means, reach, two_way
+from ltr_duel.logs import Sequences, confidence_sequence
+from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, naive_means, two_way
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sums import Clusters, PairSums
+from tests.logs.drawn import false_alarms, false_stops
 
 SQUARE = 0.5  # mean squared outcome: half of the impressions are ties
 
 
-def logs_of_users(logs, users, visits, correlation, mean, seed):
-    """Return visits and sums of outcomes of each log's users; shape (logs, users).
-
-    Half of the users prefer the first ranker more than average, half less, so that two outcomes of a user
-    have the given correlation. Some users come often: visits are geometric with the given mean.
-    """
-    rng = stream(seed, "users", str(correlation))
-    taste = np.sqrt(correlation * (SQUARE - mean**2)) * rng.choice([-1.0, 1.0], (logs, users))
-    count = rng.geometric(1 / visits, (logs, users))
-    own = mean + taste
-    wins = rng.binomial(count, (SQUARE + own) / 2)
-    losses = rng.binomial(count - wins, (SQUARE - own) / 2 / (1 - (SQUARE + own) / 2))
-    return count.astype(float), (wins - losses).astype(float), wins + losses
-
-
-def coverage(correlation, users=300, visits=5, mean=0.05, logs=2000, seed=0):
-    """Return how often the clustered and the naive 95 % interval contain the truth."""
-    count, total, decided = logs_of_users(logs, users, visits, correlation, mean, seed)
-    found = clustered_means(count, total)
-    naive = naive_means(count.sum(axis=1), total.sum(axis=1), decided.sum(axis=1).astype(float))
-    return [float((np.abs(one.mean - mean) <= reach(one, 0.95)).mean()) for one in (found, naive)]
+def covered(means, truth):
+    low, high = interval_ends(means, 0.95, bound=np.inf)
+    return ((low <= truth) & (truth <= high)).mean()
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.1, 0.3])
 @pytest.mark.parametrize("users", [60, 300])
-def test_intervals_of_two_thousand_logs_cover_the_truth(users, correlation):
-    clustered, naive = coverage(correlation, users)
-    print(f"{users} users, correlation {correlation}: clustered {clustered:.4f}, naive {naive:.4f}")
-    assert 0.94 <= clustered <= 0.96
-    if correlation >= 0.1:
-        assert naive < clustered - 0.03
+def test_intervals_of_two_thousand_logs_cover_the_truth(users, correlation, logs=2000, mean=0.05):
+    """Half of the users prefer the first ranker more than average, half less; visits are geometric with mean five."""
+    rng = stream(0, "users", str(correlation))
+    own = mean + np.sqrt(correlation * (SQUARE - mean**2)) * rng.choice([-1.0, 1.0], (logs, users))
+    count = rng.geometric(1 / 5, (logs, users))
+    wins = rng.binomial(count, (SQUARE + own) / 2)
+    losses = rng.binomial(count - wins, (SQUARE - own) / 2 / (1 - (SQUARE + own) / 2))
+    count, total, square = count.astype(float), (wins - losses).astype(float), (wins + losses).sum(axis=1)
+    assert 0.94 <= covered(clustered_means(count, total), mean) <= 0.96
+    assert 0.94 <= covered(cautious_means(count, total, square), mean) <= 0.97
+    naive = covered(naive_means(count.sum(axis=1), total.sum(axis=1), square), mean)
+    assert naive < 0.91 or correlation < 0.1
+
+
+@pytest.mark.parametrize("users", [60, 300])
+def test_intervals_of_ratios_of_two_thousand_logs_cover_the_truth(users, logs=2000):
+    """Users differ in how often they click (a Beta) and order after a click; the first ranker wins 60 % of the orders.
+
+    Each of five visits is decided by a click with the user's probability c, of mean 1/3, and by an order with c / 2 on
+    top of it. The truth is .2 * E[5 c / 2] / E[5 c] = .1.
+    """
+    rng = stream(1, "ratios")
+    clicks = rng.binomial(5, rng.beta(1, 2, (logs, users)))
+    orders = rng.binomial(clicks, 0.5)
+    net = 2.0 * rng.binomial(orders, 0.6) - orders
+    assert 0.935 <= covered(clustered_means(clicks.astype(float), net), 0.1) <= 0.96
+    assert 0.94 <= covered(cautious_means(clicks.astype(float), net, orders.sum(axis=1)), 0.1) <= 0.97
+
+
+@pytest.mark.parametrize("kind", ["independent", "returning"])
+def test_identical_rankers_are_seldom_told_apart_at_one_look_or_at_thirty(kind, logs=400):
+    """Three pairs share 5 %; two standard errors of 400 logs are 2.2 %."""
+    once = false_alarms(3, 300, 0.3, kind, logs)[0]
+    assert once <= 0.072 * logs and false_stops(3, 300, 0.3, kind, logs) <= 0.072 * logs
 
 
 def regressed(y, groups):
@@ -55,21 +66,14 @@ def regressed(y, groups):
     return fitted.params[0], fitted.bse[0]
 
 
-def test_the_error_of_clusters_is_that_of_statsmodels():
-    """For clusters of equal size the corrections are the same: G / (G - 1)."""
-    y = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], (40, 5))
-    found = clustered_means(np.full((1, 40), 5.0), y.sum(axis=1)[None])
-    assert (found.mean[0], found.error[0]) == pytest.approx(regressed(y.ravel(), np.repeat(np.arange(40), 5)))
-
-
-def test_the_error_of_unequal_clusters_is_that_of_statsmodels_but_for_the_correction():
-    """Sizes are one to nine: CR2 divides each square by 1 minus its share, statsmodels all squares by (G - 1) / G."""
-    sizes = np.tile(np.arange(1, 10), 60)
+@pytest.mark.parametrize(("sizes", "tolerance"), [([5] * 40, 1e-9), (list(range(1, 10)) * 60, 1 / 540)])
+def test_the_error_of_clusters_is_that_of_statsmodels(sizes, tolerance):
+    """For clusters of unequal size, CR2 divides each square by 1 minus its share, statsmodels all by (G - 1) / G."""
     groups = np.repeat(np.arange(len(sizes)), sizes)
     y = np.random.default_rng(1).choice([-1.0, 0.0, 1.0], len(groups))
-    found = clustered_means(sizes[None].astype(float), np.bincount(groups, y)[None])
+    found = clustered_means(np.array([sizes], float), np.bincount(groups, y)[None])
     mean, error = regressed(y, groups)
-    assert found.mean[0] == pytest.approx(mean) and found.error[0] == pytest.approx(error, rel=1 / len(sizes))
+    assert found.mean[0] == pytest.approx(mean) and found.error[0] == pytest.approx(error, rel=tolerance)
 
 
 def test_the_error_by_users_and_queries_is_that_of_statsmodels():
@@ -88,10 +92,10 @@ def test_the_error_by_users_and_queries_is_that_of_statsmodels():
 def test_one_observation_a_user_keeps_the_sequence_right_where_all_impressions_do_not():
     """Users of opposite tastes come in runs of visits, so that earlier outcomes predict the next outcome."""
     rng = stream(3, "runs")
-    logs, users, visits = 1000, 150, 12
-    taste = 0.45 * rng.choice([-1.0, 1.0], (logs, users))
+    logs, users, visits = 400, 150, 12
+    taste = 0.45 * rng.choice([-1.0, 1.0], (logs, users, 1))
     u = rng.random((logs, users, visits))
-    y = (u < (SQUARE + taste[..., None]) / 2) * 1.0 - ((u >= (SQUARE + taste[..., None]) / 2) & (u < SQUARE))
+    y = (u < (SQUARE + taste) / 2) * 1.0 - ((u >= (SQUARE + taste) / 2) & (u < SQUARE))
 
     def alarms(observations, every):
         ever = np.zeros(logs, bool)
@@ -104,30 +108,18 @@ def test_one_observation_a_user_keeps_the_sequence_right_where_all_impressions_d
     assert alarms(y[:, :, 0], every=10) <= 0.05 < alarms(y.reshape(logs, -1), every=90)
 
 
-def sums_of_users(count, total):
-    """Return the sums of one pair, given each user's impressions and wins less losses."""
-    keys, number = np.unique(np.stack([count, total]).astype(np.int64), axis=1, return_counts=True)
-    users = Clusters(np.zeros(len(number), np.int64), keys[0], keys[1] * UNIT, number)
-    one = np.zeros(1)
-    return PairSums("user", one, one, one, one, one, Sequences(*[one] * 6), (users,))
-
-
 def test_the_net_share_of_users_is_covered_where_it_differs_from_the_mean_over_impressions():
-    def users(number, seed):
-        """Two of three users come once and prefer the first ranker; others come nine times and prefer the second."""
-        rng = stream(seed, "net share")
-        heavy = rng.random(number) < 1 / 3
-        count = np.where(heavy, 9, 1)
-        return count, 2 * rng.binomial(count, np.where(heavy, 0.35, 0.6)) - count
-
+    """Two of three users come once and prefer the first ranker; others come nine times and prefer the second."""
     often = stats.binom.sf(4, 9, 0.35)  # a user of nine impressions has no tie
-    truth = 2 / 3 * 0.2 + 1 / 3 * (2 * often - 1)
-    held = []
+    truth, held = 2 / 3 * 0.2 + 1 / 3 * (2 * often - 1), []
     for seed in range(2000):
-        sums = sums_of_users(*users(150, seed)).per_user()
-        low, high = comparison.tested_ends(sums.cautious(), np.zeros(1), 0.95)
-        held.append(low[0] <= truth <= high[0])
-    assert truth > -0.1 > 2 / 3 * 0.2 / (11 / 3) + 9 / 3 * -0.3 / (11 / 3)
+        rng = stream(seed, "net share")
+        count = np.where(heavy := rng.random(150) < 1 / 3, 9, 1)
+        total = 2 * rng.binomial(count, np.where(heavy, 0.35, 0.6)) - count
+        users = Clusters(np.zeros(150, np.int64), count, total * UNIT, np.ones(150, np.int64))
+        one = np.zeros(1)
+        sums = PairSums("user", one, one, one, one, one, Sequences(*[one] * 6), (users,))
+        held.append(covered(sums.per_user().cautious(), truth))
     assert 0.94 <= np.mean(held) <= 0.96
 
 

@@ -6,14 +6,12 @@ import csv
 import gzip
 import json
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ltr_duel.core import InputError, interpreted
-from ltr_duel.logs import LOG_COLUMNS, ClickLog, describe_log, hashing, log_lines, write_log
-from ltr_duel.logs.hashing import hash_texts
+from ltr_duel.core import InputError
+from ltr_duel.logs import LOG_COLUMNS, ClickLog, describe_log, write_log
 
 ROW = {
     "impression": "i1",
@@ -51,25 +49,6 @@ def json_log(tmp_path, *rows):
     return path
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
-def test_what_is_written_is_read_back(tmp_path, suffix):
-    path = tmp_path / f"clicks.{suffix}"
-    rows = [ROW, {name: BARE.get(name) for name in LOG_COLUMNS}]
-    if suffix == "csv":
-        rows[1]["query"] = "none"  # an empty cell would be read as missing
-    with write_log(path) as log:
-        log.write({name: [row[name] for row in rows] for name in LOG_COLUMNS})
-    assert rows_of(ClickLog(path)) == rows
-
-
-def test_a_log_that_fails_while_it_is_written_does_not_appear(tmp_path):
-    path = tmp_path / "clicks.parquet"
-    with pytest.raises(ValueError, match="no more"), write_log(path, ("query",)) as log:
-        log.write({"query": ["a"]})
-        raise ValueError("no more")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_long_fields_of_csv_are_read_without_a_change_for_other_users_of_the_module(tmp_path):
     path = tmp_path / "log.csv"
     rows = [["impression", "time", "query", "clicks", "shown", "owners", "rankers"]]
@@ -79,13 +58,6 @@ def test_long_fields_of_csv_are_read_without_a_change_for_other_users_of_the_mod
     usual = csv.field_size_limit()
     assert describe_log(ClickLog(path)).impressions == 2
     assert csv.field_size_limit() == usual < 200_000
-
-
-def test_search_records_need_a_time_a_list_and_clicks(tmp_path):
-    message = "need the columns time, shown and clicks, but time is missing"
-    with pytest.raises(InputError, match=message), write_log(tmp_path / "log.ndjson", ("query", "shown", "clicks")):
-        raise AssertionError("nothing is written")
-    assert not list(tmp_path.iterdir())
 
 
 def test_dates_names_of_owners_numbers_as_ids_and_compressed_files(tmp_path):
@@ -222,60 +194,3 @@ def test_formats_are_told_or_asked_for(tmp_path):
         ClickLog(tmp_path / "other")
     with pytest.raises(InputError, match="no log format 'jason'; did you mean 'jsonl'"):
         ClickLog(tmp_path / "log", format="jason")
-
-
-def test_yandex_sessions_of_both_contests(tmp_path):
-    first = "8\t0\tQ\t7\t213\ta\tb\tc\n8\t4\tC\tb\n8\t5\tC\tadvertisement\n8\t9\tQ\t7\t213\tc\tb\n8\t11\tC\tb\n"
-    first += "9\t0\tQ\t6\t213\ta\tb\n"
-    second = "5\tM\t23\t777\n5\t0\tQ\t0\t92\t48,38\ta,1\tb,2\n5\t3\tQ\t1\t93\t48\tb,2\ta,1\n5\t9\tC\t0\tb\n"
-    (tmp_path / "one").write_text(first)
-    (tmp_path / "two").write_text(second + "what\n")
-    log = ClickLog(tmp_path / "one")
-    assert [(r["impression"], r["query"], r["shown"], r["clicks"]) for r in rows_of(log)] == [
-        ("8/0", "7", ["a", "b", "c"], [2]),
-        ("8/1", "7", ["c", "b"], [2]),
-        ("9/0", "6", ["a", "b"], []),
-    ]
-    log = ClickLog(tmp_path / "two", skip_bad=None)
-    assert [(r["user"], r["query"], r["clicks"]) for r in rows_of(log)] == [("777", "92", [2]), ("777", "93", [])]
-    assert log.bad.sentences == [
-        f"{tmp_path / 'two'}:5: neither a query (Q), a click (C) nor a session (M) of a Yandex log"
-    ]
-
-
-@pytest.mark.parametrize("texts", ["{}", "user-{:08d}", "{:x}@example.org"])
-def test_different_texts_are_hashed_evenly(texts):
-    """Typical names are consecutive, and a poor hash turns consecutive names into patterns."""
-    names = [texts.format(7 * k) for k in range(200_000)]
-    hashes = hash_texts(pa.array(names))
-    assert len(np.unique(hashes)) == 200_000
-    for shift in (0, 20, 52):
-        groups = np.bincount(((hashes >> np.uint64(shift)) & np.uint64(4095)).astype(int), minlength=4096)
-        assert 0.8 < groups.var() / groups.mean() < 1.2  # variance of random hashes
-
-
-def test_compiled_and_plain_hashes_are_the_same(monkeypatch):
-    compiled = {text: hash_texts(pa.array([text]))[0] for text in ("a", "user 17", "ü" * 20)}
-    monkeypatch.setattr(hashing, "mix", interpreted(hashing.mix))
-    for text, expected in compiled.items():
-        data = np.frombuffer(text.encode(), np.uint8)
-        plain = np.full(1, hashing._START)
-        interpreted(hashing.mix_bytes)(np.array([0, len(data)]), data, plain)
-        assert plain[0] == expected
-
-
-def test_check_says_what_is_in_a_log(tmp_path):
-    rows = [{"user": "greedy" if k % 2 else k % 10, "time": k, "clicks": [1, 2][: k % 3]} for k in range(60)]
-    facts = describe_log(ClickLog(json_log(tmp_path, *rows, {"time": 0}), skip_bad=None))
-    assert (facts.impressions, facts.users, facts.queries, facts.clicks, facts.clicked) == (60, 6, 1, 60, 40)
-    assert (facts.largest_user, facts.largest_user_impressions) == ("greedy", 30)
-    text = "\n".join(log_lines(facts))
-    assert "user 'greedy' has 30 of the impressions (50%)" in text
-    assert "1 line cannot be used:" in text and ":61: the time goes back" in text
-    row = {"rankers": ["a", "b"], "owners": [0, 1]}
-    facts = describe_log(ClickLog(json_log(tmp_path, row, row | {"method": "balanced"}, {}), skip_bad=None))
-    assert (facts.rankers, facts.method, facts.impressions) == (("a", "b"), "team_draft (credit)", 1)
-    assert ":2: 'balanced' (credit) cannot credit by owners" in facts.sentences[0]
-    assert ":3: clicks cannot be credited" in facts.sentences[1]
-    with pytest.raises(InputError, match=r"no impression that can be used; .*:1: not valid JSON"):
-        describe_log(ClickLog(json_log(tmp_path, "{"), skip_bad=None))

@@ -27,12 +27,12 @@ def test_outcomes_of_one_log_are_credited_from_one_join(tmp_path):
     log = ClickLog(paths[0], events=paths[1], outcome=outcomes)
     expected = {"click": (0, 1, 1), "orders": (1, 0, 1), "revenue": (1, 1, 0), "late orders": (1, 0, 1)}
     for name, numbers in expected.items():
-        found = compare_log(log, outcome=name)
+        found = compare_log(log, [name])
         assert (found.wins[0], found.losses[0], found.ties[0]) == numbers, name
         alone = compare_log(ClickLog(paths[0], events=paths[1], outcome=outcomes[list(expected).index(name)]))
         assert (alone.wins[0], alone.losses[0], alone.ties[0]) == numbers, name
     with pytest.raises(InputError, match="no outcome of this log 'clicks'; did you mean 'click'"):
-        compare_log(log, outcome="clicks")
+        compare_log(log, ["clicks"])
 
 
 def test_a_window_that_is_no_duration_is_refused_where_it_is_written():

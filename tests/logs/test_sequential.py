@@ -14,7 +14,6 @@ from ltr_duel.logs import BettingTest, confidence_sequence
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.sequential import _RHO, Bets, ClusteredTest, _components, normal_boundary
 from ltr_duel.logs.sums import Sequences
-from tests.logs.drawn import users_needed
 from tests.logs.sequences import boundary, compared, first_alarm
 
 PUBLISHED = Bets.tuned(100, 0.05, tuned_part=1.0)  # the authors' library, confseq, tests this one against their R code
@@ -74,18 +73,6 @@ def one_more(seen, y):
     return seen._replace(others=seen.others + 1, lead=seen.lead + y, square=seen.square + y * y)
 
 
-def test_sums_of_other_outcomes_never_say_more_than_the_outcomes():
-    bets, rng = Bets.tuned(100, 0.05), stream(0, "between")
-    for m in (-0.5, 0.0, 0.4):
-        y = rng.uniform(-1, 1, 60)
-        shares = np.exp(np.linspace(np.log(1e-4), np.log(0.49), 7))
-        for share in shares:
-            psi = (-np.log1p(-2 * share) - 2 * share) / 4
-            assert np.log1p(share * (y - m)).sum() >= share * (y - m).sum() - psi * ((y - m) ** 2).sum()
-        seen = between(y.sum(), (y**2).sum(), 60.0)
-        assert float(bets.low(seen, np.log(20))) <= y.mean()
-
-
 def test_the_interval_holds_what_the_e_value_does_not_refute():
     wins, losses, ties = np.array([20, 120, 550.0]), np.array([5, 60, 1450.0]), np.array([25, 220, 2000.0])
     for tests in (1, 10):
@@ -95,14 +82,6 @@ def test_the_interval_holds_what_the_e_value_does_not_refute():
     assert confidence_sequence([0], [0], [0]).low[0] == -1 and confidence_sequence([0], [0], [0]).high[0] == 1
     with pytest.raises(InputError, match="confidence"):
         confidence_sequence([1], [1], [1], confidence=1.0)
-
-
-def test_the_interval_is_no_wider_than_the_published_one_anywhere():
-    """Half the width of Howard et al. with the empirical variance, tuned at 1,000, if half of the outcomes tie."""
-    n = np.array([100, 1000, 10_000, 10_000_000.0])
-    published = np.array([0.38056, 0.07463, 0.02307, 0.00091])
-    now = confidence_sequence(0.25 * n, 0.25 * n, 0.5 * n)
-    assert (now.high < published * [0.75, 0.98, 1.001, 0.92]).all()
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.04])
@@ -160,31 +139,10 @@ def test_the_e_value_is_the_ratio_of_normal_densities_mixed_over_the_drift(varia
         assert e_value(deviation, variance, 0.05) == pytest.approx(weight @ ratio)
 
 
-def test_the_e_value_is_expected_to_be_one():
-    for variance in (0.5, 10.0, 30.0):
-        mean = quad(lambda x, v=variance: stats.norm.pdf(x) * e_value(x, v, 0.05), -37, 37, limit=200)[0]
-        assert mean == pytest.approx(1, abs=1e-6)
-
-
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 190])
 def test_the_boundary_is_where_the_e_value_reaches_the_level(alpha):
     variance = np.geomspace(0.1, 1e7, 30)
     assert e_value(normal_boundary(variance, alpha), variance, alpha) == pytest.approx(1 / alpha)
-
-
-def test_at_no_variance_does_the_boundary_cost_half_as_much_again_as_the_best_one():
-    """The best boundary, tuned to a variance, is at a squared deviation of 9.2. At 10, the tuned part alone has 82."""
-    ratio = 1000 / NARROWEST
-    best = (1 + 1 / ratio) * (np.log1p(ratio) + 2 * np.log(20))
-    assert best == pytest.approx(9.2, abs=0.05)
-    square = normal_boundary(np.geomspace(30, 1e6, 50), 0.05) ** 2
-    assert (square < 1.53 * best).all() and square.min() < 1.12 * best
-    assert normal_boundary(10.0, 0.05) ** 2 < 16
-
-
-def test_clear_results_of_users_who_come_twice_do_not_take_longer_than_by_their_first_impressions():
-    first, every = users_needed(0.5, 40, visits=2, correlation=0.2, square=0.7).mean(axis=0)
-    assert every < first
 
 
 def after(times, mean, error, freedom):

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, check_log, findings, write_log
+from ltr_duel.logs import ClickLog, check_log, write_log
 from ltr_duel.logs.findings import ERROR, even, seldom, unchanged
-from tests.logs.sound import RUNS, SHIFTING, failed, false_alarms_of_checks, write_sound_log
+from tests.logs.sound import RUNS, SHIFTING, failed, write_sound_log
 
 COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")
 SHOWN = [f"d{k}" for k in range(6)]
@@ -56,83 +56,38 @@ def test_sound_logs_of_users_who_come_often_pass(tmp_path, rankers, users, drawn
         assert not {"pairs shown", "pairs over time", "interleaved lists", "robots"} & set(found)
 
 
-@pytest.mark.parametrize("policy", ["random", "rucb"])
-def test_simulated_users_who_come_often_are_no_robots(policy):
-    made, alarms = false_alarms_of_checks(policy, 5, 40, 2)
-    assert made["robots"] == 2 and alarms["robots"] == 0
+def damaged(name, rows):
+    """Return the rows of a damaged experiment."""
+    half, last = len(rows) // 2, rows[-1]["time"]
+    renamed = [{**row, "rankers": ["d" if name == "c" else name for name in row["rankers"]]} for row in rows]
+    again = [rows[199] | {"impression": f"again {k}"} for k in range(20)]
+    robot = {"user": "robot", "clicks": [1, 2, 3]}
+    lead = [{**row, "owners": [row["rankers"].index(min(row["rankers"])), *row["owners"][1:]]} for row in rows]
+    return {
+        "a coin is biased": [lead[k] if k % 7 == 0 else row for k, row in enumerate(rows)],
+        "a quarter of the users lose a pair": [
+            row for row in rows if set(row["rankers"]) != {"a", "b"} or int(row["user"][1:]) % 3
+        ],
+        "a ranker is replaced": rows[:half] + renamed[half:],
+        "a batch is sent twice": rows + [row | {"time": last} for row in rows[100:200]],
+        "a batch is sent twice with new names": rows[:200] + again + rows[200:],
+        "a robot": [row | (robot if k % 50 == 0 else {}) for k, row in enumerate(rows)],
+        "a heavy user": [row | ({"user": "heavy"} if k % 10 == 0 else {}) for k, row in enumerate(rows)],
+        "the clock steps": rows[:half] + [row | {"time": row["time"] + 20_000} for row in rows[half:]],
+        "lists have one owner": [row | {"owners": [row["owners"][0]] * 6} for row in rows],
+        "nobody clicks": [row | {"clicks": []} for row in rows],
+    }[name]
 
 
-def biased_coin(rows):
-    for row in rows[:: len(rows) // 400]:
-        row["owners"] = [row["rankers"].index(min(row["rankers"])), *row["owners"][1:]]
-    return {"owners of position 1"}
-
-
-def a_ranker_is_replaced(rows):
-    for row in rows[len(rows) // 2 :]:
-        row["rankers"] = ["d" if name == "c" else name for name in row["rankers"]]
-    return {"pairs over time", "pairs shown"}
-
-
-def a_batch_is_sent_twice(rows):
-    rows += [row | {"time": rows[-1]["time"]} for row in rows[100:200]]
-    return {"repeated impressions"}
-
-
-def a_batch_is_sent_twice_with_new_names(rows):
-    rows[:] = rows[:200] + [row | {"impression": f"again {k}"} for k, row in enumerate(rows[199:200] * 20)] + rows[200:]
-    return {"repeated rows"}
-
-
-def a_robot(rows):
-    for k, row in enumerate(rows):
-        if k % 50 == 0:
-            row |= {"user": "robot", "clicks": [1, 2, 3]}
-    return {"robots"}
-
-
-def a_heavy_user(rows):
-    for k, row in enumerate(rows):
-        if k % 10 == 0:
-            row["user"] = "heavy"
-    return {"heaviest user"}
-
-
-def the_clock_steps(rows):
-    for row in rows[len(rows) // 2 :]:
-        row["time"] += 20_000.0
-    return {"gaps"}
-
-
-def a_pair_is_lost(rows):
-    """A quarter of the users lose one pair for good."""
-    rows[:] = [row for row in rows if set(row["rankers"]) != {"a", "b"} or int(row["user"][1:]) % 3]
-    return {"pairs shown"}
-
-
-def lists_have_one_owner(rows):
-    for row in rows:
-        row["owners"] = [row["owners"][0]] * 6
-    return {"interleaved lists"}
-
-
-def nobody_clicks(rows):
-    for row in rows:
-        row["clicks"] = []
-    return {"clicks"}
-
-
-DAMAGES = [
-    biased_coin, a_pair_is_lost, a_ranker_is_replaced, a_batch_is_sent_twice, a_batch_is_sent_twice_with_new_names,
-    a_robot, a_heavy_user, the_clock_steps, lists_have_one_owner, nobody_clicks,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
-def test_damages_are_found(tmp_path, damage):
-    rows = sound()
-    expected = damage(rows)
-    assert expected <= failing(tmp_path, rows, planned="even")
+@pytest.mark.parametrize(("damage", "expected"), [
+    ("a coin is biased", {"owners of position 1"}), ("a quarter of the users lose a pair", {"pairs shown"}),
+    ("a ranker is replaced", {"pairs over time", "pairs shown"}), ("a batch is sent twice", {"repeated impressions"}),
+    ("a batch is sent twice with new names", {"repeated rows"}), ("a robot", {"robots"}),
+    ("a heavy user", {"heaviest user"}), ("the clock steps", {"gaps"}),
+    ("lists have one owner", {"interleaved lists"}), ("nobody clicks", {"clicks"}),
+])  # fmt: skip
+def test_damages_are_found(tmp_path, damage, expected):
+    assert expected <= failing(tmp_path, damaged(damage, sound()), planned="even")
 
 
 def test_a_pair_that_was_never_shown_is_the_strongest_mismatch_of_a_plan(tmp_path):
@@ -189,10 +144,7 @@ def test_three_rankers_own_position_1_equally_often(tmp_path, favour, shared, ve
 
 def test_lists_may_begin_with_documents_of_no_ranker(tmp_path):
     rows = sound(1000)
-    for row in rows:
-        row |= {"owners": [-1, *row["owners"][:5]]}
-    assert failing(tmp_path, rows) == set()
-    assert "owners of position 1" in (biased_coin(rows) and failing(tmp_path, rows))
+    assert failing(tmp_path, [row | {"owners": [-1, *row["owners"][:5]]} for row in rows]) == set()
 
 
 @pytest.mark.parametrize(("lost", "missing", "expected"), [
@@ -207,15 +159,6 @@ def test_events_that_belong_nowhere_and_events_to_come_are_found(tmp_path, lost,
         pq.write_table(pa.Table.from_pylist(table), tmp_path / f"{name}.parquet")
     log = ClickLog(tmp_path / "exposures.parquet", events=tmp_path / "events.parquet", skip_bad=None)
     assert {one.name for one in check_log(log) if one.verdict == "fails"} == expected
-
-
-@pytest.mark.parametrize(("p", "says"), [
-    (0.0099999, "fails: (p = 0.0099999)"), (0.01004, "sound: (p = 0.01004)"), (0.0123, "sound: (p = 0.012)"),
-    (1e-13, "fails: (p < 1e-12)"),
-])  # fmt: skip
-def test_a_p_near_the_limit_is_not_printed_as_the_limit(p, says):
-    found = findings.tested("t", p, "")
-    assert f"{found.verdict}:{found.sentence}" == says
 
 
 def test_each_test_alarms_on_at_most_one_sound_log_of_a_hundred():

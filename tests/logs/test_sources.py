@@ -15,11 +15,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, check_log, compare_log, describe_log, guardrails
-from ltr_duel.logs.compare import summed
+from ltr_duel.logs import ClickLog, check_log, compare_log, describe_log
+from ltr_duel.logs.compare import _compared
 from ltr_duel.logs.engine import Warehouse
 from ltr_duel.logs.table import NO_CREDIT
 
@@ -96,22 +95,6 @@ def test_exposures_have_the_clicks_of_their_own_row_in_the_order_of_time(tmp_pat
     rows = log.engine.run(log.table.order_by("line")).to_pylist()
     assert [row["impression"] for row in rows] == [f"i{n}" for n in range(25)]
     assert [row["clicks"] for row in rows] == [[n % 3 + 1] * bool(n % 5) for n in range(25)]
-
-
-def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path):
-    """By clicks, the old ranker always wins; by purchases, it loses 10 of 100 users."""
-    exposures = [exposure(n, f"u{n}") for n in range(100)]
-    events = [event(f"i{n}", "a") for n in range(100)] + [event(f"i{n}", "b", "purchase") for n in range(10)]
-    paths = [parquet(tmp_path, name, rows) for name, rows in (("exposures", exposures), ("events", events))]
-    clicks, purchases = (
-        compare_log(ClickLog(paths[0], events=paths[1], outcome=outcome)) for outcome in ("click", "purchase")
-    )
-    error = np.sqrt(0.1 * 0.9 / 99)  # 100 users, ten of them with -1
-    limit = -0.1 - stats.t.ppf(0.95, 99) * error
-    for margin, holds in ((0.14, False), (0.16, True)):
-        (found,) = guardrails(clicks, purchases, margin)
-        assert (found.ahead, found.behind, found.mean, found.holds) == ("old", "new", -0.1, holds)
-        assert found.low == pytest.approx(limit, rel=0.02) and found.low < limit and -0.16 < limit < -0.14
 
 
 def test_late_events_go_to_the_last_the_first_or_all_exposures_of_that_user_and_item(tmp_path):
@@ -393,12 +376,11 @@ def tables(number=1500, seed=0):
 
 def numbers(log, cluster):
     """Return all whole numbers of all pairs by name."""
-    found = summed(log, cluster)
-    classes = [[part.tolist() for part in kind] for kind in found.sums.kinds]
+    found, sums, _ = _compared(log, log.outcome.name, cluster, (), 0.95, per="impression", looks=True)
+    classes = [[part.tolist() for part in kind] for kind in sums.kinds]
     looks = [(look.time, look.impressions, [s.tolist() for s in look.sequences]) for look in found.looks]
-    sums = found.sums
     whole = [sums.wins.tolist(), sums.losses.tolist(), sums.ties.tolist(), [s.tolist() for s in sums.sequences]]
-    return found.creditor.names, found.creditor.pairs, whole, classes, looks, found.users, found.impressions
+    return found.names, found.pairs.tolist(), whole, classes, looks, found.impressions
 
 
 def same_numbers(folder, connection, fill, clusters):
@@ -539,15 +521,6 @@ def test_owners_by_name_in_search_records_are_places_and_other_names_are_refused
                 compare_log(ClickLog(path, format="ubi"))
         else:
             assert compare_log(ClickLog(path, format="ubi")).losses.tolist() == [1]
-
-
-def test_outcomes_that_are_all_ties_leave_a_guardrail_in_doubt(tmp_path):
-    exposures = [exposure(n, f"u{n}") for n in range(30)]
-    events = [event(f"i{n}", "a") for n in range(30)] + [event("i0", "z", "purchase")]
-    paths = [parquet(tmp_path, name, rows) for name, rows in (("exposures", exposures), ("events", events))]
-    clicks, none = (compare_log(ClickLog(paths[0], events=paths[1], outcome=kind)) for kind in ("click", "purchase"))
-    (found,) = guardrails(clicks, none, 0.01)
-    assert found.mean == 0 and found.low < -0.01 and not found.holds
 
 
 def test_a_position_that_is_no_whole_number_is_refused_and_a_log_without_a_click_is_no_sound_one(tmp_path, monkeypatch):

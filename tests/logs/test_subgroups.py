@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, compare_log, secondary, subgroup_table, subgroups
-from ltr_duel.logs.plots import plot_subgroups
+from ltr_duel.logs import ClickLog, compare_log, secondary_outcomes, subgroup_table, subgroups
+from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.subgroup import interaction_p
 from tests.logs.drawn import parts_that_differ
 from tests.logs.written import DAY, drawn, log_of
@@ -22,14 +24,10 @@ def test_each_day_is_the_comparison_of_its_impressions_alone(tmp_path):
     assert table["impressions"].sum() == 600 and set(table["first"]) == {"old"}
     date = (6 * 3600 + times) // DAY
     for day in range(5):
-        here = date == day
-        alone = log_of(tmp_path / "day.jsonl", y[here], times[here], users[here])
+        alone = log_of(tmp_path / "day.jsonl", *(part[date == day] for part in (y, times, users)))
         found = compare_log(alone, confidence=1 - 0.05 / 5)  # the five intervals hold together
-        row = table.iloc[day]
-        assert (row["mean"], row["low"], row["high"]) == pytest.approx(
-            (found.means.mean[0], found.low[0], found.high[0])
-        )
-        assert row["p_corrected"] == pytest.approx(min(5 * found.p[0], 1))
+        row, expected = table.iloc[day], (found.means.mean[0], found.low[0], found.high[0], min(5 * found.p[0], 1))
+        assert row[["mean", "low", "high", "p_corrected"]].tolist() == pytest.approx(expected)
 
 
 def test_weeks_count_from_the_first_day_and_a_user_is_new_for_a_day(tmp_path):
@@ -49,20 +47,24 @@ def test_weeks_count_from_the_first_day_and_a_user_is_new_for_a_day(tmp_path):
 @pytest.mark.parametrize("name", ["device", "day", "new"])
 def test_a_column_of_the_log_divides_it_also_where_it_is_called_like_a_usual_part(tmp_path, name):
     y, times, users = drawn()
-    path = log_of(
-        tmp_path / "log.jsonl", y, times, users, **{name: ["web" if k % 3 else "ios" for k in range(600)]}
-    ).path
-    log = ClickLog(path, context=[name])
+    devices = ["web" if k % 3 else "ios" for k in range(600)]
+    log = ClickLog(log_of(tmp_path / "log.jsonl", y, times, users, **{name: devices}).path, context=[name])
     found = subgroups(log, compare_log(log), name)
     assert found.frame[name].tolist() == ["web", "ios"] and found.frame["impressions"].tolist() == [400, 200]
     assert found.frame["mean"] @ found.frame["impressions"] == pytest.approx(y.sum())
     assert found.differ[0].startswith("old > new: ") and "not shown to differ (one look, p = " in found.differ[0]
 
 
-def test_a_column_that_is_not_there_is_refused(tmp_path):
-    path = log_of(tmp_path / "log.jsonl", *drawn()).path
-    log = ClickLog(path, context=["devcie"])
+def test_rare_values_of_a_column_are_one_part_and_a_column_that_is_not_there_is_refused(tmp_path):
+    locale = [f"l{k}" for k in range(25) for _ in range(50 - k)]
+    path = log_of(tmp_path / "log.jsonl", [1, -1] * 475, locale=locale).path
+    log = ClickLog(path, context=["locale"])
+    found = subgroups(log, compare_log(log), "locale")
+    assert found.frame["locale"].tolist() == [*(f"l{k}" for k in range(19)), "(others: 6)"]
+    assert found.frame["impressions"].tolist()[-1] == sum(50 - k for k in range(19, 25))
     with pytest.raises(InputError, match="has no column 'devcie'"):
+        compare_log(ClickLog(path, context=["devcie"]))
+    with pytest.raises(InputError, match="there is no column 'devcie' to slice by"):
         subgroups(log, compare_log(log), "devcie")
 
 
@@ -83,25 +85,13 @@ def test_parts_of_the_log_of_a_policy_have_intervals_of_the_sequence_and_no_test
     assert "mean, first impressions" in subgroup_table(found)
 
 
-def test_the_test_of_interaction_is_that_of_welch_where_parts_share_no_user():
+def test_the_test_of_interaction_is_that_of_welch():
     rng = np.random.default_rng(0)
-    parts = [rng.normal(0.1 * k, 1 + k, 30 + 10 * k) for k in range(3)]
-    mean, variance, n = (np.array([f(one) for one in parts]) for f in (np.mean, lambda x: np.var(x, ddof=1), len))
-    welch = interaction_p(mean, np.diag(variance / n), n - 1.0, 1e9)
-    weight = n / variance
-    grand = weight @ mean / weight.sum()
-    surplus = ((1 - weight / weight.sum()) ** 2 / (n - 1)).sum()
-    statistic = (weight @ (mean - grand) ** 2) / 2 / (1 + 2 * (3 - 2) / (9 - 1) * surplus)
-    assert welch == pytest.approx(stats.f.sf(statistic, 2, (9 - 1) / (3 * surplus)))
-
-
-def test_the_test_of_interaction_is_that_of_hotelling_where_each_user_is_in_all_parts():
-    y = np.random.default_rng(1).normal(0, 1, (40, 3)) + np.random.default_rng(2).normal(0, 2, (40, 1))
-    covariance = np.cov(y.T) / 40
-    apart = (y[:, 1:] - y[:, :1]).mean(axis=0)
-    t = 40 * apart @ np.linalg.solve(np.cov((y[:, 1:] - y[:, :1]).T), apart)
-    hotelling = stats.f.sf(t * (39 - 1) / (39 * 2), 2, 38)
-    assert interaction_p(y.mean(axis=0), covariance, np.full(3, 1e9), 39.0) == pytest.approx(hotelling)
+    parts = [rng.normal(0.1 * k, 1, 40) for k in range(2)]
+    mean, variance = (np.array([f(one) for one in parts]) for f in (np.mean, lambda x: np.var(x, ddof=1)))
+    found = interaction_p(Means(mean, np.sqrt(variance / 40), np.full(2, 39.0)))
+    assert found == pytest.approx(stats.ttest_ind(*parts, equal_var=False).pvalue)
+    assert np.isnan(interaction_p(Means(mean, np.array([np.inf, 1]), np.full(2, 39.0))))
 
 
 def test_many_small_parts_that_are_the_same_seldom_differ():
@@ -123,18 +113,7 @@ def test_secondary_outcomes_share_an_error_and_are_those_of_the_ranker_ahead(tmp
     others = {
         name: compare_log(log_of(tmp_path / f"{name}.jsonl", [sign, 0] * 100)) for name, sign in (("x", 1), ("y", -1))
     }
-    table = secondary(found, others).frame
+    table = secondary_outcomes(replace(found, secondary=others)).frame
     assert table["outcome"].tolist() == ["x", "y"] and table["mean"].tolist() == pytest.approx([0.5, -0.5])
     expected = compare_log(log_of(tmp_path / "x.jsonl", [1, 0] * 100), confidence=1 - 0.05 / 2)
     assert table["low"][0] == pytest.approx(expected.low[0])
-
-
-def test_days_are_drawn_in_the_order_of_time_and_rows_that_are_not_shown_are_counted(tmp_path):
-    """The clearest pair lacks the first days."""
-    y, times, users = drawn(n=600, days=4)
-    rankers = [["a", "b"] if t < 2 * DAY else ["a", "c"] for t in times]
-    log = log_of(tmp_path / "log.jsonl", np.where(times < 2 * DAY, y, 1), times, users, rankers=rankers)
-    part = subgroups(log, compare_log(log), "day")
-    ticks = [one.get_text() for one in plot_subgroups(part).get_xticklabels()]
-    assert ticks == sorted(ticks) and len(ticks) == 5
-    assert part.lines(1)[0].startswith(f"{len(part.shown(1))} of {len(part.frame)} rows are shown; intervals and p are")

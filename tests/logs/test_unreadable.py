@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.data import make_corpus
-from ltr_duel.logs import ClickLog, compare_log, simulate_log, write_log
-from ltr_duel.rankers import feature_rankers
+from ltr_duel.logs import ClickLog, compare_log
 from tests.logs.test_places import impression, write
 
 KINDS = ("jsonl", "csv", "parquet")
@@ -107,21 +105,3 @@ item = "item"
 def test_the_digest_of_separate_events_is_in_the_provenance(tmp_path):
     found = [compare_log(log_of(tmp_path, "csv", "seen", values)).provenance for values in ("ab", "ac")]
     assert found[0]["sha256"] == found[1]["sha256"] and found[0]["events_sha256"] != found[1]["events_sha256"]
-
-
-@pytest.mark.parametrize(("column", "value"), [("owners", [["old"]]), ("time", ["noon"]), ("clicks", [[2**40]])])
-def test_values_of_other_types_are_not_written(tmp_path, column, value):
-    columns = {"query": ["q"], column: value}
-    message = f"column '{column}' of a written log has the type"
-    with pytest.raises(InputError, match=message), write_log(tmp_path / "log.jsonl", tuple(columns)) as log:
-        log.write(columns)
-    assert not list(tmp_path.iterdir())
-
-
-def test_sets_that_contain_a_ranker_twice_are_not_in_a_log(tmp_path):
-    rankings = feature_rankers(make_corpus(queries=20, documents=8, features=9))
-    for policy in ("auto_sets", "self_sparring"):
-        assert 0 < simulate_log(tmp_path / "log.parquet", rankings, policy=policy, horizon=300) < 300
-        compare_log(ClickLog(tmp_path / "log.parquet"))
-    with pytest.raises(InputError, match="no step of 'multi_self_sparring' compares different rankers"):
-        simulate_log(tmp_path / "log.parquet", rankings, policy="multi_self_sparring", horizon=300)

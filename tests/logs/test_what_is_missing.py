@@ -120,11 +120,3 @@ def test_without_lists_the_check_says_what_it_rests_on_and_which_coins_it_cannot
     assert "credit for 3 impressions is based on the owners of the items with events" in lines
     (line,) = (line for line in finding_lines(check_log(log)) if "owners of position 1" in line)
     assert line.startswith("not checked: owners of position 1")
-
-
-@pytest.mark.parametrize(("users", "more", "named"), [(20, 0, False), (20, 1, True), (21, 1, False)])
-def test_a_user_is_named_above_a_twentieth_and_above_what_the_check_calls_usual(tmp_path, users, more, named):
-    """With 20 users, each has a twentieth of the impressions; with 21, the limit of the check applies."""
-    rows = [impression(n, user=f"u{n % users}" if n < 2 * users else "u0") for n in range(2 * users + more)]
-    facts = describe_log(ClickLog(write(tmp_path / "log.parquet", rows)))
-    assert (facts.largest_user, facts.largest_user_impressions) == (("u0", 2 + more) if named else ("", 0))

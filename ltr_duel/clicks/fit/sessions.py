@@ -47,6 +47,16 @@ class Sessions(NamedTuple):
     graded: bool
     user: IntVector | None = None
 
+    @classmethod
+    def of_documents(
+        cls, lengths: IntVector, query: IntVector, document: IntVector, click: NDArray[np.bool_], user: IntVector | None
+    ) -> Sessions:
+        """Return sessions whose items are the documents of each query; ``document`` has an entry for each position."""
+        keys = np.repeat(query, lengths) << 32 | document
+        different, item = np.unique(keys, return_inverse=True)
+        ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return cls(ptr, item.astype(np.int64), click, query, len(different), False, user)
+
     @property
     def number(self) -> int:
         """Number of sessions."""

@@ -1,0 +1,93 @@
+"""The session logs of the Yandex challenges: Relevance Prediction (WSCD 2012), Personalized Web Search (WSCD 2014).
+
+Fields are separated by tabs, and the lines of a session follow each other. The first challenge has
+
+    SessionID  TimePassed  Q  QueryID  RegionID  URLID ...
+    SessionID  TimePassed  C  URLID
+
+and the second (with T in place of Q for its test queries) has
+
+    SessionID  M  Day  UserID
+    SessionID  TimePassed  Q  SERPID  QueryID  TermID,TermID...  URLID,DomainID ...
+    SessionID  TimePassed  C  SERPID  URLID
+"""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from array import array
+from pathlib import Path
+
+import numpy as np
+
+from ltr_duel.clicks.fit.sessions import Sessions
+from ltr_duel.core import InputError
+
+
+def read_yandex(path: str | Path) -> Sessions:
+    r"""Read the lists and clicks of a session log of the Yandex challenges into memory.
+
+    Each query action is a session of `Sessions`. A click counts for the last impression of its session that shows the
+    document; in the second challenge, for the impression with the click's SERPID. Clicks on other documents
+    (advertisements, later pages) are omitted. Items are the documents of each query.
+
+    Parameters
+    ----------
+    path : path
+        A text file, also compressed with the suffix ``.gz``.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line is none of the above.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "sessions.txt"
+    ...     _ = path.write_text("8\t0\tQ\t7\t213\ta\tb\n8\t4\tC\tb\n")
+    ...     sessions = read_yandex(path)
+    >>> sessions.number, sessions.click.tolist()
+    (1, [False, True])
+    """
+    numbers: dict[str, dict[str, int]] = {"query": {}, "document": {}, "user": {}}
+
+    def number(kind: str, name: str) -> int:
+        return numbers[kind].setdefault(name, len(numbers[kind]))
+
+    lengths, query, user, document, clicked = (array("q") for _ in range(5))
+    session, who = "", -1
+    shown: list[
+        tuple[str, int, list[str]]
+    ] = []  # impressions of the session: SERPID, index of the first entry, documents
+    try:
+        with (gzip.open if str(path).endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+            for row, line in enumerate(file, 1):
+                fields = line.rstrip("\n").split("\t")
+                if fields[0] != session:
+                    session, who, shown = fields[0], -1, []
+                if len(fields) == 4 and fields[1] == "M":
+                    who = number("user", fields[3])
+                elif len(fields) >= 6 and fields[2] in ("Q", "T"):
+                    second = "," in "".join(fields[6:7])
+                    documents = [one.split(",")[0] for one in fields[6:]] if second else fields[5:]
+                    shown.append((fields[3] if second else "", len(document), documents))
+                    lengths.append(len(documents))
+                    query.append(number("query", fields[4 if second else 3]))
+                    user.append(who)
+                    document.extend(number("document", one) for one in documents)
+                    clicked.extend([0] * len(documents))
+                elif len(fields) in (4, 5) and fields[2] == "C":
+                    for page, first, documents in reversed(shown):
+                        if fields[-1] in documents and (len(fields) == 4 or page == fields[3]):
+                            clicked[first + documents.index(fields[-1])] = 1
+                            break
+                else:
+                    says = "neither a query (Q), a click (C) nor a session (M) of a Yandex log"
+                    raise InputError(f"{path}:{row}: {says}")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    users = np.array(user) if numbers["user"] else None
+    return Sessions.of_documents(np.array(lengths), np.array(query), np.array(document), np.array(clicked) > 0, users)

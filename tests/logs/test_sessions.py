@@ -1,0 +1,65 @@
+"""Logs as sessions for click models."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.logs import ClickLog, Impressions, sessions_in_log
+
+
+def opened(folder, *rows, skip_bad=0):
+    """Return the log of rows (query, shown documents, clicks, further columns)."""
+    path = folder / "clicks.jsonl"
+    lines = [
+        {"impression": n, "time": n, "query": query, "shown": list(shown), "clicks": clicks} | dict(*more)
+        for n, (query, shown, clicks, *more) in enumerate(rows)
+    ]
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    return ClickLog(path, skip_bad=skip_bad)
+
+
+def row_by_row(self, columns, batches=ClickLog.batches):
+    for table, lines in batches(self, columns):
+        yield from (Impressions(table.slice(k, 1), lines[k : k + 1]) for k in range(len(lines)))
+
+
+@pytest.mark.parametrize("batches", [ClickLog.batches, row_by_row])
+def test_items_are_grades_or_the_documents_of_each_query(tmp_path, monkeypatch, batches):
+    monkeypatch.setattr(ClickLog, "batches", batches)
+    three = (
+        ("q", "abc", [3, 1], {"grades": [2, 0, 1]}), ("p", "ab", [], {"grades": [1, 1]}),
+        ("q", "ba", [2, 2], {"grades": [0, 2]}),
+    )  # fmt: skip
+    graded = sessions_in_log(opened(tmp_path, *three))
+    assert graded.graded and graded.items == 3 and graded.item.tolist() == [2, 0, 1, 1, 1, 0, 2]
+    assert graded.click.tolist() == [True, False, True, False, False, False, True]
+    assert graded.ptr.tolist() == [0, 3, 5, 7] and graded.query.tolist() == [0, 1, 0] and graded.user is None
+    documents = sessions_in_log(opened(tmp_path, *three), "document")
+    (qa, qb, qc, pa, pb, again_b, again_a), items = documents.item.tolist(), documents.items
+    assert not documents.graded and {qa, qb, qc, pa, pb} == set(range(items)) == {0, 1, 2, 3, 4}
+    assert (again_a, again_b) == (qa, qb)
+
+
+def test_without_all_grades_items_are_documents(tmp_path):
+    mixed = opened(tmp_path, ("q", "ab", [1], {"grades": [1, 0]}), ("q", "ab", [1]))
+    assert not sessions_in_log(mixed).graded
+    with pytest.raises(InputError, match=r"clicks.jsonl:2: no grades"):
+        sessions_in_log(mixed, "grade")
+    with pytest.raises(InputError, match="no kind of items 'grades'; did you mean 'grade'"):
+        sessions_in_log(mixed, "grades")
+
+
+def test_users_have_numbers_and_an_unknown_user_has_minus_one(tmp_path):
+    rows = [("q", "ab", [1], {"user": user}) for user in "aba"]
+    assert sessions_in_log(opened(tmp_path, *rows, ("q", "ab", [2]))).user.tolist()[2:] == [0, -1]
+    first, second, third = sessions_in_log(opened(tmp_path, *rows)).user
+    assert first == third != second >= 0
+
+
+def test_bad_lines_are_skipped_and_an_empty_log_is_refused(tmp_path):
+    assert sessions_in_log(opened(tmp_path, ("q", "ab", [3]), ("q", "ab", [1]), skip_bad=1)).number == 1
+    with pytest.raises(InputError, match="no impression that can be used"):
+        sessions_in_log(opened(tmp_path))

@@ -1,0 +1,63 @@
+"""Logs are written in every format, complete or not at all."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.logs import LOG_COLUMNS, ClickLog, write_log
+
+FULL = {
+    "impression": "i1", "time": 1000.5, "query": "shoes", "user": "u1", "shown": ["a", "b, c", "ü"], "clicks": [3, 1],
+    "page": None, "rankers": ["old", "new"], "owners": [0, -1, 1], "rankings": [["a", "b, c", "ü"], ["ü", "b, c", "a"]],
+    "method": "probabilistic:tau=1", "outcome": "sampled", "policy": "rucb:alpha=0.51", "propensity": 0.25,
+    "dwell": [12.5, 0.0], "grades": [0, 2, 1],
+}  # fmt: skip
+BARE = dict.fromkeys(LOG_COLUMNS) | {
+    "impression": "i2",
+    "time": 1001.0,
+    "query": "a\r\nb",
+    "shown": ["a"],
+    "clicks": [],
+}
+
+
+def write(path, rows, columns=tuple(LOG_COLUMNS), **how):
+    with write_log(path, columns, **how) as log:
+        log.write({name: [row.get(name) for row in rows] for name in columns})
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_each_value_is_read_back(tmp_path, suffix):
+    path = write(tmp_path / f"clicks.{suffix}", [FULL, BARE])
+    assert [row for batch in ClickLog(path).batches() for row in batch.table.to_pylist()] == [
+        FULL,
+        dict.fromkeys(LOG_COLUMNS) | BARE,
+    ]
+
+
+def test_search_records_are_a_query_and_an_event_for_each_click(tmp_path):
+    path = write(
+        tmp_path / "records.ndjson", [FULL], ("impression", "time", "query", "shown", "clicks", "dwell", "owners")
+    )
+    query, *events = map(json.loads, path.read_text().splitlines())
+    assert (query["query_id"], query["timestamp"], query["user_query"]) == ("i1", 1_000_500, "shoes")
+    assert query["query_response_hit_ids"] == FULL["shown"] and query["query_attributes"] == {"owners": [0, -1, 1]}
+    items = [(one["event_attributes"]["object"]["object_id"], one["event_attributes"]["dwell_time"]) for one in events]
+    assert items == [("ü", 12.5), ("a", 0.0)] and {one["action_name"] for one in events} == {"click"}
+
+
+@pytest.mark.parametrize(("columns", "suffix", "message"), [
+    ({"query": ["q"], "owners": [["old"]]}, "jsonl", "column 'owners' of a written log has the type list<item: int32>"),
+    ({"query": ["q"], "time": ["noon"]}, "parquet", "column 'time' of a written log has the type double"),
+    ({"query": ["q"], "clicks": [[2**40]]}, "csv", "column 'clicks' of a written log has the type"),
+    ({"query": ["q"]}, "ndjson", "need the columns time, shown and clicks, but time is missing"),
+    ({"query": ["q"]}, "txt", "a log must end in .jsonl, .csv or .parquet"),
+])  # fmt: skip
+def test_a_log_that_cannot_be_written_does_not_appear(tmp_path, columns, suffix, message):
+    with pytest.raises(InputError, match=message), write_log(tmp_path / f"log.{suffix}", tuple(columns)) as log:
+        log.write(columns)
+    assert not list(tmp_path.iterdir())

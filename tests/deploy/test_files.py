@@ -10,9 +10,7 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import socket
-import ssl
 import subprocess
 import sys
 import time
@@ -27,7 +25,7 @@ import ltr_duel
 from ltr_duel.cli.main import cli
 from ltr_duel.live import read_settings, service_settings
 from ltr_duel.live.serve import GRACE, IDLE
-from tests.conftest import hear_interrupts
+from tests.live.test_serve import process
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -35,8 +33,6 @@ SETTINGS = read_settings(DEPLOY / "live.toml")
 SERVICE = service_settings(SETTINGS.serve, "deploy/live.toml")
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
 NGINX = (DEPLOY / "nginx.conf").read_text()
-KEY = "0123456789abcdef"
-SEARCH = {"user": "u1", "query": "sea", "rankings": {"words": ["a", "b"], "titles": ["b", "c"], "newest": ["c", "a"]}}
 
 
 def dockerfile():
@@ -145,66 +141,38 @@ def test_the_proxy_publishes_what_search_pages_and_balancers_use():
     assert [path for path in [*public, *private] if re.search(pattern, path)] == public
 
 
-class Machine:
-    """A folder with the paths of `deploy/`, and free ports for the processes."""
+def test_the_composed_processes_search_and_count_clicks(tmp_path):
+    text = (DEPLOY / "live.toml").read_text().replace("/var/lib/ltr-duel/", "").replace("window = 1800", "window = 1")
+    with process(tmp_path, text.replace("port = 8080", "port = 0")) as (url, key, _):
+        check = [word.replace("http://127.0.0.1:8080", url) for word in health_check()]
+        subprocess.run([sys.executable, *check[1:]], check=True, timeout=60)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        environment = {**os.environ, "LTR_DUEL_SERVICE": url, "LTR_DUEL_API_KEY": key}
+        program = COMPOSE["search"]["command"][1].replace("/opt/ltr-duel", str(ROOT))
+        with subprocess.Popen([sys.executable, program, address], env=environment, stderr=subprocess.DEVNULL) as site:
+            try:
+                until(lambda: ask(f"http://{address}/clicks.js"))
 
-    def __init__(self, folder):
-        self.folder, self.port, self.site = folder, free_port(), free_port()
-        self.places = {
-            "/var/lib/ltr-duel": folder / "lib",
-            "/etc/ltr-duel": folder / "etc",
-            "/opt/ltr-duel/": f"{ROOT}/",
-            "experiment:8080": f"127.0.0.1:{self.port}",
-            "127.0.0.1:8080": f"127.0.0.1:{self.port}",
-            "0.0.0.0": "127.0.0.1",
-        }
-        (folder / "lib").mkdir()
-        (folder / "etc").mkdir()
-        text = self.here((DEPLOY / "live.toml").read_text()).replace("window = 1800", "window = 1")
-        (folder / "etc" / "live.toml").write_text(text.replace("port = 8080", f"port = {self.port}"))
+                def clicked():
+                    """Search and click; on a slow machine some searches get the incumbent's list."""
+                    found = json.loads(ask(f"http://{address}/search", {"query": "sea"}))
+                    events = [{"kind": "click", "document": found["books"][0][0]}]
+                    ask(f"http://{address}/events", {"token": found["token"], "events": events})
+                    return json.loads(ask(f"{url}/state", key=key))["clicked"]
 
-    def here(self, text):
-        """Return the text with the paths and addresses of this machine."""
-        for there, place in self.places.items():
-            text = text.replace(there, str(place))
-        return text
-
-    def words(self, words):
-        """Return a command adapted to this machine."""
-        first = {"ltr-duel": [sys.executable, "-m", "ltr_duel.cli.main"], "python": [sys.executable]}
-        return [*first[words[0]], *map(self.here, words[1:])]
-
-    @contextlib.contextmanager
-    def running(self, name, words, variables, answers):
-        """Run a process, wait until it answers, end it by SIGTERM, and check that it ends in time."""
-        environment = {**os.environ, **{key: self.here(value) for key, value in variables.items()}}
-        with (self.folder / f"{name}.log").open("wb") as log:
-            process = subprocess.Popen(words, env=environment, stdout=log, stderr=log, preexec_fn=hear_interrupts)
-        try:
-            until(lambda: process.poll() is not None or answers())
-            assert process.poll() is None, (self.folder / f"{name}.log").read_text()
-            yield
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(seconds(COMPOSE["experiment"]["stop_grace_period"])) in (0, 143, -signal.SIGTERM)
-        finally:
-            process.kill()
-            process.wait()
-
-    def serving(self):
-        """Run the container's command until its health check is passed."""
-        check = self.words(health_check())
-
-        def healthy():
-            return subprocess.run(check, capture_output=True, check=False).returncode == 0
-
-        return self.running("experiment", self.words(image("CMD")), {"LTR_DUEL_API_KEY": KEY}, healthy)
+                until(clicked)
+            finally:
+                site.terminate()
 
 
-def free_port():
-    """Return a port that no process uses."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+def ask(url, body=None, key=""):
+    """Return the body of an answer, or nothing while nobody listens."""
+    headers = {"cookie": "session=reader", "authorization": f"Bearer {key}"}
+    with contextlib.suppress(urllib.error.URLError):
+        request = urllib.request.Request(url, body and json.dumps(body).encode(), headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.read()
 
 
 def until(condition):
@@ -213,77 +181,3 @@ def until(condition):
     while not condition():
         assert time.monotonic() < ends
         time.sleep(0.05)
-
-
-def ask(url, body=None, key=KEY, context=None, cookie=""):
-    """Return status and body of an answer."""
-    headers = {"content-type": "application/json", "authorization": f"Bearer {key}", "cookie": cookie}
-    content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-    try:
-        request = urllib.request.Request(url, content, headers)
-        with urllib.request.urlopen(request, timeout=60, context=context) as answer:
-            return answer.status, answer.read()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read()
-
-
-@pytest.fixture(scope="module")
-def machine(tmp_path_factory):
-    """Return a machine that runs the service."""
-    machine = Machine(tmp_path_factory.mktemp("machine"))
-    with machine.serving():
-        yield machine
-
-
-def test_the_composed_processes_search_and_count_clicks(machine):
-    words, service = COMPOSE["search"]["command"], f"http://127.0.0.1:{machine.port}"
-    variables, site = COMPOSE["search"]["environment"] | {"LTR_DUEL_API_KEY": KEY}, f"http://127.0.0.1:{machine.site}"
-
-    def answers():
-        with contextlib.suppress(OSError):
-            return ask(site)[0] == 200
-
-    def clicked():
-        """Search and click; on a slow machine some searches get the incumbent's list."""
-        found = json.loads(ask(f"{site}/search", {"query": "sea"}, cookie="session=reader")[1])
-        events = [{"kind": "view"}, {"kind": "click", "document": found["books"][0][0]}]
-        ask(f"{site}/events", {"token": found["token"], "events": events})
-        return json.loads(ask(f"{service}/state")[1])["clicked"] > 0
-
-    with machine.running("search", machine.words([*words[:2], f"{words[2]}:{machine.site}"]), variables, answers):
-        until(clicked)
-        assert b"session=" in str(urllib.request.urlopen(site, timeout=5).headers).encode()
-        assert ask(f"{site}/clicks.js")[0] == 200
-
-
-@pytest.mark.skipif(not shutil.which("nginx") or not shutil.which("openssl"), reason="needs nginx and openssl")
-def test_nginx_leads_to_the_service(machine, tmp_path):
-    port = free_port()
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-         "-keyout", tmp_path / "ltr-duel.key", "-out", tmp_path / "ltr-duel.pem"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    text = machine.here(NGINX).replace("/etc/ssl", str(tmp_path)).replace("listen 443", f"listen 127.0.0.1:{port}")
-    folders = "".join(
-        f"{name}_temp_path {tmp_path / name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    (tmp_path / "nginx.conf").write_text(
-        f"daemon off; pid {tmp_path}/pid; error_log stderr;\nevents {{}}\nhttp {{ access_log off;\n{folders}{text} }}\n"
-    )
-    context = ssl.create_default_context(cafile=tmp_path / "ltr-duel.pem")
-    context.check_hostname = False
-    url = f"https://127.0.0.1:{port}"
-
-    def answers():
-        with contextlib.suppress(OSError):
-            return ask(f"{url}/health", context=context)[0] == 200
-
-    command = ["nginx", "-p", tmp_path, "-e", "stderr", "-c", tmp_path / "nginx.conf"]
-    with machine.running("nginx", command, {"HOME": str(tmp_path)}, answers):
-        status, body = ask(f"{url}/decide", SEARCH, context=context)
-        report = {"token": json.loads(body)["token"], "events": [{"kind": "view"}]}
-        assert status == 200 and ask(f"{url}/events", report, context=context)[0] == 200
-        assert ask(f"{url}/decide", b"x" * (SERVICE.largest_body + 1), context=context)[0] == 413
-        assert ask(f"{url}/decide", SEARCH, "x" * 16, context)[0] == 401
-        assert [ask(f"{url}{path}", None, KEY, context)[0] for path in ("/state", "/control", "/")] == [404] * 3

@@ -26,7 +26,7 @@ from ltr_duel.live.plan import Decision, LivePlan
 from ltr_duel.live.planner import Outcome, Planner
 from ltr_duel.live.settings import Settings, settings_text, with_seed
 from ltr_duel.live.signing import Keys, TokenError
-from ltr_duel.live.state import LiveState, state_of
+from ltr_duel.live.state import Counts, LiveState, state_of
 from ltr_duel.live.store import Store, settings_in
 from ltr_duel.live.validation import Report, Search, read_events, require_context, require_text
 
@@ -122,8 +122,8 @@ class Experiment:
             raise
 
     def close(self) -> None:
-        """Close the store."""
-        with self._lock:
+        """Close the store, when the policy has learned."""
+        with self._planning, self._lock:
             self._store.close()
 
     def __enter__(self) -> Experiment:
@@ -338,7 +338,8 @@ class Experiment:
         """Return the state of the experiment: what the counted pages say."""
         with self._lock:
             self._look()
-            return state_of(self.settings, self._store, self.controls, self.used, self.plan, len(self._untold))
+            given = Counts.of(self._store), self.controls, self.used, self.plan, len(self._untold)
+        return state_of(self.settings, *given)  # searches do not wait for it
 
     def _now(self) -> float:
         self._latest = max(self._latest, self._clock())

@@ -86,18 +86,37 @@ class LiveState(NamedTuple):
         return plain
 
 
+class Counts(NamedTuple):
+    """What a store has counted."""
+
+    pairs: list[tuple[int, int, int, int, int]]  # rows of the table ``counts``
+    totals: list[tuple[str, int, int, int]]  # rows of the table ``totals``
+    waiting: int  # pages whose window is not over
+    forgot: bool  # whether users were forgotten
+    started: float
+
+    @classmethod
+    def of(cls, store: Store) -> Counts:
+        """Read the counts of a store."""
+        pairs = store.rows("SELECT a, b, y, first, n FROM counts")
+        totals = store.rows("SELECT rankers, shown, seen, clicked FROM totals")
+        ((waiting,),) = store.rows("SELECT count(*) FROM exposures WHERE NOT learned")
+        forgot = store.rows("SELECT 1 FROM met WHERE user >= ? AND user < ? LIMIT 1", (FORGOTTEN, f"{FORGOTTEN}~"))
+        return cls(pairs, totals, waiting, bool(forgot), store.meta("started"))
+
+
 def state_of(
-    settings: Settings, store: Store, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int
+    settings: Settings, counts: Counts, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int
 ) -> LiveState:
-    """Compute the state from the counts of a store."""
+    """Compute the state."""
     names, k = settings.rankers, len(settings.rankers)
     count = np.zeros((2, 3, k, k), np.int64)  # all and first exposures; ties, wins and losses of the row
-    for a, b, y, first, n in store.rows("SELECT a, b, y, first, n FROM counts"):
+    for a, b, y, first, n in counts.pairs:
         count[: 1 + first, y, a, b] += n
         count[: 1 + first, -y, b, a] += n
     (ties, wins, _), (first_ties, first_wins, first_losses) = count
     exposure, shown, seen, clicked, alone = np.zeros(k), 0, 0, 0, 0
-    for text, *totals in store.rows("SELECT * FROM totals"):
+    for text, *totals in counts.totals:
         rankers = json.loads(text)
         counted = totals[settings.count == "seen"]
         exposure[[names.index(name) for name in rankers]] += counted / len(rankers)
@@ -124,17 +143,15 @@ def state_of(
     highest = _matrix(k, high, -low)
     probability = np.zeros(k)
     probability[rows] = beats_all(first_wins[np.ix_(rows, rows)])
-    waiting = store.rows("SELECT count(*) FROM exposures WHERE NOT learned")[0][0]
-    forgot = store.rows("SELECT EXISTS (SELECT 1 FROM met WHERE user LIKE ?)", (f"{FORGOTTEN}%",))[0][0]
     return LiveState(
         **{name: getattr(settings, name) for name in _OF_SETTINGS},
         counted=settings.count,
-        started=store.meta("started"),
+        started=counts.started,
         version=plan.version,
         controls=controls,
         used=tuple(used),
-        pages=shown + waiting,
-        waiting=waiting,
+        pages=shown + counts.waiting,
+        waiting=counts.waiting,
         unseen=shown - seen,
         clicked=clicked,
         alone=alone,
@@ -153,7 +170,7 @@ def state_of(
         probability=probability,
         decisions=decisions,
         sentence=sentence,
-        note=_FORGOT if forgot else "",
+        note=_FORGOT if counts.forgot else "",
         regret_bound=regret_bound(exposure, highest),
         impressions_to_go=to_go,
     )

@@ -40,9 +40,9 @@ def row(name: str, call: str, runs: int, prepare, when: str) -> Row:
 def bare(runs: int):
     """Simulate without storing runs."""
     from ltr_duel import simulate
-    from ltr_duel.experiment import make_plan
+    from ltr_duel.experiment import make_schedule
 
-    matrix = make_plan(spec(runs)).problems[0].matrix
+    matrix = make_schedule(spec(runs)).problems[0].matrix
     policies = ["rucb", "rmed1"]
     simulate(matrix, policies, horizon=100, repetitions=2)
     return lambda: simulate(matrix, policies, horizon=100, repetitions=runs // 2, jobs=1)

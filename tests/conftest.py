@@ -56,7 +56,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # The slowest files come first: started last, they would keep one process busy while the others are idle.
 LONGEST = (
     "bandits/test_check.py",
-    "experiment/test_faults.py",
+    "experiment/test_run.py",
     "core/test_hygiene.py",
     "test_public_api.py",
     "preferences/test_truth.py",
@@ -66,7 +66,7 @@ LONGEST = (
     "interleaving/test_check.py",
     "logs/test_soundness.py",
     "cli/test_logs_commands.py",
-    "logs/test_sources.py",
+    "logs/test_warehouse.py",
     "test_one_new_file.py",
     "cli/test_plugin_files.py",
     "cli/test_ties.py",

@@ -25,7 +25,7 @@ import tomli_w
 from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS, FORMS, ClickModel, Sessions, fit_clicks
 from ltr_duel.data import Dataset
-from ltr_duel.experiment import Backend, StudyResults, make_plan, run_experiment
+from ltr_duel.experiment import Backend, StudyResults, make_schedule, run_experiment
 from ltr_duel.interleaving import METHODS
 from ltr_duel.logs import simulate_log
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
@@ -178,7 +178,7 @@ def study() -> Made:
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / "study.toml"
         spec.write_text(STUDY, encoding="utf-8")
-        run_experiment(make_plan(spec, jobs=1), Path(folder) / "store", backend=Backend(jobs=1))
+        run_experiment(make_schedule(spec, jobs=1), Path(folder) / "store", backend=Backend(jobs=1))
         made, keys = {}, []
         for study, results in StudyResults(Path(folder) / "store"):
             for run in sorted(results.runs, key=lambda run: run.key.digest):

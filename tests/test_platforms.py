@@ -22,7 +22,6 @@ prefs estimate corpus.txt --rankers features:1,2,3 --comparisons 60 --jobs 2 --o
 simulate matrix.parquet --policy rucb --horizon 500 --repetitions 2 --out runs
 run spec.toml --jobs 2 --out study
 run spec.toml --jobs 2 --backend loky --out other
-run spec.toml --jobs 1 --time-limit 60 --out limited
 status study
 simulate --live corpus.txt --rankers features:1,2 --policy random --horizon 300 --repetitions 1 --log clicks.parquet
 logs compare clicks.parquet

@@ -113,7 +113,7 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
 
 def own_frames(policy: Policy, error: BaseException) -> list[traceback.FrameSummary]:
     """Return the frames of an error's traceback that are in the files of a policy's functions, the innermost last."""
-    functions = policy.init, policy.select, policy.update, policy.recommend, policy.idle_until, policy.chance
+    functions = policy.init, policy.select, policy.update, policy.recommend, policy.idle_until
     files = {interpreted(one).__code__.co_filename for one in functions if one is not None}
     return [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
 

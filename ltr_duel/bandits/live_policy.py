@@ -122,17 +122,6 @@ class LivePolicy:
             self._asked = asked
         return tuple(map(self._order.item, self._asked))
 
-    def chance(self) -> float | None:
-        """Return the probability, given all outcomes so far, that the policy chooses the arms of `ask`, in any order.
-
-        Returns None if the policy does not compute this probability.
-        """
-        self.ask()
-        if self._policy.chance is None:
-            return None
-        arms = np.array(sorted(self._asked if self._policy.feedback == "slate" else set(self._asked)), np.int64)
-        return float(self._policy.chance(self._state, self._params, arms))
-
     def tell(self, outcome: int | ArrayLike = 0) -> None:
         """Update the policy with the outcome of the comparison that `ask` returned.
 

@@ -57,10 +57,6 @@ class Policy(components.Component):
         See `ltr_duel.bandits.hooks`. A policy whose `select` takes a ``slate`` compares sets of arms.
     idle_until : callable, optional
         Allows the loop to skip idle steps, see `ltr_duel.bandits.hooks`.
-    chance : callable, optional
-        ``chance(state, params, arms)``, called between `select` and `update`, returns the probability with which
-        `select` chose the set ``arms``, given all earlier outcomes. The array ``arms`` is ascending; it has one arm if
-        an arm is compared with itself.
     assumes : str
         The assumptions of the paper's guarantee.
     regret : str
@@ -105,7 +101,6 @@ class Policy(components.Component):
     update: Callable[..., Any] = field(repr=False)
     recommend: Callable[..., Any] = field(repr=False)
     idle_until: Callable[..., Any] | None = field(default=None, repr=False)
-    chance: Callable[..., float] | None = field(default=None, repr=False)
     assumes: str = field(default="", repr=False)
     regret: str = field(default="", repr=False)
     made_for: str = field(default="average", repr=False)
@@ -219,7 +214,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     """Register the policy that a module defines, under a name.
 
     The parts are found by their names in the module: ``Params``, ``State``, ``init``, ``select``, ``update``,
-    ``recommend`` and the optional ``idle_until`` and ``chance``.
+    ``recommend`` and the optional ``idle_until``.
 
     Parameters
     ----------
@@ -270,7 +265,6 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     found |= {
         "params": part("Params") or NoParams,
         "idle_until": part("idle_until"),
-        "chance": part("chance"),
     }
     return POLICIES.add(Policy(name=name, **(found | given)))
 

@@ -23,6 +23,11 @@ _FORMAT = click.Choice(("png", "pdf", "svg"), case_sensitive=False)
 _ENOUGH_RUNS = 6  # minimum number of runs with which Wilcoxon's test can give p < 0.05
 _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 
+_TESTS = (
+    "{regret} at the horizon. p: paired two-sided Wilcoxon signed-rank test against the policy with the lowest mean,"
+    " corrected for all pairs of policies by Holm's method. effect: mean paired difference divided by its standard"
+    " deviation (Cohen's d_z)."
+)
 _NEEDED = {  # requirements of the regrets that cannot be computed from the matrix
     "ndcg": 'a corpus with answers = "live", and "ndcg" among the regrets of the experiment',
     "utility": "utilities: [[utilities]] in the experiment",
@@ -31,7 +36,7 @@ _NEEDED = {  # requirements of the regrets that cannot be computed from the matr
 
 @click.command(cls=Command)
 @click.argument("folder", type=PATH)
-@click.option("--plan", "plans", multiple=True, help="First digits of a plan; may be repeated.  [default: all]")
+@click.option("--study", "studies", multiple=True, help="First digits of a study; may be repeated.  [default: all]")
 @click.option(
     "--regret", "regrets", multiple=True, show_default="average; copeland for problems without a Condorcet winner",
     help="A regret to tabulate; may be repeated. --facets draws all given regrets, --plots the first.",
@@ -48,13 +53,13 @@ _NEEDED = {  # requirements of the regrets that cannot be computed from the matr
 @click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Statistic that the bands show.")
 @options.wide
 def command(
-    folder: Path, plans: tuple[str, ...], regrets: tuple[str, ...], csv: Path | None, latex: Path | None,
+    folder: Path, studies: tuple[str, ...], regrets: tuple[str, ...], csv: Path | None, latex: Path | None,
     plots: Path | None, facets: Path | None, start: int, bibtex: bool, suffix: str, x: str, band: str,
 ) -> None:  # fmt: skip
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     for one in regrets:
         errors.require_one_of("regret", one, simulation.REGRETS)
-    results, regret = experiment.StudyResults(folder, plans), regrets[0] if regrets else "average"
+    results, regret = experiment.StudyResults(folder, studies), regrets[0] if regrets else "average"
     if bibtex:
         click.echo(experiment.study_bibtex(results), nl=False)
         return
@@ -68,7 +73,8 @@ def command(
     wanted = dict.fromkeys(regrets or ("average",))
     tables = [_table(results, one, named=bool(regrets)) for one in wanted]
     if csv is not None:  # first, because printing may end early if a reader such as head closes the pipe
-        results.to_csv(csv)
+        with files.replacing(csv) as temporary:
+            results.to_frame().to_csv(temporary, index=False, lineterminator="\n")
     if latex is not None:
         told = [re.sub(r" `--[^.]*[.]", "", one) for one in winners]  # without advice on commands, for a paper
         files.write_text(
@@ -104,7 +110,7 @@ def _table(results: experiment.StudyResults, regret: str, *, named: bool) -> tup
     summary = results.summary(column)
     summary = _explained(results, summary, regret) if named else _defined(results, summary)
     names = summary["regret"].unique().tolist() if "regret" in summary else [columns.regret_label(column)]
-    words = experiment.TESTS if len(summary) > 1 else f"{experiment.TESTS.partition('.')[0]}."
+    words = _TESTS if len(summary) > 1 else f"{_TESTS.partition('.')[0]}."
     table = analysis.summary_table(summary)
     return table, [words.format(regret=errors.listed(names)), analysis.spread_sentence(table), *results.notes]
 
@@ -174,16 +180,16 @@ def _draw(
     paths, among = [], results.policies
     wanted = tuple(dict.fromkeys((regret, "copeland")))
     final, frame = results.final(wanted), results.to_frame(wanted)
-    for study in results.studies:
-        name = re.sub(r"[^A-Za-z0-9.=-]+", "-", study.problem).strip("-")
-        title = f"{study.problem}, horizon {study.horizon:,}"
+    for condition in results.conditions:
+        name = re.sub(r"[^A-Za-z0-9.=-]+", "-", condition.problem).strip("-")
+        title = f"{condition.problem}, horizon {condition.horizon:,}"
 
-        def here(table: pd.DataFrame, study: experiment.Study = study) -> pd.DataFrame:
-            return table[(table[columns.PROBLEM] == study.problem) & (table[columns.HORIZON] == study.horizon)]
+        def here(table: pd.DataFrame, condition: experiment.Condition = condition) -> pd.DataFrame:
+            return table[(table[columns.PROBLEM] == condition.problem) & (table[columns.HORIZON] == condition.horizon)]
 
         if here(final).empty:
             continue
-        matrix = results.matrix(study.problem)
+        matrix = results.matrix(condition.problem)
         bound = preferences.lower_bound(matrix)
         runs = here(frame).assign(**{columns.LOWER_BOUND: float("nan") if bound is None else bound})
         drawn = column if runs[column].notna().any() else copeland
@@ -193,7 +199,8 @@ def _draw(
             figures["accuracy"] = analysis.plot_accuracy(here(frame), title=title, start=start, among=among)
             figures["identification"] = analysis.plot_identification(here(final), title=title, among=among)
         paths += [
-            analysis.save_figure(ax, folder / f"{name}-{study.horizon}-{kind}{suffix}") for kind, ax in figures.items()
+            analysis.save_figure(ax, folder / f"{name}-{condition.horizon}-{kind}{suffix}")
+            for kind, ax in figures.items()
         ]
     for horizon, runs in final.groupby(columns.HORIZON):
         if _differ_in_size(runs) and runs[column].notna().any():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import click
 
 from ltr_duel import experiment
 from ltr_duel.cli._options import PATH
-from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Command
 
 _MOST = 10
@@ -21,7 +21,7 @@ _MOST = 10
 def command(folder: Path, traceback: bool) -> None:
     """Report how many runs of the experiments in FOLDER are done, running, failed or waiting, and the time left.
 
-    Exit code 1 if runs failed or files are damaged.
+    Exit code 1 if runs failed.
     """
     status = experiment.read_status(folder)
     click.echo(f"{folder}: {', '.join(status.names)}")
@@ -32,25 +32,20 @@ def command(folder: Path, traceback: bool) -> None:
     )
     if status.left:
         left = "unknown" if status.seconds_left is None else f"about {experiment.duration(status.seconds_left)}"
-        if not status.drivers:
+        if not status.processes:
             left += " after a restart: no process is running it"
         click.echo(f"time left: {left}")
-    for driver in status.drivers:
-        since = experiment.duration(experiment.age(driver))
-        click.echo(f"running: process {driver['pid']} on {driver['host']} for {since} ({driver['backend']})")
-    for one in status.failures if traceback else status.failures[:_MOST]:
-        where = f"{one['policy']} on {one['problem']}, horizon {one['horizon']:,}, repetition {one['repetition']}"
-        click.echo(f"failed: {where}: {one['error']}")
-        if traceback and one["traceback"]:
-            click.echo(one["traceback"])
+    for claim in status.processes:
+        since, process = experiment.duration(time.time() - claim["began"]), claim["process"]
+        click.echo(f"running: process {process['pid']} on {process['host']} for {since} ({claim['backend']})")
+    for failure in status.failures if traceback else status.failures[:_MOST]:
+        where = f"{failure['policy']} on {failure['problem']}, horizon {failure['horizon']:,}"
+        click.echo(f"failed: {where}, repetition {failure['repetition']}: {failure['error']}")
+        if traceback and failure["traceback"]:
+            click.echo(failure["traceback"])
     if len(status.failures) > _MOST and not traceback:
         click.echo(f"... and {len(status.failures) - _MOST} more (--traceback prints all)")
-    echo_lines(sorted(status.damaged.values())[:_MOST])
-    if status.damaged:
-        click.echo(f"'ltr-duel verify --repair {folder}' repairs these files")
-    for name in status.foreign[:_MOST]:
-        click.echo(f"not part of an experiment: {folder / 'runs' / name}")
-    if status.unplanned:
-        click.echo(f"{status.unplanned:,} more runs do not belong to a plan in this folder")
-    if status.failures or status.damaged:
+    for path in status.damaged:
+        click.echo(f"{path}: damaged, so its runs count as missing; it can be removed")
+    if status.failures:
         sys.exit(1)

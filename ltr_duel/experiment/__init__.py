@@ -1,6 +1,6 @@
 """Experiments: a TOML file describes the runs, a folder stores their results, and existing results are reused.
 
-spec.toml -> Spec -> problems (matrices, rankings) -> Plan -> tasks -> backend -> Store -> StudyResults
+spec.toml -> Spec -> problems (matrices, rankings) -> Schedule -> tasks -> workers -> Store -> StudyResults
 
 The package does not depend on how policies and comparison methods work.
 """
@@ -11,12 +11,9 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "Backend",
-    "Plan",
     "Report",
     "StudyResults",
-    "duration",
-    "environment",
-    "make_plan",
+    "make_schedule",
     "read_spec",
     "run_experiment",
 ]

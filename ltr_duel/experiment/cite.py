@@ -1,4 +1,4 @@
-"""Text for a paper about a study: the note on its tests, and the works to cite."""
+"""The works to cite in a paper about a study."""
 
 from __future__ import annotations
 
@@ -11,19 +11,9 @@ from ltr_duel.bandits import named_policy
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import components
 from ltr_duel.data import CORPORA
-from ltr_duel.experiment.problem_specs import CorpusSpec
 from ltr_duel.experiment.results import StudyResults
+from ltr_duel.experiment.spec import CorpusSpec
 from ltr_duel.interleaving import METHODS
-
-TESTS = (
-    "{regret} at the horizon. p: paired two-sided Wilcoxon signed-rank test against the policy with the lowest mean,"
-    " corrected for all pairs of policies by Holm's method. effect: mean paired difference divided by its standard"
-    " deviation (Cohen's d_z)."
-)
-_REGISTRIES: dict[str, components.Registry[Any]] = {
-    "method": METHODS,
-    "clicks": CLICK_MODELS,
-}  # the registry for each fact that names a component
 
 
 def study_bibtex(results: StudyResults) -> str:
@@ -39,16 +29,17 @@ def study_bibtex(results: StudyResults) -> str:
 
 def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Component | None]]:
     """Yield the policies, methods, click models and corpora of a study; None for an unregistered component."""
+    registries: dict[str, components.Registry[Any]] = {"method": METHODS, "clicks": CLICK_MODELS}
     for label in results.policies:
         yield "policy", label, named_policy(label)
     for name in _slates(results):
         yield "method", name, METHODS.get(name)
-    for study in results.studies:
-        for fact, registry in _REGISTRIES.items():
-            if given := study.facts.get(fact):
+    for condition in results.conditions:
+        for fact, registry in registries.items():
+            if given := condition.facts.get(fact):
                 name = str(given).partition(":")[0]
                 yield fact, name, registry.get(name)
-        if given := study.facts.get("corpus"):
+        if given := condition.facts.get("corpus"):
             yield "corpus", str(given), _corpus(str(given))
 
 
@@ -56,9 +47,9 @@ def _slates(results: StudyResults) -> list[str]:
     """Return the methods by which simulated users compare sets; the list is empty if no policy compares sets."""
     if not any(policy and policy.feedback == "slate" for policy in map(named_policy, results.policies)):
         return []
-    corpora = [one for text in results.specs for one in tomllib.loads(text).get("corpora", [])]
-    live = [one for one in corpora if "live" in one.get("answers", "")]
-    return list(dict.fromkeys(str(one.get("slates", CorpusSpec.slates)).partition(":")[0] for one in live))
+    corpora = [corpus for text in results.specs for corpus in tomllib.loads(text).get("corpora", [])]
+    live = [corpus for corpus in corpora if "live" in corpus.get("answers", "")]
+    return list(dict.fromkeys(str(corpus.get("slates", CorpusSpec.slates)).partition(":")[0] for corpus in live))
 
 
 def _corpus(name: str) -> components.Component | None:
@@ -67,5 +58,5 @@ def _corpus(name: str) -> components.Component | None:
     def plain(text: str) -> str:
         return re.sub(r"[^a-z0-9]", "", text.lower())
 
-    fitting = [one for one in CORPORA.values() if plain(name).startswith(plain(one.name))]
-    return max(fitting, key=lambda one: len(one.name), default=None)
+    fitting = [corpus for corpus in CORPORA.values() if plain(name).startswith(plain(corpus.name))]
+    return max(fitting, key=lambda corpus: len(corpus.name), default=None)

@@ -1,6 +1,6 @@
 """One problem: the oracle that answers comparisons, and the matrix by which regret is measured.
 
-A problem is stored in a folder of the cache, named by its digest: ``problem.json``, ``p.npy`` and, if simulated users
+A problem is kept in a folder of the cache, named by its digest: ``problem.json``, ``p.npy`` and, if simulated users
 answer, the arrays of the rankings, which are memory-mapped. Tasks contain the path of the folder, never the arrays.
 """
 
@@ -9,39 +9,32 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import shutil
 import socket
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, files
 from ltr_duel.core import digest as core_digest
-from ltr_duel.experiment.problem_specs import OF_A_MATRIX
-from ltr_duel.experiment.record import read_record
+from ltr_duel.experiment.spec import MATRIX_ANSWERS
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, ndcg
 from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
 
-_ABOUT = {"names": list, "answers": dict, "provenance": dict, "rankings": dict}
 _MOST_OPEN = 4  # number of problems that a process keeps open; few, because runs are sorted by problem
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A problem in memory, while an experiment is planned.
-
-    answers: the settings of the oracle: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (as ``matrix``, but
-        also for policies that compare sets), ``{"kind": "live", ...}`` or ``{"kind": "utilities", ...}``.
-    """
+    """A problem in memory, while an experiment is prepared."""
 
     name: str  # unique in an experiment
     facts: dict[str, Any]  # columns of the tidy table: corpus, clicks, method, rankers and so on
     matrix: PreferenceMatrix
-    answers: dict[str, Any]
+    answers: dict[str, Any]  # settings of the oracle; their "kind" is matrix, independent_coins, live or utilities
     rankings: Rankings | None = None  # required for live answers
 
     @functools.cached_property
@@ -52,29 +45,29 @@ class Problem:
     @property
     def measured_by(self) -> str:
         """The digest of the matrix, or "" if the answers are drawn from the matrix."""
-        return "" if self.answers["kind"] in OF_A_MATRIX else self.matrix.digest
+        return "" if self.answers["kind"] in MATRIX_ANSWERS else self.matrix.digest
 
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of everything that determines the answers and the regret."""
-        return _digest(self.oracle, self.matrix)
+        return core_digest.digest_of([self.oracle.provenance, self.matrix.digest])
 
     def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
         """Return the values of the arms (utilities or NDCG@10) that regrets require in addition to the matrix."""
-        found = {}
+        values = {}
         if "means" in self.answers:
-            found["utility"] = np.asarray(self.answers["means"], np.float64)
+            values["utility"] = np.asarray(self.answers["means"], np.float64)
         if "ndcg" in regrets and self.rankings is not None:
-            found["ndcg"] = ndcg(self.rankings)
-        return found
+            values["ndcg"] = ndcg(self.rankings)
+        return values
 
     def about(self, regrets: Collection[str]) -> dict[str, Any]:
-        """Return everything that a stored plan contains about the problem; JSON can represent all values."""
+        """Return everything that a store contains about the problem besides its matrix, for JSON."""
         return {
             "name": self.name,
             "digest": self.digest,
             "facts": self.facts,
-            "values": {name: list(one) for name, one in self.values(regrets).items()},
+            "values": {name: list(values) for name, values in self.values(regrets).items()},
             "oracle": self.oracle.provenance,
             "measured_by": self.measured_by,
             "matrix_sha256": self.matrix.digest,
@@ -83,23 +76,19 @@ class Problem:
 
     @functools.cached_property
     def folder(self) -> Path:
-        """The folder of the problem in the cache; the problem is written there unless a sound copy exists."""
+        """The folder of the problem in the cache; the problem is written there if it does not exist."""
         folder = cache_home() / "problems" / self.digest
         if folder.is_dir():
-            try:
-                open_problem(str(folder))
-                return folder
-            except InputError:  # damaged, so it is written again
-                shutil.rmtree(folder, ignore_errors=True)
-        held = {}
+            return folder
+        fields = {}
         if self.rankings is not None:
-            held = {field.name: getattr(self.rankings, field.name) for field in dataclasses.fields(self.rankings)}
-        arrays = {name: one for name, one in held.items() if isinstance(one, np.ndarray)}
+            fields = {field.name: getattr(self.rankings, field.name) for field in dataclasses.fields(self.rankings)}
+        arrays = {name: value for name, value in fields.items() if isinstance(value, np.ndarray)}
         about = {
             "names": self.matrix.names,
             "answers": self.answers,
             "provenance": self.matrix.provenance,
-            "rankings": {name: one for name, one in held.items() if name not in arrays},
+            "rankings": {name: value for name, value in fields.items() if name not in arrays},
         }
         with files.replacing_folder(folder) as temporary:
             for name, array in {"p": self.matrix.p, **arrays}.items():
@@ -108,63 +97,26 @@ class Problem:
         return folder
 
 
-class OpenProblem(NamedTuple):
-    """A problem, opened by a worker."""
-
-    oracle: OracleSource
-    matrix: PreferenceMatrix
-    place: IntVector
-
-
 @functools.lru_cache(maxsize=_MOST_OPEN)
-def open_problem(folder: str) -> OpenProblem:
-    """Open a problem of the cache; its arrays are mapped, not read.
+def open_problem(folder: str) -> tuple[OracleSource, IntVector]:
+    """Return the oracle and the `places` of a problem of the cache; arrays are mapped, not read.
 
-    Raises `InputError` if the folder is not accessible on this machine, or its content does not match its digest.
+    Raises `InputError` if the folder is not accessible on this machine or cannot be read.
     """
     path = Path(folder)
-    if not (path / "problem.json").is_file():
-        raise InputError(
-            f"{path}: not accessible from {socket.gethostname()}; all machines must share the cache (LTR_DUEL_HOME)"
-        )
     try:
-        about = read_record(path / "problem.json", "a problem", _ABOUT)
-        matrix = PreferenceMatrix(_mapped(path / "p.npy"), tuple(about["names"]), provenance=about["provenance"])
-        rankings = None
-        if about["rankings"]:
-            texts = about["rankings"] | {"names": tuple(about["rankings"]["names"])}
-            arrays = {file.stem: _mapped(file) for file in sorted(path.glob("*.npy")) if file.stem != "p"}
-            rankings = _fitting(Rankings(**texts, **arrays))
-        oracle = _oracle(about["answers"], matrix, rankings)
-    except (InputError, OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError) as error:
-        raise _damaged(path, (str(error).strip().splitlines() or [""])[0]) from None
-    if _digest(oracle, matrix) != path.name:
-        raise _damaged(path, "its content has a different digest")
-    return OpenProblem(oracle, matrix, places(matrix))
-
-
-def _fitting(rankings: Rankings) -> Rankings:
-    """Return the rankings; raise an error for arrays of wrong shapes, because kernels would read beyond their ends."""
-    n_docs = int(rankings.query_ptr[-1])
-    wanted = {"order": (len(rankings), n_docs), "rank": (len(rankings), n_docs), "relevance": (n_docs,)}
-    for name, shape in wanted.items():
-        array = getattr(rankings, name)
-        if array.shape != shape or array.dtype != np.int16:
-            raise InputError(f"'{name}' is {array.dtype} of shape {array.shape}, not int16 of {shape}")
-    return rankings
-
-
-def _digest(oracle: OracleSource, matrix: PreferenceMatrix) -> str:
-    return core_digest.digest_of([oracle.provenance, matrix.digest])
-
-
-def _damaged(path: Path, why: str) -> InputError:
-    return InputError(f"{path}: damaged, or made by another version ({why}); remove it, and it is written again")
-
-
-def _mapped(path: Path) -> Any:
-    """Map an array read-only, so that all workers of a machine share its memory."""
-    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+        about = json.loads((path / "problem.json").read_text(encoding="utf-8"))
+        arrays: dict[str, Any] = {file.stem: np.asarray(np.load(file, mmap_mode="r")) for file in path.glob("*.npy")}
+        matrix = PreferenceMatrix(arrays.pop("p"), tuple(about["names"]), provenance=about["provenance"])
+        texts, rankings = about["rankings"], None
+        if texts:
+            rankings = Rankings(**texts | {"names": tuple(texts["names"])}, **arrays)
+        return _oracle(about["answers"], matrix, rankings), places(matrix)
+    except FileNotFoundError:
+        why = f"not accessible from {socket.gethostname()}; all machines must share the cache (LTR_DUEL_HOME)"
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        why = f"damaged, or made by another version ({type(error).__name__}: {error}); remove it"
+    raise InputError(f"{path}: {why}")
 
 
 def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Rankings | None) -> OracleSource:
@@ -172,8 +124,7 @@ def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Ranking
         return live_oracle(answers, rankings)
     if answers["kind"] == "utilities":
         return utility_oracle(answers["model"], answers["means"], matrix.names)
-    sets = INDEPENDENT_COINS if answers["kind"] == INDEPENDENT_COINS else ""
-    return FromMatrix(matrix, sets=sets)
+    return FromMatrix(matrix, sets=INDEPENDENT_COINS if answers["kind"] == INDEPENDENT_COINS else "")
 
 
 def live_oracle(answers: dict[str, Any], rankings: Rankings) -> Live:

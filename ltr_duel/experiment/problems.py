@@ -1,16 +1,14 @@
 """Build the problems of a spec: read corpora and matrices, and estimate missing matrices.
 
-The lists of a spec are combined as a product, step by step. Each step yields choices. A choice consists of a value,
-words that distinguish it from other values, and facts for the table of results. The words of all steps form the name
-of the problem.
+The lists of a spec are combined as a product, step by step; each step yields choices.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,16 +19,16 @@ from ltr_duel.core import InputError, cache_home, columns, schema, sources, stre
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset
 from ltr_duel.experiment.problem import Problem, live_oracle, utility_oracle
-from ltr_duel.experiment.problem_specs import (
+from ltr_duel.experiment.spec import (
     READING,
     CorpusSpec,
     MatrixSpec,
     ProblemSpec,
+    SpecFile,
     Subsets,
     Synthetic,
     UtilitySpec,
 )
-from ltr_duel.experiment.spec import SpecFile
 from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import (
     FEW,
@@ -58,24 +56,29 @@ class Choice(NamedTuple):
     content: Any
 
 
-def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> list[Problem]:
-    """Build all problems of an experiment, in the order of the file.
+class Reading(NamedTuple):
+    """How data are read: the folder of relative paths, the number of threads, whether to estimate missing matrices."""
 
-    If ``estimate`` is False, placeholders made by `stand_in` replace the matrices that are not estimated yet.
+    folder: Path
+    jobs: int
+    estimate: bool
+
+
+def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> list[Problem]:
+    """Build all problems of an experiment, in the order of the file; ``estimate``: see `_estimate`.
 
     Raises `InputError` if a file cannot be read or values are inconsistent; the message begins with file and key.
     """
     problems: list[Problem] = []
-    of_corpus = partial(_of_corpus, matrix_of=estimated if estimate else stand_in)
-    for kind, expand in (("matrices", _of_matrices), ("corpora", of_corpus), ("utilities", _of_utilities)):
+    reading = Reading(file.path.parent, jobs, estimate)
+    kinds = (("matrices", _matrix_problems), ("corpora", _corpus_problems), ("utilities", _utility_problems))
+    for kind, expand in kinds:
         for number, spec in enumerate(getattr(file.spec, kind)):
             with schema.located(f"{file.path}: {kind}[{number}]"), _as_keys():
-                problems += expand(spec, file.path.parent, jobs)
-    names = set()
-    for problem in problems:
-        if problem.name in names:
-            raise InputError(f"{file.path}: two problems are called '{problem.name}'")
-        names.add(problem.name)
+                problems += expand(spec, reading)
+    names = Counter(problem.name for problem in problems)
+    if repeated := [name for name, count in names.items() if count > 1]:
+        raise InputError(f"{file.path}: two problems are called '{repeated[0]}'")
     return problems
 
 
@@ -85,17 +88,14 @@ def _as_keys() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        message = _OPTION.sub(lambda found: found[1].replace("-", "_") + " =", str(error))
-        raise InputError(message) from None
+        raise InputError(_OPTION.sub(lambda match: match[1].replace("-", "_") + " =", str(error))) from None
 
 
-def _of_matrices(spec: MatrixSpec, folder: Path, jobs: int) -> Iterator[Problem]:
-    for whole in _matrices(spec, folder):
+def _matrix_problems(spec: MatrixSpec, reading: Reading) -> Iterator[Problem]:
+    for whole in _matrices(spec, reading.folder):
         for part in _subsets(spec.subsets, whole.content):
-            matrix = canonical(whole.content[part.content])
-            facts: dict[str, Any] = (
-                {columns.SOURCE: "matrix", columns.RANKERS: len(matrix)} | whole.facts | part.facts | spec.origin
-            )
+            matrix = _canonical(whole.content[part.content])
+            facts = {columns.SOURCE: "matrix", columns.RANKERS: len(matrix), **whole.facts, **part.facts, **spec.origin}
             facts |= {columns.CLICKS: spec.clicks} if spec.clicks else {}
             for kind in spec.answers:
                 name = _name(*whole.words, *part.words, _if_several(kind, spec.answers))
@@ -113,21 +113,16 @@ def _matrices(spec: MatrixSpec, folder: Path) -> Iterator[Choice]:
             yield Choice([_given_name(spec, family, spec.family), *words], {columns.FAMILY: family, **facts}, matrix)
 
 
-def _of_utilities(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Problem]:
-    for arms, model in product(_means(spec, folder, jobs), spec.model):
-        matrix = canonical(utility_oracle(model, arms.content).preferences())
-        facts = {
-            columns.SOURCE: "utilities",
-            columns.RANKERS: len(matrix),
-            columns.MODEL: model,
-            **arms.facts,
-            **spec.origin,
-        }
+def _utility_problems(spec: UtilitySpec, reading: Reading) -> Iterator[Problem]:
+    for arms, model in product(_means(spec, reading), spec.model):
+        matrix = _canonical(utility_oracle(model, arms.content).preferences())
+        facts = {columns.SOURCE: "utilities", columns.RANKERS: len(matrix), columns.MODEL: model}
         name = _name(*arms.words, _if_several(model, spec.model))
-        yield Problem(name, facts, matrix, {"kind": "utilities", "model": model, "means": arms.content})
+        answers = {"kind": "utilities", "model": model, "means": arms.content}
+        yield Problem(name, facts | arms.facts | spec.origin, matrix, answers)
 
 
-def _means(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Choice]:
+def _means(spec: UtilitySpec, reading: Reading) -> Iterator[Choice]:
     """Yield the mean utilities of each set of arms."""
     if spec.means:
         yield Choice([spec.name], {}, list(spec.means))
@@ -137,53 +132,47 @@ def _means(spec: UtilitySpec, folder: Path, jobs: int) -> Iterator[Choice]:
         words = [_given_name(spec, family, spec.family), f"K={size}"]
         yield Choice(words, {columns.FAMILY: family, columns.SIZE: size}, UTILITY_FAMILIES[family](size).tolist())
     if spec.path or spec.synthetic:
-        dataset = _dataset(spec, folder / spec.path if spec.path else None, jobs)
+        dataset = _dataset(spec, spec.path, reading)
         means = column_means(dataset)
         for size in spec.size:
             if size > len(means):
                 raise InputError(f"size: {dataset.name} has {len(means)} features, not {size}")
-            yield Choice(
-                [spec.name, f"K={size}"], {columns.CORPUS: spec.name, columns.SIZE: size}, means[:size].tolist()
-            )
+            facts = {columns.CORPUS: spec.name, columns.SIZE: size}
+            yield Choice([spec.name, f"K={size}"], facts, means[:size].tolist())
 
 
-def _of_corpus(
-    spec: CorpusSpec, folder: Path, jobs: int, matrix_of: Callable[..., PreferenceMatrix]
-) -> Iterator[Problem]:
-    for path in spec.path or (None,):
-        rankings = _rankings(spec, folder, path, jobs)
+def _corpus_problems(spec: CorpusSpec, reading: Reading) -> Iterator[Problem]:
+    for path in spec.path or ("",):
+        rankings = _rankings(spec, path, reading)
         corpus = spec.name if spec.name and len(spec.path) < 2 else str(rankings.provenance.get("corpus", path))
         for clicks, method, outcome, top in product(spec.clicks, spec.method, spec.outcome, spec.top):
             rule = outcome or METHODS.configure(method).component.default_outcome()
             settings: dict[str, Any] = {"clicks": clicks, "method": method, "outcome": rule, "top": top}
-            words = [_if_several(one, getattr(spec, key)) for key, one in settings.items()]
+            words = [_if_several(value, getattr(spec, key)) for key, value in settings.items()]
             words[0] = words[0] if spec.name else clicks
             live = {"kind": "live", "clicks": clicks, "pairs": method, "outcome": rule, "top": top}
             live["slates"] = spec.slates
             if "live" in spec.answers:
                 live_oracle(live, rankings)  # reports inconsistent settings before hours of estimating
-            reduced = {"variance_reduction": spec.variance_reduction}
-            plain = spec.ties == "redraw_at_inference" or spec.variance_reduction in ((), ("none",))
-            comparisons = spec.comparisons or (MANY if plain else FEW)
-            matrix = matrix_of(rankings, settings | reduced, comparisons, spec.seed, jobs)
+            matrix = _estimate(rankings, spec, settings, reading)
             for part in _subsets(spec.subsets, matrix):
-                picks = part.content
-                facts = {columns.SOURCE: "corpus", columns.CORPUS: corpus, columns.RANKERS: len(picks), **settings}
+                rows = part.content
+                facts = {columns.SOURCE: "corpus", columns.CORPUS: corpus, columns.RANKERS: len(rows), **settings}
                 facts |= part.facts | spec.origin
                 for kind in spec.answers:
                     name = _name(corpus, *words, *part.words, _if_several(kind, spec.answers))
                     answers = live if kind == "live" else {"kind": kind}
-                    users = (rankings if len(picks) == len(rankings) else rankings[picks]) if kind == "live" else None
-                    yield Problem(name, facts | {columns.ANSWERS: kind}, matrix[picks], answers, users)
+                    users = (rankings if len(rows) == len(rankings) else rankings[rows]) if kind == "live" else None
+                    yield Problem(name, facts | {columns.ANSWERS: kind}, matrix[rows], answers, users)
 
 
 def _name(*words: str) -> str:
     return " ".join(filter(None, words))
 
 
-def _if_several(one: object, listed: Sequence[object]) -> str:
+def _if_several(value: object, listed: Sequence[object]) -> str:
     """Return the word for one of the values of a key; "" if the key has only one value."""
-    return str(one) if len(listed) > 1 else ""
+    return str(value) if len(listed) > 1 else ""
 
 
 def _given_name(spec: ProblemSpec, own: str, listed: Sequence[str]) -> str:
@@ -206,16 +195,14 @@ def _draw(matrix: PreferenceMatrix, size: int, number: int, subsets: Subsets) ->
     if size > len(matrix):
         raise InputError(f"a subset of {size} rankers cannot be drawn from {len(matrix)}")
     rng = stream(subsets.seed, "subset", size, number)
-    if subsets.condorcet:
-        picks = draw_winner_set(matrix, size, rng)
-        if not picks.size:
-            raise InputError(f"no subset of {size} rankers has a Condorcet winner")
-    else:
-        picks = np.argsort(rng.random(len(matrix)), kind="stable")[:size]
-    return [int(pick) for pick in np.sort(picks)]
+    if not subsets.condorcet:
+        rows = np.argsort(rng.random(len(matrix)), kind="stable")[:size]
+    elif not (rows := draw_winner_set(matrix, size, rng)).size:
+        raise InputError(f"no subset of {size} rankers has a Condorcet winner")
+    return np.sort(rows).tolist()
 
 
-def canonical(matrix: PreferenceMatrix) -> PreferenceMatrix:
+def _canonical(matrix: PreferenceMatrix) -> PreferenceMatrix:
     """Return the matrix as it is read from a file: p[j, i] below the diagonal is exactly 1 - p[i, j]."""
     p = matrix.p.copy()
     lower = np.tril_indices(len(p), -1)
@@ -224,53 +211,44 @@ def canonical(matrix: PreferenceMatrix) -> PreferenceMatrix:
     return PreferenceMatrix(p, matrix.names, matrix.standard_error, matrix.comparisons, matrix.provenance)
 
 
-def _dataset(spec: CorpusSpec | UtilitySpec, path: Path | None, jobs: int) -> Dataset:
+def _dataset(spec: CorpusSpec | UtilitySpec, path: str, reading: Reading) -> Dataset:
     from ltr_duel.data import load_dataset, make_corpus
 
-    if path is not None:
-        return load_dataset(path, jobs=jobs, **spec.reading)
+    if path:
+        return load_dataset(reading.folder / path, jobs=reading.jobs, **spec.reading)
     return make_corpus(**vars(spec.synthetic or Synthetic()))
 
 
-def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Rankings:
-    pool = pool_named(path or "", spec.rankers, folder=folder, reading=bool(spec.reading))
-    dataset = pool.dataset if pool else _dataset(spec, folder / path if path else None, jobs)
+def _rankings(spec: CorpusSpec, path: str, reading: Reading) -> Rankings:
+    pool = pool_named(path, spec.rankers, folder=reading.folder, reading=bool(spec.reading))
+    dataset = pool.dataset if pool else _dataset(spec, path, reading)
     return rankers_named(
         dataset.with_relevant() if spec.queries == "with_relevant" else dataset,
         spec.rankers,
-        folder=folder,
+        folder=reading.folder,
         ties=spec.ties,  # type: ignore[arg-type]  # checked by the spec
         seed=spec.tie_seed,
         drop_constant=spec.drop_constant,
-        jobs=jobs,
+        jobs=reading.jobs,
     )
 
 
-def estimated(rankings: Rankings, settings: dict[str, Any], comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:
-    """Estimate the preferences of all rankers, or open the estimate if the same program has made it before."""
-    path = _place_of(rankings, settings, comparisons, seed)
+def _estimate(rankings: Rankings, spec: CorpusSpec, settings: dict[str, Any], reading: Reading) -> PreferenceMatrix:
+    """Estimate the preferences of all rankers, or open the estimate if the same program has made it before.
+
+    Without ``reading.estimate``, a missing matrix is replaced by a placeholder with these rankers. The entry
+    ``to_estimate`` in its provenance contains the name of the missing matrix and the comparisons that it requires.
+    """
+    settings = settings | {"variance_reduction": spec.variance_reduction}
+    plain = spec.ties == "redraw_at_inference" or spec.variance_reduction in ((), ("none",))
+    comparisons = spec.comparisons or (MANY if plain else FEW)
+    inputs = [rankings.provenance, rankings.names, settings, comparisons, spec.seed, sources.sources_digest()]
+    path, size = cache_home() / "preferences" / f"{core_digest.digest_of(inputs)}.parquet", len(rankings)
+    if not path.is_file() and not reading.estimate:
+        ordered = 0.5 + 0.1 * np.sign(np.arange(size) - np.arange(size)[:, None])
+        cost = {path.stem: comparisons * size * (size - 1) // 2}
+        return PreferenceMatrix(ordered, rankings.names, provenance={TO_ESTIMATE: cost})
     if not path.is_file():
-        matrix = estimate_preferences(rankings, **settings, comparisons=comparisons, seed=seed, jobs=jobs)
+        matrix = estimate_preferences(rankings, **settings, comparisons=comparisons, seed=spec.seed, jobs=reading.jobs)
         save_preferences(matrix, path)
     return load_preferences(path)
-
-
-def stand_in(rankings: Rankings, settings: dict[str, Any], comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:
-    """Open an earlier estimate like `estimated`, or return a placeholder with these rankers.
-
-    The entry ``to_estimate`` in the provenance of the placeholder contains the name of the missing matrix and the
-    number of comparisons that its estimate requires.
-    """
-    path, size = _place_of(rankings, settings, comparisons, seed), len(rankings)
-    if path.is_file():
-        return load_preferences(path)
-    ordered = 0.5 + 0.1 * np.sign(np.arange(size) - np.arange(size)[:, None])
-    cost = {path.stem: comparisons * size * (size - 1) // 2}
-    return PreferenceMatrix(ordered, rankings.names, provenance={TO_ESTIMATE: cost})
-
-
-def _place_of(rankings: Rankings, settings: dict[str, Any], comparisons: int, seed: int) -> Path:
-    digest = core_digest.digest_of(
-        [rankings.provenance, rankings.names, settings, comparisons, seed, sources.sources_digest()]
-    )
-    return cache_home() / "preferences" / f"{digest}.parquet"

@@ -4,294 +4,238 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from ltr_duel.analysis import plot_regret
-from ltr_duel.core import FloatVector, InputError, IntVector, errors, files, notebook
+from ltr_duel.core import InputError, errors
 from ltr_duel.core import columns as core_columns
-from ltr_duel.experiment.conflicts import chosen_plans, refuse_conflicts
-from ltr_duel.experiment.counts import COUNTED
-from ltr_duel.experiment.plan_file import read_plans
-from ltr_duel.experiment.store import Store
-from ltr_duel.experiment.stored_runs import Planned, StoredRuns
-from ltr_duel.experiment.study_table import Study, StudyTable
-from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, MEASURED, Results, identified, summarise, with_correct
+from ltr_duel.experiment.counts import decode_runs
+from ltr_duel.experiment.runs import COUNTED, Index
+from ltr_duel.experiment.store import Group, Store, Study
+from ltr_duel.preferences import PreferenceMatrix, load_preferences
+from ltr_duel.simulation import (
+    COINS_NOTE,
+    INDEPENDENT_COINS,
+    MEASURED,
+    Results,
+    RunResult,
+    identified,
+    summarise,
+    with_correct,
+)
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+_SHORT = 8  # digits of a digest in a message
 
 
-_DIGEST = "problem_digest"
+class Condition(NamedTuple):
+    """One problem at one horizon: runs that can be compared with each other."""
+
+    problem: str
+    horizon: int
+    facts: dict[str, Any]  # description of the problem; columns of the table
+
+
+class _Finished(NamedTuple):
+    """The finished runs of a group, and a study that contains them."""
+
+    study: Study
+    group: Group
+    problem: dict[str, Any]
+    repetitions: list[int]  # ascending
 
 
 class StudyResults:
-    r"""The finished runs of a store. Runs are read on demand, one study (a problem and a horizon) after another.
+    r"""The finished runs of a store. Runs are read on demand, one condition (a problem and a horizon) after another.
 
-    Iterating yields each study (`Study`) that has finished runs, and its results (`ltr_duel.simulation.Results`).
+    Iterating yields each `Condition` that has finished runs, and its results (`ltr_duel.simulation.Results`).
 
     Parameters
     ----------
     folder : str or Path
         The store.
-    plans : sequence of str, optional
-        Digests of the plans to read, or their first digits; by default all plans of the store.
+    studies : sequence of str, optional
+        Digests of the studies to read, or their first digits; by default all studies of the store.
+
+    Attributes
+    ----------
+    conditions : list of Condition
+    problems, policies, regrets, specs, notes : list of str
+        Names of the problems, labels of the policies that have finished runs, the regrets named in the experiments'
+        files, the contents of these files, and notes to print below every table and figure.
+    repetitions : list of int
+        How many runs of a policy on a problem and horizon are finished: the distinct numbers, ascending.
 
     Raises
     ------
     InputError
-        If the folder contains no results, if a plan or a run is damaged, or if two plans disagree about the results of
-        a run or about the problem that a name stands for.
+        If the folder contains no results, a study is damaged, or two files or two studies contradict each other.
 
     Examples
     --------
     >>> import tempfile
-    >>> from ltr_duel.experiment import make_plan, read_spec, run_experiment
+    >>> from ltr_duel.experiment import make_schedule, read_spec, run_experiment
     >>> content = "policies = 'rucb'\nhorizon = 10\nrepetitions = 2\nutilities = [{ set = '1good5poor' }]"
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report = run_experiment(make_plan(read_spec("one.toml", content)), folder)
+    ...     report = run_experiment(make_schedule(read_spec("one.toml", content)), folder)
     ...     frame = StudyResults(folder).final()
     >>> frame[["problem", "policy", "repetition", "t"]].to_numpy().tolist()
     [['1good5poor', 'rucb', 0, 10], ['1good5poor', 'rucb', 1, 10]]
     """
 
-    def __init__(self, folder: str | Path, plans: Sequence[str] = ()) -> None:
+    def __init__(self, folder: str | Path, studies: Sequence[str] = ()) -> None:
         self._store = Store(folder)
         self._store.require()
-        self._plans = chosen_plans(folder, read_plans(self._store), plans)
-        self._stored, parts = StoredRuns(self._store, self._plans), []
-        index = self._stored.index
-        for why in index.broken.values():
-            self._stored.refuse(why)
-        self._problems: dict[str, dict[str, Any]] = {}  # by name; from the first plan that contains the problem
-        studies: dict[tuple[str, int], Study] = {}
-        for number, plan in enumerate(self._plans):
-            about = plan.about["problems"]
-            runs = plan.runs.to_pandas().assign(plan=number)
-            for place, horizon in sorted(set(zip(runs["problem"], runs["horizon"], strict=True))):
-                one = about[place]
-                self._problems.setdefault(one["name"], one)
-                studies.setdefault((one["name"], horizon), Study(one["name"], horizon, one["facts"]))
-            for column, fact in ((_DIGEST, "digest"), ("name", "name")):
-                runs[column] = runs["problem"].map({place: one[fact] for place, one in enumerate(about)})
-            parts.append(runs[runs["digest"].isin(index.done.keys())])
-        self._runs = pd.concat(parts, ignore_index=True).drop_duplicates("digest")
-        refuse_conflicts(folder, self._plans, self._runs)
-        self.studies = list(studies.values())
+        chosen, self._index = _chosen(self._store, studies), Index(self._store)
+        self._problems: dict[str, dict[str, Any]] = {}  # by name; from the first study that contains the problem
+        groups: dict[str, _Finished] = {}
+        conditions: dict[tuple[str, int], Condition] = {}
+        for study in chosen:
+            for group in study.groups:
+                problem = study.about["problems"][group.problem]
+                name = self._problems.setdefault(problem["name"], problem)["name"]
+                conditions.setdefault((name, group.horizon), Condition(name, group.horizon, problem["facts"]))
+                done = self._index.done.get(group.digest, ())
+                repetitions = sorted(number for number in done if number < study.about["repetitions"])
+                if len(repetitions) > len(groups[group.digest].repetitions if group.digest in groups else ()):
+                    groups[group.digest] = _Finished(study, group, problem, repetitions)
+        self._groups = list(groups.values())
+        self._refuse_conflicts()
+        self.conditions, self.problems = list(conditions.values()), list(self._problems)
+        self.policies = list(dict.fromkeys(finished.group.label for finished in self._groups))
+        self.repetitions = sorted({len(finished.repetitions) for finished in self._groups})
+        self.specs = [str(study.about["spec"]) for study in chosen]
+        self.regrets = list(dict.fromkeys(name for study in chosen for name in study.about["regrets"]))
+        coins = any(condition.facts.get(core_columns.ANSWERS) == INDEPENDENT_COINS for condition in self.conditions)
+        damaged = [f"{path} is damaged; its runs are missing." for path in self._index.damaged]
+        late = dict.fromkeys(str(study.about["late"]) for study in chosen)
+        self.notes = [*filter(None, [COINS_NOTE * coins, *late]), *damaged]
 
-    def __repr__(self) -> str:
-        return f"<{self._said()}>"
-
-    def _repr_html_(self) -> str:
-        """Show the size and the number of finished runs of each problem."""
-        header = ("problem", "horizon", "rankers", "finished runs")
-        rows = [
-            (one.problem, one.horizon, one.facts.get("rankers"), len(self._wanted(one.problem, one.horizon)))
-            for one in self.studies
-        ]
-        return notebook.notebook_html([self._said()], header, rows)
-
-    def _said(self) -> str:
-        return (
-            f"StudyResults: {len(self._runs):,} finished runs of {len(self.policies):,} policies on"
-            f" {len(self._problems):,} problems, in {self._store.folder}"
-        )
-
-    def __iter__(self) -> Iterator[tuple[Study, Results]]:
-        """Yield each study that has finished runs, with its results."""
-        for study in self.studies:
-            results = self.results(study.problem, study.horizon)
-            if results.runs:
-                yield study, results
+    def __iter__(self) -> Iterator[tuple[Condition, Results]]:
+        """Yield each condition that has finished runs, with its results."""
+        for condition in self.conditions:
+            if self._finished(condition.problem, condition.horizon):
+                yield condition, self.results(condition.problem, condition.horizon)
 
     def matrix(self, problem: str) -> PreferenceMatrix:
-        """Return the matrix by which regret is measured."""
-        return self._stored.matrix(self._about(problem)["digest"])
+        """Return the matrix by which regret is measured. Raises `InputError` if its file is missing or damaged."""
+        about = self._about(problem)
+        path = self._store.problems / f"{about['digest']}.parquet"
+        if path.is_file() and (matrix := load_preferences(path)).digest == about["matrix_sha256"]:
+            return matrix
+        raise InputError(f"{path}: missing, or another matrix; 'ltr-duel run' with the experiment's file writes it")
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
         """Return the results on one problem at one horizon, by default at its longest horizon."""
-        self._about(problem)
-        horizons = [study.horizon for study in self.studies if study.problem == problem]
+        about, horizons = self._about(problem), [h for name, h, _ in self.conditions if name == problem]
         chosen = horizon or max(horizons)
         if chosen not in horizons:
             raise InputError(f"no runs on '{problem}' with horizon {chosen:,} ({', '.join(map(str, horizons))})")
-        matrix, wanted = self.matrix(problem), self._wanted(problem, chosen)
-        found = {}
-        for places, rows in self._read(wanted, matrix, (*COUNTED, "decisions")):
-            for k, place in enumerate(places.tolist()):
-                digest = str(wanted["digest"].iat[place])
-                try:
-                    found[place] = self._stored.result(digest, rows.slice(k, 1))
-                except InputError as error:
-                    self._stored.refuse_run(digest, str(error))
-        return Results([found[place] for place in range(len(wanted))], matrix, self._values(problem, matrix))
-
-    @property
-    def problems(self) -> list[str]:
-        """Names of the problems, in the order of the files."""
-        return list(self._problems)
-
-    @property
-    def policies(self) -> list[str]:
-        """Labels of the policies that have finished runs, in the order of the plans."""
-        return list(dict.fromkeys(self._runs["label"]))
-
-    @property
-    def repetitions(self) -> list[int]:
-        """How many runs of a policy on a problem and horizon are finished: the distinct numbers, ascending."""
-        return sorted(set(self._runs.groupby([_DIGEST, "label", core_columns.HORIZON]).size()))
-
-    @property
-    def specs(self) -> list[str]:
-        """The contents of the experiments' files."""
-        return [str(plan.about["spec"]) for plan in self._plans]
-
-    @property
-    def regrets(self) -> list[str]:
-        """The regrets named in the experiments' files."""
-        return list(dict.fromkeys(name for plan in self._plans for name in plan.about["regrets"]))
-
-    @property
-    def notes(self) -> list[str]:
-        """Notes to print below every table and figure of these runs; usually empty."""
-        coins = any(one.facts.get(core_columns.ANSWERS) == INDEPENDENT_COINS for one in self.studies)
-        late = [str(plan.about.get("late", "")) for plan in self._plans]
-        return [*([COINS_NOTE] if coins else []), *dict.fromkeys(filter(None, late))]
+        groups = {finished.group.digest: finished for finished in self._finished(problem, chosen)}
+        runs: dict[str, list[RunResult]] = {digest: [] for digest in groups}
+        wanted = {
+            digest: {repetition: self._index.done[digest][repetition] for repetition in finished.repetitions}
+            for digest, finished in groups.items()
+        }
+        for digest, rows in self._index.read(wanted, ("repetition", *COUNTED)):
+            study, group, *_ = groups[digest]
+            runs[digest] += decode_runs(rows, study.key(group), group.label)
+        ordered = [run for group in runs.values() for run in sorted(group, key=lambda run: run.key.repetition)]
+        values = {name: np.array(numbers) for name, numbers in about["values"].items()}
+        return Results(ordered, self.matrix(problem), values)
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the tidy table: one row for each run and checkpoint.
 
-        Columns
-        -------
-        problem, and its description : see `ltr_duel.core.columns.COLUMNS`
-            rankers, source, corpus, clicks, method, ...: the columns that apply to at least one problem.
-        policy : str
-        horizon, repetition, t : int
-        regret_average, ... : float
-            Cumulative regret: the given regrets, by default the regrets named in the experiments' files.
-        recommended : str
-            The ranker that the policy would choose at t.
-        correct : float
-            1 if the ranker ``recommended`` is the Condorcet winner, else 0; NaN if there is no Condorcet winner.
+        The columns, those of `ltr_duel.core.columns.COLUMNS` that apply to at least one problem, are the problem, its
+        description (rankers, source, corpus, clicks, method, ...), policy, horizon, repetition, t, regret_average, ...
+        (cumulative; the given regrets, by default those named in the experiments' files), recommended (the ranker that
+        the policy would choose at t), outcomes, and correct (1 if that ranker is the Condorcet winner, else 0; NaN if
+        there is none).
         """
-        return self._joined(lambda study: with_correct(*self._table(study, regrets)), facts=True)
+        return self._joined(lambda results: self._table(results, regrets), facts=True)
 
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the rows of `to_frame` at the last checkpoint of each run, with a column ``identified_at``.
 
-        ``identified_at`` is the first checkpoint from which the policy recommends the winner until the end; it is
-        infinite if the winner is not recommended at the end, and NaN if there is no winner.
+        It is the first checkpoint from which the policy recommends the winner until the end, infinite if it does not
+        recommend the winner at the end, and NaN if there is no winner.
         """
 
-        def last_rows(study: Study) -> pd.DataFrame:
-            frame, winner = self._table(study, regrets)
-            return identified(with_correct(frame, winner), winner)
+        def last_rows(results: Results) -> pd.DataFrame:
+            return identified(self._table(results, regrets), results.matrix.condorcet_winner)
 
         return self._joined(last_rows, facts=True)
 
+    def _table(self, results: Results, regrets: Sequence[str]) -> pd.DataFrame:
+        return with_correct(results.to_frame(regrets or self.regrets), results.matrix.condorcet_winner)
+
     def summary(self, column: str = core_columns.REGRET) -> pd.DataFrame:
-        """Return `ltr_duel.simulation.Results.summary` of each study; the first columns are problem and horizon.
+        """Return `ltr_duel.simulation.Results.summary` of each condition; the first columns are problem and horizon.
 
         The last column, reference_error, is the standard error that the matrix adds to the mean of average regret
         (`Results.reference_errors`). For other regrets, it is NaN if they depend on an estimated matrix, else 0.
         """
-        regrets = (core_columns.regret_name(column),)
+        regret = core_columns.regret_name(column)
 
-        def one(study: Study) -> pd.DataFrame:
-            table, labels = self._study_table(study, regrets, last=True)
-            summary = summarise(table.frame(labels), column)
-            if column == core_columns.REGRET:
-                return summary.assign(reference_error=summary[core_columns.POLICY].map(table.reference_errors(labels)))
-            exact = regrets[0] in MEASURED or not self.matrix(study.problem).standard_error.any()
+        def summarised(results: Results) -> pd.DataFrame:
+            summary = summarise(results.to_frame((regret,)), column)
+            if regret == "average":
+                deviations = dict(zip(results.policies, results.reference_errors(), strict=True))
+                return summary.assign(reference_error=summary[core_columns.POLICY].map(deviations))
+            exact = regret in MEASURED or not results.matrix.standard_error.any()
             return summary.assign(reference_error=0.0 if exact else np.nan)
 
-        return self._joined(one)
+        return self._joined(summarised)
 
-    def to_csv(self, path: str | Path) -> Path:
-        """Write `to_frame` to a CSV file; numbers have all their digits."""
-        with files.replacing(Path(path)) as temporary:
-            self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
-        return Path(path)
-
-    def plot(self, problem: str | None = None, horizon: int | None = None, **options: Any) -> Axes:
-        """Draw cumulative regret on one problem, by default the first; see `ltr_duel.analysis.plot_regret`."""
-        chosen = problem or self.problems[0]
-        return plot_regret(self.results(chosen, horizon), title=chosen, **options)
-
-    def manifest(self, digest: str) -> dict[str, Any]:
-        """Return the origin and the cost of a run, given the digest of its key (``RunResult.key.digest``)."""
-        return self._stored.manifest(digest)
-
-    def _table(self, study: Study, regrets: Sequence[str]) -> tuple[pd.DataFrame, str | None]:
-        """Return the table of a study, as `Results.to_frame`, and the Condorcet winner of its matrix."""
-        table, labels = self._study_table(study, regrets)
-        return table.frame(labels), self.matrix(study.problem).condorcet_winner
-
-    def _study_table(
-        self, study: Study, regrets: Sequence[str], *, last: bool = False
-    ) -> tuple[StudyTable, Sequence[str]]:
-        """Return the table of a study with all its runs, and the labels of their policies."""
-        matrix, wanted = self.matrix(study.problem), self._wanted(study.problem, study.horizon)
-        values, names = self._values(study.problem, matrix), tuple(regrets) or self.regrets
-        table = StudyTable(study.horizon, matrix, values, names, self._stored.refuse_run, last=last)
-        for places, rows in self._read(wanted, matrix, COUNTED):
-            table.add(places, rows)
-        return table, wanted["label"].tolist()
-
-    def _wanted(self, problem: str, horizon: int) -> pd.DataFrame:
-        """Return the runs of a study, in the order of the plan."""
-        return self._runs[(self._runs[_DIGEST] == self._about(problem)["digest"]) & (self._runs["horizon"] == horizon)]
-
-    def _values(self, problem: str, matrix: PreferenceMatrix) -> dict[str, FloatVector]:
-        """Return the arms' values that the matrix does not contain, such as utilities."""
-        values = {name: np.array(one) for name, one in self._about(problem)["values"].items()}
-        if any(len(one) != len(matrix) for one in values.values()):
-            raise InputError(f"{self._store.folder}: the plan does not have one value per arm of '{problem}'")
-        return values
-
-    def _read(
-        self, wanted: pd.DataFrame, matrix: PreferenceMatrix, columns: Sequence[str]
-    ) -> Iterator[tuple[IntVector, pa.RecordBatch]]:
-        """Yield rows in stored order, with their positions in ``wanted``. Raises an error for a row of another run."""
-        self._require_keys(wanted, matrix)
-        place_of = {digest: place for place, digest in enumerate(wanted["digest"])}
-        repetitions = wanted["repetition"].to_numpy()
-        for names, rows in self._stored.batches(list(place_of), columns):
-            places = np.array([place_of[digest] for digest in names])
-            for k in np.flatnonzero(repetitions[places] != rows["repetition"].to_numpy()):
-                self._stored.refuse_run(names[k], "it belongs to another run")
-            yield places, rows
-
-    def _require_keys(self, wanted: pd.DataFrame, matrix: PreferenceMatrix) -> None:
-        """Raise an error if the digest of a run does not match its key, or its regret requires a different matrix."""
-        measured, columns = matrix.digest, (wanted[name].tolist() for name in Planned._fields)
-        for digest, *run in zip(wanted["digest"], *columns, strict=True):
-            planned = Planned(*run)
-            if (own := self._stored.digest_of(planned, planned.repetition)) != digest:
-                self._stored.refuse_run(digest, f"it belongs to another run, {own}")
-            if self._stored.matrix_of(planned) != measured:
-                path = self._store.problem_path(wanted[_DIGEST].tolist()[0])
-                self._stored.refuse(f"{path}: damaged: not the matrix of run {digest}")
+    def _joined(self, table: Callable[[Results], pd.DataFrame], *, facts: bool = False) -> pd.DataFrame:
+        """Join all conditions' tables. First columns: problem, horizon; with facts: problem, facts, policy, horizon."""
+        parts = []
+        for condition, results in self:
+            frame = table(results)
+            frame.insert(1 if facts else 0, core_columns.HORIZON, condition.horizon)
+            columns = [(core_columns.PROBLEM, condition.problem), *(sorted(condition.facts.items()) if facts else ())]
+            for position, (name, value) in enumerate(columns):
+                frame.insert(position, name, value)
+            parts.append(frame)
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
     def _about(self, problem: str) -> dict[str, Any]:
         if problem not in self._problems:
             raise errors.unknown_name("problem", problem, self.problems)
         return self._problems[problem]
 
-    def _joined(self, table: Callable[[Study], pd.DataFrame], *, facts: bool = False) -> pd.DataFrame:
-        """Join all studies' tables. First columns: problem, horizon; with facts: problem, facts, policy, horizon."""
-        parts = []
-        for study in self.studies:
-            if self._wanted(study.problem, study.horizon).empty:
-                continue
-            frame = table(study)
-            frame.insert(1 if facts else 0, core_columns.HORIZON, study.horizon)
-            columns = [(core_columns.PROBLEM, study.problem), *(sorted(study.facts.items()) if facts else ())]
-            for place, (name, value) in enumerate(columns):
-                frame.insert(place, name, value)
-            parts.append(frame)
-        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    def _finished(self, problem: str, horizon: int) -> list[_Finished]:
+        """Return the groups of a condition that have finished runs, in the order of the studies."""
+        wanted = (problem, horizon)
+        return [done for done in self._groups if (done.problem["name"], done.group.horizon) == wanted]
+
+    def _refuse_conflicts(self) -> None:
+        """Raise an error if two studies use one name for different problems, or have two results for one row."""
+        problems: dict[str, _Finished] = {}
+        rows: dict[tuple[str, str, int], _Finished] = {}
+        for new in self._groups:
+            name, label = new.problem["name"], new.group.label
+            first, why = problems.setdefault(name, new), f"different problems '{name}'"
+            if first.problem["digest"] == new.problem["digest"]:
+                first = rows.setdefault((name, label, new.group.horizon), new)
+                if first is new:
+                    continue
+                key, other = (finished.study.key(finished.group) for finished in (first, new))
+                differ = " and ".join(field for field in key if key[field] != other[field])
+                why = f"results of '{label}' with different {differ}"
+            both = _listed([first.study, new.study])
+            raise InputError(f"{self._store.folder}: the studies {both} have {why}; choose one with --study")
+
+
+def _chosen(store: Store, wanted: Sequence[str]) -> list[Study]:
+    """Return the studies whose digests begin with one of the given texts; all studies if no text is given."""
+    studies = store.read_studies()
+    if chosen := [study for study in studies if not wanted or study.digest.startswith(tuple(wanted))]:
+        return chosen
+    raise InputError(f"{store.folder}: no study {' or '.join(wanted)}; it contains {_listed(studies) or 'none'}")
+
+
+def _listed(studies: Sequence[Study]) -> str:
+    return " and ".join(f"{study.digest[:_SHORT]} ({study.about['spec_path']})" for study in studies)

@@ -5,21 +5,192 @@ Lists are combined as a product: each problem x policy x horizon x repetition is
 
 from __future__ import annotations
 
-import hashlib
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from ltr_duel.bandits import POLICIES
+from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import InputError, arguments, schema
 from ltr_duel.core import plugins as core_plugins
-from ltr_duel.experiment.problem_specs import NO_LIMIT, CorpusSpec, MatrixSpec, UtilitySpec
-from ltr_duel.simulation import REGRETS
+from ltr_duel.data import ReadOptions
+from ltr_duel.interleaving import METHODS
+from ltr_duel.preferences import FAMILIES, REDUCTIONS, UTILITY_FAMILIES, UTILITY_SETS
+from ltr_duel.rankers import TIE_RULES
+from ltr_duel.simulation import INDEPENDENT_COINS, REGRETS
 
+NO_LIMIT = 10**15
+MATRIX_ANSWERS = ("matrix", INDEPENDENT_COINS)  # independent coins also answer comparisons of sets
+_MOST_ARMS = 10_000  # largest number of arms of a synthetic matrix (800 MB)
+_LARGEST = 3.4028234e38  # largest float32
 _MOST_LABELS = 10_000  # largest number of policies in one entry
+
+
+def _fill(given: Any) -> float | str:
+    return schema.text(given) if isinstance(given, str) else float(schema.number(-_LARGEST, _LARGEST)(given))
+
+
+def _square(given: Any) -> tuple[tuple[float, ...], ...]:
+    rows, entry = given if isinstance(given, list) else [], schema.number(0, 1)
+    if not rows or not all(isinstance(row, list) and len(row) == len(rows) for row in rows):
+        raise InputError("must be a square of numbers, [[0.5, 0.6], [0.4, 0.5]]")
+    return tuple(tuple(map(entry, row)) for row in rows)
+
+
+_reduction = schema.one_of("variance reduction", ("auto", "none", *REDUCTIONS))
+_model = schema.one_of("model of utilities", ("normal", "linear", "logistic", "natural"))
+
+
+@dataclass(frozen=True)
+class Subsets:
+    """Random subsets of the rankers."""
+
+    size: tuple[int, ...] = schema.axis(schema.whole(1, 100_000), "size = [5, 10]")
+    count: int = schema.value(schema.whole(1, 100_000), default=1)
+    condorcet: bool = schema.value(schema.flag, default=False)  # only subsets with a Condorcet winner
+    seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
+
+
+@dataclass(frozen=True)
+class Synthetic:
+    """A synthetic corpus."""
+
+    queries: int = schema.value(schema.whole(1, 10**6), default=200)
+    documents: int = schema.value(schema.whole(2, 10**4), default=60)
+    features: int = schema.value(schema.whole(2, 10**4), default=136)
+    grades: int = schema.value(schema.whole(2, 5), default=5)
+    seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
+
+
+@dataclass(frozen=True)
+class ProblemSpec:
+    """The keys that all kinds of problems have."""
+
+    name: str = schema.value(schema.text, default="")  # for a corpus: replaces the name of the corpus
+    source: str = schema.value(schema.text, default="")  # origin of the data, for the column ``source``
+    note: str = schema.value(schema.text, default="")
+
+    @property
+    def origin(self) -> dict[str, str]:
+        """The columns about the source of the problem."""
+        return {key: given for key, given in (("source", self.source), ("note", self.note)) if given}
+
+
+@dataclass(frozen=True)
+class ReadingSpec(ProblemSpec):
+    """The options for reading the feature files of a corpus; `load_dataset` uses them."""
+
+    split: str | None = schema.value(schema.one_of("split", ("train", "vali", "test")), default=None)
+    fold: int | None = schema.value(schema.whole(1, 5), default=None)
+    dialect: str | None = schema.value(schema.text, default=None)
+    features: int | None = schema.value(schema.whole(1, 10**6), default=None)
+    first_id: int | None = schema.value(schema.whole(0, 1), default=None)
+    repeated: str | None = schema.value(schema.text, default=None)
+    fill: float | str | None = schema.value(_fill, default=None)
+    labels: str | None = schema.value(schema.text, default=None)
+    unlabelled: str | None = schema.value(schema.text, default=None)
+    omitted: str | None = schema.value(schema.text, default=None)
+    limit: float | None = schema.value(schema.number(0), default=None)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The options to which the spec gives a value."""
+        return {key: value for key in READING if (value := getattr(self, key)) is not None}
+
+    def check_reading(self, *, file_given: bool) -> None:
+        """Raise an error if options are invalid, or are given although no file is read."""
+        if self.reading and not file_given:
+            raise InputError(f"'{next(iter(self.reading))}' requires 'path'")
+        ReadOptions(**{key: value for key, value in self.reading.items() if key not in ("split", "fold")})
+
+
+# The keys of the reading options.
+READING = [field.name for field in fields(ReadingSpec) if field not in fields(ProblemSpec)]
+
+
+@dataclass(frozen=True)
+class CorpusSpec(ReadingSpec):
+    """Rankers of a corpus, compared on simulated users."""
+
+    path: tuple[str, ...] = schema.axis(schema.text, default=())
+    synthetic: Synthetic | None = schema.table(Synthetic, default=None)
+    ties: str = schema.value(schema.one_of("tie rule", TIE_RULES), default="fixed_random")
+    tie_seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
+    drop_constant: bool = schema.value(schema.flag, default=True)
+    queries: str = schema.value(schema.one_of("choice of queries", ("all", "with_relevant")), default="all")
+    rankers: tuple[str, ...] = schema.axis(schema.text, default=())
+    subsets: Subsets | None = schema.table(Subsets, default=None)
+    clicks: tuple[str, ...] = schema.axis(schema.component(CLICK_MODELS), default=("navigational",))
+    method: tuple[str, ...] = schema.axis(schema.component(METHODS), default=("probabilistic",))
+    outcome: tuple[str, ...] = schema.axis(schema.text, default=("",))  # empty: the method's first
+    top: tuple[int, ...] = schema.axis(schema.whole(1, 1000), default=(10,))
+    comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
+    # A list is one value: a combination of reductions.
+    variance_reduction: tuple[str, ...] = schema.axis(_reduction, empty=True, default=("auto",))
+    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*MATRIX_ANSWERS, "live")), default=("matrix",))
+    slates: str = schema.value(schema.component(METHODS), default="sosm")
+    seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
+
+    def __post_init__(self) -> None:
+        if bool(self.path) == (self.synthetic is not None):
+            raise InputError("give either 'path' or 'synthetic'")
+        self.check_reading(file_given=bool(self.path))
+        if self.rankers and self.subsets:
+            raise InputError("give either 'rankers' or 'subsets'")
+
+
+@dataclass(frozen=True)
+class MatrixSpec(ProblemSpec):
+    """Preference matrices from files, from numbers in the spec, or from synthetic families."""
+
+    file: tuple[str, ...] = schema.axis(schema.text, default=())
+    p: tuple[tuple[float, ...], ...] | None = schema.value(_square, default=None)
+    family: tuple[str, ...] = schema.axis(schema.one_of("family of matrices", FAMILIES), default=())
+    size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())
+    gamma: tuple[float, ...] = schema.axis(schema.number(1), default=())
+    gap: tuple[float, ...] = schema.axis(schema.number(0, 0.5), default=())
+    draws: int = schema.value(schema.whole(1, 100_000), default=1)  # number of matrices from a random family
+    subsets: Subsets | None = schema.table(Subsets, default=None)
+    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", MATRIX_ANSWERS), default=("matrix",))
+    # The click model with which the matrix was estimated.
+    clicks: str = schema.value(schema.one_of("click model", CLICK_MODELS.names), default="")
+
+    def __post_init__(self) -> None:
+        if bool(self.file) + (self.p is not None) + bool(self.family) != 1:
+            raise InputError("give either 'file' or 'p' or 'family'")
+        if self.p is not None and not self.name:
+            raise InputError("a matrix with 'p' needs a 'name'")
+        if bool(self.family) != bool(self.size):
+            raise InputError("'family' and 'size' must be given together")
+        if not self.family and (self.gamma or self.gap or self.draws > 1):
+            raise InputError("'gamma', 'gap' and 'draws' require a 'family'")
+
+
+@dataclass(frozen=True)
+class UtilitySpec(ReadingSpec):
+    """Arms with random utilities."""
+
+    set: tuple[str, ...] = schema.axis(schema.one_of("set of utilities", UTILITY_SETS), default=())
+    means: tuple[float, ...] = schema.axis(schema.number(-1e9, 1e9), default=())
+    family: tuple[str, ...] = schema.axis(schema.one_of("family of utilities", UTILITY_FAMILIES), default=())
+    path: str = schema.value(schema.text, default="")  # a corpus: its features' means, scaled per query, are used
+    synthetic: Synthetic | None = schema.table(Synthetic, default=None)
+    size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())  # number of arms, or of features
+    model: tuple[str, ...] = schema.axis(_model, default=("normal",))
+
+    def __post_init__(self) -> None:
+        corpus = bool(self.path) + (self.synthetic is not None)
+        if bool(self.set) + bool(self.means) + bool(self.family) + corpus != 1:
+            raise InputError("give either 'set' or 'means' or 'family' or 'path' or 'synthetic'")
+        self.check_reading(file_given=bool(self.path))
+        if not (self.set or self.family or self.name):
+            raise InputError("'means', and means of the features of a corpus, need a 'name'")
+        if bool(self.size) != bool(self.family or corpus):
+            raise InputError("'size' must be given with 'family', 'path' or 'synthetic', and only with them")
 
 
 def _policy(given: Any) -> tuple[str, ...]:
@@ -28,7 +199,7 @@ def _policy(given: Any) -> tuple[str, ...]:
         labels: tuple[str, ...] = (schema.text(given),)
     elif isinstance(given, dict) and "name" in given:
         names = [name for name in given if name != "name"]
-        lists = [one if isinstance(one, list) else [one] for one in (given[name] for name in names)]
+        lists = [value if isinstance(value, list) else [value] for value in map(given.get, names)]
         if (many := math.prod(map(len, lists))) > _MOST_LABELS:
             raise InputError(f"stands for {many:,} policies; at most {_MOST_LABELS:,} can be listed at once")
         name = schema.text(given["name"])
@@ -39,20 +210,15 @@ def _policy(given: Any) -> tuple[str, ...]:
 
 
 def _label(name: str, params: dict[str, Any]) -> str:
-    parts = [f"{key}={str(one).lower() if isinstance(one, bool) else one}" for key, one in params.items()]
-    return f"{name}:{','.join(parts)}" if parts else name
+    parts = (f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in params.items())
+    return f"{name}:{','.join(parts)}" if params else name
 
 
 @dataclass(frozen=True)
 class Spec:
-    """An experiment, read by `read_spec`: every problem x horizon x policy x repetition is a run.
+    """An experiment, read by `read_spec`: every problem x horizon x policy x repetition is a run."""
 
-    Raises `InputError` if there is no problem, a batch or delay exceeds the horizon, or a policy is given twice.
-    """
-
-    policies: tuple[tuple[str, ...], ...] = schema.axis(
-        _policy, 'policies = ["rucb", "mdb"]; ltr-duel policies lists all'
-    )
+    policies: tuple[tuple[str, ...], ...] = schema.axis(_policy, 'policies = ["rucb", "mdb"]')
     horizon: tuple[int, ...] = schema.axis(schema.whole(1, NO_LIMIT), default=(1_000_000,))
     repetitions: int = schema.value(schema.whole(1, 10**7), default=20)
     seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
@@ -72,11 +238,8 @@ class Spec:
         for name in ("batch", "delay"):
             if getattr(self, name) > min(self.horizon):
                 raise InputError(f"{name}: {getattr(self, name):,} is more than the horizon of {min(self.horizon):,}")
-        seen = set()
-        for label in self.labels:
-            if label in seen:
-                raise InputError(f"policies: '{label}' is given twice")
-            seen.add(label)
+        if repeated := [label for label, count in Counter(self.labels).items() if count > 1]:
+            raise InputError(f"policies: '{repeated[0]}' is given twice")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -93,15 +256,8 @@ class SpecFile:
     spec: Spec
     plugins: tuple[core_plugins.Plugin, ...] = ()
 
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the text."""
-        return hashlib.sha256(self.content.encode()).hexdigest()
 
-
-def read_spec(
-    path: str | Path, content: str | None = None, *, plugins: Sequence[str | Path] = (), load_named: bool = True
-) -> SpecFile:
+def read_spec(path: str | Path, content: str | None = None, *, plugins: Sequence[str | Path] = ()) -> SpecFile:
     """Read an experiment.
 
     Parameters
@@ -112,14 +268,10 @@ def read_spec(
         The text of the file, which then need not exist.
     plugins : sequence of path
         Plug-in files to load first, in addition to those named in the file.
-    load_named : bool
-        Whether to load the plug-ins named in the file. Plug-ins run with the rights of the user, so do not load them
-        for an experiment from an untrusted source.
 
     Returns
     -------
     SpecFile
-        With the attributes ``path``, ``content``, ``spec`` (a `Spec`) and ``plugins``.
 
     Raises
     ------
@@ -137,7 +289,6 @@ def read_spec(
     content, given = schema.read_toml(path, content)
     named = schema.one_or_more(schema.text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
     with schema.located(f"{path}: plugins"):  # plug-ins are loaded first, because they may define policies
-        more = [path.parent / one for one in named] if load_named else []
-        loaded = [core_plugins.load_plugin(one) for one in [*plugins, *more]]
+        loaded = [core_plugins.load_plugin(file) for file in [*plugins, *(path.parent / name for name in named)]]
     once = {plugin.sha256: plugin for plugin in loaded}  # a file may be named twice
     return SpecFile(path, content, schema.read_table(Spec, given, f"{path}:"), tuple(once.values()))

@@ -41,6 +41,7 @@ _EVERY = 1.0  # seconds between two searches for pages whose window is over
 _REST = 0.02  # seconds after some pages were counted in which waiting calls are answered first
 _STATE_SECONDS = 1.0  # minimum age of a state that is computed again
 _STATE_SHARE = 4  # and as a multiple of the time of the computation, so that states take at most a fifth of a core
+_OF_DECISION = "page", "token", "rankers", "served", "version"
 _BROKEN_SECONDS = 10.0  # after a failure of the store, for which the service is not healthy
 _REFRESH = "10"  # seconds after which a browser loads the page again
 _HEADERS = [
@@ -193,15 +194,7 @@ class _Service:
     async def decide(self, request: Request) -> Response:
         body = await self._body(request, ("user", "query", "rankings"), ("context",))
         decision = await self._commits.answer(Search(**body))
-        return JSONResponse(
-            {
-                "page": decision.page,
-                "token": decision.token,
-                "rankers": decision.rankers,
-                "served": decision.served,
-                "version": decision.version,
-            }
-        )
+        return JSONResponse({name: getattr(decision, name) for name in _OF_DECISION})
 
     async def events(self, request: Request) -> Response:
         body = await self._body(request, ("token", "events"))

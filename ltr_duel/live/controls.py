@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ltr_duel.core import InputError, errors
+from ltr_duel.live.planner import Planner
 from ltr_duel.live.settings import Settings, require_shares
 from ltr_duel.live.store import connected, reading, settings_in
 
@@ -139,11 +140,19 @@ def add_control(db: sqlite3.Connection, settings: Settings, control: Control) ->
     return after
 
 
+def require_policy(settings: Settings, before: Controls, control: Control) -> None:
+    """Refuse to drop a ranker if the policy cannot do without; takes a second, so it is not part of a transaction."""
+    if control.what == "drop":
+        Planner(settings, before.after(control, settings).left(settings))
+
+
 def control_store(store: str | Path, control: Control) -> Controls:
     """Use a control of an experiment, which another process may be running; return the state after it."""
     with closing(connected(store)) as db:
+        settings = settings_in(db, store)
+        require_policy(settings, fold(controls_in(db), settings), control)
         db.execute("BEGIN IMMEDIATE")
-        after = add_control(db, settings_in(db, store), control._replace(time=time.time()))
+        after = add_control(db, settings, control._replace(time=time.time()))
         db.execute("COMMIT")
     return after
 

@@ -15,22 +15,22 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from ltr_duel.core import InputError
-from ltr_duel.live.controls import Control, Controls, add_control, controls_in, fold
+from ltr_duel.live.controls import Control, Controls, add_control, controls_in, fold, require_policy
 from ltr_duel.live.counting import count_due
 from ltr_duel.live.plan import Decision, LivePlan
 from ltr_duel.live.planner import Outcome, Planner
-from ltr_duel.live.settings import Settings, settings_text, with_seed
+from ltr_duel.live.settings import Settings, agreed, settings_text, with_seed
 from ltr_duel.live.signing import Keys, TokenError
 from ltr_duel.live.state import Counts, LiveState, state_of
 from ltr_duel.live.store import Store, settings_in
-from ltr_duel.live.validation import Report, Search, read_events, require_context, require_text
+from ltr_duel.live.validation import Report, Search, StoreError, read_events, require_context, require_text
 
-_MAY_CHANGE = ("confidence", "margin", "serve")  # settings that a later start may give anew
 _MOST_EVENTS = 1000  # of one page
 _KEPT = ("shown", "method", "outcome", "policy", "propensity", "owners", "page")  # columns of a record in ``record``
 _ADD = """
@@ -115,7 +115,7 @@ class Experiment:
         try:
             kept = settings_in(opened.db, opened.path)
             if settings is not None:
-                kept = _agreed(kept, settings, opened.path)
+                kept = agreed(kept, settings, str(opened.path))
             return cls(opened, kept, keys or Keys({"process": secrets.token_bytes(32)}), clock)
         except BaseException:
             opened.close()
@@ -255,7 +255,7 @@ class Experiment:
             with self._lock, self._store.transaction():
                 now = self._now()
                 due, new = count_due(self._store, self.settings, now)
-                version = self._version + (len(self._untold) + len(self._of_left(new))) // self.settings.batch
+                version = self._planned() + (len(self._untold) + len(self._of_left(new))) // self.settings.batch
                 if due or version != self._store.meta("version"):
                     self._store.set_meta("clock", now)
                     self._store.set_meta("version", version)
@@ -281,11 +281,10 @@ class Experiment:
             self._planner.learn(self._untold[:batch])
             del self._untold[:batch]
         with self._lock:
-            self.plan: LivePlan = self._controlled(self._planner.plan(self._version))
+            self.plan: LivePlan = self._controlled(self._planner.plan(self._planned()))
 
-    @property
-    def _version(self) -> int:
-        """Version of the planner's plan: versions go on after a ranker was dropped, when the policy starts again."""
+    def _planned(self) -> int:
+        """Return the version of the planner's plan; versions go on when a policy of fewer rankers starts again."""
         return self._first + self._planner.version
 
     def control(self, what: str, ranker: str = "", *, share: float | None = None, holdback: float | None = None,
@@ -312,12 +311,17 @@ class Experiment:
         InputError
             If the use is invalid or changes nothing.
         """
+        control = Control(what, ranker, share, holdback, who, self._clock())
+        require_policy(self.settings, self.controls, control)
         with self._lock:
             with self._store.transaction():
-                add_control(self._store.db, self.settings, Control(what, ranker, share, holdback, who, self._clock()))
+                add_control(self._store.db, self.settings, control)
             self._take_controls()
-        self.learn()
-        return self.controls
+            after = self.controls
+        if what == "drop":
+            with suppress(StoreError):  # the ranker is dropped; the next call of `learn` makes the plan
+                self.learn()
+        return after
 
     def _look(self) -> None:
         """Read the controls again if another process has written to the store."""
@@ -344,14 +348,3 @@ class Experiment:
     def _now(self) -> float:
         self._latest = max(self._latest, self._clock())
         return self._latest
-
-
-def _agreed(kept: Settings, given: Settings, path: Path) -> Settings:
-    """Return the settings of a store with the given values of `_MAY_CHANGE`; refuse other changes."""
-    new = dataclasses.replace(given, seed=kept.seed if given.seed is None else given.seed)
-    merged = dataclasses.replace(kept, **{name: getattr(given, name) for name in _MAY_CHANGE})
-    if new != merged:
-        name = next(key for key in vars(new) if getattr(new, key) != getattr(merged, key))
-        before, now = getattr(kept, name), getattr(new, name)
-        raise InputError(f"{path}: was made with {name} = {before!r}, not {now!r}; start another store")
-    return merged

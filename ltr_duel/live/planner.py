@@ -117,7 +117,7 @@ class Planner:
             salt=str(settings.seed),
             sets=tuple(sorted(sets, key=lambda one: (-one[1], one[0]))),
             recommended=names[self._left[self._learner.recommend()]],
-            settings=digest.digest_of([getattr(settings, name) for name in _FIXED]),
+            settings=_digest_of(settings),
             learned=self.learned,
         )
 
@@ -132,6 +132,10 @@ class Planner:
                 )
             sets[tuple([self._left[arm] for arm in distinct])] += count
         return sets
+
+
+def _digest_of(settings: Settings) -> str:
+    return digest.digest_of([settings.policy_component.numbers, *(getattr(settings, name) for name in _FIXED)])
 
 
 def credit(record: Mapping[str, Any], positions: Sequence[int]) -> tuple[int, ...]:
@@ -207,7 +211,7 @@ def next_plan(
     if winner and winner not in settings.rankers:
         raise errors.unknown_name("ranker", winner, settings.rankers)
     planner, version = Planner(settings), 1 if last is None else last.version + 1
-    if last is not None and last.settings != planner.plan().settings:
+    if last is not None and last.settings != _digest_of(settings):
         raise InputError(f"the settings have changed since plan {last.version}: begin another experiment")
     logged = logged_outcomes(log, settings, before=at - settings.window) if log is not None else {}
     if logged and max(logged) >= version:

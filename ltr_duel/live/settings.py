@@ -193,6 +193,17 @@ def with_seed(settings: Settings) -> Settings:
     return settings if settings.seed is not None else dataclasses.replace(settings, seed=secrets.randbits(128))
 
 
+def agreed(kept: Settings, given: Settings, place: str) -> Settings:
+    """Return the settings of a store with the given values of those that may change; refuse other changes."""
+    new = dataclasses.replace(given, seed=kept.seed if given.seed is None else given.seed)
+    merged = dataclasses.replace(kept, confidence=new.confidence, margin=new.margin, serve=new.serve)
+    for name in vars(new):
+        if getattr(new, name) != getattr(merged, name):
+            before, now = getattr(kept, name), getattr(new, name)
+            raise InputError(f"{place}: was made with {name} = {before!r}, not {now!r}; start another store")
+    return merged
+
+
 def _fields() -> list[Any]:
     return [one for one in dataclasses.fields(Settings) if "read" in one.metadata]
 

@@ -1,10 +1,10 @@
 """Join exposures and events: which events count by an outcome, for which impression, and at which place of its list.
 
 An exposure is one display of a list. An event is a user's action on one item of the list; it may occur days later and
-be stored in another table.
+be stored in another table. All outcomes of a log come from one join.
 
-    events --w--> counted --impression--> exposures --place--> clicks (lists by impression) --> impressions
-                     '--user, item, time (within)--'
+    events --w0, w1, ...--> counted --impression--> joined --> placed: row, place, owner, w0, w1, ...
+                               '--user, item, time (within)--'
 
 The SQL is DuckDB's, in a form that other engines get by transpilation: explicit groups, no lambdas.
 """
@@ -12,27 +12,17 @@ The SQL is DuckDB's, in a form that other engines get by transpilation: explicit
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.engine import NO_RANKER
-from ltr_duel.logs.table import NO_RANKERS
+from ltr_duel.logs.engine import Relation, named
+from ltr_duel.logs.table import EVENT, NO_RANKER, NO_RANKERS
 
-EXPOSURE = (
-    "impression", "time", "user", "query", "shown", "page", "rankers", "owners", "rankings", "method", "outcome",
-    "policy", "propensity",
-)  # fmt: skip
-EVENT = {
-    **dict.fromkeys(("impression", "user", "item"), "VARCHAR"), "position": "BIGINT", "owner": "VARCHAR",
-    "kind": "VARCHAR", **dict.fromkeys(("value", "dwell", "time"), "DOUBLE"),
-}  # fmt: skip
-LISTS = {"shown", "owners"}  # exposures have lists if they have at least one of these columns
 WHICH = ("last", "first", "all")
 MICRO: Final = 1_000_000  # integer that represents a value of 1
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_NUMBERS = "sum(events) AS attributed", "sum(CASE WHEN place IS NOT NULL THEN events ELSE 0 END) AS placed"
 _KIND = re.compile(r"kind = '((?:[^']|'')*)'.*", re.DOTALL)
 
 
@@ -120,21 +110,15 @@ class EventCounts(NamedTuple):
 class Attributed(NamedTuple):
     """Exposures joined to their events."""
 
-    impressions: str  # SQL of the impressions, with the columns of exposures, ``clicks``... and ``line``
-    relations: dict[str, Any]  # the relations in this SQL
-    met: Any  # relation of the events that name an impression: row (null if it is unknown), shown_at, time, kind
+    joined: Relation  # the events that name an impression: row (null if it is unknown), place, owner, w0, w1, ...
+    placed: Relation  # row, place, owner, and the sums w0, w1, ... of the events at this place
     counts: EventCounts
 
 
-def suffixes(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return the endings of the columns of each outcome: none for the first, then _1, _2, ..."""
-    return [f"_{k}" * (k > 0) for k in range(len(outcomes))]
-
-
-def completed(engine: Any, events: Any) -> Any:
+def completed(engine: Any, events: Relation) -> Relation:
     """Return events with all columns of `EVENT`; if there is no column ``kind``, all events are clicks."""
     missing = [
-        f"CAST({'NULL' if name != 'kind' else chr(39) + 'click' + chr(39)} AS {kind}) AS {_q(name)}"
+        f"CAST({'NULL' if name != 'kind' else chr(39) + 'click' + chr(39)} AS {kind}) AS {named(name)}"
         for name, kind in EVENT.items()
         if name not in events.columns
     ]
@@ -142,7 +126,11 @@ def completed(engine: Any, events: Any) -> Any:
 
 
 def attribute(
-    engine: Any, exposures: Any, events: Any, outcomes: Sequence[Outcome], line: str, more: dict[str, Any]
+    engine: Any,
+    exposures: Relation,
+    events: Relation,
+    outcomes: Sequence[Outcome],
+    check: Callable[[dict[str, Any]], None],
 ) -> Attributed:
     """Join exposures to the events that count by the outcomes.
 
@@ -150,154 +138,128 @@ def attribute(
     ----------
     exposures, events : relations
         Exposures have the columns of `EXPOSURE` that exist, and ``row``, an id of the row. Events have all of `EVENT`.
-    line : str
-        SQL of the number of a row in the order of time, given ``x``, the exposures, and the relations ``more``.
+    check : callable
+        Raises an error for events that cannot be read, given the times and the first fault of all events.
 
     Raises
     ------
     InputError
         If the ranker of an item is not known, or events exist, but none of the kind of the first outcome.
     """
-    columns = exposures.columns
-    worths = [f"w{k}" for k in range(len(outcomes))]
-    given = [f"{outcome.worth()} AS {worth}" for outcome, worth in zip(outcomes, worths, strict=True)]
-    kept = [*EVENT, *(name for name in ("origin",) if name in events.columns)]
-    counted = engine.view(f"SELECT {', '.join([*map(_q, kept), *given])} FROM events", events=events)
-    about = _count(engine, counted, events, outcomes[0])
-    by_event = not {"owners", "page", "rankings"} & set(columns)  # events name the owners of their items
-    if by_event and "rankers" not in columns:
+    by_event = not {"owners", "page", "rankings"} & set(exposures.columns)  # events name the owners of their items
+    if by_event and "rankers" not in exposures.columns:
         raise InputError(NO_RANKERS)
-    place = _place(engine, columns, counted, by_event)
-    chosen = (
-        f"x.row, x.time AS shown_at, e.time, e.kind, {place} AS place, e.owner, {', '.join(f'e.{w}' for w in worths)}"
-    )
-    joined = "FROM events e LEFT JOIN exposures x ON e.impression = x.impression WHERE e.impression IS NOT NULL"
-    sql = f"SELECT {chosen} {joined}"
-    met = engine.view(sql, events=counted, exposures=exposures)
-    relations, parts = (
-        {"met": met},
-        [f"SELECT row, place, owner, {', '.join(worths)}, NULL AS event FROM met WHERE row IS NOT NULL"],
-    )
+    worths = [f"w{k}" for k in range(len(outcomes))]
+    chosen = ["*", *(f"{outcome.worth()} AS {worth}" for outcome, worth in zip(outcomes, worths, strict=True))]
+    counted = engine.view(f"SELECT {', '.join(chosen)} FROM events", events=events)
+    about = _count(engine, counted, outcomes[0], check)
+    place, owner = _place(exposures.columns, by_event, items=about.pop("items"))
+    sums = ", ".join(worths)
+    lists = [f"x.{name}" for name in ("shown", "owners", "rankers") if name in exposures.columns]
+    event = ", ".join(f"e.{name}" for name in ("item", "position", *worths))
+    names = f"SELECT x.row, {', '.join([*lists, event])}, e.owner AS owner_name FROM events e LEFT JOIN exposures x"
+    names += " ON e.impression = x.impression WHERE e.impression IS NOT NULL"
+    at = f"SELECT *, {place} AS place FROM ({names}) AS n"
+    sql = f"SELECT row, place, {owner} AS owner, {sums} FROM ({at}) AS p"
+    joined = engine.view(sql, events=counted, exposures=exposures)
+    relations = {"joined": joined}
+    parts = [f"SELECT row, place, owner, {sums} FROM joined WHERE row IS NOT NULL"]
     for k, outcome in enumerate(outcomes):
         if outcome.seconds:
-            relations[f"late{k}"] = _late(engine, exposures, counted, outcome, worths[k])
-            others = ", ".join(one if one == worths[k] else f"CAST(NULL AS BIGINT) AS {one}" for one in worths)
-            parts.append(f"SELECT row, place, owner, {others}, event FROM late{k}")
-    any_worth = " OR ".join(f"{one} IS NOT NULL" for one in worths)
-    attributed = engine.view(f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS a WHERE {any_worth}", **relations)
-    lists = (_owned_lists if by_event else _lists)(engine, attributed, exposures, outcomes, worths)
-    numbers = "sum(attributed) AS attributed, sum(placed) AS placed"
-    (found,) = engine.query(f"SELECT {numbers} FROM clicks", clicks=lists).to_pylist()
-    found = {name: int(value or 0) for name, value in found.items()}
-    found["given"] = (
-        engine.query("SELECT count(DISTINCT event) AS n FROM late0", late0=relations["late0"])["n"][0].as_py()
-        if "late0" in relations
-        else 0
-    )
-    dropped = {"row", *(["shown"] if by_event else []), *lists.columns}
-    own = [f"x.{_q(name)}" for name in columns if name not in dropped]
-    empty = [f"coalesce(c.{name}, CAST([] AS {kind}[])) AS {name}" for name, kind in _kinds(lists).items()]
-    select = f"SELECT {', '.join([*own, 'x.row', *empty, f'{line} AS line'])}"
-    joined = "FROM exposures x LEFT JOIN clicks c ON x.row = c.row" + "".join(
-        f" JOIN {one} ON x.row = {one}.row" for one in more
-    )
-    counts = EventCounts(**about, **found)
-    return Attributed(f"{select} {joined}", {"exposures": exposures, "clicks": lists} | more, met, counts)
+            relations[f"late{k}"] = _late(engine, exposures, counted, outcome, worths[k], owner)
+            others = ", ".join(w if w == worths[k] else f"CAST(NULL AS BIGINT) AS {w}" for w in worths)
+            parts.append(f"SELECT row, place, owner, {others} FROM late{k}")
+    each = ", ".join([*(f"CAST(sum({w}) AS BIGINT) AS {w}" for w in worths), "count(w0) AS events"])
+    some = " OR ".join(f"{w} IS NOT NULL" for w in worths)
+    rows = f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS a WHERE {some}"
+    placed = engine.keep(f"SELECT row, place, owner, {each} FROM ({rows}) AS a GROUP BY row, place, owner", **relations)
+    numbers = "sum(events) AS attributed, sum(CASE WHEN place IS NOT NULL THEN events ELSE 0 END) AS placed"
+    (found,) = engine.rows(f"SELECT {numbers} FROM placed", placed=placed)
+    found = {name: int(value or 0) for name, value in found.items()} | {"given": 0}
+    if "late0" in relations:
+        sql = "SELECT count(DISTINCT event) AS given FROM late0"
+        found |= engine.rows(sql, late0=relations["late0"])[0]
+    return Attributed(joined, placed, EventCounts(**about, **found))
 
 
-def _count(engine: Any, counted: Any, events: Any, outcome: Outcome) -> dict[str, int]:
+def _count(engine: Any, counted: Relation, outcome: Outcome, check: Callable[[dict[str, Any]], None]) -> dict[str, int]:
     """Count the events; raise `InputError` if there are events, but none of the kind of the outcome."""
     loose = "w0 IS NOT NULL AND impression IS NULL"
-    both = f"{loose} AND {_q('user')} IS NOT NULL AND item IS NOT NULL"
-    sums = {"counted": "count(w0)"} | {
+    both = f'{loose} AND "user" IS NOT NULL AND item IS NOT NULL'
+    sums = {"counted": "count(w0)", "items": "count(item)"} | {
         name: f"count(CASE WHEN {condition} THEN 1 END)" for name, condition in (("loose", loose), ("known", both))
     }
-    chosen = ", ".join(f"{value} AS {name}" for name, value in sums.items())
-    (about,) = engine.query(f"SELECT {chosen} FROM events", events=counted).to_pylist()
+    checked = {"first": "min(time)", "last": "max(time)"}
+    if "fault" in counted.columns:
+        checked["faulty"] = "min(CASE WHEN fault IS NOT NULL THEN origin END)"
+    chosen = ", ".join(f"{value} AS {name}" for name, value in (sums | checked).items())
+    (about,) = engine.rows(f"SELECT {chosen} FROM events", events=counted)
+    check(about)
     if not about["counted"] and outcome.kind:
         kinds = engine.query("SELECT kind FROM events GROUP BY kind", events=counted)["kind"].to_pylist()
         if kinds and outcome.kind not in kinds:
             raise errors.unknown_name("kind of event", outcome.kind, sorted(kind for kind in kinds if kind is not None))
-    return about
+    return {name: about[name] for name in sums}
 
 
-def _place(engine: Any, columns: Collection[str], counted: Any, by_event: bool) -> str:
-    """Return the SQL of the place of an event ``e`` in the list of an exposure ``x``; null if it is not on the list.
+def _place(columns: Sequence[str], by_event: bool, *, items: int) -> tuple[str, str]:
+    """Return the SQL of an event's place in the list of its exposure (null if it is not on the list), and its owner.
 
-    Without lists, any item has a place: its id or its position, as text.
+    Without lists, any item with an owner has a place: its id or its position, as text.
     """
     lists = [name for name in ("shown", "owners") if name in columns]
-    if not lists:
-        return "CASE WHEN e.owner IS NOT NULL THEN coalesce(e.item, CAST(e.position AS VARCHAR)) END"
-    place = f"CASE WHEN e.position BETWEEN 1 AND array_length(x.{lists[-1]}) THEN CAST(e.position AS INTEGER) END"
-    items = "shown" in columns and engine.query("SELECT count(item) AS n FROM events", events=counted)["n"][0].as_py()
-    if items:
-        at = "CAST(nullif(array_position(x.shown, e.item), 0) AS INTEGER)"
-        place = f"CASE WHEN e.item IS NULL THEN {place} ELSE {at} END"
-    return f"CASE WHEN e.owner IS NOT NULL THEN CAST({place} AS VARCHAR) END" if by_event else place
+    place = "coalesce(item, CAST(position AS VARCHAR))"
+    if lists:
+        place = f"CASE WHEN position BETWEEN 1 AND array_length({lists[-1]}) THEN CAST(position AS INTEGER) END"
+        if items and "shown" in columns:
+            at = "CAST(nullif(array_position(shown, item), 0) AS INTEGER)"
+            place = f"CASE WHEN item IS NULL THEN {place} ELSE {at} END"
+    if by_event:
+        number = f"coalesce(CAST(nullif(array_position(rankers, owner_name), 0) - 1 AS INTEGER), {NO_RANKER})"
+        return f"CASE WHEN owner_name IS NOT NULL THEN CAST({place} AS VARCHAR) END", number
+    return place, "owners[CAST(place AS INTEGER)]" if "owners" in columns else "CAST(NULL AS INTEGER)"
 
 
-def _late(engine: Any, exposures: Any, counted: Any, outcome: Outcome, worth: str) -> Any:
+def _late(engine: Any, exposures: Relation, counted: Relation, outcome: Outcome, worth: str, owner: str) -> Relation:
     """Return the events without an impression that count for an exposure of their user and item."""
     if not {"shown", "user"} <= set(exposures.columns):
         raise InputError("events without an impression require the columns 'user' and 'shown' of exposures")
-    items = engine.unnested(exposures, "shown", ("row", "impression", "time", "user"))
-    event = f"row_number() OVER (ORDER BY time, {_q('user')}, item) AS event"
+    lists = [name for name in ("owners", "rankers") if name in exposures.columns]
+    place = (
+        "x.place" if "owner_name" not in owner else "CASE WHEN e.owner IS NOT NULL THEN CAST(x.place AS VARCHAR) END"
+    )
+    items = engine.unnested(exposures, "shown", ("row", "impression", "time", "user", *lists))
+    event = 'row_number() OVER (ORDER BY time, "user", item) AS event'
     loose = f"SELECT *, {event} FROM events WHERE impression IS NULL AND {worth} IS NOT NULL"
     order = "x.time DESC" if outcome.which == "last" else "x.time"
     turn = f"row_number() OVER (PARTITION BY e.event ORDER BY {order}, x.impression) AS turn"
-    joined = (
-        f"SELECT x.row, x.place, e.owner, e.{worth}, e.event, {turn} FROM ({loose}) AS e JOIN items x ON"
-        f" e.{_q('user')} = x.{_q('user')} AND e.item = x.item"
+    chosen = ", ".join(["x.row", f"{place} AS place", *(f"x.{name}" for name in lists)])
+    matching = (
+        f"SELECT {chosen}, e.owner AS owner_name, e.{worth}, e.event, {turn} FROM ({loose}) AS e JOIN items x ON"
+        f' e."user" = x."user" AND e.item = x.item'
         f" WHERE e.time >= x.time AND e.time <= x.time + {outcome.seconds!r}"
     )
     only = "" if outcome.which == "all" else " WHERE turn = 1"
-    return engine.keep(
-        f"SELECT row, place, owner, {worth}, event FROM ({joined}) AS j{only}", events=counted, items=items
-    )
+    sql = f"SELECT row, place, {owner} AS owner, {worth}, event FROM ({matching}) AS j{only}"
+    return engine.keep(sql, events=counted, items=items)
 
 
-def _lists(engine: Any, attributed: Any, exposures: Any, outcomes: Sequence[Outcome], worths: Sequence[str]) -> Any:
-    """Return for each row the clicked places of each outcome, and what they are worth; each place counts once."""
-    sums = ", ".join([*(f"CAST(sum({worth}) AS BIGINT) AS {worth}" for worth in worths), "count(w0) AS events"])
-    each = f"(SELECT row, place, {sums} FROM attributed GROUP BY row, place) AS p"
-    lists = ", ".join([*_collected("place", outcomes, worths), *_NUMBERS])
-    return engine.keep(f"SELECT row, {lists} FROM {each} GROUP BY row", attributed=attributed)
+def click_lists(engine: Any, placed: Relation, outcomes: Sequence[Outcome], *, by_event: bool) -> Relation:
+    """Return for each row with events the clicked places of each outcome, ``clicks``, ``clicks_1``, ...
+
+    If events name the owners of their items, the places are numbers of these items, and ``owners`` has their owners.
+    """
+    rows, place, made = "SELECT * FROM placed WHERE place IS NOT NULL", "place", []
+    if by_event:
+        number = "CAST(row_number() OVER (PARTITION BY row ORDER BY place, owner) AS INTEGER) AS number"
+        rows, place = f"SELECT *, {number} FROM ({rows}) AS p", "number"
+        made = ["array_agg(owner ORDER BY number) AS owners"]
+    for k, ending in enumerate(suffixes(outcomes)):
+        order = f" ORDER BY {place}" if by_event else ""
+        made.append(f"array_agg({place}{order}) FILTER (WHERE w{k} IS NOT NULL) AS clicks{ending}")
+    return engine.view(f"SELECT row, {', '.join(made)} FROM ({rows}) AS p GROUP BY row", placed=placed)
 
 
-def _owned_lists(
-    engine: Any, attributed: Any, exposures: Any, outcomes: Sequence[Outcome], worths: Sequence[str]
-) -> Any:
-    """Return for each row the owners of the items with events, and the numbers of these items for each outcome."""
-    sums = ", ".join([*(f"CAST(sum(a.{worth}) AS BIGINT) AS {worth}" for worth in worths), "count(a.w0) AS events"])
-    each = (
-        f"SELECT a.row, x.rankers, a.owner, a.place, {sums} FROM attributed a JOIN exposures x ON a.row = x.row"
-        " GROUP BY a.row, x.rankers, a.owner, a.place"
-    )
-    owner = f"coalesce(CAST(nullif(array_position(rankers, owner), 0) - 1 AS INTEGER), {NO_RANKER})"
-    unplaced = "CASE WHEN place IS NULL THEN 1 ELSE 0 END"
-    number = f"CAST(row_number() OVER (PARTITION BY row ORDER BY {unplaced}, place, owner) AS INTEGER) AS number"
-    numbered = f"(SELECT row, place, events, {owner} AS owners, {number}, {', '.join(worths)} FROM ({each}) AS e) AS n"
-    owners = "array_agg(owners ORDER BY number) FILTER (WHERE place IS NOT NULL) AS owners"
-    lists = ", ".join([owners, *_collected("number", outcomes, worths), *_NUMBERS])
-    return engine.keep(f"SELECT row, {lists} FROM {numbered} GROUP BY row", attributed=attributed, exposures=exposures)
-
-
-def _collected(place: str, outcomes: Sequence[Outcome], worths: Sequence[str]) -> list[str]:
-    lists = []
-    for outcome, worth, ending in zip(outcomes, worths, suffixes(outcomes), strict=True):
-        of = f"FILTER (WHERE place IS NOT NULL AND {worth} IS NOT NULL)"
-        order = f" ORDER BY {place}" if place == "number" or outcome.value else ""  # slow, and needed by a second list
-        lists.append(f"array_agg({place}{order}) {of} AS clicks{ending}")
-        if outcome.value:
-            lists.append(f"array_agg({worth} ORDER BY {place}) {of} AS worth{ending}")
-    return lists
-
-
-def _kinds(lists: Any) -> dict[str, str]:
-    kinds = {"clicks": "INTEGER", "owners": "INTEGER", "worth": "BIGINT"}
-    return {name: kinds[name.split("_")[0]] for name in lists.columns if name.split("_")[0] in kinds}
-
-
-def _q(name: str) -> str:
-    return f'"{name}"'
+def suffixes(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return the endings of the columns of each outcome: none for the first, then _1, _2, ..."""
+    return [f"_{k}" * (k > 0) for k in range(len(outcomes))]

@@ -180,9 +180,7 @@ def _compared(
     interim: list[Look] = []
     parts: list[Any] = []
     if looks and per == "impression" and not ratio:
-        whole_log = log.loaded.exposures if log.loaded.exposures is not None and not log.bad.removed else rows
-        times = engine.view("SELECT time FROM impressions", impressions=whole_log)
-        interim, parts = looks_of(engine, times, outcomes, grouping, step_of(facts["first"], facts["last"]))
+        interim, parts = looks_of(engine, rows, outcomes, grouping, step_of(facts["first"], facts["last"]))
     sums = outcome_sums(engine, outcomes, grouping, parts)
     events = log.loaded.events_file
     provenance = {

@@ -1,9 +1,9 @@
 """Credit the clicks of a log: compute the outcomes of each impression for its interleaved rankers.
 
 A row is credited by its page token (the page as JSON, from `Page.to_json`). If it has no token, it is credited by its
-rankings, and if it has no rankings either, by its owners. All rows of a log are credited by one method and outcome
-rule, because outcomes of different methods or rules cannot be added up. Rows are credited together if they have
-equally many rankers, whichever these are.
+rankings here, and if it has no rankings either, by its owners in `ltr_duel.logs.outcomes`. All rows of a log are
+credited by one method and outcome rule, because outcomes of different methods or rules cannot be added up. Rows are
+credited together if they have equally many rankers, whichever these are.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 
 from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, errors
 from ltr_duel.interleaving import METHODS, MOST_RANKERS, Lists, Method, Page
-from ltr_duel.logs.kernel_credit import Clicked, Ranked, credit_rows, number_rows
+from ltr_duel.logs.kernel_credit import Clicked, credit_rows, number_rows
 from ltr_duel.logs.page_tokens import TokenRows, read_tokens
-from ltr_duel.logs.table import NO_CREDIT, NO_RANKERS, Impressions, ragged, texts_of
+from ltr_duel.logs.table import NO_RANKERS, Impressions, marks_of, ragged, texts_of
 
 ANOTHER_LIST = "the page token belongs to another list than 'shown'"
 _SHAPE = (MOST_RANKERS, MOST_RANKERS)
@@ -55,29 +55,19 @@ class Creditor:
         return METHODS.configure(self.method).component.caution(self.outcome) if self.method else ""
 
     def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:
-        """Credit the rows of a batch; return outcomes, and an error message for each row that cannot be credited."""
-        table, n, wrong = batch.table, batch.table.num_rows, Wrong()
-        have = {name: table.column(name) for name in table.schema.names if table.column(name).null_count < n}
-        left = np.ones(n, np.bool_)
-        forms: list[tuple[str, IntVector]] = []
-        for form in ("page", "rankings", "owners"):
-            if form in have:
-                given = left & have[form].is_valid().to_numpy(zero_copy_only=False)
-                left &= ~given
-                if given.any():
-                    forms.append((form, np.flatnonzero(given)))
+        """Credit rows with page tokens or rankings; return outcomes, and a message for each row that has none."""
+        table, wrong = batch.table, Wrong()
+        have = {name: table.column(name) for name in table.schema.names if table.column(name).null_count < len(table)}
+        tokens, ranked = marks_of(table, "page"), marks_of(table, "rankings")
+        forms = [(np.flatnonzero(tokens), self._by_tokens), (np.flatnonzero(ranked & ~tokens), self._by_rankings)]
         found: list[Outcomes] = []
-        for form, rows in sorted(forms, key=lambda one: one[1][0]):  # the first row determines the method
-            found += self._by_tokens(have, rows, wrong) if form == "page" else self._by_rankers(have, rows, form, wrong)
-        for r in np.flatnonzero(left & self.needed):
-            wrong[int(r)] = NO_CREDIT
+        for rows, credit in sorted((form for form in forms if len(form[0])), key=lambda form: form[0][0]):
+            found += credit(have, rows, wrong)  # the first row determines the method
         if not found:
             return Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)), wrong
         row, pair, y = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        if len(found) > 1:
-            order = np.argsort(row, kind="stable")
-            row, pair, y = row[order], pair[order], y[order]
-        return Outcomes(row, pair, y), wrong
+        order = np.argsort(row, kind="stable")
+        return Outcomes(row[order], pair[order], y[order]), wrong
 
     def _by_tokens(self, have: dict[str, Any], rows: IntVector, wrong: Wrong) -> list[Outcomes]:
         """Credit rows by their page tokens; tokens in the form of `Page.to_json` are credited together."""
@@ -118,22 +108,27 @@ class Creditor:
         pair, sign = self.pairs_of(arms)
         return Outcomes(np.full(pair.size, row), pair.ravel(), np.array(list(outcomes.values())) * sign.ravel())
 
-    def _by_rankers(self, have: dict[str, Any], rows: IntVector, form: str, wrong: Wrong) -> list[Outcomes]:
-        """Credit rows by the column ``rankers``, together if they have one method and equally many rankers."""
+    def _by_rankings(self, have: dict[str, Any], rows: IntVector, wrong: Wrong) -> list[Outcomes]:
+        """Credit rows by their rankings, together if they have one method and equally many rankers."""
         if "rankers" not in have:
             wrong.update(dict.fromkeys(map(int, rows), NO_RANKERS))
             return []
         sets = have["rankers"].to_pylist()
-        about = [have[name].to_pylist() if name in have else [None] * len(sets) for name in ("method", "outcome")]
+        method, outcome = (
+            have[name].to_pylist() if name in have else [None] * len(sets) for name in ("method", "outcome")
+        )
         alike: dict[tuple[str | None, str | None, int], list[int]] = {}
         for row in rows.tolist():
-            alike.setdefault((about[0][row], about[1][row], len(sets[row] or ())), []).append(row)
-        ranked = Ranked.of(have["rankings"], ragged(have["shown"])[0]) if form == "rankings" else None
+            alike.setdefault((method[row], outcome[row], len(sets[row] or ())), []).append(row)
+        shown, ptr = ragged(have["shown"])
+        owned = "owners" in have and np.array_equal(ragged(have["owners"])[1], ptr)  # an entry for each document
+        owners = ragged(have["owners"], -1)[0] if owned else np.full(len(shown), -1, np.int32)
+        places, click_ptr = ragged(have["clicks"])
         found = []
-        for (method, outcome, size), members in alike.items():
+        for (label, named, size), members in alike.items():
             try:
-                component, params, rule = self.rules(form, method, outcome, size)
-                if form == "rankings" and component.foreign and not _has_owners(have):
+                component, params, rule = self.rules("rankings", label, named, size)
+                if component.foreign and not owned:
                     raise InputError(
                         f"method '{component.name}' may credit the ranker of a document: give the column 'owners' too,"
                         " with an entry for each shown document, or the page token"
@@ -142,8 +137,17 @@ class Creditor:
                 wrong.update(dict.fromkeys(members, str(error)))
                 continue
             arms, good = self._arms([sets[row] or () for row in members], np.array(members), wrong)
-            clicked, lists, fit = self._clicked(have, np.array(members)[good], ranked, wrong, size, rule)
-            if len(clicked.rows):
+            some = np.array(members)[good]
+            if rule == "sampled":
+                none = [not (owners[ptr[row] : ptr[row + 1]] >= 0).any() for row in some.tolist()]
+                wrong |= dict.fromkeys(
+                    some[np.array(none, bool)].tolist(), "the rule 'sampled' requires the column 'owners'"
+                )
+            lists, numbers, unfit = number_rows(have["rankings"], some, shown, ptr, size)
+            wrong |= {row: sentence for row, sentence in unfit.items() if row not in wrong}
+            fit = np.flatnonzero(~np.isin(some, list(wrong)))
+            if len(fit):
+                clicked = Clicked(some[fit], fit, ptr, numbers, owners, click_ptr, places, np.zeros(0))
                 found.append(self._credited(component, params, rule, lists, clicked, arms[fit]))
         return found
 
@@ -194,29 +198,6 @@ class Creditor:
             raise InputError(f"'rankers' must name from 2 to {MOST_RANKERS} different rankers, not {list(names)}")
         return [self._ranker(name) for name in names]
 
-    def _clicked(
-        self, have: dict[str, Any], rows: IntVector, ranked: Ranked | None, wrong: Wrong, rankers: int, rule: str
-    ) -> tuple[Clicked, Lists, IntVector]:
-        """Return the rows that can be credited, their lists, and their indices among ``rows``."""
-        clicks, click_ptr = ragged(have["clicks"])
-        if ranked is None:
-            owners, ptr = ragged(have["owners"], -1)
-            none = Lists(np.zeros((rankers, 0), np.int16), np.zeros((rankers, 0), np.int16), np.zeros(2, np.int64))
-            query = np.zeros(len(rows), np.int64)
-            clicked = Clicked(rows, query, ptr, owners.astype(np.int64), owners, click_ptr, clicks, np.zeros(0))
-            return clicked, none, np.arange(len(rows))
-        shown, ptr = ragged(have["shown"])
-        owners = ragged(have["owners"], -1)[0] if _has_owners(have) else np.full(len(shown), -1, np.int32)
-        if rule == "sampled":
-            owned = [(owners[ptr[row] : ptr[row + 1]] >= 0).any() for row in rows]
-            wrong |= {
-                int(row): "the rule 'sampled' requires the column 'owners'" for row in rows[~np.array(owned, bool)]
-            }
-        lists, numbers, unfit = number_rows(ranked, rows, ptr, rankers, shown)
-        wrong |= unfit
-        fit = np.flatnonzero(~np.isin(rows, list(wrong)))
-        return Clicked(rows[fit], fit, ptr, numbers, owners, click_ptr, clicks, np.zeros(0)), lists, fit
-
     def _one_method(self, label: str, rule: str) -> None:
         """Raise `InputError` unless method and rule are those of the first credited row."""
         if not self.method:
@@ -257,8 +238,3 @@ class Creditor:
         """Return the index of a pair, and +1 if the pair's first ranker is ``a``, -1 if the first ranker is ``b``."""
         pair, sign = self.pairs_of(np.array([[a, b]]))
         return int(pair[0, 0]), int(sign[0, 0])
-
-
-def _has_owners(have: dict[str, Any]) -> bool:
-    """Return whether the column of owners has an entry for each shown document."""
-    return "owners" in have and np.array_equal(ragged(have["owners"])[1], ragged(have["shown"])[1])

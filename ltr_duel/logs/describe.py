@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ltr_duel.core import InputError, errors, several
-from ltr_duel.logs.attribution import LISTS
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
-from ltr_duel.logs.table import LOG_COLUMNS, date_words
+from ltr_duel.logs.table import LISTS, LOG_COLUMNS, date_words
 
 _NAMES_USERS = re.compile("user|visitor|session|client|cookie", re.IGNORECASE)
 _FORMS = {
@@ -99,7 +98,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     if n == 0:
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: the log has no impression that can be used{first}")
-    has_lists = log.loaded.events is None or LISTS & set(log.loaded.exposures.columns)
+    has_lists = LISTS & set(log.loaded.impressions.columns)
     return LogFacts(
         log.format, n, found["first"], found["last"], found["queries"], found["users"],
         (found["shortest"], found["longest"]) if has_lists else (0, 0), int(found["clicks"]), found["clicked"],

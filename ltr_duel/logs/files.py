@@ -1,25 +1,27 @@
-"""Find the files of a log and their format, and map each line of the log to its file and row."""
+"""Find the files of a log and their format, and read them in DuckDB as rows with their numbers."""
 
 from __future__ import annotations
 
 import gzip
 import re
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
 from ltr_duel.core import InputError, errors
+from ltr_duel.logs.engine import Engine, quoted
 
 FORMATS = ("jsonl", "csv", "parquet", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
-
-
 _LINE, _PACKED = 100, 20  # lower bounds of the mean number of bytes per line, in plain and in compressed files
+_LONGEST = 1 << 24  # maximum number of bytes in a line
+_FILE = "filename = 'ltr_file'"
+ADDED = ("ltr_line", "ltr_file")  # columns that are added to the columns of a file
 
 
-class Found(NamedTuple):
+class Position(NamedTuple):
     """The file and the row of a line of a log."""
 
     file: str
@@ -30,16 +32,59 @@ class Found(NamedTuple):
         return f"{self.file}:{self.row}" if isinstance(self.row, int) else f"{self.file}, {self.row}"
 
 
-class Files(NamedTuple):
-    """The files of a relation (a table of the SQL engine), and the number of lines in all files before each of them."""
+class FileRows(NamedTuple):
+    """Rows of files, as a query with the columns `ADDED`: the number of the row in all files, from 1, and the file."""
 
-    paths: tuple[Path, ...]
-    before: tuple[int, ...]
+    sql: str
+    header: int = 0  # number of lines of a file before its first row
 
-    def find(self, line: int) -> Found:
-        """Return the file that contains a line of the relation, and the line's number in the file."""
-        k = bisect_left(self.before, line) - 1
-        return Found(str(self.paths[k]), line - self.before[k])
+    def finder(self, engine: Engine) -> Callable[[int], Position]:
+        """Return a function that finds the file and the line of a row."""
+
+        def find(line: int) -> Position:
+            first = f"SELECT ltr_file, min(ltr_line) AS first FROM ({self.sql}) GROUP BY ltr_file"
+            sql = f"SELECT * FROM ({first}) WHERE first <= {line} ORDER BY first DESC LIMIT 1"
+            (row,) = engine.rows(sql)
+            return Position(row["ltr_file"], line - row["first"] + 1 + self.header)
+
+        return find
+
+
+def text_lines(paths: Sequence[str | Path]) -> FileRows:
+    """Return the lines of text files, in the column ``text``; it is null in empty lines."""
+    one_column = "columns = {'text': 'VARCHAR'}, delim = '\x02\x03\x02', quote = '', escape = '', header = false"
+    options = f"{one_column}, auto_detect = false, strict_mode = false, max_line_size = {_LONGEST}, {_FILE}"
+    return _numbered(f"read_csv({_names(paths)}, {options})")
+
+
+def csv_rows(paths: Sequence[str | Path], options: str) -> FileRows:
+    """Return the rows of CSV files with a header."""
+    return _numbered(f"read_csv({_names(paths)}, header = true, {options}, {_FILE})", 1)
+
+
+def json_rows(paths: Sequence[str | Path]) -> FileRows:
+    """Return the records of JSON files."""
+    return _numbered(f"read_json({_names(paths)}, {_FILE})")
+
+
+def parquet_rows(engine: Engine, paths: Sequence[str | Path]) -> FileRows:
+    """Return the rows of Parquet files; they are numbered without a window, which only one thread can compute."""
+    names = _names(paths)
+    metadata = engine.raw_rows(f"SELECT file_name, num_rows FROM parquet_file_metadata({names})")
+    sizes = {row["file_name"]: row["num_rows"] for row in metadata}
+    before = [0, *accumulate(sizes[str(path)] for path in paths[:-1])]
+    earlier, union = (f" + {before}[file_index::BIGINT + 1]", ", union_by_name = true") if paths[1:] else ("", "")
+    read = f"read_parquet({names}, file_row_number = true, {_FILE}{union})"
+    line = f"(file_row_number + 1{earlier})::BIGINT AS ltr_line"
+    return FileRows(f"SELECT * EXCLUDE (file_row_number), {line} FROM {read}")
+
+
+def _numbered(read: str, header: int = 0) -> FileRows:
+    return FileRows(f"SELECT *, row_number() OVER () AS ltr_line FROM {read}", header)
+
+
+def _names(paths: Sequence[str | Path]) -> str:
+    return f"[{', '.join(quoted(str(path)) for path in paths)}]"
 
 
 def open_text(path: Path) -> TextIO:
@@ -71,10 +116,10 @@ def files_of(path: str | Path) -> tuple[Path, ...]:
         return (given,)
     if given.is_dir():
         below = given.rglob("*")
-        found = [one for one in below if _suffix(one) in _SUFFIX and not one.name.startswith((".", "_"))]
+        matching = [file for file in below if suffix_of(file) in _SUFFIX and not file.name.startswith((".", "_"))]
     else:
-        found = list(Path(given.anchor).glob(str(given.relative_to(given.anchor))))
-    files = sorted((one for one in found if one.is_file()), key=_natural)
+        matching = list(Path(given.anchor).glob(str(given.relative_to(given.anchor))))
+    files = sorted((file for file in matching if file.is_file()), key=_natural)
     if not files:
         what = f"no {', '.join(sorted(_SUFFIX))} file in this folder" if given.is_dir() else "no such file"
         raise InputError(f"{path}: {what}; see 'ltr-duel logs --help' for the format of click logs")
@@ -99,15 +144,15 @@ def format_of(paths: Sequence[Path], given: str = "") -> str:
     return next(iter(kinds))
 
 
-def _suffix(path: Path) -> str:
+def suffix_of(path: Path) -> str:
     """Return the suffix of a file, ignoring ``.gz``."""
     return next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "")
 
 
 def _format(path: Path) -> str:
     """Return the format of a file, from its suffix or its first bytes."""
-    if _suffix(path) in _SUFFIX:
-        return _SUFFIX[_suffix(path)]
+    if suffix_of(path) in _SUFFIX:
+        return _SUFFIX[suffix_of(path)]
     try:
         with path.open("rb") as file:
             if file.read(4) == b"PAR1":

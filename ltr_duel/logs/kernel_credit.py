@@ -23,99 +23,72 @@ _WRONG = {
 }
 
 
-class Ranked(NamedTuple):
-    """Rankings of rows: row n has the lists ``ptr[n]:ptr[n + 1]``; list m has the documents ``begin[m]:begin[m + 1]``.
-
-    Documents are codes: equal ids have equal codes.
-    """
-
-    ptr: IntVector
-    begin: IntVector
-    documents: IntVector
-    shown: IntVector  # codes of the shown documents
-    codes: int  # number of different codes
-
-    @classmethod
-    def of(cls, rankings: Any, shown: Any) -> Ranked:
-        """Return the rankings of a batch, given the column ``rankings`` and the ids of the column ``shown``."""
-        lists, ptr = ragged(rankings)
-        ids, begin = ragged(lists)
-        encoded = pa.concat_arrays([ids, shown]).dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
-        return cls(ptr, begin, codes[: len(ids)], codes[len(ids) :], len(encoded.dictionary))
-
-
 def number_rows(
-    ranked: Ranked, rows: IntVector, shown_ptr: IntVector, rankers: int, names: Any
+    rankings: Any, rows: IntVector, shown: Any, shown_ptr: IntVector, rankers: int
 ) -> tuple[Lists, IntVector, dict[int, str]]:
     """Return the lists of rows that interleave equally many rankers, the numbers of all shown documents, and faults.
 
-    Row n is query n of the lists. ``names`` are the ids of the shown documents, for the faults by row.
+    Row n is query n of the lists. ``shown`` are the ids of the shown documents of all rows of the batch.
     """
-    number = np.diff(ranked.ptr)[rows]
-    first = ranked.ptr[rows]
-    sizes = np.where(number > 0, ranked.begin[np.minimum(first + 1, len(ranked.begin) - 1)] - ranked.begin[first], 0)
-    sizes[sizes > MOST_DOCUMENTS] = 0
-    ptr = np.concatenate([[0], np.cumsum(sizes)])
-    order, rank = (np.empty((rankers, int(ptr[-1])), np.int16) for _ in range(2))
-    wrong, where = np.zeros((2, len(rows)), np.int64)
-    numbers, lists = np.zeros(len(ranked.shown), np.int64), Lists(order, rank, ptr)
-    stamp, number_of_code = np.zeros((2, ranked.codes + 1), np.int64)
-    seen = np.zeros(sizes.max(initial=1), np.int64)
-    number_documents(ranked, rows, shown_ptr, stamp, number_of_code, seen, lists, numbers, wrong, where)
-    faults = {}
-    for n in np.flatnonzero((wrong > 0) | (number != rankers)):
-        code = int(wrong[n])
-        if code in _WRONG:
-            faults[int(rows[n])] = _WRONG[code]
-        elif number[n] != rankers:
-            faults[int(rows[n])] = f"{number[n]} rankings for {rankers} rankers"
-        else:
-            faults[int(rows[n])] = f"the shown document '{names[int(where[n])]}' is in no ranking"
-    return lists, numbers, faults
+    lists, list_ptr = ragged(rankings)
+    ids, begin = ragged(lists)
+    encoded = pa.concat_arrays([ids, shown]).dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
+    one = np.int64(len(encoded.dictionary) + 1)  # key of a document in a row: n * one + code
+    length, number = np.diff(begin), np.diff(list_ptr)[rows]
+    first = np.minimum(list_ptr[rows], max(len(length) - 1, 0))
+    sizes = np.where(number > 0, length[first] if len(length) else 0, 0)
+    wrong = np.where((sizes < 1) | (sizes > MOST_DOCUMENTS), _NO_LIST, 0)
+    keys, documents = _of_rows(np.arange(len(rows)), begin[first], np.where(wrong > 0, 0, sizes), codes, one)
+    order = np.argsort(keys, kind="stable")
+    again = keys[order][1:] == keys[order][:-1]
+    wrong[documents[0][order[1:][again]]] = _TWICE
+    ptr = np.concatenate([[0], np.cumsum(np.where(wrong > 0, 0, sizes))])
+
+    def numbered(row: IntVector, at: IntVector, count: IntVector) -> tuple[IntVector, ...]:
+        """Return row, place in the list, and number (-1 if unknown) of each document of lists of these rows."""
+        wanted, (owner, place) = _of_rows(row, at, count, codes, one)
+        index = np.minimum(np.searchsorted(keys[order], wanted), max(len(keys) - 1, 0))
+        same = keys[order][index] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
+        return owner, place, np.where(same, documents[1][order[index]] if len(keys) else 0, -1)
+
+    wide = (rankers, int(ptr[-1]))
+    made = Lists(np.zeros(wide, np.int16), np.zeros(wide, np.int16), ptr)
+    for a in range(rankers):
+        here = np.flatnonzero((wrong == 0) & (number > a))
+        at = list_ptr[rows[here]] + a
+        wrong[here[length[at] != sizes[here]]] = _OTHERS
+        here = here[wrong[here] == 0]
+        owner, place, found = numbered(here, begin[list_ptr[rows[here]] + a], sizes[here])
+        wrong[owner[found < 0]] = _OTHERS
+        good = found >= 0
+        made.order[a, ptr[owner[good]] + place[good]] = found[good]
+        made.rank[a, ptr[owner[good]] + found[good]] = place[good] + 1
+        empty = np.concatenate([[0], np.cumsum(made.rank[a] == 0)])[ptr]
+        lacks = np.diff(empty) > 0
+        wrong[here[lacks[here] & (wrong[here] == 0)]] = _OTHERS
+    numbers = np.zeros(len(shown), np.int64)
+    here = np.flatnonzero(wrong == 0)
+    count = shown_ptr[rows[here] + 1] - shown_ptr[rows[here]]
+    owner, place, found = numbered(here, shown_ptr[rows[here]] + len(ids), count)
+    numbers[shown_ptr[rows[owner]] + place] = np.maximum(found, 0)
+    faults = {int(rows[n]): _WRONG[int(wrong[n])] for n in np.flatnonzero(wrong)}
+    for n in np.flatnonzero((wrong == 0) & (number != rankers)):
+        faults[int(rows[n])] = f"{number[n]} rankings for {rankers} rankers"
+    for k in np.flatnonzero(found < 0)[::-1]:
+        row = int(rows[owner[k]])
+        if row not in faults or "is in no ranking" in faults[row]:
+            faults[row] = f"the shown document '{shown[int(shown_ptr[row] + place[k])]}' is in no ranking"
+    return made, numbers, faults
 
 
-@kernel
-def number_documents(
-    ranked: Ranked, rows: IntVector, shown_ptr: IntVector, stamp: IntVector, number: IntVector, seen: IntVector,
-    lists: Lists, numbers: IntVector, wrong: IntVector, where: IntVector,
-) -> None:  # fmt: skip
-    """Fill the outputs; ``stamp`` and ``number`` (codes + 1,) and ``seen`` (documents,) are zeroed scratch arrays."""
-    rankers, visited = lists.order.shape[0], 0
-    for n in range(rows.shape[0]):
-        row, start = rows[n], lists.query_ptr[n]
-        size = lists.query_ptr[n + 1] - start
-        fault = 0 if size > 0 else _NO_LIST
-        for m in range(ranked.ptr[row], ranked.ptr[row + 1]):
-            if fault > 0:
-                break
-            a, visited = m - ranked.ptr[row], visited + 1
-            if ranked.begin[m + 1] - ranked.begin[m] != size:
-                fault = _OTHERS
-                break
-            for r in range(size):
-                code = ranked.documents[ranked.begin[m] + r]
-                if a == 0:
-                    if stamp[code] == n + 1:
-                        fault = _TWICE
-                        break
-                    stamp[code], number[code] = n + 1, r
-                d = number[code]
-                if stamp[code] != n + 1 or seen[d] == visited:
-                    fault = _OTHERS
-                    break
-                seen[d] = visited
-                if a < rankers:
-                    lists.order[a, start + r] = d
-                    lists.rank[a, start + d] = r + 1
-        for k in range(shown_ptr[row], shown_ptr[row + 1]):
-            if fault == 0:
-                code = ranked.shown[k]
-                if stamp[code] == n + 1:
-                    numbers[k] = number[code]
-                else:
-                    fault, where[n] = _UNKNOWN, k
-        wrong[n] = fault
+def _of_rows(
+    row: IntVector, begin: IntVector, count: IntVector, codes: IntVector, one: np.int64
+) -> tuple[IntVector, tuple[IntVector, IntVector]]:
+    """Return for each document of the lists ``codes[begin:begin + count]`` its key, its row, and its place."""
+    owner = np.repeat(row, count)
+    place = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    return owner * one + codes[np.repeat(begin, count) + place], (owner, place)
 
 
 class Clicked(NamedTuple):

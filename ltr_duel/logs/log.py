@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError, IntVector
-from ltr_duel.logs.attribution import Outcome, outcome_of, suffixes
-from ltr_duel.logs.bad import BadLines, Refused
-from ltr_duel.logs.engine import NO_RANKER, named
-from ltr_duel.logs.files import Found, files_of, format_of
-from ltr_duel.logs.frames import is_path, stored
-from ltr_duel.logs.mapping import place_of
+from ltr_duel.core import InputError
+from ltr_duel.logs.attribution import Outcome, click_lists, outcome_of, suffixes
+from ltr_duel.logs.engine import Relation, named, quoted
+from ltr_duel.logs.files import Position, files_of, format_of
+from ltr_duel.logs.mapping import source_of
 from ltr_duel.logs.rows import (
-    FACTS,
     SHOWN_AGAIN,
-    back_sentence,
-    checks_of,
+    Bad,
+    BadLines,
+    any_repeats,
+    checked,
+    delivered_twice,
     facts_of,
     going_back,
     kinds_of,
-    marked,
-    ready,
-    refused_in,
     repeating,
-    short,
 )
 from ltr_duel.logs.sources import Loaded, own, tables, ubi
-from ltr_duel.logs.table import LOG_COLUMNS, Impressions
+from ltr_duel.logs.table import LOG_COLUMNS, NO_RANKER, Impressions
 
 _ROWS = 1 << 16
-_OF_EVENTS = ("clicks", "worth")
 _LONG = {"rankings": 8, "page": 4}  # batches are shorter by these factors if rows contain these columns
 
 
@@ -57,7 +57,7 @@ class ClickLog:
     source : path, optional
         A TOML file that maps the columns of exposures and events.
     connect : str, optional
-        Connection to the database with the tables: a URL of an Ibis backend.
+        Connection to the database with the tables: a URL of an Ibis backend (extra ``warehouse``).
     outcome : str, Outcome, or a sequence of them
         The events that count: ``click`` or another kind, ``value`` (the ranker with the larger sum of values wins),
         ``dwell>=30`` for clicks of at least 30 seconds, or an `Outcome`. Of several, the first decides.
@@ -102,27 +102,26 @@ class ClickLog:
         if path is None:
             if source is None:
                 raise InputError("give a log, or a mapping with the source of the exposures")
-            path = place_of(Path(source), table=bool(connect))
-        path = path if is_path(path) else stored(path, self)
-        self.path = Path(path)
-        two = events is not None or source is not None or bool(connect)
+            path = source_of(Path(source), table=bool(connect))
+        self.path = Path(path) if isinstance(path, str | Path) else _stored(path, self)
         if skip_bad is not None and skip_bad < 0:
             raise InputError(f"the number of bad lines that may be skipped must be at least 0, not {skip_bad}")
         given = [outcome] if isinstance(outcome, str | Outcome) else outcome
-        self.outcomes = tuple(outcome_of(one, within, which) for one in given)
-        self.context = tuple(one for one in context if one not in LOG_COLUMNS)
-        if two:
-            self.format, self._source = "tables", tables(path, events, source, connect, self.context)
+        self.outcomes = tuple(outcome_of(name, within, which) for name in given)
+        self.context = tuple(name for name in context if name not in LOG_COLUMNS)
+        if events is not None or source is not None or connect:
+            where = path if isinstance(path, str) else self.path
+            self.format, self._source = "tables", tables(where, events, source, connect, self.context)
         else:
-            files = files_of(path)
+            files = files_of(self.path)
             self.format = format_of(files, format)
-            kind = self.format
-            self._source = ubi(files, self.context) if kind == "ubi" else own(files, kind, self.context)
+            self._source = ubi(files, self.context) if self.format == "ubi" else own(files, self.format, self.context)
         self._allowed = skip_bad
         self.known: dict[Any, Any] = {}  # cached results of queries about the log
         self.bad = BadLines(str, skip_bad)  # replaced in each call of `rows`
+        self._kinds: list[dict[str, Any]] = []  # of the newest call of `rows`
 
-    def find(self, line: int) -> Found:
+    def find(self, line: int) -> Position:
         """Return the file that contains a line of the relation, and the row in that file."""
         return self.loaded.find(int(line))
 
@@ -146,18 +145,31 @@ class ClickLog:
         """The engine of the relation."""
         return self.loaded.engine
 
+    @cached_property
+    def table(self) -> Relation:
+        """The relation with ``line`` and the columns of `LOG_COLUMNS` that the log has."""
+        log = self.loaded
+        if log.placed is None:
+            return log.impressions
+        lists = click_lists(log.engine, log.placed, self.outcomes, by_event=self.by_event)
+        made = [f"coalesce(c.{name}, CAST([] AS INTEGER[])) AS {name}" for name in lists.columns if name != "row"]
+        sql = f"SELECT {', '.join(['x.*', *made])} FROM exposures x LEFT JOIN clicks c ON x.row = c.row"
+        return log.engine.view(sql, exposures=log.impressions, clicks=log.engine.keep("FROM t", t=lists))
+
     @property
-    def table(self) -> Any:
-        """The relation: an Ibis table with ``line`` and the columns of `LOG_COLUMNS` that the log has."""
-        return self.loaded.table
+    def by_event(self) -> bool:
+        """Whether events name the rankers of their items, so that impressions have no lists of owners."""
+        columns = self.loaded.impressions.columns
+        return self.loaded.placed is not None and not {"owners", "page", "rankings"} & set(columns)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns that rows can have: the columns of a table or a Parquet file, otherwise all columns of a log."""
-        return tuple(self.table.columns)
+        clicks = () if self.loaded.placed is None else ("clicks", *(["owners"] if self.by_event else []))
+        return (*(name for name in self.loaded.impressions.columns if name != "row"), *clicks)
 
-    def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Any:
-        """Return the usable rows as an Ibis table with a column ``line``; count the unusable rows.
+    def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Relation:
+        """Return the usable rows as a relation with a column ``line``; count the unusable rows.
 
         Parameters
         ----------
@@ -169,108 +181,105 @@ class ClickLog:
         InputError
             If the file cannot be read, or has more bad lines than may be skipped; the message contains the line number.
         """
-        wanted = {
-            *columns,
-            "line",
-            "fault",
-            *(f"{name}{end}" for end in suffixes(self.outcomes) for name in ("worth", "clicks") if "clicks" in columns),
-        }
-        table = self.table.select([name for name in self.table.columns if name in wanted])
+        clicks = {f"clicks{ending}" for ending in suffixes(self.outcomes)} if "clicks" in columns else set()
+        wanted, source = {*columns, *clicks, "line", "fault"}, self.loaded.impressions
+        if self.loaded.placed is not None:  # checks need no clicks, which are on their list
+            wanted.add("row")
+        table = self._select(source, wanted)
         self.bad = BadLines(self.loaded.find, self._allowed)
         wrong = self._wrong(table)
-        self.bad.add(*(one for one in wrong if one.reasons))
-        return self.without(table, np.concatenate([one.lines for one in wrong])) if wrong else table
+        self.bad.add(*wrong)
+        if not set(self.columns) & wanted <= set(source.columns):
+            table = self._select(self.table, wanted)
+        return self.without(table, self.bad.lines)
 
-    def without(self, table: Any, lines: Collection[int]) -> Any:
+    def _select(self, table: Relation, wanted: Collection[str]) -> Relation:
+        chosen = ", ".join(named(name) for name in table.columns if name in wanted)
+        return self.engine.view(f"SELECT {chosen} FROM t", t=table)
+
+    def without(self, table: Relation, lines: Collection[int]) -> Relation:
         """Return a relation without some of its lines."""
-        return table.anti_join(self.engine.small({"line": np.sort(list(lines))}), "line") if len(lines) else table
+        if not len(lines):
+            return table
+        bad = self.engine.small({"line": np.unique(np.array(list(lines), np.int64))})
+        return self.engine.view("SELECT * FROM t WHERE line NOT IN (SELECT line FROM bad)", t=table, bad=bad)
 
-    def _wrong(self, table: Any) -> list[Refused]:
+    def _wrong(self, table: Relation) -> list[Bad]:
         """Return the lines that repeat an impression, fail a check, or go back in time."""
-        import ibis
-
-        found = list[Refused]()
-
-        def take(bad: Any, sentence: Callable[[dict[str, Any]], str], *kinds: str) -> None:
-            known = np.concatenate([np.zeros(0, np.int64), *(one.lines for one in found)])
-            found.append(refused_in(self.engine, bad, sentence, known, *kinds))
-
-        exposures = self.loaded.exposures if self.loaded.exposures is not None else table  # without a join
-        if "impression" in table.columns and self._any_repeats(exposures.filter(exposures.impression.notnull())):
-            again = repeating(table.filter(table.impression.notnull()))
-            equal = self._delivered_twice(table, again)
-            self.bad.equal = len(equal)
-            found.append(Refused(equal, [], lambda lines: {}))
-            take(again, self._repeats)
-            self.bad.repeated = len(found[1].lines)
-        checks, full = checks_of(table.columns), ready(table)
-        conditions = [check.wrong(full) for check in checks]
-        if conditions and self._any(full, ibis.or_(*conditions).fill_null(False)):
-
-            def say(row: dict[str, Any]) -> str:
-                return checks[row["code"]].sentence(row | self._owner(row))
-
-            take(marked(full, conditions), say, "code", "kind")
-        if "time" in table.columns and self.loaded.events is None:  # exposures are numbered in order of time
-            take(going_back(table), back_sentence)
+        engine, found, log = self.engine, list[Bad](), self.loaded
+        if "impression" in table.columns and any_repeats(engine, table):
+            again = repeating(engine, table)
+            names = [name for name in table.columns if name not in ("line", "row")]
+            self.bad.lines = delivered_twice(engine, table, again, names)
+            self.bad.equal = len(self.bad.lines)
+            first = {row["line"]: row for row in engine.rows("SELECT * FROM t", t=again)}
+            lines = np.setdiff1d(np.array([*first], np.int64), self.bad.lines)
+            found.append(Bad(lines, ["again"] * len(lines), lambda line: self._repeats(first[line])))
+            self.bad.repeated = len(lines)
+        self._kinds, bad = checked(engine, table, self._given(table))
+        found += bad
+        if log.placed is None:
+            return [*found, going_back(engine, table)] if "time" in table.columns else found
+        if self.by_event:
+            strange = f"SELECT row FROM placed WHERE place IS NOT NULL AND owner = {NO_RANKER}"
+            sql = f"SELECT line FROM t WHERE rankers IS NOT NULL AND row IN ({strange})"
+            rows = engine.query(sql, t=log.impressions, placed=log.placed)
+            lines = rows["line"].to_numpy()
+            found.append(Bad(lines, ["owner"] * len(lines), self._strange_owner))
         return found
 
-    def _any_repeats(self, exposures: Any) -> bool:
-        """Return whether any impression has several rows."""
-        different = exposures.group_by("impression").agg(n=exposures.count())
-        return bool(self.engine.value(exposures.count()) > self.engine.value(different.count()))
-
-    def _delivered_twice(self, table: Any, again: Any) -> IntVector:
-        """Return the lines that equal, in all columns that are read, the first line of their impression."""
-        joined = self.loaded.events is not None  # then equal exposures have equal events
-        names = [name for name in table.columns if name != "line" and not (joined and name.startswith(_OF_EVENTS))]
-        alike = " AND ".join(f"a.{named(name)} IS NOT DISTINCT FROM b.{named(name)}" for name in names)
-        rows = "JOIN log a ON a.line = r.line JOIN log b ON b.line = r.first"
-        found = self.engine.query(f"SELECT r.line FROM again r {rows} WHERE {alike}", again=again, log=table)
-        return found["line"].to_numpy()
+    def _given(self, rows: Relation) -> str:
+        """Return the SQL of whether a row has owners."""
+        if self.by_event:
+            return "1 = 1"
+        return "owners IS NOT NULL" if "owners" in rows.columns else "1 = 0"
 
     def _repeats(self, row: dict[str, Any]) -> str:
         here, first = self.find(row["line"]), self.find(row["first"])
-        of = f"line {first.row}" if first.file == here.file else first
-        return f"impression '{row['impression']}' repeats {of}{SHOWN_AGAIN}"
+        where = f"line {first.row}" if first.file == here.file else first
+        return f"impression '{row['impression']}' repeats {where}{SHOWN_AGAIN}"
 
-    def _owner(self, row: dict[str, Any]) -> dict[str, str]:
-        """Return a phrase on an event that names an unknown ranker as the owner of an item; empty if there is none."""
+    def _strange_owner(self, line: int) -> str:
+        """Return the message on an event that names an unknown ranker as the owner of its item."""
         events = self.loaded.events
-        if events is None or not row.get("rankers") or NO_RANKER not in (row.get("owners") or ()):
-            return {}
-        events = events.filter(events.impression == row["impression"], ~events.owner.isin(row["rankers"]))
-        names = [name for name in ("origin", "owner") if name in events.columns]
-        found = self.engine.run(events.select(*names).order_by(*names).limit(1)).to_pylist()
-        if not found:
-            return {}
-        at = self.loaded.find_event
-        where = f" in {at(found[0]['origin'])}" if at and "origin" in found[0] else " of an event"
-        return {"named": f"owner {short(found[0]['owner'])}{where}"}
+        assert events is not None
+        names = ", ".join(name for name in ("owner", "origin") if name in events.columns)
+        (row,) = self.engine.rows(f"SELECT impression, rankers FROM t WHERE line = {line}", t=self.loaded.impressions)
+        where = f"impression = {quoted(row['impression'])} AND owner IS NOT NULL"
+        some = self.engine.rows(f"SELECT {names} FROM t WHERE {where} ORDER BY {names}", t=events)
+        event = next(event for event in some if event["owner"] not in row["rankers"])
+        find = self.loaded.find_event
+        at = f" in {find(event['origin'])}" if find and "origin" in event else " of an event"
+        return f"owner '{event['owner']}'{at} is not a ranker: {' or '.join(row['rankers'])}, null for no ranker"
 
-    def _any(self, full: Any, wrong: Any) -> bool:
-        """Return whether any row is unusable; the same scan stores the result of `kinds`, and the facts."""
-        if "owners" not in full.columns:
-            return bool(self.engine.value(full.filter(wrong).count()))
-        kinds = self.engine.run(kinds_of(full, facts_of(full), wrong=wrong)).to_pylist()
-        self.known["kinds", full.columns[:-1]] = kinds  # without ``length``, which `ready` adds
-        return any(kind["wrong"] for kind in kinds)
-
-    def facts(self, rows: Any, rankers: Collection[str] = ()) -> dict[str, Any]:
-        """Return facts of the rows credited to these rankers: `facts_of`, and the numbers of queries and users."""
+    def facts(self, rows: Relation, rankers: Collection[str] = ()) -> dict[str, Any]:
+        """Return facts of the rows credited to these rankers: `FACTS`, and the number of queries."""
         if ("facts", *rankers) not in self.known:
-            texts = {"queries": rows["query"].nunique()}
-            kinds = None if self.bad.removed else self.known.get(("kinds", rows.columns))
-            (about,) = self.engine.run(rows.aggregate(**texts, **({} if kinds else facts_of(rows)))).to_pylist()
-            if kinds:
-                about |= {name: of(kind[name] for kind in kinds) for name, of in FACTS.items()}
-            self.known["facts", *rankers] = about
+            about = facts_of(self.kinds(rows))
+            if self.loaded.counts is not None:
+                about["clicked"] = self.loaded.counts.placed > 0
+            (queries,) = self.engine.rows("SELECT count(DISTINCT query) AS queries FROM t", t=rows)
+            self.known["facts", *rankers] = about | queries
         return self.known["facts", *rankers]
 
-    def kinds(self, rows: Any) -> list[dict[str, Any]]:
-        """Return the distinct ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance."""
-        kinds = None if self.bad.removed else self.known.get(("kinds", rows.columns))
-        return sorted(kinds or self.engine.run(kinds_of(rows)).to_pylist(), key=lambda kind: kind["first_line"])
+    def kinds(self, rows: Relation, *, part: bool = False) -> list[dict[str, Any]]:
+        """Return the distinct ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance.
+
+        part: whether these are not all rows.
+        """
+        scanned = not part and not self.bad.removed
+        kinds = self._kinds if scanned else kinds_of(self.engine, rows, self._given(rows))
+        return sorted(kinds, key=lambda kind: kind["first_line"])
+
+    def lines_of(self, rows: Relation, kind: dict[str, Any]) -> list[int]:
+        """Return the lines of the rows of a kind."""
+        keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
+        same = [
+            f"({self._given(rows)}) = {kind['given']}",
+            *(f"{key} IS NOT DISTINCT FROM {_sql(kind[key])}" for key in keys),
+        ]
+        found = self.engine.query(f"SELECT line FROM t WHERE {' AND '.join(same)}", t=rows)
+        return list(found["line"].to_pylist())
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
         """Yield the usable rows in batches of some thousand rows, in the order of the file.
@@ -291,12 +300,42 @@ class ClickLog:
         """
         yield from self.stream(self.rows(columns))
 
-    def stream(self, rows: Any) -> Iterator[Impressions]:
+    def stream(self, rows: Relation) -> Iterator[Impressions]:
         """Yield rows from `rows` in batches, as `batches` does."""
         size = _ROWS // max([1, *(short for name, short in _LONG.items() if name in rows.columns)])
         names = [name for name in LOG_COLUMNS if name in rows.columns]
-        rows = rows.select(*names, "line")
-        if self.bad.removed or not self.loaded.ordered:  # a join does not keep the order
-            rows = rows.order_by("line")
-        for batch in self.engine.stream(rows, size):
+        sql = f"SELECT {', '.join(map(named, names))}, line FROM t"
+        if self.bad.removed or self.loaded.placed is not None:  # a join does not keep the order
+            sql += " ORDER BY line"
+        for batch in self.engine.stream(sql, size, t=rows):
             yield Impressions(batch.select(names), batch.column("line").to_numpy())
+
+
+def _sql(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_sql, value))}]"
+    return "NULL" if value is None else quoted(value)
+
+
+def _stored(source: Any, owner: Any) -> Path:
+    """Store a data frame or an Ibis table as Parquet, in a folder that is removed with ``owner``."""
+    if type(source).__module__.startswith("ibis.") and hasattr(source, "to_parquet"):
+        write = source.to_parquet
+    elif hasattr(source, "__arrow_c_stream__"):
+
+        def write(path: Path) -> None:
+            pq.write_table(pa.table(source), path)
+
+    else:
+        raise InputError(
+            "a log is a path, a folder, a data frame (pandas, polars, Arrow), an Ibis table or a ClickLog, not a value"
+            f" of type {type(source).__name__}"
+        )
+    folder = tempfile.mkdtemp(prefix="ltr_duel-frame-")
+    weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder, "frame.parquet")
+    try:
+        write(path)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(f"the data frame cannot be stored as Arrow: {str(error).splitlines()[0]}") from None
+    return path

@@ -17,7 +17,7 @@ import numpy as np
 from ltr_duel.core import FloatVector, statistics
 from ltr_duel.logs.clusters import Means, cautious_of_moments, naive_means, two_way
 from ltr_duel.logs.outcomes import UNIT
-from ltr_duel.logs.sums import Grouping, Sequences, growth, running
+from ltr_duel.logs.sums import Grouping, Sequences, growth, running, sequences_of
 
 _STEPS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400, 364 * 86400)  # seconds
 _MOST = 64  # maximum number of looks
@@ -56,34 +56,28 @@ def looks_of(engine: Any, times: Any, outcomes: Any, by: Grouping, step: float) 
     block = f"CAST(floor(time / {step!r}) AS BIGINT)"
     sql = f"SELECT {block} AS block, count(*) AS n, max(time) AS last FROM shown GROUP BY {block} ORDER BY 1"
     periods = engine.query(sql, shown=times).to_pydict()
-    number = {one: k for k, one in enumerate(periods["block"])}
-    shape = (len(number), by.pairs)
-    unit = 1 if by.whole else UNIT
+    number = {block: k for k, block in enumerate(periods["block"])}
+    unit = 1.0 if by.whole else float(UNIT)
 
-    def until(found: Any, name: str, scale: float = 1.0) -> FloatVector:
-        out = np.zeros(shape)
-        at = [number[one] for one in found["block"].to_pylist()], found["pair"].to_numpy()
-        np.add.at(out, at, found[name].to_numpy().astype(np.float64) / scale)
+    def until(sums: Any, name: str, scale: float = 1.0) -> FloatVector:
+        out = np.zeros((len(number), by.pairs))
+        at = [number[block] for block in sums["block"].to_pylist()], sums["pair"].to_numpy()
+        np.add.at(out, at, sums[name].to_numpy().astype(np.float64) / scale)
         return out.cumsum(axis=0)
 
     outcomes = engine.keep("SELECT * FROM o", o=outcomes) if len(by.keys) > 1 else outcomes
     parts = [running(engine, outcomes, keys, by, step) for keys in by.keys]
     sums = [growth(engine, part, by) for part in parts]
-    n, total, square = until(sums[0], "n"), until(sums[0], "total", unit), until(sums[0], "square", unit)
-    scales = {"nn": 1.0, "nt": float(unit), "tt": float(unit) ** 2}
+    n, total, square = (until(sums[0], name, k) for name, k in (("n", 1.0), ("total", unit), ("square", unit)))
     if by.cluster == "impression":
         kinds = [naive_means(n + 2, total, square + 2)]
     else:
-        products = [[until(one, name, scale) for name, scale in scales.items()] for one in sums]
-        kinds = [cautious_of_moments(n, total, square, *three) for three in products]
+        scales = {"nn": 1.0, "nt": unit, "tt": unit**2}
+        products = [[until(part, name, scale) for name, scale in scales.items()] for part in sums]
+        kinds = [cautious_of_moments(n, total, square, *moments) for moments in products]
     mean = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
     means = two_way(*kinds) if by.cluster == "both" else kinds[0]
-    first = "first_" if by.cluster in ("user", "both") else ""
-    ones, minus = until(sums[0], f"{first}ones"), until(sums[0], f"{first}minus")
-    ties = until(sums[0], "first_ties") if first else n - until(sums[0], "won") - until(sums[0], "lost")
-    others = (until(sums[0], "first_n") if first else n) - ones - minus - ties
-    lead = until(sums[0], f"{first}total", unit) - (ones - minus)
-    sequences = Sequences(ones, minus, ties, others, lead, until(sums[0], f"{first}square", unit) - ones - minus)
+    sequences = sequences_of(lambda name, *, outcomes=False: until(sums[0], name, unit if outcomes else 1.0), by)
     impressions = np.cumsum(periods["n"]).tolist()
     looks = [
         Look(last, impressions[k], n[k], mean[k], means.of(k), sequences.of(k))

@@ -17,20 +17,26 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.attribution import EVENT, EXPOSURE
-from ltr_duel.logs.columns import EVENTS, NEEDED, first_names, require_columns, typed
+from ltr_duel.logs.columns import NEEDED, absent, require_columns, typed
 from ltr_duel.logs.engine import Engine, named, quoted
-from ltr_duel.logs.files import Found, files_of, format_of
-from ltr_duel.logs.own import parquet_rows
-from ltr_duel.logs.unreadable import refuse_unreadable
+from ltr_duel.logs.files import (
+    ADDED,
+    FileRows,
+    Position,
+    csv_rows,
+    files_of,
+    format_of,
+    json_rows,
+    parquet_rows,
+    suffix_of,
+)
+from ltr_duel.logs.table import EVENT, EXPOSURE
 
-_FILE = "filename = 'ltr_file'"
 _CSV = ("BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR")  # CSV types; no DATE, because DuckDB reads 03/01/2026 as 3 January
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
-_DIFFER = "\"the rows of its items differ in '{}'\""  # a fault as JSON
+_DIFFER = "the rows of its items differ in '{}'"
 _SESSION = ": one impression is one list; is its key a session, or a user?"
 _WHERE = ("file", "table", "where", "delimiter")
-_ADDED = ("ltr_line", "ltr_file")  # columns that the package adds to the columns of a file
 _ABSENT = re.compile(  # DuckDB's messages; the second is for a name that equals a mapped key except for case
     r'Binder Error: (?:Referenced column|Column) "(.*?)" (?:not found in FROM clause!?|referenced that exists .*)'
 )
@@ -79,13 +85,13 @@ def sections_of(path: Path) -> dict[str, Any]:
     return given
 
 
-def place_of(path: Path, *, table: bool) -> str:
+def source_of(path: Path, *, table: bool) -> str:
     """Return the source of the exposures in a mapping: the file or, with ``table``, the table of a connection."""
     key = "table" if table else "file"
-    place = sections_of(path).get("exposures", {}).get(key)
-    if not place:
+    source = sections_of(path).get("exposures", {}).get(key)
+    if not source:
         raise InputError(f"{path}: give a LOG, or map the source of the exposures: {key} = '...' in [exposures]")
-    return str(place)
+    return str(source)
 
 
 class Part:
@@ -143,15 +149,12 @@ class Part:
 
     def _without_column(self, sentence: str, make: Callable[[dict[str, str], str], Any]) -> str:
         """Return the engine's message, or a message that lists the columns if it reports an absent column."""
-        absent = _ABSENT.fullmatch(sentence)
-        if not absent:
+        missing = _ABSENT.fullmatch(sentence)
+        if not missing:
             return sentence
-        found = make({}, "")  # column names for files, a table for a connection
-        place, columns = (self.table, found.columns) if hasattr(found, "columns") else (self.file, found)
-        have = [column for column in columns if column not in _ADDED]
-        near = difflib.get_close_matches(absent[1], have, n=1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        return errors.in_one_line(f"{place} has no column '{absent[1]}'{hint} (it has {first_names(have)})")
+        found = make({}, "")  # column names for files, a relation for a connection
+        where, columns = (self.table, found.columns) if hasattr(found, "columns") else (self.file, found)
+        return errors.in_one_line(absent(where, missing[1], [column for column in columns if column not in ADDED]))
 
 
 def select(columns: dict[str, Any], where: str, source: str) -> str:
@@ -164,83 +167,61 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
     return f"SELECT {', '.join(chosen) or '*'} FROM {source}{f' WHERE {where}' * bool(where)}"
 
 
-def create_relation(engine: Engine, part: Part) -> Callable[[int], Found]:
-    """Create the relation ``exposures`` or ``events``; return a function that finds a row.
+def create_relation(engine: Engine, part: Part) -> Callable[[int], Position]:
+    """Create the relation ``exposures`` or ``events``, and return a function that finds the file and row of ``origin``.
 
-    The argument of the function is a value of the column ``origin``: the number of a row, counted over all files of the
-    source. The result is the file that contains the row, and the row's number in this file. Exposures also have the
-    column ``row``; they are a table unless their files are Parquet.
+    The column ``origin`` has the number of a row, counted over all files of the source. Exposures also have the column
+    ``row``; they are a table unless their files are Parquet.
     """
-    read, names = _reader_of(part.file)
-    csv = read == "read_csv"
-    options = _csv_options(engine, names, part.delimiter) if csv else _FILE
-    rows = f"SELECT *, row_number() OVER () AS ltr_line FROM {read}({names}, {options})"
+    files: FileRows = part.tried(lambda *_: _file_rows(engine, part))
 
     def described(columns: dict[str, str], where: str) -> list[str]:
-        return [row["column_name"] for row in engine.raw_rows(f"DESCRIBE {select(columns, where, f'({rows})')}")]
+        return [row["column_name"] for row in engine.raw_rows(f"DESCRIBE {select(columns, where, f'({files.sql})')}")]
 
     if part.columns:
         part.match(part.tried(lambda *_: described({}, "")))
     found = part.tried(described)
     if not part.columns:
-        have = [column for column in found if column not in _ADDED]
-        empty = read == "read_json" and have == ["json"]  # DuckDB's column name for a file without objects
+        have = [column for column in found if column not in ADDED]
+        empty = "read_json(" in files.sql and have == ["json"]  # DuckDB's column name for a file without objects
         require_columns(part.file, [] if empty else have, part.name)
         part.columns = {column: named(column) for column in found if column in part.legal}
-    by_item = part.name == "exposures" and bool({"item", "owner"} & set(part.columns))
-    raw = select(part.columns | {"origin": "ltr_line"}, part.where, f"({rows})")
+    columns = part.columns | {"origin": "ltr_line"}
+    by_item = part.name == "exposures" and bool({"item", "owner"} & set(columns))
+    if part.name == "exposures" and "read_parquet(" in files.sql and not by_item:
+        columns["row"] = "ltr_line"
+    raw = select(columns, part.where, f"({files.sql})")
     if part.name == "events":
-        engine.execute(f"CREATE VIEW events AS {typed(engine, raw, EVENTS)}")
-    elif by_item:
-        create_exposures(engine, typed(engine, _listed(part.columns, raw, int(csv))))
-    elif read == "read_parquet":
-        files = tuple(row["file_name"] for row in engine.rows(f"SELECT file_name FROM parquet_file_metadata({names})"))
-        source = f"({parquet_rows(engine, files)[0]})"
-        made = select(part.columns | {"origin": "ltr_line", "row": "ltr_line"}, part.where, source)
-        engine.execute(f"CREATE VIEW exposures AS {typed(engine, made)}")
-    else:
-        create_exposures(engine, typed(engine, raw))
-
-    def find(line: int) -> Found:
-        first = f"SELECT ltr_file, min(ltr_line) AS first FROM ({rows}) GROUP BY ltr_file"
-        (found,) = engine.rows(f"SELECT * FROM ({first}) WHERE first <= ? ORDER BY first DESC LIMIT 1", line)
-        row = line - found["first"] + (2 if csv else 1)
-        return Found(found["ltr_file"], f"impression that begins in line {row}" if by_item else row)
-
-    if part.name == "events":
-        refuse_unreadable(engine, raw, part.given, find)
-    return find
+        engine.create("events", typed(engine, raw, EVENT), "VIEW")
+    elif "row" in columns:
+        engine.create("exposures", typed(engine, raw), "VIEW")
+    else:  # one row of a file may become several exposures
+        row, made = ("origin", _listed(part.columns, raw, files.header)) if by_item else ("row_number() OVER ()", raw)
+        engine.create("exposures", f"SELECT *, {row} AS row FROM ({typed(engine, made)})")
+    find = files.finder(engine)
+    if not by_item:
+        return find
+    return lambda line: Position(find(line).file, f"impression that begins in line {find(line).row}")
 
 
-def create_exposures(engine: Engine, sql: str) -> None:
-    """Create the table ``exposures`` from a query, with numbered rows."""
-    engine.execute(f"CREATE TABLE exposures AS SELECT *, row_number() OVER () AS row FROM ({sql})")
-
-
-def _csv_options(engine: Engine, names: str, delimiter: str) -> str:
-    """Return the options of read_csv; the types of the columns fit all rows."""
+def _file_rows(engine: Engine, part: Part) -> FileRows:
+    """Return the rows of the files; the types of the columns of CSV files fit all rows."""
     import duckdb
 
-    options = f"{_FILE}, auto_type_candidates = [{', '.join(map(quoted, _CSV))}]"
-    options += f", delim = {quoted(delimiter)}" * bool(delimiter)
+    paths = (part.file,) if "://" in part.file else files_of(part.file)
+    if Path(part.file).is_dir():
+        format_of(files_of(part.file))
+    suffix = suffix_of(Path(paths[0]))
+    if suffix not in (".csv", ".tsv"):
+        return parquet_rows(engine, paths) if suffix == ".parquet" else json_rows(paths)
+    options = f"auto_type_candidates = [{', '.join(map(quoted, _CSV))}]"
+    options += f", delim = {quoted(part.delimiter)}" * bool(part.delimiter)
     with suppress(duckdb.Error):  # other errors are reported when the columns are read
         try:
-            engine.raw_rows(f"SELECT count(COLUMNS(*)) FROM read_csv({names}, {options})")
+            engine.raw_rows(f"SELECT count(COLUMNS(* EXCLUDE (ltr_line))) FROM ({csv_rows(paths, options).sql})")
         except duckdb.ConversionException:  # the first rows suggest a type that does not fit all rows
-            return f"{options}, sample_size = -1"  # ten times as slow
-    return options
-
-
-def _reader_of(given: str) -> tuple[str, str]:
-    """Return the DuckDB function that reads these files, and the SQL of their names."""
-    path, names = Path(given), quoted(given)
-    if path.is_dir():
-        files = files_of(path)
-        format_of(files)
-        path, names = files[0], f"[{', '.join(quoted(str(file)) for file in files)}]"
-    suffix = next((one for one in reversed(path.suffixes) if one != ".gz"), "")
-    kinds = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv"}
-    return kinds.get(suffix, "read_json"), names
+            options += ", sample_size = -1"  # ten times as slow
+    return csv_rows(paths, options)
 
 
 def _listed(columns: dict[str, Any], raw: str, header: int) -> str:
@@ -271,7 +252,7 @@ def _listed(columns: dict[str, Any], raw: str, header: int) -> str:
         for name, values in hashes.items()
         if name != "time"  # items may be logged one by one
     ]
-    faults.append("WHEN count(conflict) > 0 THEN to_json(arg_min(conflict, origin))::VARCHAR")
+    faults.append("WHEN count(conflict) > 0 THEN arg_min(conflict, origin)")
     chosen.append(f"CASE {' '.join(faults)} END AS fault")
     return f"SELECT impression, {', '.join(chosen)}, min(origin) AS origin FROM ({once}) GROUP BY impression"
 

@@ -6,9 +6,8 @@ the outcomes are stored in a table of the engine. Outcomes are integers, so that
 
 from __future__ import annotations
 
-import operator
+import re
 from collections.abc import Collection
-from functools import reduce
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -17,22 +16,26 @@ import pyarrow as pa
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.attribution import suffixes
-from ltr_duel.logs.bad import refused
 from ltr_duel.logs.credit import Creditor
-from ltr_duel.logs.engine import Engine
+from ltr_duel.logs.engine import Engine, Relation, named
 from ltr_duel.logs.log import ClickLog
+from ltr_duel.logs.rows import Bad
 from ltr_duel.logs.table import NO_CREDIT
 
 _AT_ONCE = 1 << 19  # number of outcomes that are stored at a time
 UNIT = 1 << 30  # integer that represents the outcome 1
-_OUTCOMES = "line BIGINT, time DOUBLE, user VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT"
+_OUTCOMES = 'line BIGINT, time DOUBLE, "user" VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT'
+_FORMS = ("page", "rankings")
+_NEXT = "CAST(k.{} + 1 AS INTEGER)".format  # a cast, so that sqlglot knows an index, which Spark counts from 0
+_VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|-?\d[\w.:-]*")  # values that differ between lines with the same fault
+Wrong = dict[int, str]
 
 
 class Credited(NamedTuple):
     """The credited outcomes of a log."""
 
-    outcomes: Any  # Ibis table: line, time, user, query, pair, y and its square (both in units of 1 / UNIT)
-    rows: Any  # Ibis table: the credited impressions
+    outcomes: Any  # line, time, user, query, pair, y and its square (in units of 1 / UNIT); None if nothing is credited
+    rows: Relation  # the credited impressions
     creditor: Creditor  # names, pairs, method and outcome rule
     whole: bool  # whether all outcomes are wins, losses and ties
 
@@ -47,138 +50,147 @@ def credited(
 ) -> Credited:
     """Credit the clicks of a log, by its first outcome or the outcome of this name.
 
-    Rows that cannot be credited count as bad lines, unless credit is not needed.
+    ``rows`` has the columns that the credit reads, users, queries and policies, and ``columns``. Rows that cannot be
+    credited count as bad lines, unless credit is not needed.
     """
     names = [one.name for one in log.outcomes]
     if outcome:
         errors.require_one_of("outcome of this log", outcome, names)
     number = names.index(outcome) if outcome else 0
-    by_value = bool(log.outcomes[number].value)
     key = "credited", tuple(rankers), tuple(sorted(columns)), needed, number
     if key in log.known:
         return log.known[key]
     creditor = Creditor(rankers, needed=needed)
-    have = log.columns
-    wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *columns, *log.context}
-    if "owners" in have and not {"page", "rankings"} & set(have) and "shown" not in columns:
-        wanted.discard("shown")  # credit by owners does not require the documents
+    wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *log.context}
+    if not set(_FORMS) & set(log.columns):  # credit by owners needs no documents, and no lists if there are events
+        wanted -= {"shown"} | ({"clicks", "owners"} & set(log.columns) if log.loaded.placed is not None else set())
+        wanted |= {"owners"} & set(log.loaded.impressions.columns)
     try:
-        rows = log.rows(wanted)
+        rows = log.rows(wanted | {*columns})
     except InputError:  # if no line has credit data, the error reports this lack instead of the bad line
         if needed and not _says_how(log):
             raise InputError(f"{log.path}: {NO_CREDIT}") from None
         raise
     if ending := suffixes(log.outcomes)[number]:
-        given = {name: rows[f"{name}{ending}"] for name in ("clicks", "worth") if f"{name}{ending}" in rows.columns}
-        rows = rows.mutate(**given)
-    by_owners = "owners" in rows.columns
-    if forms := [name for name in ("page", "rankings") if by_owners and name in rows.columns]:
-        (counts,) = log.engine.run(rows.aggregate(**{name: rows[name].count() for name in forms})).to_pylist()
-        by_owners = not any(counts.values())
-    if by_value and not by_owners:
+        chosen = [name for name in rows.columns if not name.startswith("clicks")]
+        own = [f"clicks{ending} AS clicks"] if f"clicks{ending}" in rows.columns else []
+        rows = log.engine.view(f"SELECT {', '.join([*map(named, chosen), *own])} FROM t", t=rows)
+    by_kernels, wrong = _any(log, rows, _FORMS), Wrong()
+    if by_kernels and log.outcomes[number].value:
         raise InputError(
             f"{log.path}: outcome '{names[number]}' is credited by owners; this log has page tokens or rankings"
         )
-    if not by_owners and not isinstance(log.engine, Engine):
+    if by_kernels and not isinstance(log.engine, Engine):
         raise InputError(f"{log.path}: page tokens and rankings can be credited only from files, not with --connect")
-    wrong, outcomes = (
-        _by_owners(log, rows, creditor, by_value) if by_owners else _by_kernels(log, rows, creditor, number)
-    )
+    outcomes, rest = None, rows
+    if by_kernels:
+        form = " OR ".join(f"{name} IS NOT NULL" for name in _FORMS if name in rows.columns)
+        outcomes = _by_kernels(log, log.engine.view(f"SELECT * FROM t WHERE {form}", t=rows), creditor, number, wrong)
+        rest = log.engine.view(f"SELECT * FROM t WHERE NOT ({form})", t=rows)
+    if not by_kernels or log.engine.rows("SELECT count(*) AS n FROM t", t=rest)[0]["n"]:
+        others = _by_owners(log, rest, creditor, number, wrong, part=by_kernels)
+        both = {"a": outcomes, "b": others}
+        outcomes = (
+            log.engine.view("SELECT * FROM a UNION ALL SELECT * FROM b", **both)
+            if all(both.values())
+            else outcomes or others
+        )
     if needed and not creditor.pairs:
         if not _says_how(log):
             raise InputError(f"{log.path}: {NO_CREDIT}")
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
-    log.known[key] = Credited(outcomes, log.without(rows, wrong), creditor, by_owners)
+    log.known[key] = Credited(outcomes, log.without(rows, wrong), creditor, not by_kernels)
     return log.known[key]
+
+
+def _any(log: ClickLog, rows: Relation, columns: Collection[str]) -> bool:
+    """Return whether any row has a value in one of the columns."""
+    counts = " + ".join(f"count({name})" for name in columns if name in rows.columns)
+    return bool(counts) and log.engine.rows(f"SELECT {counts} AS n FROM t", t=rows)[0]["n"] > 0
 
 
 def _says_how(log: ClickLog) -> bool:
     """Return whether any row, usable or not, has credit data."""
-    names = ("page", "rankings", "owners", "rankers", "fault")
-    forms = [log.table[name].notnull().any() for name in names if name in log.columns]
-    return bool(forms) and bool(log.engine.value(reduce(operator.or_, forms)))
+    return _any(log, log.loaded.impressions, (*_FORMS, "owners", "rankers", "fault"))
 
 
-def _text(rows: Any, name: str) -> Any:
-    import ibis
-
-    return rows[name] if name in rows.columns else ibis.null("string")
-
-
-def _by_owners(log: ClickLog, rows: Any, creditor: Creditor, by_value: bool) -> tuple[dict[int, str], Any]:
-    """Return error messages by line, and the outcomes: the ranker whose documents got more clicks wins."""
-    import ibis
-
-    keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
-    wrong: dict[int, str] = {}
-    sets: dict[tuple[str, ...], list[int]] = {}
-    for kind in log.kinds(rows):
-        about: dict[str, Any] = {name: kind.get(name) for name in ("rankers", "method", "outcome")}
+def _by_owners(
+    log: ClickLog, rows: Relation, creditor: Creditor, number: int, wrong: Wrong, *, part: bool
+) -> Relation | None:
+    """Return the outcomes: the ranker whose documents got more clicks wins. Error messages by line go to ``wrong``."""
+    engine, sets = log.engine, dict[tuple[str, ...], list[int]]()
+    mine = Wrong()
+    for kind in log.kinds(rows, part=part):
         try:
             if not kind["given"]:
                 if not creditor.needed:
                     continue
                 raise InputError(NO_CREDIT)
-            creditor.rules("owners", about["method"], about["outcome"], len(about["rankers"] or ()))
-            sets[tuple(about["rankers"] or ())] = creditor.arms_of(about["rankers"])
+            creditor.rules("owners", kind.get("method"), kind.get("outcome"), len(kind.get("rankers") or ()))
+            sets[tuple(kind.get("rankers") or ())] = creditor.arms_of(kind.get("rankers"))
         except InputError as error:
-            same = rows.filter(rows.owners.notnull() == kind["given"])
-            for name in keys:
-                same = same.filter(same[name].identical_to(ibis.literal(about[name], rows[name].type())))
-            wrong |= dict.fromkeys(log.engine.run(same.select("line"))["line"].to_pylist(), str(error))
-    log.bad.add(refused(wrong))
+            mine |= dict.fromkeys(log.lines_of(rows, kind), str(error))
+    log.bad.add(_refused(mine))
+    wrong |= mine
     if not sets:
-        return wrong, None
+        return None
     for size in sorted(set(map(len, sets.values()))):
-        creditor.pairs_of(np.array([one for one in sets.values() if len(one) == size]))
-    good = log.without(rows, wrong)
-    places = [(a, b) for a, b in combinations(range(max(map(len, sets))), 2)]
-    if places == [(0, 1)]:
-        good = good.mutate(a=0, b=1)
+        creditor.pairs_of(np.array([arms for arms in sets.values() if len(arms) == size]))
+    relations = {"t": log.without(rows, mine)}
+    texts = [
+        f't."{name}"' if name in rows.columns else f"CAST(NULL AS VARCHAR) AS {name}" for name in ("user", "query")
+    ]
+    columns = f"t.line, t.time, {', '.join(texts)}"
+    if len(sets) == 1 and max(map(len, sets)) == 2:
+        ((first, second),) = sets.values()
+        a, b, pair, sign, source = "0", "1", "0", str(creditor.pair(first, second)[1]), "t"
     else:
-        table = log.engine.small({"a": [a for a, _ in places], "b": [b for _, b in places]})
-        good = good.cross_join(table)
-        good = good.filter(good.b < good.rankers.length())
-    if len(sets) == 1 and places == [(0, 1)]:
-        (only,) = sets
-        first, second = (creditor.names.index(name) for name in only)
-        pair, sign = ibis.literal(0), creditor.pair(first, second)[1]
+        a, b, pair, sign = "k.a", "k.b", "p.pair", "p.sign"
+        places = list(combinations(range(max(map(len, sets))), 2))
+        relations["k"] = engine.small({"a": [one for one, _ in places], "b": [two for _, two in places]})
+        pairs = [(*two, k, 1) for k, two in enumerate(creditor.named_pairs)]
+        pairs += [(two, one, k, -1) for one, two, k, _ in pairs]
+        relations["p"] = engine.small(
+            dict(zip(("first", "second", "pair", "sign"), zip(*pairs, strict=True), strict=True))
+        )
+        source = f"t CROSS JOIN k JOIN p ON t.rankers[{_NEXT('a')}] = p.first AND t.rankers[{_NEXT('b')}] = p.second"
+    if log.loaded.placed is None:
+        lead = _lead_in_lists(a, b)
     else:
-        names = creditor.named_pairs
-        rows_of = [(x, y, k, 1) for k, (x, y) in enumerate(names)] + [(y, x, k, -1) for k, (x, y) in enumerate(names)]
-        columns = dict(zip(("first", "second", "pair", "sign"), map(list, zip(*rows_of, strict=True)), strict=True))
-        known = log.engine.small(columns)
-        good = good.mutate(first=good.rankers[good.a], second=good.rankers[good.b]).join(known, ["first", "second"])
-        pair, sign = good.pair, good.sign
-    lead = _lead(good, by_value)
-    side = lead.sign().cast("int8").cast("int64")  # Ibis omits a cast to int64, the type that it assumes for signs
-    y = (side * sign * UNIT).coalesce(0)
-    columns = {"line": good.line, "time": good.time, "user": _text(good, "user"), "query": good.query, "pair": pair}
-    outcomes = good.select(**columns, y=y)
-    return wrong, outcomes.mutate(square=outcomes.y.abs())
+        relations["c"] = _credits(log, number)
+        lead = "coalesce(ca.credit, 0) - coalesce(cb.credit, 0)"
+        joins = (f"LEFT JOIN c AS {c} ON t.row = {c}.row AND {c}.owner = {at}" for c, at in (("ca", a), ("cb", b)))
+        source = f"{source} {' '.join(joins)}"
+    y = f"coalesce(CASE WHEN lead > 0 THEN {UNIT} WHEN lead < 0 THEN -{UNIT} END * sign, 0)"
+    each = f"SELECT {columns}, {pair} AS pair, {sign} AS sign, {lead} AS lead FROM {source}"
+    outcome = f'SELECT line, time, "user", query, pair, CAST({y} AS BIGINT) AS y FROM ({each}) AS e'
+    return engine.view(f"SELECT *, abs(y) AS square FROM ({outcome}) AS o", **relations)
 
 
-def _lead(good: Any, by_value: bool) -> Any:
-    """Return ranker ``a``'s clicks (or values) minus ranker ``b``'s."""
-    import ibis
+def _lead_in_lists(a: str, b: str) -> str:
+    """Return the SQL of ranker a's clicked documents minus ranker b's, from the lists of clicks and owners."""
 
-    def side(place: Any) -> Any:
-        owner = good.owners[place - 1]
-        return ibis.cases((owner == good.a, 1), (owner == good.b, -1), else_=0)
+    def side(place: str) -> str:
+        return f"(CASE owners[{place}] WHEN {a} THEN 1 WHEN {b} THEN -1 ELSE 0 END)"
 
-    clicks = good.clicks
-    if by_value:
-        return clicks.map(lambda place, k: side(place) * good.worth[k]).sums()
-    n, same = clicks.length(), clicks[0] == clicks[1]
-    several = clicks.unique().map(side).sums()
-    one, two = side(clicks[0]), side(clicks[0]) + side(clicks[1])
-    return ibis.cases((n == 0, 0), ((n == 1) | ((n == 2) & same), one), (n == 2, two), else_=several)
+    one, two = side("clicks[1]"), f"{side('clicks[1]')} + {side('clicks[2]')}"
+    several = f"list_sum(list_transform(list_distinct(clicks), lambda place: {side('place')}))"
+    return (
+        f"CASE len(clicks) WHEN 0 THEN 0 WHEN 1 THEN {one} WHEN 2 THEN"
+        f" CASE WHEN clicks[1] = clicks[2] THEN {one} ELSE {two} END ELSE {several} END"
+    )
 
 
-def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor, number: int) -> tuple[dict[int, str], Any]:
-    """Return error messages by line, and the outcomes from the kernels of the methods."""
-    wrong: dict[int, str] = {}
+def _credits(log: ClickLog, number: int) -> Relation:
+    """Return the credit of each ranker for an impression: its documents with events, or the sum of their values."""
+    worth = f"sum(w{number})" if log.outcomes[number].value else f"count(w{number})"
+    sql = f"SELECT row, owner, {worth} AS credit FROM placed WHERE place IS NOT NULL AND owner >= 0 GROUP BY row, owner"
+    return log.engine.view(sql, placed=log.loaded.placed)
+
+
+def _by_kernels(log: ClickLog, rows: Relation, creditor: Creditor, number: int, wrong: Wrong) -> Relation:
+    """Return the outcomes from the kernels of the methods. Error messages by line go to ``wrong``."""
     name = f"outcomes{suffixes(log.outcomes)[number]}"
     log.engine.execute(f"CREATE OR REPLACE TABLE {name} ({_OUTCOMES})")
     some = list[Any]()
@@ -190,7 +202,7 @@ def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor, number: int) -> tu
     for batch in log.stream(rows):
         found, unfit = creditor(batch)
         here = {int(batch.lines[row]): sentence for row, sentence in unfit.items()}
-        log.bad.add(refused(here))
+        log.bad.add(_refused(here))
         wrong |= here
         at = pa.array(found.row)
         texts = {
@@ -212,4 +224,9 @@ def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor, number: int) -> tu
             insert()
     if some:
         insert()
-    return wrong, log.engine.table(name)
+    return log.engine.table(name)
+
+
+def _refused(wrong: Wrong) -> Bad:
+    reasons = [_VALUES.sub("", sentence) for sentence in wrong.values()]
+    return Bad(np.array([*wrong], np.int64), reasons, wrong.__getitem__)

@@ -1,243 +1,308 @@
-"""Checks of the rows of a log from any source: each check has a condition for the engine, and an error message.
+"""Checks of the rows of a log from any source: each has a condition for the engine, and SQL of an error message.
 
-The engine finds the unusable rows; messages are made from the values of these rows.
+The engine finds the unusable rows in one scan, which also counts the kinds of rows. Messages are made in DuckDB, from
+the values of the first row of each reason.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable
-from contextlib import suppress
+import re
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import IntVector
-from ltr_duel.logs.bad import Refused
-from ltr_duel.logs.engine import NO_RANKER
-from ltr_duel.logs.table import LATEST, LEGAL, LOG_COLUMNS, NO_RANKERS, date_words
+from ltr_duel.core import InputError, IntVector, errors
+from ltr_duel.logs.engine import Relation, named, quoted
+from ltr_duel.logs.table import EARLIEST, FIRST_HOUR, LATEST, LOG_COLUMNS, NO_RANKER, NO_RANKERS, date_words
 
 Row = dict[str, Any]
-FACTS: dict[str, Callable[..., Any]] = {"n": sum, "named": sum, "clicked": any, "first": min, "last": max}
 SHOWN_AGAIN = (
     " (a page that is shown again is the same impression: keep its first row, or skip the others with --skip-bad)"
 )
-_AS_JSON = "a list in JSON, such as [1, 3] (lists in another form: --source, see docs/logs.md)"
+_KEPT = 20  # maximum number of reasons that are counted separately
 _GRADES = 1000  # largest grade
+_UNIT = "must be in seconds or milliseconds since 1970"
+_FACTS: dict[str, Callable[..., Any]] = {"n": sum, "named": sum, "clicked": max, "first": min, "last": max}
+
+
+class Bad(NamedTuple):
+    """Unusable lines."""
+
+    lines: IntVector
+    reasons: Any  # (lines,) lines with equal texts are bad for one reason
+    sentence: Callable[[int], str]  # returns the error message of a line
+
+
+class BadLines:
+    """Counter of the bad lines of a log; ``allowed`` is the maximum number, None for no limit."""
+
+    def __init__(self, find: Callable[[int], Any], allowed: int | None) -> None:
+        self.allowed, self._find = allowed, find
+        self.count = 0
+        self.repeated = 0  # number of bad lines that repeat an impression
+        self.equal = 0  # number of lines that equal an earlier line: delivered twice, and counted once
+        self.lines = np.zeros(0, np.int64)  # all lines that are not read
+        self._reasons: dict[str, list[Any]] = {}  # reason -> message on its first line, number of lines
+
+    @property
+    def removed(self) -> int:
+        """Number of lines that are not read: bad lines, and equal lines after the first."""
+        return self.count + self.equal
+
+    @property
+    def sentences(self) -> list[str]:
+        """One message per reason: the first line that is bad for this reason, and the number of such lines."""
+        return [first + (f"; {n:,} such lines" if n > 1 else "") for first, n in self._reasons.values()]
+
+    def add(self, *parts: Bad) -> None:
+        """Count bad lines; raise `InputError` if there are more than allowed. A line has its first reason only."""
+        every = np.concatenate([np.zeros(0, np.int64), *(part.lines for part in parts)])
+        lines, index = np.unique(every, return_index=True)
+        fresh = ~np.isin(lines, self.lines)
+        lines, index = lines[fresh], index[fresh]
+        part = np.repeat(np.arange(len(parts)), [len(one.lines) for one in parts])[index]
+        before, self.count = self.count, self.count + len(lines)
+        self.lines = np.union1d(self.lines, lines)
+
+        def sentence(k: int) -> str:
+            line = int(lines[k])
+            return errors.in_one_line(f"{self._find(line)}: {parts[part[k]].sentence(line)}")
+
+        if self.allowed is not None and self.count > self.allowed:
+            beyond = f" ({self.allowed + 1:,} bad lines; {self.allowed:,} may be skipped)" if self.allowed else ""
+            raise InputError(sentence(self.allowed - before) + beyond)
+        if not len(lines):
+            return
+        texts = np.concatenate([np.asarray(one.reasons, object) for one in parts])[index]
+        reasons, first, number = np.unique(texts.astype(str), return_index=True, return_counts=True)
+        for k in np.argsort(first):
+            reason = str(reasons[k])
+            if reason not in self._reasons:
+                full = len(self._reasons) >= _KEPT
+                reason = "other" if full else reason
+                self._reasons.setdefault(reason, ["lines are bad for other reasons" if full else sentence(first[k]), 0])
+            self._reasons[reason][1] += int(number[k])
 
 
 class Check(NamedTuple):
     """A condition that makes a row unusable."""
 
     columns: tuple[str, ...]  # columns that the check reads; if one is absent, the check is omitted
-    wrong: Callable[[Any], Any]  # condition, given a relation with `ready` columns
-    sentence: Callable[[Row], str]
+    wrong: str  # SQL condition, given the columns of rows and of `Engine.measured`
+    sentence: str  # SQL of the message
 
 
-def ready(rows: Any) -> Any:
-    """Return the relation with a column ``length``: the length of each shown list."""
-    import ibis
-
-    more: Row = {"length": ibis.null("int64")}
-    if "shown" in rows.columns:
-        more["length"] = rows.shown.length()
-    elif "owners" in rows.columns:
-        more["length"] = rows.owners.length()
-    return rows.mutate(**more)
+def _said(text: str) -> str:
+    """Return the SQL of a message, whose values ``{value}`` are SQL."""
+    parts = re.split(r"[{}]", text)
+    values = [f"coalesce(({part})::VARCHAR, 'null')" for part in parts[1::2]]
+    return " || ".join(part for pair in zip(map(quoted, parts[::2]), [*values, "''"], strict=True) for part in pair)
 
 
-def refused_in(engine: Any, rows: Any, sentence: Callable[[Row], str], but: IntVector, *kinds: str) -> Refused:
-    """Return the lines of bad rows, except the lines `but`; rows with the same ``kinds`` share one reason."""
-    found = engine.run(rows.select("line", *kinds))
-    found = found.filter(~np.isin(found["line"].to_numpy(), but))
-    alike = found.group_by(list(kinds)).aggregate([("line", "min"), ("line", "count")]).to_pylist() if found else []
-
-    def sentences(lines: list[int]) -> dict[int, str]:
-        return {row["line"]: sentence(row) for row in engine.run(rows.filter(rows.line.isin(lines))).to_pylist()}
-
-    return Refused(found["line"].to_numpy(), [(one["line_min"], one["line_count"]) for one in alike], sentences)
-
-
-def marked(full: Any, conditions: list[Any]) -> Any:
-    """Return the rows that fail a check, with ``code``, the number of the check, and ``kind``."""
-    import ibis
-
-    code = ibis.cases(*((one, k) for k, one in enumerate(conditions)), else_=-1)
-    kind = full.fault.re_replace("[0-9]+|:.*", "") if "fault" in full.columns else ibis.literal("")
-    return full.mutate(code=code, kind=kind).filter(lambda t: t.code >= 0)
-
-
-def going_back(rows: Any) -> Any:
-    """Return the lines whose time is before the time of the previous row; DuckDB keeps the order of a file's rows."""
-    timed = rows.select("line", "time").filter(lambda t: ~t.time.isnan())
-    timed = timed.mutate(before=timed.time.lag())
-    return timed.filter(timed.time < timed.before)
-
-
-def repeating(rows: Any) -> Any:
-    """Return the lines that repeat an impression, with the ``first`` line of that impression."""
-    often = rows.group_by("impression").agg(first=rows.line.min(), n=rows.count())
-    again = rows.join(often.filter(often.n > 1), "impression").select("line", "impression", "first")
-    return again.filter(again.line > again.first)
-
-
-def kinds_of(rows: Any, facts: dict[str, Any] | None = None, **more: Any) -> Any:
-    """Return the expression for the distinct rankers and methods of rows, each with its first line, and for facts."""
-    keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
-    return rows.group_by(*keys, given=rows.owners.notnull(), **more).agg(first_line=rows.line.min(), **facts or {})
-
-
-def facts_of(rows: Any) -> dict[str, Any]:
-    """Return the expressions for facts about rows; `FACTS` combines the facts of several parts."""
-    named = rows.user.count() if "user" in rows.columns else rows.count() - rows.count()
-    clicked = (rows.clicks.length() > 0).any()
-    return {"n": rows.count(), "named": named, "clicked": clicked, "first": rows.time.min(), "last": rows.time.max()}
-
-
-def back_sentence(row: Row) -> str:
-    """Return the error message of a row whose time goes back."""
-    before, time = (date_words(row[name], "milliseconds") for name in ("before", "time"))
-    return f"the time goes back, from {before} to {time}; rows must be sorted by time"
-
-
-def fault_sentence(row: Row) -> str:
-    """Return the error message of a row with a value that cannot be read."""
-    given = json.loads(row["fault"])
-    if isinstance(given, str):
-        return given
-    name, value = next(iter(given.items()))
-    if name == "owners" and isinstance(value, list) and given.get("rankers"):
-        strange = [one for one in value if isinstance(one, str) and one and one not in given["rankers"]]
-        if strange:
-            hint = "; a position in rankers must be a number, not text" * strange[0].isdecimal()
-            return f"owner {short(strange[0])} is not a ranker: {_names(given['rankers'])}{hint}"
-    if name == "owners" and not given.get("rankers") and _has_names(value):
-        return f"'owners' contains names, but {NO_RANKERS}"
-    legal = _AS_JSON if isinstance(value, str) and name in _LISTS else LEGAL[name]
-    return f"'{name}' must be {legal}, not {short(value)}"
-
-
-def _has_names(value: Any) -> bool:
-    """Return whether a list, perhaps as JSON, contains strings."""
-    if isinstance(value, str):
-        with suppress(ValueError, RecursionError):
-            value = json.loads(value)
-    return isinstance(value, list) and any(isinstance(one, str) for one in value)
-
-
-def short(value: Any) -> str:
-    """Return a value as shown in messages."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def checks_of(columns: tuple[str, ...]) -> list[Check]:
-    """Return the checks of a relation with these columns, in the order in which faults are reported."""
-    needed = [_needed(name) for name, column in LOG_COLUMNS.items() if column.needed]
-    return [check for check in (_FAULT, *needed, *_CHECKS) if set(check.columns) <= set(columns)]
-
-
-def _needed(name: str) -> Check:
-    return Check((name,), lambda t: t[name].isnull(), lambda row: f"'{name}' is missing")
-
-
-def _outside(name: str, low: int, high: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _outside(name: str, low: int, high: str) -> str:
     """Return the condition that a list of integers contains null or a number outside the limits."""
-
-    def wrong(t: Any) -> Any:
-        top = high(t)
-        return t[name].filter(lambda k: k.isnull() | (k < low) | (k > top)).length() > 0
-
-    return wrong
+    return f"list_min({name}) < {low} OR list_max({name}) > {high} OR list_count({name}) < len({name})"
 
 
-def _first(values: list[int | None], low: int, high: float, null: int = 0) -> int:
-    """Return the first number outside the limits; null counts as the number `null`."""
-    return next(k for k in (null if v is None else v for v in values) if not low <= k <= high)
+def _first(name: str, wrong: str) -> str:
+    """Return the SQL of the first entry ``e`` of a list for which a condition holds."""
+    return f"list_filter({name}, lambda e: {wrong})[1]"
 
 
-def _last_repeat(shown: list[str]) -> str:
-    return next(one for k, one in reversed(list(enumerate(shown))) if one in shown[:k])
-
-
-def _owner(row: Row) -> str:
-    high = len(row["rankers"]) - 1
-    value = _first(row["owners"], -1, high, -1)
-    if value == NO_RANKER:
-        return f"{row.get('named', 'owner of an item')} is not a ranker: {_names(row['rankers'])}"
-    return f"owner {value} is not a ranker: 0 to {high} for a ranker, -1 or null for no ranker"
-
-
-def _names(rankers: list[str]) -> str:
-    return f"{' or '.join(rankers)}, null for no ranker"
-
-
-_LISTS = [name for name, column in LOG_COLUMNS.items() if "list" in str(column.kind)]
-_FAULT = Check(("fault",), lambda t: t.fault.notnull(), fault_sentence)
+_NO_RANKER = _said(
+    "owner {" + _first("owners", "e < -1 OR e >= len(rankers)") + "} is not a ranker: 0 to {len(rankers) - 1} for a"
+    " ranker, -1 or null for no ranker"
+)
+_NEGATIVE = "e IS NULL OR isnan(e) OR e < 0"
 _CHECKS = (
-    Check(
-        ("time",),
-        lambda t: t.time.isnan() | t.time.isinf(),
-        lambda row: f"'time' must be a finite number, not {row['time']}",
+    Check(("fault",), "fault IS NOT NULL", "fault"),
+    *(
+        Check((name,), f"{named(name)} IS NULL", _said(f"'{name}' is missing"))
+        for name, column in LOG_COLUMNS.items()
+        if column.needed
     ),
-    Check(
-        ("time",),
-        lambda t: t.time >= LATEST,
-        lambda row: f"'time' must be in seconds or milliseconds since 1970, not {row['time'] * 1000:.0f}",
-    ),
-    Check(("shown",), lambda t: t.shown.length() == 0, lambda row: "'shown' is empty"),
+    Check(("time",), "NOT (time BETWEEN -1e300 AND 1e300)", _said("'time' must be a finite number, not {time}")),
+    Check(("time",), f"time >= {LATEST}", _said(f"'time' {_UNIT}, not {{(time * 1000)::HUGEINT}}")),
+    Check(("shown",), "length = 0", _said("'shown' is empty")),
     Check(
         ("shown",),
-        lambda t: t.shown.unique().length() < t.shown.length(),
-        lambda row: f"document '{_last_repeat(row['shown'])}' is shown twice",
+        "different < length",
+        _said("document '{list_filter(shown, lambda e, k: list_position(shown, e) < k)[-1]}' is shown twice"),
     ),
-    Check(("owners", "rankers"), lambda t: t.owners.notnull() & t.rankers.isnull(), lambda row: NO_RANKERS),
-    Check(
-        ("owners", "rankers"),
-        lambda t: (t.owners.mins() < -1) | (t.owners.maxs() >= t.rankers.length()),
-        _owner,
-    ),
-    Check(
-        ("owners", "shown"),
-        lambda t: t.owners.length() != t.shown.length(),
-        lambda row: f"{len(row['owners'])} owners for {len(row['shown'])} shown documents",
-    ),
+    Check(("owners", "rankers"), "owners IS NOT NULL AND rankers IS NULL", _said(NO_RANKERS)),
+    Check(("owners", "rankers"), f"low = {NO_RANKER}", _said("owner of an item is not a ranker")),
+    Check(("owners", "rankers"), "low < -1 OR high >= array_length(rankers)", _NO_RANKER),
+    Check(("owners", "shown"), "owned <> length", _said("{owned} owners for {length} shown documents")),
     Check(
         ("clicks",),
-        _outside("clicks", 1, lambda t: t.length),
-        lambda row: (
-            f"a click at position {_first(row['clicks'], 1, row['length'])} is not on the list of {row['length']}"
-            " (1 is the top)"
+        _outside("clicks", 1, "length"),
+        _said(
+            "a click at position {" + _first("clicks", "e IS NULL OR e < 1 OR e > length") + "} is not on the list of"
+            " {length} (1 is the top)"
         ),
     ),
     Check(
         ("grades",),
-        _outside("grades", 0, lambda t: _GRADES),
-        lambda row: f"{_first(row['grades'], 0, _GRADES)} is not a grade (0 to {_GRADES})",
+        _outside("grades", 0, str(_GRADES)),
+        _said(f"{{{_first('grades', f'e IS NULL OR e < 0 OR e > {_GRADES}')}}} is not a grade (0 to {_GRADES})"),
     ),
-    Check(
-        ("grades",),
-        lambda t: t.grades.length() != t.length,
-        lambda row: f"{len(row['grades'])} grades for {row['length']} shown documents",
-    ),
+    Check(("grades",), "len(grades) <> length", _said("{len(grades)} grades for {length} shown documents")),
     Check(
         ("propensity",),
-        lambda t: ~((t.propensity > 0) & (t.propensity <= 1)),
-        lambda row: f"'propensity' must be above 0 and at most 1, not {row['propensity']}",
+        "NOT (propensity > 0 AND propensity <= 1)",
+        _said("'propensity' must be above 0 and at most 1, not {propensity}"),
     ),
     Check(
         ("dwell", "clicks"),
-        lambda t: t.dwell.length() != t.clicks.length(),
-        lambda row: f"{len(row['dwell'])} dwell times for {len(row['clicks'])} clicks",
+        "len(dwell) <> len(clicks)",
+        _said("{len(dwell)} dwell times for {len(clicks)} clicks"),
     ),
     Check(
         ("dwell", "clicks"),
-        lambda t: t.dwell.filter(lambda s: s.isnull() | s.isnan() | (s < 0)).length() > 0,
-        lambda row: f"a dwell time must be at least 0 seconds, not {_negative(row['dwell'])}",
+        f"len(list_filter(dwell, lambda e: {_NEGATIVE})) > 0",
+        _said(f"a dwell time must be at least 0 seconds, not {{{_first('dwell', _NEGATIVE)}}}"),
     ),
 )
 
 
-def _negative(values: list[float | None]) -> float:
-    return next(v for v in (math.nan if one is None else one for one in values) if not v >= 0)
+def checked(engine: Any, rows: Relation, given: str) -> tuple[list[Row], list[Bad]]:
+    """Check all rows in one scan; return the kinds of rows (see `kinds_of`), and the bad lines.
+
+    rows: columns of a log, ``line``, and perhaps ``fault``.
+    given: SQL of whether a row has owners.
+    """
+    checks = [check for check in _CHECKS if set(check.columns) <= set(rows.columns)]
+    code = f"CASE {' '.join(f'WHEN {check.wrong} THEN {k}' for k, check in enumerate(checks))} ELSE -1 END"
+    coded = engine.view(f"SELECT *, {code if checks else -1} AS code FROM t", t=engine.measured(rows))
+    kinds, bad = kinds_of(engine, coded, given, "code"), list[Bad]()
+    if any(row["code"] >= 0 for row in kinds):
+        fault = "regexp_replace(fault, ', not .*|[0-9]', '', 'g')" if "fault" in rows.columns else "''"
+        same = f"CASE code WHEN 0 THEN {fault} ELSE CAST(code AS VARCHAR) END"
+        cases = f"CASE code {' '.join(f'WHEN {k} THEN {check.sentence}' for k, check in enumerate(checks))} END"
+        bad.append(bad_lines(engine, engine.view(f"SELECT *, {same} AS reason FROM t WHERE code >= 0", t=coded), cases))
+    kinds = [row for row in kinds if row["code"] < 0]
+    times = [row[name] for row in kinds for name in ("first", "last") if "time" in rows.columns]
+    if times and (wrong := implausible(min(times), max(times))):
+        odd = engine.view(f"SELECT line, time, '{_UNIT}' AS reason FROM t WHERE {wrong}", t=rows)
+        date = "strftime(make_timestamp((time * 1e6)::BIGINT), '%Y-%m-%d %H:%M:%S')"
+        bad.append(bad_lines(engine, odd, _said(f"'time' {_UNIT}, or a date, not {{time}}, which is {{{date}}}")))
+    return kinds, bad
+
+
+def kinds_of(engine: Any, rows: Relation, given: str, *more: str) -> list[Row]:
+    """Return the kinds of rows: rankers, method, outcome, ``given`` and ``more``, with first lines and facts."""
+    keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
+    facts = {
+        "first_line": "min(line)",
+        "n": "count(*)",
+        "named": 'count("user")' if "user" in rows.columns else "0",
+        "clicked": "max(CASE WHEN array_length(clicks) > 0 THEN 1 ELSE 0 END)" if "clicks" in rows.columns else "0",
+        "first": "min(time)" if "time" in rows.columns else "0",
+        "last": "max(time)" if "time" in rows.columns else "0",
+    }
+    chosen = [*keys, f"{given} AS given", *more, *(f"{value} AS {name}" for name, value in facts.items())]
+    sql = f"SELECT {', '.join(chosen)} FROM t GROUP BY {', '.join([*keys, given, *more])}"
+    return list(engine.rows(sql, t=rows))
+
+
+def facts_of(kinds: Sequence[Row]) -> Row:
+    """Return facts of all rows: their number, rows with a user, whether any has a click, and first and last time."""
+    return {name: combine(kind[name] for kind in kinds) for name, combine in _FACTS.items()}
+
+
+def implausible(first: float, last: float) -> str:
+    """Return the SQL condition of times in another unit, given the first and last time; "" if there are none.
+
+    Times either count from 0 (in simulations), or they are dates between 1990 and 2100.
+    """
+    if last >= EARLIEST:
+        return f"time < {EARLIEST}" if first < EARLIEST else ""
+    return "" if 0 <= first < FIRST_HOUR else "1 = 1"
+
+
+def bad_lines(engine: Any, rows: Relation, sentence: str) -> Bad:
+    """Return the lines of bad rows, which have a column ``reason``; ``sentence``: SQL of a row's message."""
+    found = engine.query("SELECT line, reason FROM t", t=rows)
+
+    def message(line: int) -> str:
+        import duckdb
+
+        row = engine.query(f"SELECT * FROM t WHERE line = {line}", t=rows)
+        with duckdb.connect() as small:
+            small.register("t", row)
+            return str(small.sql(f"SELECT {sentence} FROM t").fetchall()[0][0])
+
+    return Bad(found["line"].to_numpy(), found["reason"].to_pylist(), message)
+
+
+def going_back(engine: Any, rows: Relation) -> Bad:
+    """Return the lines whose time is before the time of the previous row; DuckDB keeps the order of a file's rows."""
+    timed = f"SELECT line, time, lag(time) OVER () AS before FROM t WHERE time < {LATEST}"
+    back = engine.view(f"SELECT *, 'back' AS reason FROM ({timed}) WHERE time < before", t=rows)
+    date = "{{strftime(make_timestamp(({} * 1e6)::BIGINT), '%Y-%m-%d %H:%M:%S.%g')}}".format
+    said = f"the time goes back, from {date('before')} to {date('time')}; rows must be sorted by time"
+    return bad_lines(engine, back, _said(said))
+
+
+def any_repeats(engine: Any, rows: Relation) -> bool:
+    """Return whether any impression has several rows."""
+    (row,) = engine.rows("SELECT count(impression) > count(DISTINCT impression) AS again FROM t", t=rows)
+    return bool(row["again"])
+
+
+def repeating(engine: Any, rows: Relation) -> Relation:
+    """Return the lines that repeat an impression, with the ``first`` line of that impression."""
+    often = "SELECT impression, min(line) AS first FROM t GROUP BY impression HAVING count(*) > 1"
+    sql = f"SELECT t.line, t.impression, o.first FROM t JOIN ({often}) AS o ON t.impression = o.impression"
+    return engine.view(f"{sql} WHERE t.line > o.first", t=rows)
+
+
+def delivered_twice(engine: Any, rows: Relation, again: Relation, columns: Sequence[str]) -> IntVector:
+    """Return the lines that equal, in these columns, the first line of their impression."""
+    alike = " AND ".join(f"a.{named(name)} IS NOT DISTINCT FROM b.{named(name)}" for name in columns)
+    joined = "again r JOIN t a ON a.line = r.line JOIN t b ON b.line = r.first"
+    found = engine.query(f"SELECT r.line FROM {joined} WHERE {alike}", again=again, t=rows)
+    return np.asarray(found["line"].to_numpy())
+
+
+def check_events(engine: Any, events: Relation, about: Row, first: float | None, find: Any, mapped: Row) -> None:
+    """Raise `InputError` for the first event with an unreadable value or a time in another unit.
+
+    Such events would silently not count.
+
+    Parameters
+    ----------
+    about : dict
+        ``first`` and ``last`` time of all events, and ``faulty``, the row of the first unreadable value.
+    first : float or None
+        The first time of the exposures.
+    find : callable or None
+        Returns the position of an event, given its ``origin``.
+    mapped : dict
+        Expressions of a mapping, for the message.
+    """
+    low, high = about["first"], about["last"]
+    wrong = f"origin = {about['faulty']}" if about.get("faulty") is not None else ""
+    if high is not None and high >= LATEST:
+        wrong = f"time >= {LATEST}"
+    elif low is not None and low < EARLIEST <= (first or 0):
+        wrong = f"time < {EARLIEST}"
+    if not wrong:
+        return
+    columns = ", ".join(name for name in ("time", "origin", "fault") if name in events.columns)
+    row = engine.rows(f"SELECT {columns} FROM t WHERE {wrong} ORDER BY {columns} LIMIT 1", t=events)[0]
+    at = f"{find(row['origin'])}: " if find and "origin" in row else ""
+    if not wrong.startswith("origin"):
+        time = row["time"]
+        value = f"{time * 1000:.0f}" if time >= LATEST else f"{time:.15g}, which is {date_words(time)}"
+        raise InputError(f"{at}'time' of an event {_UNIT}, not {value}")
+    name, value = row["fault"].split("'")[1], row["fault"].partition(", not ")[2]
+    column, hint = mapped.get(name, name), ""
+    if name == "position" and "[" in value:
+        hint = f'; for a column of lists map position = "unnest({column})"'
+    elif name == "time":
+        hint = f"; for another form map time = \"strptime({column}, '%d.%m.%Y %H:%M:%S')\""
+    elif "," in value:
+        hint = f"; for a decimal comma map {name} = \"replace({column}, ',', '.')\""
+    raise InputError(errors.in_one_line(f"{at}{row['fault']}{hint}"))

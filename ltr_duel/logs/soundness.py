@@ -90,7 +90,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     True
     """
     errors.require_one_of("planned frequencies", planned or "even", ("even",))
-    rows = credited(log, rankers).rows
+    rows = credited(log, rankers, columns=("clicks",)).rows
     facts, repeated = log.facts(rows, rankers), log.bad.repeated
     sentence = f"{repeated:,} rows repeat an impression of another row" + "; the first row of each counts" * (
         repeated > 0
@@ -190,7 +190,7 @@ def _rankers(log: ClickLog, rows: Any, facts: dict[str, Any], planned: str) -> l
         _pairs_shown(sets, _shown(engine, lists, sets), planned),
         _pairs_over_time(engine, lists, sets, policies_of(engine, rows)),
     ]
-    whole = log.loaded.events is None or "owners" in log.loaded.exposures.columns  # owners of all shown documents
+    whole = "owners" in log.loaded.impressions.columns  # owners of all shown documents
     if "owners" not in columns or not whole:
         return [*findings, not_checked("owners of position 1, interleaved lists", _NO_OWNERS)]
     return [*findings, *_owners(engine, lists, sets)]
@@ -336,7 +336,7 @@ def _events(log: ClickLog) -> list[Finding]:
         if lost:
             joined = "events e LEFT JOIN exposures x ON e.impression = x.impression WHERE x.impression IS NULL"
             sql = f"SELECT min(e.impression) AS name FROM {joined}"
-            strange = engine.query(sql, events=events, exposures=log.loaded.exposures)["name"][0].as_py()
+            strange = engine.query(sql, events=events, exposures=log.loaded.impressions)["name"][0].as_py()
             sentence += f", for example the event of impression '{strange}'"
         findings.append(seldom(name, lost, total, RATE, sentence))
     else:

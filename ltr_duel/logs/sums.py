@@ -172,14 +172,14 @@ def running(engine: Any, outcomes: Any, keys: tuple[str, ...], by: Grouping, ste
     if "user" in keys and not by.named:
         chosen.append('CASE WHEN "user" IS NULL THEN line ELSE -1 END AS own')
         of.append("own")
-    order = f"PARTITION BY {', '.join(of)} ORDER BY line"
+    order = f"PARTITION BY {', '.join(of)} ORDER BY time, line"
     until = f"OVER ({order} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
     sums = [f"row_number() OVER ({order}) AS n", f"CAST(sum(y) {until} AS BIGINT) AS total"]
     sums += [
         f"first_value(y) {until} AS seen",
         f"CASE WHEN lead(line) OVER ({order}) IS NULL THEN 1 ELSE 0 END AS last",
     ]
-    each = f"(SELECT {', '.join([*chosen, 'line', *map(named, keys)])} FROM outcomes) AS o"
+    each = f"(SELECT {', '.join([*chosen, 'line', 'time', *map(named, keys)])} FROM outcomes) AS o"
     own = ["pair", "block", "y", *([] if by.whole else ["square"])]
     return engine.keep(f"SELECT {', '.join([*own, *sums])} FROM {each}", outcomes=outcomes)
 
@@ -209,29 +209,32 @@ def growth(engine: Any, rows: Any, by: Grouping) -> Any:
     return engine.query(f"SELECT pair, block, {chosen} FROM rows_until GROUP BY pair, block", rows_until=rows)
 
 
+def sequences_of(sums: Callable[..., Any], by: Grouping) -> Sequences:
+    """Return the sums of sequences; ``sums``: returns a column of `growth`, added up, in units of 1 or of outcomes."""
+    first = "first_" if by.cluster in ("user", "both") else ""
+    ones, minus = sums(f"{first}ones"), sums(f"{first}minus")
+    ties = sums("first_ties") if first else sums("n") - sums("won") - sums("lost")
+    others = sums(f"{first}n") - ones - minus - ties
+    lead = sums(f"{first}total", outcomes=True) - (ones - minus)
+    square = sums(f"{first}square", outcomes=True) - ones - minus
+    return Sequences(*(np.asarray(values, np.float64) for values in (ones, minus, ties, others, lead, square)))
+
+
 def pair_sums(engine: Any, outcomes: Any, by: Grouping, parts: Sequence[Any] = ()) -> PairSums:
     """Return the sums of outcomes; ``parts``: the results of `running` for each of ``by.keys``, if available."""
     outcomes = engine.keep("SELECT * FROM o", o=outcomes) if len(by.keys) > 1 and not parts else outcomes
     parts = parts or [running(engine, outcomes, keys, by) for keys in by.keys]
     columns = growth(engine, parts[0], by).to_pydict()
-    scale = UNIT if by.whole else 1
 
-    def by_pair(name: str, unit: int = 1) -> IntVector:
+    def by_pair(name: str, *, outcomes: bool = False) -> Any:
         out = np.zeros(by.pairs, np.int64)
-        np.add.at(out, columns["pair"], np.array(columns[name], np.int64) * unit)
-        return out
+        np.add.at(out, columns["pair"], np.array(columns[name], np.int64))
+        return out / (1 if by.whole else UNIT) if outcomes else out
 
     wins, losses, n = by_pair("won"), by_pair("lost"), by_pair("n")
-    total, square = by_pair("total", scale) / UNIT, by_pair("square", scale) / UNIT
-    first = "first_" if by.cluster in ("user", "both") else ""
-    ones, minus = by_pair(f"{first}ones"), by_pair(f"{first}minus")
-    ties = by_pair("first_ties") if first else n - wins - losses
-    others = (by_pair("first_n") if first else n) - ones - minus - ties
-    lead = by_pair(f"{first}total", scale) / UNIT - (ones - minus)
-    rest = by_pair(f"{first}square", scale) / UNIT - ones - minus
-    sequences = Sequences(*(np.asarray(one, np.float64) for one in (ones, minus, ties, others, lead, rest)))
+    total, square = by_pair("total", outcomes=True), by_pair("square", outcomes=True)
     kinds = tuple(_clusters(engine, part, by) for part, keys in zip(parts, by.keys, strict=True) if keys)
-    return PairSums(by.cluster, wins, losses, n - wins - losses, total, square, sequences, kinds)
+    return PairSums(by.cluster, wins, losses, n - wins - losses, total, square, sequences_of(by_pair, by), kinds)
 
 
 def _clusters(engine: Any, rows: Any, by: Grouping) -> Clusters:

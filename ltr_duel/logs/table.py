@@ -62,10 +62,15 @@ LEGAL: Final = {  # valid values of a column, for messages
     "time": "a number of seconds or a date and time in ISO 8601",
     "owners": "a list with a ranker for each shown document, null for no ranker",
     "rankings": "a list with one list of strings for each ranker",
-    "propensity": "a number",
+    **dict.fromkeys(("propensity", "value"), "a number"),
+    "position": "a whole number, 1 for the top",
     "dwell": "a list of numbers",
 }
-LATEST: Final = 1e11  # latest time in seconds, after conversion from milliseconds; larger times are in neither unit
+MILLISECONDS: Final = 1e11  # larger times are in milliseconds; seconds reach this number in the year 5138
+FIRST_HOUR: Final = 3600.0  # a log whose times count from 0 has no dates
+EARLIEST: Final = 631_152_000.0  # 1990; earlier dates are times in another unit
+LATEST: Final = 4_102_444_800.0  # 2100
+NO_RANKER: Final = -2  # number of an owner that is not a ranker of the row
 NO_CREDIT: Final = (
     "clicks cannot be credited: there is no page token, no rankings and no owners; an A/B test (one ranker per list)"
     " is not interleaved, and this program compares only interleaved rankers"
@@ -73,6 +78,15 @@ NO_CREDIT: Final = (
 NO_RANKERS: Final = (  # for a log or a row without rankers
     '\'rankers\' is missing; if all rows have the same, map it with --source: rankers = ["old", "new"]'
 )
+EXPOSURE: Final = (
+    "impression", "time", "user", "query", "shown", "page", "rankers", "owners", "rankings", "method", "outcome",
+    "policy", "propensity",
+)  # fmt: skip
+EVENT: Final = {
+    **dict.fromkeys(("impression", "user", "item"), "VARCHAR"), "position": "BIGINT", "owner": "VARCHAR",
+    "kind": "VARCHAR", **dict.fromkeys(("value", "dwell", "time"), "DOUBLE"),
+}  # fmt: skip
+LISTS: Final = {"shown", "owners"}  # exposures have lists if they have at least one of these columns
 SCHEMA: Final = pa.schema([(name, column.kind) for name, column in LOG_COLUMNS.items()])
 
 

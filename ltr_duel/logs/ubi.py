@@ -10,9 +10,9 @@ attributes is the ranker of its item.
 
 from __future__ import annotations
 
-from ltr_duel.logs.columns import EVENTS, seconds, typed
+from ltr_duel.logs.columns import seconds, typed
 from ltr_duel.logs.engine import Engine, named, quoted
-from ltr_duel.logs.mapping import create_exposures
+from ltr_duel.logs.table import EVENT
 
 _TEXTS = ("page", "method", "outcome", "policy")
 _LISTS = ("rankers", "owners", "rankings", "propensity")  # as JSON
@@ -44,15 +44,15 @@ _SHOWN = f"""SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
 def create_views(engine: Engine, context: tuple[str, ...] = ()) -> None:
     """Create ``exposures`` and ``events`` from the table ``lines``; context columns are attributes of queries."""
     engine.execute("CREATE TABLE records AS SELECT line, text::JSON AS json FROM lines WHERE json_valid(text)")
-    engine.drop("lines")
+    engine.execute("DROP TABLE lines")
     engine.execute(_EVENTS)
-    engine.execute(f"CREATE VIEW events AS {typed(engine, _SEEN, EVENTS)}")
+    engine.execute(f"CREATE VIEW events AS SELECT * EXCLUDE (fault) FROM ({typed(engine, _SEEN, EVENT)})")
     texts = {"query": "json ->> '$.user_query'", "user": _USER}
     texts |= {name: f"json ->> {quoted('$.query_attributes.' + name)}" for name in (*_TEXTS, *context)}
     first = {name: f"nullif(({value}), '')" for name, value in texts.items()}
     first |= {name: f"nullif((json -> '$.query_attributes.{name}'), 'null')" for name in _LISTS}
     more = ", ".join(f"arg_min({value}, line) AS {named(name)}" for name, value in first.items())
-    create_exposures(engine, typed(engine, _SHOWN.format(more=more)))
+    engine.create("exposures", f"SELECT *, origin AS row FROM ({typed(engine, _SHOWN.format(more=more))})")
     owners = ("owners", "page", "rankings")
     (given,) = engine.rows(f"SELECT {', '.join(f'count({name}) AS {name}' for name in owners)} FROM exposures")
     if not any(given.values()) and engine.rows("SELECT count(owner) AS n FROM events")[0]["n"]:

@@ -14,7 +14,7 @@ import tomli_w
 
 from ltr_duel.analysis import confidence_sentence, winner_sentence
 from ltr_duel.core import FloatVector, files
-from ltr_duel.experiment import Plan, make_plan
+from ltr_duel.experiment import Schedule, make_schedule
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
 from ltr_duel.rankers import Rankings
 
@@ -81,7 +81,7 @@ def _known(matrix: PreferenceMatrix, source: str) -> str:
     )
 
 
-def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs: int) -> dict[str, str]:
+def tie_order_sentences(schedule: Schedule, table: Mapping[str, Any], folder: Path, jobs: int) -> dict[str, str]:
     """For each problem whose users see tied documents, describe which winner each of several orders of ties has.
 
     table: the content of the study's TOML file.
@@ -89,7 +89,7 @@ def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs
     """
     usual = {
         problem.name: problem.matrix
-        for problem in plan.problems
+        for problem in schedule.problems
         if problem.rankings is not None and problem.matrix.provenance.get("tied_share", 0.0) >= _FEW_TIES
     }
     if not usual:
@@ -99,7 +99,7 @@ def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs
         other = {**table, "corpora": [{**corpus, **order} for corpus in table["corpora"]]}
         other = {key: one for key, one in other.items() if key not in ("matrices", "utilities")}
         files.write_text(folder / f"ties-{word}.toml", tomli_w.dumps(other))
-        for problem in make_plan(folder / f"ties-{word}.toml", jobs=jobs).problems:
+        for problem in make_schedule(folder / f"ties-{word}.toml", jobs=jobs).problems:
             if problem.name in found:
                 found[problem.name].append(_winner(problem.matrix))
     return {name: f"Winner for each order of tied documents: {'; '.join(some)}." for name, some in found.items()}

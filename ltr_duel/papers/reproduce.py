@@ -23,7 +23,7 @@ import tomli_w
 from pyarrow.fs import LocalFileSystem
 
 from ltr_duel.core import InputError, columns, errors, files
-from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
+from ltr_duel.experiment import Backend, Schedule, StudyResults, environment, make_schedule, run_experiment
 from ltr_duel.papers.declaration import SCALES, Figure
 from ltr_duel.papers.expand import NoDataError, expand, first_present
 from ltr_duel.papers.reference import reference_of, tie_order_sentences
@@ -124,49 +124,51 @@ def _damaged(path: Path, why: str) -> InputError:
 def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
     """Execute the runs of a figure that are not in its store."""
     folder, store = out / figure.name, out / figure.about.get("store", figure.name) / "store"
-    plans, planned, new = [], 0, 0
+    schedules, planned, new = [], 0, 0
     orders: dict[str, str] = {}
     for number, table in enumerate(expand(figure, scale, root), 1):
         path = folder / f"study-{number}.toml"
         files.write_text(path, tomli_w.dumps(table))
-        plan = make_plan(path, jobs=jobs)
-        report = run_experiment(plan, store, backend=Backend(jobs=jobs))
+        schedule = make_schedule(path, jobs=jobs)
+        report = run_experiment(schedule, store, backend=Backend(jobs=jobs))
         if report.interrupted:
             raise KeyboardInterrupt
-        if report.failed or report.damaged:
-            count = len(report.failed) + len(report.damaged)
+        if report.failed:
             raise InputError(
-                f"{figure.name}: {count:,} of {report.planned:,} runs failed or are damaged; 'ltr-duel status {store}'"
-                f" explains why, 'ltr-duel run {path} --out {store} --retry' repeats failed runs, and"
-                f" 'ltr-duel verify --repair {store}' repairs damaged files"
+                f"{figure.name}: {report.failed:,} of {report.planned:,} runs failed; 'ltr-duel status {store}'"
+                f" explains why, and 'ltr-duel run {path} --out {store} --retry' repeats them"
             )
-        plans.append(plan)
+        schedules.append(schedule)
         if figure.about["paper"] == "state_of_the_art":
-            orders |= tie_order_sentences(plan, table, folder, jobs)
+            orders |= tie_order_sentences(schedule, table, folder, jobs)
         planned, new = planned + report.planned, new + report.done
-    if not plans:
+    if not schedules:
         raise NoDataError(f"{figure.name}: none of its data is in {root or 'the cache'}; name the folder with --data")
     origins = {
         problem.name: {"source": problem.facts["source"], "note": problem.facts.get("note", "")}
-        for plan in plans
-        for problem in plan.problems
+        for schedule in schedules
+        for problem in schedule.problems
     }
     sources = [{"problem": name, **origin} for name, origin in origins.items()]
     references = {
         problem.name: reference_of(
             problem.matrix,
             str(problem.facts["source"]),
-            problem.values(plan.file.spec.regrets).get("ndcg"),
+            problem.values(schedule.file.spec.regrets).get("ndcg"),
             problem.rankings,
         )
-        for plan in plans
-        for problem in plan.problems
+        for schedule in schedules
+        for problem in schedule.problems
     }
     for name, sentence in orders.items():
         references[name]["text"] += f" {sentence}"
-    facts = {"sources": sources, "runs": planned, "horizon": max(max(plan.file.spec.horizon) for plan in plans)}
+    facts = {
+        "sources": sources,
+        "runs": planned,
+        "horizon": max(max(schedule.file.spec.horizon) for schedule in schedules),
+    }
     facts |= {"references": references, "notes": _without_winner(figure, references)}
-    return _table(store, plans, references), facts, new
+    return _table(store, schedules, references), facts, new
 
 
 def _without_winner(figure: Figure, references: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -179,7 +181,7 @@ def _without_winner(figure: Figure, references: Mapping[str, Mapping[str, Any]])
     return [f"no Condorcet winner, so {instead}: {', '.join(undecided)}"]
 
 
-def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+def _table(store: Path, schedules: Sequence[Schedule], references: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """Join the tables of the studies. The column ``study`` contains the number of the study, from 1.
 
     ``lower_bound`` is the constant c of the bound c ln t. ``reference_error`` is the standard error that the errors of
@@ -187,17 +189,17 @@ def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[
     ``references``, and ``best_by_ndcg`` is computed from them.
     """
     parts = []
-    for number, plan in enumerate(plans, 1):
-        results, one_mean = StudyResults(store, plans=[plan.digest]), ["problem", "policy", "horizon"]
-        asked = plan.file.spec.regrets
-        undecided = "average" in asked and any(one.matrix.condorcet_winner is None for one in plan.problems)
+    for number, schedule in enumerate(schedules, 1):
+        results, one_mean = StudyResults(store, studies=[schedule.study.digest]), ["problem", "policy", "horizon"]
+        asked = schedule.file.spec.regrets
+        undecided = "average" in asked and any(one.matrix.condorcet_winner is None for one in schedule.problems)
         # Copeland regret is added for problems whose average regret is undefined.
         regrets = dict.fromkeys((*asked, "copeland") if undecided else asked)
         frame = results.to_frame(tuple(regrets)).drop(columns="note", errors="ignore")
-        if "average" in plan.file.spec.regrets:
+        if "average" in schedule.file.spec.regrets:
             frame = frame.merge(results.summary()[[*one_mean, "reference_error"]], "left", one_mean)
         frame.insert(0, "study", number)
-        bounds = {problem.name: lower_bound(problem.matrix) for problem in plan.problems}
+        bounds = {problem.name: lower_bound(problem.matrix) for problem in schedule.problems}
         frame[columns.LOWER_BOUND] = frame["problem"].map(bounds).astype(float)
         known = {name: references[name] for name in bounds}
         frame[columns.WINNER_PROBABILITY] = frame["problem"].map(

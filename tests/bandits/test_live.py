@@ -122,25 +122,3 @@ def test_an_order_names_each_arm_once(order):
         LivePolicy("rucb", 4, order=order)
     with pytest.raises(InputError, match="not a snapshot of policy 'rucb' for 4 arms; invalid: order"):
         LivePolicy.restore("rucb", LivePolicy("rucb", 4).snapshot() | {"order": np.array(order)})
-
-
-@pytest.mark.parametrize("policy", ["random", "random_slate", "exp3_sparring:settle=1", "versatile_db"])
-def test_a_set_of_arms_is_chosen_as_often_as_its_chance(policy):
-    start = LivePolicy(policy, 4, seed=1)
-    for step in range(30):
-        asked = start.ask()
-        if start._policy.feedback == "slate":
-            start.tell(np.triu(np.ones((len(asked), len(asked)), int), 1))
-        else:
-            start.tell(0 if asked[0] == asked[1] else 1 if step % 3 else -1)
-    arrays, met, draws = start.snapshot(), {}, 4000
-    for k in range(draws):
-        again = LivePolicy.restore(policy, arrays)
-        again._rng = np.random.default_rng(k)
-        found = met.setdefault(frozenset(again.ask()), [0, again.chance()])
-        found[0] += 1
-        assert found[1] == pytest.approx(again.chance())
-    for count, chance in met.values():
-        assert abs(count / draws - chance) < 4 * np.sqrt(chance * (1 - chance) / draws) + 1e-9
-    assert sum(chance for _, chance in met.values()) == pytest.approx(1, abs=1e-9)
-    assert LivePolicy("rucb", 4).chance() is None

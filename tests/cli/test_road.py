@@ -260,5 +260,5 @@ def test_a_policy_that_cannot_be_compiled_is_said_in_one_sentence(ltr_duel, tmp_
     words = ("update of policy 'uncompiled' fails: AttributeError", f"{plugin}:", "no attribute 'won'")
     refused(ltr_duel("simulate", path, "--plugin", plugin, "--policy", "uncompiled"), *words)
     spec.write_text('policies = ["uncompiled"]\nrepetitions = 2\nhorizon = 5\n[[matrices]]\nname = "m"\np = [[0.5]]\n')
-    for options in ((), ("--backend", "loky"), ("--time-limit", 60)):
+    for options in ((), ("--backend", "loky")):
         refused(ltr_duel("run", spec, "--plugin", plugin, "--out", tmp_path / "out", "--jobs", 1, *options), *words)

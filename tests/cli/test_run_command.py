@@ -1,18 +1,21 @@
-"""``ltr-duel run``, ``status``, ``verify`` and ``results`` from the command line."""
+"""``ltr-duel run``, ``status`` and ``results`` from the command line."""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import socket
 import subprocess
 import sys
 
-import pandas as pd
 import pytest
 
-from ltr_duel.cli.results import _differ_in_size
-from ltr_duel.experiment import problems
-from ltr_duel.experiment.plan import Shard
-from ltr_duel.experiment.run import make_plan
-from ltr_duel.preferences import load_preferences
+from ltr_duel.experiment import make_schedule, problems
+from ltr_duel.experiment.claims import Claims
+from ltr_duel.experiment.runs import SCHEMA, write_runs
+from ltr_duel.experiment.store import Store
+from tests.experiment.conftest import AWKWARD, matrix_spec, rows_of
 
 SPEC = """
 name = "tiny"
@@ -40,30 +43,18 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     assert answer.code == 0 and "nothing to do" in answer.out
     answer = ltr_duel("status", out)
     assert answer.code == 0 and "4 runs: 4 done, 0 running, 0 failed, 0 waiting" in answer.out
-    answer = ltr_duel("verify", out, "--sample", 2)
-    assert answer.code == 0 and "4 runs compared with their checksums, 2 runs repeated: no complaints" in answer.out
-    (out / "runs" / "notes.txt").touch()
-    answer = ltr_duel("verify", out, "--sample", 0)
-    assert answer.code == 1 and "notes.txt: not the name of a file of runs" in answer.out
-    assert "0 runs repeated: 1 complaint\n" in answer.out
-    (out / "runs" / "notes.txt").unlink()
     words = ("--csv", tmp_path / "t.csv", "--latex", tmp_path / "t.tex", "--plots", tmp_path / "figures")
     answer = ltr_duel("results", out, *words, "--format", "svg")
     assert answer.code == 0 and "rucb" in answer.out, answer.err
     assert "average regret at the horizon. p: paired two-sided Wilcoxon signed-rank test" in answer.out
     assert "With 2 repetitions, p and effect are almost meaningless: p cannot fall below 0.5," in answer.err
-    assert (
-        (tmp_path / "t.csv")
-        .read_text()
-        .startswith("problem,answers,rankers,source,policy,horizon,repetition,t,regret_")
-    )
+    columns = "problem,answers,rankers,source,policy,horizon,repetition,t,regret_"
+    assert (tmp_path / "t.csv").read_text().startswith(columns)
     assert "\\toprule" in (tmp_path / "t.tex").read_text() and "Wilcoxon" in (tmp_path / "t.tex").read_text()
     assert len(list((tmp_path / "figures").glob("m-100-*.svg"))) == 3
     answer = ltr_duel("results", out, "--bibtex")
-    assert (
-        "% no reference is known for the policy 'random'" in answer.out
-        and "@inproceedings{zoghi2014rucb," in answer.out
-    )
+    assert answer.out.startswith("% no reference is known for the policy 'random'\n")
+    assert "@inproceedings{zoghi2014rucb," in answer.out
     both = ("--regret", "average", "--regret", "copeland", "--start", 10)
     answer = ltr_duel("results", out, "--facets", tmp_path / "all.png", *both)
     assert answer.code == 0 and (tmp_path / "all.png").stat().st_size > 10_000, answer.err
@@ -96,28 +87,47 @@ def test_each_table_names_the_regrets_of_its_rows_and_those_that_are_not_defined
     assert "undefined without" not in answer.err
 
 
-@pytest.mark.parametrize(
-    "facts, joined",
-    [
-        ({"corpus": "A", "clicks": "perfect"}, True),
-        ({"corpus": ["A", "B"], "clicks": "perfect"}, False),
-        ({"corpus": "A", "clicks": ["perfect", "informational"]}, False),
-        ({"family": "arithmetic"}, True),
-        ({"source": "published matrix"}, False),
-    ],
-)
-def test_sizes_are_joined_only_within_one_corpus_and_click_model(facts, joined):
-    assert _differ_in_size(pd.DataFrame({"rankers": [4, 8]}).assign(**facts)) == joined
-
-
 def test_the_dry_run_prints_the_plan_and_writes_nothing(ltr_duel, spec, tmp_path):
     answer = ltr_duel("run", spec, "--out", tmp_path / "out", "--dry-run")
     assert answer.code == 0 and not (tmp_path / "out").exists()
-    assert "4 runs; 400 duels to do" in answer.out and "of disk" in answer.out
+    assert "4 runs; 400 duels to do" in answer.out and "from short trials" in answer.out
     ltr_duel("run", spec, "--out", tmp_path / "out", "--shard", "1/2")
-    assert (
-        "4 runs, 2 of them done; 200 duels to do" in ltr_duel("run", spec, "--out", tmp_path / "out", "--dry-run").out
-    )
+    answer = ltr_duel("run", spec, "--out", tmp_path / "out", "--dry-run")
+    assert "4 runs, 2 of them done; 200 duels to do" in answer.out
+
+
+def test_check_repeats_runs_and_finds_other_counts(ltr_duel, spec, tmp_path):
+    out = tmp_path / "out"
+    ltr_duel("run", spec, "--out", out, "--jobs", 1, "--shard", "1/2")
+    words = ("run", spec, "--out", out, "--jobs", 1, "--check")
+    answer = ltr_duel(*words, 9)
+    assert (answer.code, answer.out) == (0, "2 runs repeated: all the same\n")
+    assert ltr_duel(*words, 1).out == "1 runs repeated: all the same\n"
+    random, rucb = rows_of(out)
+    rucb[SCHEMA.get_field_index("decisions")] += 1
+    shutil.rmtree(out / "runs")
+    Store(out).prepare()
+    name = write_runs(Store(out), [random, rucb])
+    answer = ltr_duel(*words, 9)
+    assert answer.code == 1 and answer.out.splitlines() == [
+        f"rucb on m, horizon 100, repetition 0: other counts than in {out / 'runs' / name}",
+        "2 runs repeated: 1 different",
+    ]
+
+
+def test_status_shows_failures_and_processes(ltr_duel, tmp_path, monkeypatch):
+    (tmp_path / "plugin.py").write_text(re.sub(r'make\("(\w+)"', r'make("\1_alone"', AWKWARD))
+    (tmp_path / "spec.toml").write_text(matrix_spec(["fails_alone:share=1"], repetitions=2))
+    words = ("run", tmp_path / "spec.toml", "--out", tmp_path / "out", "--plugin", tmp_path / "plugin.py", "--jobs", 1)
+    answer = ltr_duel(*words)
+    assert answer.code == 1 and "2 failed" in answer.out and "--retry" in answer.err and "Traceback" not in answer.err
+    with Claims(Store(tmp_path / "out"), {"jobs": 1, "backend": "threads"}) as claims:
+        claims.take("block", 2)
+        answer = ltr_duel("status", tmp_path / "out", "--traceback")
+    assert answer.code == 1 and "2 runs: 0 done, 0 running, 2 failed, 0 waiting" in answer.out
+    assert f"running: process {os.getpid()} on {socket.gethostname()} for 0 s (threads)" in answer.out
+    where = "failed: fails_alone:share=1 on m, horizon 5, repetition 1: ArithmeticError: the sum of the parts"
+    assert where in answer.out and "in fail" in answer.out
 
 
 CORPUS = """
@@ -142,62 +152,8 @@ def test_a_dry_run_costs_no_estimation(ltr_duel, tmp_path, monkeypatch):
     assert answer.code == 0, answer.err
     assert "6 problems" in answer.out and "8 runs; 800 duels to do" in answer.out
     assert "to estimate first: 1 preference matrices, 240 comparisons in all" in answer.out
-    make_plan(spec)
+    make_schedule(spec)
     assert "to estimate" not in ltr_duel("run", spec, "--dry-run").out
-
-
-def test_a_shard_counts_its_runs_without_going_through_them():
-    for of in (1, 2, 3, 7):
-        for number in range(1, of + 1):
-            for end in range(20):
-                assert Shard(number, of).runs_before(end) == sum(k % of == number - 1 for k in range(end))
-
-
-@pytest.mark.parametrize(
-    "options, words",
-    [
-        (("--backend", "thread"), ["no backend 'thread'; did you mean 'threads'?"]),
-        (("--shard", "3/2"), ["--shard must be i/n", "not '3/2'"]),
-        (("--shard", "0/2"), ["not '0/2'"]),
-        (("--time-limit", "0"), ["time limit must be above 0"]),
-        (("--jobs", "0"), ["jobs must be at least 1"]),
-        (("--scheduler", "tcp://x:1"), ["--scheduler is for --backend dask"]),
-        (("--plugin", "nowhere.py"), ["nowhere.py"]),
-    ],
-)
-def test_bad_options_are_one_sentence_and_leave_nothing(ltr_duel, spec, tmp_path, options, words):
-    answer = ltr_duel("run", spec, "--out", tmp_path / "out", *options)
-    assert answer.code == 2 and answer.err.count("\n") == 1 and "Traceback" not in answer.err
-    assert all(word in answer.err for word in words), answer.err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_folder_without_results_is_refused(ltr_duel, spec, tmp_path):
-    for words in (("status", tmp_path), ("verify", tmp_path), ("results", tmp_path)):
-        answer = ltr_duel(*words)
-        assert answer.code == 2 and "contains no results of 'ltr-duel run'" in answer.err
-    answer = ltr_duel("run", spec)
-    assert answer.code == 2 and "--out DIR" in answer.err
-
-
-def test_the_one_subset_with_a_winner_is_found(ltr_duel, tmp_path):
-    """Of the 6 x 10^10 sets of 24 of these 40 rankers, one has a Condorcet winner: ranker 0 and all beaten rankers."""
-    n, size = 40, 24
-    p = [[0.5] * n for _ in range(n)]
-    for first in range(n):  # each ranker beats the next 19 on a circle
-        for step in range(1, 20):
-            second = (first + step) % n
-            p[first][second], p[second][first] = 0.6, 0.4
-    for second in range(1, size):
-        p[0][second], p[second][0] = 0.6, 0.4
-    spec = tmp_path / "rare.toml"
-    problem = f"[[matrices]]\nname = 'rare'\np = {p}\nsubsets = {{size = [{size}], condorcet = true}}\n"
-    spec.write_text("policies = ['rucb']\nhorizon = 10\nrepetitions = 1\n" + problem)
-    answer = ltr_duel("run", spec, "--out", tmp_path / "out", "--jobs", 1)
-    assert answer.code == 0 and "1 runs planned: 1 done now" in answer.out, answer.err
-    (path,) = (tmp_path / "out" / "problems").glob("*.parquet")
-    matrix = load_preferences(path)
-    assert matrix.names == tuple(map(str, range(size))) and matrix.condorcet_winner == "0"
 
 
 def test_status_imports_no_kernels():

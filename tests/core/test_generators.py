@@ -20,7 +20,9 @@ def draw(rng: np.random.Generator, drawn: np.ndarray) -> None:
         drawn[k] = uniform(rng)
 
 
-@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox])
+@pytest.mark.parametrize(
+    "bits", [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
+)
 @pytest.mark.parametrize("halved", [False, True])  # drawing 32 bits leaves 32 bits in a buffer
 def test_numbers_and_state_are_those_of_numpy(bits: type, halved: bool) -> None:
     ours, theirs = (np.random.Generator(bits(7)) for _ in range(2))

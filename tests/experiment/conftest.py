@@ -10,16 +10,12 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from ltr_duel.experiment.counts import counts_of
-from ltr_duel.experiment.plan import Plan
-from ltr_duel.experiment.plan_file import read_plans
-from ltr_duel.experiment.problems import build_problems
-from ltr_duel.experiment.runs_file import Row, encode_rows
-from ltr_duel.experiment.spec import read_spec
+from ltr_duel.experiment import make_schedule, read_spec
+from ltr_duel.experiment.runs import COUNTED, Index
 from ltr_duel.experiment.store import Store
-from ltr_duel.experiment.stored_runs import StoredRuns
 from tests.conftest import hear_interrupts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,17 +54,11 @@ class Params(NamedTuple):
     share: float = 0.4      # of the runs in which it does
 
 
-def init_of(name):
+def make(name, trouble):
     State = NamedTuple(name + "State", [("count", np.ndarray)])
 
     def init(n_arms, horizon, params):
         return State(np.zeros(n_arms, np.int64))
-
-    return State, init
-
-
-def make(name, trouble):
-    State, init = init_of(name)
 
     def select(state, params, t, rng):
         if t == 1:
@@ -94,20 +84,14 @@ def fail():
     raise ArithmeticError("the sum of the parts")
 
 
-def hang():
-    while True:
-        time.sleep(0.01)
-
-
 make("slow", lambda: None)
 make("fails", fail)
-make("hangs", hang)
 make("dies", lambda: os._exit(3))
 """
 
 
 def matrix_spec(policies, repetitions=4, horizon=5, more=""):
-    listed = ", ".join(f'"{one}"' for one in policies)
+    listed = ", ".join(f'"{policy}"' for policy in policies)
     return (
         f"policies = [{listed}]\nrepetitions = {repetitions}\nhorizon = {horizon}\n{more}\n"
         '[[matrices]]\nname = "m"\nanswers = "independent_coins"\n'
@@ -135,73 +119,44 @@ def awkward(tmp_path_factory):
     return path
 
 
-def plan_of(path, *plugins) -> Plan:
-    file = read_spec(path, plugins=plugins)
-    return Plan(file, build_problems(file))
+def schedule_of(path, *plugins):
+    return make_schedule(read_spec(path, plugins=plugins), jobs=1)
 
 
-def results_of(folder: Path) -> dict[str, str]:
-    """Return the digests of all results: runs, plans and matrices, without manifests."""
-    files = [path for name in ("plans", "problems") for path in sorted((folder / name).glob("*.parquet"))]
-    found = {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files}
-    runs = stored_runs(folder)
-    for names, rows in runs.batches(runs.index.done):
-        for k, digest in enumerate(names):
-            counts = counts_of(rows, k)
-            arrays = [b"" if one is None else one.tobytes() for one in (counts.steps, counts.exposure)]
-            found[digest] = sha256(b"".join([repr(counts[:2]).encode(), *arrays])).hexdigest()
-    return found
+def results_of(folder) -> dict:
+    """Return everything in a store that depends only on the study: matrices, and the counts of each run."""
+    content = {path.name: sha256(path.read_bytes()).hexdigest() for path in (folder / "problems").iterdir()}
+    index = Index(Store(folder))
+    for group, rows in index.read(index.done, ("repetition", *COUNTED)):
+        content |= {(group, row.pop("repetition")): repr(row) for row in rows.to_pylist()}
+    return content
 
 
-def stored_runs(folder: Path) -> StoredRuns:
-    """Return the runs of a store."""
-    return StoredRuns(Store(folder), read_plans(Store(folder)))
+def count_runs(folder) -> int:
+    return sum(map(len, Index(Store(folder)).done.values()))
 
 
-def runs_in(folder: Path) -> list[str]:
-    """Return the digests of the runs of a store in the order of the files; none without a store."""
-    found = Store(folder).scan().done if (folder / "runs").is_dir() else {}
-    return sorted(found, key=found.__getitem__)
+def rows_of(folder) -> list[list]:
+    """Return the rows of all runs, sorted by policy and repetition."""
+    tables = [pa.ipc.open_file(path.read_bytes()).read_all() for path in (folder / "runs").iterdir()]
+    return [
+        list(row.values())
+        for row in pa.concat_tables(tables).sort_by([("policy", "ascending"), ("repetition", "ascending")]).to_pylist()
+    ]
 
 
-def row_of(folder: Path, digest: str) -> Row:
-    """Return a stored run."""
-    ((_, rows),) = stored_runs(folder).batches([digest])
-    return Row(**rows.to_pylist()[0])
-
-
-def add_row(folder: Path, row: Row, name: str = "abc.arrows", **changed) -> None:
-    """Append a run to a file."""
-    Store(folder).append(name, encode_rows([row._replace(**changed)]))
-
-
-def damage(folder: Path, digest: str, at: int = -40) -> None:
-    """Change a byte of the batch of a run."""
-    place = Store(folder).scan().done[digest]
-    path = folder / "runs" / place.file
-    data = bytearray(path.read_bytes())
-    data[place.offset + at % place.size] ^= 1
-    path.write_bytes(bytes(data))
-
-
-@pytest.fixture
-def apart(monkeypatch):
-    """Give each run a separate batch."""
-    monkeypatch.setattr("ltr_duel.experiment.pace._MOMENT", 0.0)
-    monkeypatch.setattr("ltr_duel.experiment.scheduler._TOGETHER", 1)
-
-
-def command(*words) -> list[str]:
-    return [sys.executable, "-m", "ltr_duel.cli.main", *map(str, words)]
+def only_file(folder, kind):
+    (path,) = (folder / kind).iterdir()
+    return path
 
 
 def start(*words, **options) -> subprocess.Popen:
     """Start ``ltr-duel`` in a separate process group."""
-    environment = {**os.environ, "LTR_DUEL_PROGRESS": "0", **options.pop("env", {})}
+    environment = {**os.environ, "LTR_DUEL_PROGRESS": "0"}
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-    return subprocess.Popen(
-        command(*words), cwd=ROOT, env=environment, start_new_session=True, preexec_fn=hear_interrupts, **options
-    )
+    command = [sys.executable, "-m", "ltr_duel.cli.main", *map(str, words)]
+    options |= {"cwd": ROOT, "env": environment, "start_new_session": True, "preexec_fn": hear_interrupts}
+    return subprocess.Popen(command, **options)
 
 
 def finish(process: subprocess.Popen, seconds=120) -> tuple[int, str, str]:

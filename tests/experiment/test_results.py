@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from ltr_duel.analysis import spread_sentence, summary_table
+from ltr_duel.cli.main import main
 from ltr_duel.core.errors import InputError
-from ltr_duel.experiment.results import StudyResults
-from ltr_duel.experiment.run import run_experiment
-from ltr_duel.experiment.stored_runs import digests
+from ltr_duel.experiment import Backend, StudyResults, run_experiment, study_bibtex
 from ltr_duel.preferences import PreferenceMatrix, save_preferences
-from ltr_duel.simulation import RunKey
 from tests.conftest import bradley_terry
-from tests.experiment.conftest import plan_of
+from tests.experiment.conftest import matrix_spec, schedule_of
 
+ONE = Backend(jobs=1)
 SPEC = """
 policies = ["rucb", "mdb"]
 horizon = [100, 1000]
@@ -26,6 +25,7 @@ regrets = ["average", "weak", "utility"]
 
 [[matrices]]
 name = "cycle"
+answers = "independent_coins"
 p = [[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]]
 
 [[utilities]]
@@ -34,17 +34,11 @@ set = ["1good5poor", "2good4poor"]
 
 
 @pytest.fixture(scope="module")
-def plan(tmp_path_factory):
-    path = tmp_path_factory.mktemp("spec") / "spec.toml"
-    path.write_text(SPEC)
-    return plan_of(path)
-
-
-@pytest.fixture(scope="module")
-def results(plan, tmp_path_factory):
+def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("store")
-    run_experiment(plan, folder)
-    return StudyResults(folder)
+    (folder / "spec.toml").write_text(SPEC)
+    run_experiment(schedule_of(folder / "spec.toml"), folder / "out", backend=ONE)
+    return StudyResults(folder / "out")
 
 
 def test_the_table_has_a_row_for_each_run_and_checkpoint(results):
@@ -58,26 +52,9 @@ def test_the_table_has_a_row_for_each_run_and_checkpoint(results):
     assert "regret_copeland" in results.to_frame(("copeland",))
 
 
-@pytest.mark.parametrize("at_once", [1, 2_000, 1 << 18])
-def test_the_table_is_that_of_the_runs_one_by_one(results, monkeypatch, at_once):
-    monkeypatch.setattr("ltr_duel.experiment.study_table._AT_ONCE", at_once)
-    frame = results.to_frame()
-    slow = [one.to_frame(("average", "weak", "utility")) for _, one in results]
-    pd.testing.assert_frame_equal(frame[list(slow[0])], pd.concat(slow, ignore_index=True))
-    summary = results.summary("regret_weak")
-    for study, one in results:
-        fast = summary[(summary["problem"] == study.problem) & (summary["horizon"] == study.horizon)]
-        pd.testing.assert_frame_equal(fast[fast.columns[2:-1]].reset_index(drop=True), one.summary("regret_weak"))
-        assert (fast["reference_error"] == 0).all()
-
-
-def test_the_last_rows_alone_are_those_of_the_whole_table(results):
-    for study, _ in results:
-        whole, _ = results._table(study, ("average", "weak"))
-        last, labels = results._study_table(study, ("average", "weak"), last=True)
-        expected = whole.groupby(["policy", "repetition"], sort=False).tail(1).reset_index(drop=True)
-        pd.testing.assert_frame_equal(last.frame(labels), expected)
-        assert len(expected) == 8 < len(whole)
+def test_runs_are_in_the_order_of_the_schedule(results):
+    runs = [(run.label, run.key.repetition) for run in results.results("1good5poor", 100).runs]
+    assert runs == [(policy, repetition) for policy in ("rucb", "mdb") for repetition in range(4)]
 
 
 def test_a_summary_has_the_error_of_the_reference_of_each_policy(tmp_path):
@@ -89,65 +66,99 @@ def test_a_summary_has_the_error_of_the_reference_of_each_policy(tmp_path):
         "policies = ['rucb', 'rmed1']\nhorizon = 200\nrepetitions = 3\n"
         "matrices = [{ name = 'estimate', file = 'estimate.parquet' }]"
     )
-    run_experiment(plan_of(spec), tmp_path / "out")
+    run_experiment(schedule_of(spec), tmp_path / "out", backend=ONE)
     results = StudyResults(tmp_path / "out")
     expected = results.results("estimate").reference_errors()
     assert results.summary()["reference_error"].tolist() == pytest.approx(expected) and (expected > 0.1).all()
     assert results.summary("regret_borda")["reference_error"].isna().all()
     table = summary_table(results.summary())
-    assert table["error of the reference matrix"].tolist() == [f"{one:,.1f}" for one in expected]
+    assert table["error of the reference matrix"].tolist() == [f"{error:,.1f}" for error in expected]
     assert "the standard error of the mean that comes from that estimate" in spread_sentence(table)
     assert "not known" in spread_sentence(summary_table(results.summary("regret_borda")))
-
-
-def test_a_digest_is_that_of_the_whole_key():
-    oracle = {"repetition": 7, "matrix": "a", "zeta": {"repetition": 0}}
-    key = RunKey(oracle, "rucb", {"alpha": 0.51, "repetition": 1}, horizon=9, repetition=12, seed=3, source="é")
-    own = {name: one for name, one in vars(key).items() if name != "repetition"}
-    digest = digests(own)
-    assert digest(12) == key.digest != digest(1) == replace(key, repetition=1).digest
-
-
-def test_runs_in_batches_and_with_delays_are_read_as_they_were_written(tmp_path):
-    """The runs have every setting that a key contains only if it differs from the default."""
-    spec = 'policies = ["rucb"]\nhorizon = 200\nrepetitions = 1\nbatch = 50\ndelay = 7\n'
-    (tmp_path / "study.toml").write_text(spec + '[[matrices]]\nfamily = "equal_gaps"\nsize = 3\n')
-    plan = plan_of(tmp_path / "study.toml")
-    run_experiment(plan, tmp_path / "runs")
-    run = StudyResults(tmp_path / "runs").results(plan.problems[0].name).runs[0]
-    assert (run.key.batch, run.key.delay) == (50, 7)
 
 
 def test_the_last_row_of_each_run_says_when_the_winner_was_identified(results):
     final = results.final()
     assert len(final) == 48 and (final["t"] == final["horizon"]).all()
-    known = final[final["problem"] != "cycle"]
-    assert (np.isfinite(known["identified_at"]) == (known["correct"] == 1)).all()
-    keys = ["problem", "horizon", "policy", "repetition"]
-    found = final.set_index(keys)["identified_at"]
-    for key, run in results.to_frame().groupby(keys):
+    frame = results.to_frame()
+    keys = ["problem", "policy", "horizon", "repetition"]
+    identified = final.set_index(keys)["identified_at"]
+    for key, run in frame.groupby(keys):
         winner = results.matrix(key[0]).condorcet_winner
-        late = run.loc[run["recommended"] != winner, "t"].max()  # NaN if the winner is always recommended
-        after = run.loc[~(run["t"] <= late), "t"].tolist()
-        np.testing.assert_equal(found[key], (after or [np.inf])[0] if winner else np.nan)
+        wrong = run.loc[run["recommended"] != winner, "t"].max()
+        after = run.loc[~(run["t"] <= wrong), "t"].tolist()
+        np.testing.assert_equal(identified[key], (after or [np.inf])[0] if winner else np.nan)
 
 
-def test_one_problem_alone_gives_ordinary_results(results):
-    one = results.results("1good5poor", 100)
-    assert one.policies == ["rucb", "mdb"] and len(one.runs) == 8 and len(one.matrix) == 6
+def test_a_problem_has_results_at_each_of_its_horizons(results):
+    condition = results.results("1good5poor", 100)
+    assert condition.policies == ["rucb", "mdb"] and len(condition.runs) == 8 and len(condition.matrix) == 6
     assert results.results("1good5poor").runs[0].key.horizon == 1000
-    assert len(results.plot("1good5poor").figure.axes) == 1
     with pytest.raises(InputError, match="did you mean '1good5poor'"):
         results.results("1good5por")
-    with pytest.raises(InputError, match="with horizon 7"):
+    with pytest.raises(InputError, match="no runs on '1good5poor' with horizon 7"):
         results.results("1good5poor", 7)
 
 
-def test_a_summary_compares_within_each_problem_and_horizon(results, tmp_path):
+def test_a_summary_compares_within_each_problem_and_horizon(results):
     table = results.summary()
     assert list(table.columns[:3]) == ["problem", "horizon", "policy"] and len(table) == 3 * 2 * 2
     frame = results.to_frame()
     mine = frame.query("problem == '1good5poor' and policy == 'rucb' and t == 1000 and horizon == 1000")
     row = table.query("problem == '1good5poor' and policy == 'rucb' and horizon == 1000")
     assert row["mean"].item() == pytest.approx(mine["regret_average"].mean())
-    assert len(pd.read_csv(results.to_csv(tmp_path / "t.csv"))) == len(frame)
+    weak = results.summary("regret_weak").query("problem == '1good5poor' and horizon == 1000").reset_index(drop=True)
+    alone = results.results("1good5poor").summary("regret_weak")
+    pd.testing.assert_frame_equal(weak[alone.columns], alone)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("horizon = 5", "horizon = 5\nseed = 8", "have results of 'rucb' with different seed"),
+        ("horizon = 5", "horizon = 5\nbatch = 2", "have results of 'rucb' with different batch"),
+        ("0.7], [0.4", "0.8], [0.4", "have different problems 'm'"),
+    ],
+)
+def test_two_studies_that_a_table_could_not_distinguish_are_refused(spec_file, tmp_path, old, new, message):
+    text, out = matrix_spec(["rucb"]), tmp_path / "out"
+    changed = text.replace(old, new).replace("[0.3, 0.4", "[0.2, 0.4" if "0.8" in new else "[0.3, 0.4")
+    schedules = [schedule_of(spec_file(content, f"{k}.toml")) for k, content in enumerate((text, changed))]
+    for schedule in schedules:
+        run_experiment(schedule, out, backend=ONE)
+    with pytest.raises(InputError, match=message) as error:
+        StudyResults(out)
+    for schedule in schedules:
+        digits = schedule.study.digest[:8]
+        assert f"{digits} ({schedule.file.path})" in str(error.value)
+        assert len(StudyResults(out, [digits]).final()) == 4
+        with pytest.raises(SystemExit) as end:
+            main("results", str(out), "--study", digits)
+        assert end.value.code == 0
+    with pytest.raises(InputError, match="no study abc; it contains"):
+        StudyResults(out, ["abc"])
+
+
+CITED = """
+policies = ["rucb", "mdb", "savage"]
+horizon = 20
+repetitions = 1
+[[corpora]]
+name = "MQ2008"
+synthetic = { queries = 6, documents = 8, features = 4, grades = 3 }
+comparisons = 40
+clicks = ["perfect", "navigational"]
+answers = "live"
+"""
+
+
+def test_every_work_is_cited_once_and_a_corpus_without_reference_is_named(spec_file, tmp_path, monkeypatch):
+    run_experiment(schedule_of(spec_file(CITED)), tmp_path / "out", backend=ONE)
+    results = StudyResults(tmp_path / "out")
+    text = study_bibtex(results)
+    keys = re.findall(r"^@\w+\{(\S+),", text, re.M)
+    assert len(keys) == len(set(keys)) and "%" not in text.replace("\\%", "")
+    assert {"zoghi2014rucb", "brost2016mdb", "urvoy2013generic", "hofmann2011probabilistic"} <= set(keys)
+    assert {"qin2013letor", "brost2016sosm"} <= set(keys), "the corpus, and the method by which sets were compared"
+    monkeypatch.setattr("ltr_duel.experiment.cite._corpus", lambda name: None)
+    assert study_bibtex(results).startswith("% no reference is known for the corpus 'MQ2008'\n")

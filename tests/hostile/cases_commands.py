@@ -289,8 +289,6 @@ RUN = [
     typed("run spec.toml --out o --shard 4/3", "--shard must be i/n with 1 <= i <= n, for example 1/8, not '4/3'"),
     typed("run spec.toml --out o --shard x", "--shard must be i/n with 1 <= i <= n, for example 1/8, not 'x'"),
     typed(f"run spec.toml --out o --shard 1/{'9' * 5000}", "--shard must be i/n with 1 <= i <= n"),
-    typed("run spec.toml --out o --time-limit 0", "the time limit must be above 0 seconds, not 0"),
-    typed("run spec.toml --out o --time-limit nan", "the time limit must be above 0 seconds, not nan"),
     typed("run spec.toml --out o --scheduler x", "--scheduler is for --backend dask, not for 'threads'"),
     typed("status absent", "absent: contains no results of 'ltr-duel run'"),
     typed("status m.csv", "m.csv: contains no results of 'ltr-duel run'"),
@@ -300,9 +298,9 @@ RUN = [
     typed("results folder --regret averge", "no regret 'averge'; did you mean 'average'? ("),
     typed("results folder --band sdd", "'sdd' is not one of 'quantiles', 'standard error', 'sd', "),
     typed("results folder --format gif", "'gif' is not one of 'png', 'pdf', 'svg'"),
-    typed("verify absent", "absent: contains no results of 'ltr-duel run'"),
-    typed("verify m.csv", "m.csv: contains no results of 'ltr-duel run'"),
-    typed("verify folder --sample x", "'x' is not a whole number"),
+    typed("run spec.toml --out folder --check x", "'x' is not a whole number"),
+    typed("run spec.toml --out folder --check 0", "the number of runs must be at least 1, not 0"),
+    typed("run spec.toml --out folder --check 1", "folder: contains no results of 'ltr-duel run'"),
 ]
 
 REPRODUCE = [

@@ -36,7 +36,7 @@ from ltr_duel.data import (
     make_corpus,
     write_svmlight,
 )
-from ltr_duel.experiment import StudyResults, read_spec, read_status, run_experiment, verify_store
+from ltr_duel.experiment import StudyResults, read_spec, read_status, run_experiment
 from ltr_duel.preferences import arxiv, gaps
 from ltr_duel.rankers import (
     Rankings,
@@ -97,14 +97,13 @@ CASES = [
     called("Dataset with grades 'x'", lambda: replace(corpus(), grades="x"), "grades must be a whole number, not 'x'"),
     called("is_converted(5)", lambda: is_converted(5), "a corpus must be the path of a file or folder, not 5"),
     called("ties=array", lambda: feature_rankers(corpus(), ties=np.zeros(3)), "no tie rule a ndarray"),
-    called("sample of nothing", lambda: verify_store("none", sample="x"), "none: "),
     called("measures=5", lambda: evaluate_rankers(rankings(), 5), "measures must be a list of names, not 5"),
     called("evaluate(5)", lambda: evaluate_rankers(5), "rankings must be a Rankings, not 5"),
     called("read_runs('x')", lambda: read_runs("x", corpus()), "paths of runs must be a list or tuple, not 'x'"),
     called("run_rankers(5)", lambda: run_rankers(corpus(), 5), "runs must be a Mapping or Sequence, not 5"),
     called("run_rankers([5])", lambda: run_rankers(corpus(), [5]), "each run must be a RunFile, not 5"),
     called("pool_runs(5, 5)", lambda: pool_runs(5, 5), "runs must be a mapping of names to runs, not 5"),
-    called("run_experiment('x')", lambda: run_experiment("x", "o"), "the result of make_plan, must be a Plan, not 'x'"),
+    called("run_experiment('x')", lambda: run_experiment("x", "o"), "of make_schedule, must be a Schedule, not 'x'"),
     called("gaps(5)", lambda: gaps(5), "the matrix must be a PreferenceMatrix, not 5"),
     called("describe(5)", lambda: describe(5), "the corpus must be a Dataset, not 5"),
     called("convert(5)", lambda: convert(5), "a corpus must be the path of a file or folder, not 5"),
@@ -121,7 +120,6 @@ CASES = [
           "spec": lambda: read_spec(LONG),
           "store": lambda: StudyResults(LONG),
           "status": lambda: read_status(LONG),
-          "verify": lambda: verify_store(LONG),
           "figure": lambda: save_figure(plot_preferences(arxiv()), f"{LONG}.png"),
       }.items()),
     called("write to a folder", lambda: write_svmlight(corpus(), "."), "there is a folder, not a file"),

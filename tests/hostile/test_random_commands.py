@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.cli.main import cli, main
-from ltr_duel.experiment import make_plan, run_experiment
+from ltr_duel.experiment import make_schedule, run_experiment
 from ltr_duel.preferences import load_preferences, save_preferences
 from tests.hostile.cases_commands import FILES
 
@@ -69,7 +69,7 @@ RIGHT = {
     "--labels": ("round",), "--store": ("new.parts",), "names": ("perfect", "rucb", "balanced"), "file": MATRICES,
     "path": CORPORA, "a": MATRICES, "b": MATRICES, "spec": ("spec.toml",), "folder": STORES,
 }  # fmt: skip
-MUTATED = ["small.txt", "m.csv", "m.parquet", "m.npy", "spec.toml", "run.trec", "*run*", "*problem*", "*plan*"]
+MUTATED = ["small.txt", "m.csv", "m.parquet", "m.npy", "spec.toml", "run.trec", "*run*", "*problem*", "*study*"]
 
 
 @st.composite
@@ -97,8 +97,6 @@ def right_values(param: click.Parameter) -> st.SearchStrategy[str]:
 def values(param: click.Parameter) -> st.SearchStrategy[str]:
     if param.opts[0] == "--jobs":
         return st.sampled_from(["1", "1", "1", "0", "1e9"])
-    if param.opts[0] == "--time-limit":
-        return st.sampled_from(["0", "-1", "nan", "x"])  # a valid number starts processes
     if isinstance(param.type, click.Path):
         return st.sampled_from(NAMES)
     numeric = not isinstance(param.type, click.types.StringParamType | click.Choice)
@@ -135,7 +133,7 @@ def template(tmp_path_factory) -> Path:
     (folder / "run.trec").write_text("0 Q0 D1 1 2.5 mine\n0 Q0 D2 2 1.5 mine\n")
     (folder / "mine.py").write_text("raise ValueError('no')\n")
     (folder / "loop").symlink_to("loop")
-    run_experiment(make_plan(folder / "spec.toml"), folder / "store")
+    run_experiment(make_schedule(folder / "spec.toml"), folder / "store")
     return folder
 
 
@@ -170,7 +168,7 @@ def mutate(folder: Path, mutation) -> None:
         found = {
             "*run*": sorted(folder.glob("store/runs/*")),
             "*problem*": sorted(folder.glob("store/problems/*")),
-            "*plan*": sorted(folder.glob("store/plans/*")),
+            "*study*": sorted(folder.glob("store/studies/*")),
         }[name]
         path = found[start % len(found)]
     else:

@@ -12,7 +12,7 @@ class Clock:
     """A clock that the test sets."""
 
     def __init__(self):
-        self.now = 1_000_000.0
+        self.now = 1_700_000_000.0
 
     def __call__(self):
         return self.now

@@ -10,10 +10,11 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.logs.clusters import cautious_of_moments
-from ltr_duel.logs.engine import Engine, Warehouse
+from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.looks import looks_of
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sums import Grouping, pair_sums
+from ltr_duel.logs.warehouse import Warehouse
 
 
 def drawn(pairs, unit, some_unknown, n=600):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomli_w
 
-from ltr_duel.experiment.run import make_plan
+from ltr_duel.experiment import make_schedule
 from ltr_duel.papers.reference import tie_order_sentences
 
 
@@ -13,7 +13,7 @@ def study(tmp_path, **corpus):
     toy |= {"comparisons": 100, "clicks": "perfect", "answers": "live", **corpus}
     table = {"policies": ["rucb"], "horizon": 50, "repetitions": 1, "corpora": [toy]}
     (tmp_path / "study.toml").write_text(tomli_w.dumps(table), encoding="utf-8")
-    return make_plan(tmp_path / "study.toml", jobs=1), table
+    return make_schedule(tmp_path / "study.toml", jobs=1), table
 
 
 def test_each_order_of_ties_has_its_winner_and_probability(tmp_path):

@@ -43,12 +43,6 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
     return first, second + (second >= first)
 
 
-def chance(state: State, params: NoParams, arms: IntVector) -> float:
-    """Return the probability of a pair, which is equal for all pairs of different arms."""
-    n_arms = state.wins.shape[0]
-    return 2 / max(n_arms * (n_arms - 1), 2)
-
-
 def update(state: Any, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count the outcomes, which only the recommendation uses."""
     if outcome > 0:
@@ -75,11 +69,6 @@ def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, 
             slate[size] = k
             size += int(uniform(rng) < 0.5)
     return size
-
-
-def slate_chance(state: SlateState, params: NoParams, arms: IntVector) -> float:
-    """Return the probability of a set, which is equal for all non-empty sets."""
-    return float(1 / (2 ** state.lead.shape[0] - 1))
 
 
 def slate_update(

@@ -27,7 +27,7 @@ from ltr_duel.bandits.cardinal import (
     ucb_boxes,
 )
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import IntVector, NoParams, coin, kernel
+from ltr_duel.core import NoParams, coin, kernel
 
 LEFT, RIGHT = 0, 1  # the rows of the two boxes
 
@@ -101,15 +101,6 @@ def right_won(outcome: int, rng: Generator) -> int:
 def recommend(state: Any, params: Any) -> int:
     """Return the arm that the right box played most (the papers define no recommendation)."""
     return most_played(state.boxes, RIGHT)
-
-
-def exp3_chance(state: Exp3State, params: Exp3Params, arms: IntVector) -> float:
-    """Return the probability that the independent draws of the two boxes are these arms, in either order."""
-    share, low, high = state.boxes.share, arms[0], arms[-1]
-    chance = share[LEFT, low] * share[RIGHT, high]
-    if high > low:
-        chance += share[LEFT, high] * share[RIGHT, low]
-    return float(chance)
 
 
 register(

@@ -57,12 +57,6 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     return first, draw(state.share, rng)
 
 
-def chance(state: State, params: Params, arms: IntVector) -> float:
-    """Return the probability that two independent draws are these arms, in either order."""
-    low, high = arms[0], arms[-1]
-    return float((1 + (high > low)) * state.share[low] * state.share[high])
-
-
 @kernel
 def normalise(state: State, eta: float) -> None:
     """Compute p_t. The sum of the p_i is convex and increases in x, so Newton's method converges from above."""

@@ -1,1 +1,0 @@
-"""Backends that execute runs: threads, processes that can be killed, or a cluster."""

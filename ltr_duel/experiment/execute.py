@@ -1,0 +1,236 @@
+"""Execute the runs of a schedule that are not in the store: claim a block, submit its runs, store their outcomes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ltr_duel.core import InputError, arguments
+from ltr_duel.experiment.claims import Claims
+from ltr_duel.experiment.executors import Backend, Workers, check_backend, open_workers
+from ltr_duel.experiment.progress import Progress
+from ltr_duel.experiment.runs import Index, write_runs
+from ltr_duel.experiment.schedule import Block, Schedule, Shard
+from ltr_duel.experiment.store import StoppedError, Store
+from ltr_duel.experiment.worker import Outcome, execute
+from ltr_duel.preferences import load_preferences, save_preferences
+
+_TICK = 0.25  # seconds between two looks at the clock while no task finishes
+_POLL = 0.5  # seconds between two looks at blocks that other processes have claimed
+# A file is written for the runs of half a second, or of a thousandth of the time since the start: few files, and little
+# work is lost if the process is killed.
+_FILE_SECONDS, _FILE_SHARE = 0.5, 0.001
+# Seconds of work in one task. If tasks were longer, a killed worker would lose more work, and at the end of a study
+# idle workers would wait longer for the last one.
+_TASK_SECONDS = 0.05
+
+
+class Report(NamedTuple):
+    """The result of `run_experiment`, in numbers of runs.
+
+    Examples
+    --------
+    >>> Report(planned=4, done=1, already_done=3, failed=0, left=0).interrupted
+    False
+    """
+
+    planned: int  # in the schedule or the shard
+    done: int  # by this call
+    already_done: int  # before, or by other processes during this call
+    failed: int  # including runs that failed earlier and were not repeated
+    left: int
+    damaged: tuple[str, ...] = ()  # paths of damaged files, whose runs were missing
+    interrupted: bool = False  # by Ctrl-C or a signal to terminate
+
+
+def run_experiment(
+    schedule: Schedule,
+    folder: str | Path,
+    *,
+    backend: Backend | None = None,
+    shard: Shard | None = None,
+    retry: bool = False,
+) -> Report:
+    r"""Execute the runs of a schedule that are not in the store yet; several processes may share a store.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    folder : str or Path
+        The store.
+    backend : Backend, optional
+        Default: threads on all cores.
+    shard : Shard, optional
+        The part of the schedule to execute; by default, all of it.
+    retry : bool
+        Repeat failed runs.
+
+    Returns
+    -------
+    Report
+        Also after Ctrl-C.
+
+    Raises
+    ------
+    InputError
+        If the store cannot be used or is full, or if workers are lost. Finished runs are kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ltr_duel.experiment import make_schedule, read_spec
+    >>> content = "policies = 'rucb'\nhorizon = 10\nrepetitions = 2\nutilities = [{ set = '1good5poor' }]"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = run_experiment(make_schedule(read_spec("one.toml", content)), folder)
+    >>> report.done, report.left
+    (2, 0)
+    """
+    arguments.require_type("a schedule, the result of make_schedule,", schedule, Schedule)
+    backend, interrupted = backend or Backend(), False
+    check_backend(backend)
+    execution = _Execution(schedule, Store(folder), shard, retry)
+    try:
+        execution.run(backend)
+    except KeyboardInterrupt:
+        interrupted = True
+    except StoppedError as error:
+        kept = execution.planned - execution.left - execution.failed
+        stored = f"{kept:,} of {execution.planned:,} runs are stored in {folder}: the same command resumes from there"
+        raise InputError(f"{error}; {stored if kept else 'no run was finished'}") from None
+    counts = execution.planned, execution.done, execution.already_done, execution.failed, execution.left
+    return Report(*counts, tuple(execution.index.damaged), interrupted)
+
+
+@dataclass(eq=False)
+class _Execution:
+    """One call of `run_experiment`; counts runs as in its report."""
+
+    schedule: Schedule
+    store: Store
+    shard: Shard | None
+    retry: bool
+    planned: int = 0
+    done: int = 0
+    already_done: int = 0
+    failed: int = 0
+    _waiting: list[tuple[Block, Outcome, str]] = field(default_factory=list)  # outcomes that are not stored yet
+    _files: set[str] = field(default_factory=set)  # written by this process
+    _began: float = field(default_factory=time.monotonic)
+    _written: float = field(default_factory=time.monotonic)
+    _pace: tuple[str, float] = ("", 1.0)  # group of the last finished task, and its seconds per run
+
+    def __post_init__(self) -> None:
+        self.index = Index(self.store)
+        self._blocks: list[Block] = []  # without the runs that are done or have failed
+        for block in self.schedule.blocks(self.shard):
+            self.planned += len(block.repetitions)
+            if left := self._left(block):
+                self._blocks.append(block._replace(repetitions=left))
+
+    @property
+    def left(self) -> int:
+        """Number of runs that are still to do."""
+        return self.planned - self.done - self.already_done - self.failed
+
+    def run(self, backend: Backend) -> None:
+        """Execute the runs that are to do."""
+        if not self._blocks:
+            self._keep_study()
+            return
+        progress = Progress(self.planned, self.planned - self.left)
+        try:
+            with open_workers(backend) as workers:  # first, so that nothing is written if there are none
+                self._keep_study()
+                with Claims(self.store, {"jobs": backend.jobs, "backend": backend.name}) as claims:
+                    while self._blocks:
+                        self._blocks = self._pass(workers, claims, progress)
+                        if self._blocks:
+                            time.sleep(_POLL)
+        finally:
+            progress.close()
+
+    def _pass(self, workers: Workers, claims: Claims, progress: Progress) -> list[Block]:
+        """Execute all blocks that can be claimed; return the others."""
+        others: list[Block] = []
+        parts = self._parts(claims, others)
+        pending: dict[Future[Any], Block] = {}
+        try:
+            while True:
+                while len(pending) < 2 * workers.size and (part := next(parts, None)):
+                    task = self.schedule.task(part.group, part.repetitions)
+                    pending[workers.executor.submit(execute, task)] = part
+                if not pending:
+                    return others
+                for future in wait(pending, _TICK, FIRST_COMPLETED).done:
+                    self._collect(pending.pop(future), *future.result())
+                now = time.monotonic()
+                if now - self._written > max(_FILE_SECONDS, _FILE_SHARE * (now - self._began)):
+                    self._keep(claims)
+                claims.renew()
+                progress.show(self.planned - self.left)
+        finally:  # also after an interrupt
+            self._keep(claims)
+
+    def _parts(self, claims: Claims, others: list[Block]) -> Iterator[Block]:
+        """Claim blocks, and yield their runs in parts for one task each; blocks of other processes go to ``others``."""
+        for block in self._blocks:
+            if not claims.take(block.name, len(block.repetitions)):
+                others.append(block)
+                continue
+            self.index.update(self._files)
+            left = self._left(block)
+            claims.finish(block.name, len(block.repetitions) - len(left))
+            while left:
+                group, seconds = self._pace
+                size = max(1, int(_TASK_SECONDS / seconds)) if group == block.group.digest else 1
+                yield block._replace(repetitions=left[:size])
+                left = left[size:]
+
+    def _left(self, block: Block) -> list[int]:
+        """Return the repetitions that are still to do; count those that are done or have failed."""
+        done = self.index.done.get(block.group.digest, {})
+        failed = {} if self.retry else self.index.failed.get(block.group.digest, {})
+        missing = [repetition for repetition in block.repetitions if repetition not in done]
+        left = [repetition for repetition in missing if repetition not in failed]
+        self.already_done += len(block.repetitions) - len(missing)
+        self.failed += len(missing) - len(left)
+        return left
+
+    def _collect(self, part: Block, outcomes: list[Outcome], environment: dict[str, Any]) -> None:
+        """Add outcomes to those that are to be stored, and measure the pace of their group."""
+        text = json.dumps(environment, sort_keys=True)
+        self._waiting += [(part, outcome, text) for outcome in outcomes]
+        seconds = sum(outcome.seconds for outcome in outcomes) / len(outcomes)
+        self._pace = (part.group.digest, max(seconds, 1e-6))
+
+    def _keep(self, claims: Claims) -> None:
+        """Store the waiting outcomes, then release the claims on blocks that are complete."""
+        rows, now = [], time.time()
+        for (_, group, _), outcome, environment in self._waiting:
+            problem = self.schedule.problems[group.problem].name
+            names = group.digest, outcome.repetition, problem, group.label, group.horizon
+            about = outcome.seconds, now, environment, outcome.error, outcome.traceback
+            rows.append((*names, *about, *(outcome.counts or (None,) * 4)))
+        if rows:
+            self._files.add(write_runs(self.store, rows))
+        kept, self._waiting, self._written = self._waiting, [], time.monotonic()
+        for part, outcome, _ in kept:
+            self.done, self.failed = self.done + (not outcome.error), self.failed + bool(outcome.error)
+            claims.finish(part.name, 1)
+
+    def _keep_study(self) -> None:
+        """Store the study with its matrices, so that results can be read without the sources of the matrices."""
+        self.store.prepare()
+        self.store.keep_study(self.schedule.study)
+        for problem in self.schedule.problems:
+            path = self.store.problems / f"{problem.digest}.parquet"
+            with suppress(InputError):  # missing or damaged
+                if load_preferences(path).digest == problem.matrix.digest:
+                    continue
+            save_preferences(problem.matrix, path)

@@ -1,0 +1,154 @@
+"""Files of runs, and the index of all files of a store.
+
+A process writes a file whenever it has executed some runs: an Arrow IPC file, named by the SHA-256 of its bytes. The
+name is compared with the bytes before Arrow decodes them, because Arrow ends the interpreter at some damaged bytes. A
+damaged file counts as missing, so its runs are executed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from ltr_duel.core import InputError, files
+from ltr_duel.experiment.store import StoppedError, Store
+
+_SUFFIX = ".arrow"
+_FORMAT = "ltr_duel.runs/1"
+SCHEMA = pa.schema(
+    [
+        ("group", pa.string()),  # digest of the key of the group's repetition 0
+        ("repetition", pa.int64()),
+        ("problem", pa.string()),
+        ("policy", pa.string()),
+        ("horizon", pa.int64()),
+        ("seconds", pa.float64()),
+        ("finished", pa.float64()),  # seconds since 1970
+        ("environment", pa.string()),  # program, libraries, machine, as JSON
+        ("error", pa.string()),  # of a failed run, which has no counts; else null
+        ("traceback", pa.string()),
+        ("decisions", pa.int64()),
+        ("checkpoints", pa.int32()),
+        # Rows t, recommended, outcomes, then pulls, best and worst of each arm; each row contains the differences
+        # between consecutive checkpoints.
+        ("steps", pa.list_(pa.int64())),
+        # The exposure of each arm, one checkpoint after another; null if it is half of the pulls.
+        ("exposure", pa.list_(pa.float64())),
+    ],
+    {"format": _FORMAT},
+)
+_WRITE = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+COUNTED = ("decisions", "checkpoints", "steps", "exposure")  # columns that depend only on the key of a run
+
+
+class Row(NamedTuple):
+    """The position of a run."""
+
+    file: str
+    number: int
+
+
+def write_runs(store: Store, rows: Sequence[tuple[Any, ...]]) -> str:
+    """Write a file of runs with the columns of `SCHEMA`; return its name. Raises `StoppedError` if it cannot.
+
+    The content is complete before the file gets its name, but not synced.
+    """
+    columns = [pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), SCHEMA, strict=True)]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, SCHEMA, options=_WRITE) as writer:
+        writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
+    data = memoryview(sink.getvalue())
+    name = hashlib.sha256(data).hexdigest() + _SUFFIX
+    try:
+        with files.replacing(store.runs / name, store.claims / f"{name}.tmp") as temporary:
+            temporary.write_bytes(data)
+    except OSError as error:
+        raise StoppedError(f"{store.runs / name}: cannot be written: {error.strerror}") from None
+    return name
+
+
+class Index:
+    """The runs of a store: ``done[group][repetition]``, and ``failed`` in the same form; `update` adds new files.
+
+    Raises `InputError` if a file cannot be read or was made by another version, or if two files disagree about a run.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.done: dict[str, dict[int, Row]] = {}
+        self.failed: dict[str, dict[int, Row]] = {}
+        self.damaged: list[str] = []  # paths of files that do not have the content of their name
+        self.seconds: list[float] = []  # of each run that is done
+        self._files = set[str]()
+        self.update()
+
+    def update(self, own: Iterable[str] = ()) -> None:
+        """Read the files that were written since the last update, except those in ``own``."""
+        if not self.store.runs.is_dir():
+            return
+        names = {entry.name for entry in os.scandir(self.store.runs)} - self._files - set(own)
+        twice: list[tuple[Row, Row]] = []
+        for name in sorted(name for name in names if name.endswith(_SUFFIX)):
+            self._files.add(name)
+            path = self.store.runs / name
+            try:
+                data = path.read_bytes()
+            except OSError as error:
+                raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+            if hashlib.sha256(data).hexdigest() + _SUFFIX == name:
+                twice += self._add(name, pa.py_buffer(data))
+            else:
+                self.damaged.append(str(path))
+        self._require_equal(twice)
+
+    def _add(self, name: str, data: pa.Buffer) -> Iterator[tuple[Row, Row]]:
+        """Add the runs of a file; yield both rows of each run that was done before."""
+        columns = map(pa.Array.to_pylist, self._decode(name, data, ("group", "repetition", "seconds", "error")))
+        for number, (group, repetition, seconds, error) in enumerate(zip(*columns, strict=True)):
+            row, runs = Row(name, number), self.done if error is None else self.failed
+            first = runs.setdefault(group, {}).setdefault(repetition, row)
+            if error is None and first is not row:
+                yield first, row
+            elif error is None:
+                self.seconds.append(seconds)
+
+    def _require_equal(self, twice: Iterable[tuple[Row, Row]]) -> None:
+        """Raise an error if two rows of one run have different counts."""
+        ordered = sorted(twice, key=lambda pair: (pair[0].file, pair[1].file))
+        for (name, other), pairs in groupby(ordered, key=lambda pair: (pair[0].file, pair[1].file)):
+            rows, others = zip(*pairs, strict=True)
+            if not self._rows(rows, COUNTED).equals(self._rows(others, COUNTED)):
+                what = f"{name} and {other} contain different results of the same run"
+                raise InputError(
+                    f"{self.store.runs}: {what}: remove the wrong file, and 'ltr-duel run' repeats its runs"
+                )
+
+    def read(
+        self, wanted: Mapping[str, Mapping[int, Row]], columns: Sequence[str]
+    ) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield the rows of runs, a group and a file at a time; ``wanted`` is a part of ``done`` or ``failed``."""
+        rows = sorted((row.file, group, row.number) for group, runs in wanted.items() for row in runs.values())
+        for (name, group), part in groupby(rows, key=lambda row: row[:2]):
+            yield group, self._rows([Row(name, number) for *_, number in part], columns)
+
+    def _rows(self, rows: Sequence[Row], columns: Sequence[str]) -> pa.RecordBatch:
+        """Return rows of one file."""
+        with pa.OSFile(str(self.store.runs / rows[0].file)) as source:
+            batch = self._decode(rows[0].file, source, columns)
+        numbers = [row.number for row in rows]
+        return batch if numbers == list(range(len(batch))) else batch.take(pa.array(numbers, pa.int64()))
+
+    def _decode(self, name: str, source: pa.NativeFile | pa.Buffer, columns: Sequence[str]) -> pa.RecordBatch:
+        fields = [SCHEMA.get_field_index(column) for column in columns]
+        try:
+            file = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False))
+            if file.schema.metadata[b"format"] == _FORMAT.encode():
+                return file.get_batch(0)
+        except (pa.ArrowException, TypeError, KeyError):
+            pass
+        raise InputError(f"{self.store.runs / name}: made by another version")

@@ -1,0 +1,152 @@
+"""The schedule of a study: every run of an experiment, in a fixed order. Runs are numbers, never objects in memory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ltr_duel.bandits import POLICIES, Policy
+from ltr_duel.core import InputError, components, schema
+from ltr_duel.core import digest as core_digest
+from ltr_duel.experiment.problem import Problem
+from ltr_duel.experiment.problems import build_problems
+from ltr_duel.experiment.spec import SpecFile, read_spec
+from ltr_duel.experiment.store import Group, Study
+from ltr_duel.experiment.worker import Task
+from ltr_duel.simulation import RunKey, check_fits, lateness_note, source_of
+
+_MOST_RUNS = 10**7
+_BLOCK_RUNS, _BLOCK_STEPS = 64, 10**6  # largest block of runs that a process claims at once
+
+
+class Shard(NamedTuple):
+    """One of ``parts`` parts of a schedule: every ``parts``-th run, beginning with run ``number``, counted from 1."""
+
+    number: int = 1
+    parts: int = 1
+
+
+class Block(NamedTuple):
+    """Some repetitions of a group, which a process claims together.
+
+    name: the name of the claim, which is the same for all processes with the same schedule and shard.
+    """
+
+    name: str
+    group: Group
+    repetitions: Sequence[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """All runs of an experiment: problem x horizon x policy x repetition, in this order."""
+
+    file: SpecFile
+    problems: Sequence[Problem]
+
+    @functools.cached_property
+    def study(self) -> Study:
+        """The study as it is stored, with the groups of runs in order."""
+        spec, policies = self.file.spec, [POLICIES.configure(label) for label in self.file.spec.labels]
+        key = {name: getattr(spec, name) for name in ("seed", "checkpoints_per_decade", "batch", "delay")}
+        about = {
+            "name": spec.name or self.file.path.stem,
+            "spec": self.file.content,
+            "spec_path": str(self.file.path.resolve()),
+            "plugins": [plugin._asdict() for plugin in self.file.plugins],
+            "regrets": list(spec.regrets),
+            "late": lateness_note(spec.batch, spec.delay),
+            "repetitions": spec.repetitions,
+            "problems": [problem.about(spec.regrets) for problem in self.problems],
+            "policies": {policy.label: self._policy_key(policy) for policy in policies},
+            "key": {"labels": "random"} | key,
+        }
+        study, groups = Study("", about, []), list[Group]()
+        for problem, horizon, label in product(range(len(self.problems)), spec.horizon, spec.labels):
+            group = Group("", problem, label, horizon)
+            groups.append(group._replace(digest=RunKey(**study.key(group), repetition=0).digest))
+        digest = core_digest.digest_of([spec.repetitions, [group.digest for group in groups]])
+        return Study(digest, about, groups)
+
+    def __len__(self) -> int:
+        return len(self.study.groups) * self.file.spec.repetitions
+
+    def shard(self, shard: Shard | None) -> Iterator[tuple[Group, range]]:
+        """Yield each group with the repetitions that belong to a shard, by default all."""
+        (number, parts), repetitions = shard or Shard(), self.file.spec.repetitions
+        for position, group in enumerate(self.study.groups):
+            yield group, range((number - 1 - position * repetitions) % parts, repetitions, parts)
+
+    def blocks(self, shard: Shard | None) -> Iterator[Block]:
+        """Yield the blocks of a shard: short runs in larger blocks, long runs one by one."""
+        for group, repetitions in self.shard(shard):
+            size = max(1, min(_BLOCK_RUNS, _BLOCK_STEPS // group.horizon))
+            for start in range(0, len(repetitions), size):
+                part = repetitions[start : start + size]
+                yield Block(f"{group.digest}-{part[0]}", group, part)
+
+    def task(self, group: Group, repetitions: Sequence[int]) -> Task:
+        """Return the task of some runs; their problem is written into the cache."""
+        folder = str(self.problems[group.problem].folder)
+        return Task(group.label, folder, self.study.key(group), tuple(repetitions), self.file.plugins)
+
+    def _policy_key(self, policy: components.Configured[Policy]) -> dict[str, Any]:
+        """Return the fields of a run's key that depend on its policy."""
+        name, late = policy.component.name, (self.file.spec.batch, self.file.spec.delay) != (1, 0)
+        plugin = next((plugin.sha256 for plugin in self.file.plugins if plugin.defines("policy", name)), "")
+        source = source_of(policy.component, plugin, late=late)
+        return {"policy": name, "params": policy.params._asdict(), "source": source}
+
+
+def make_schedule(
+    spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = (), jobs: int = -1, estimate: bool = True
+) -> Schedule:
+    r"""Read an experiment and build its problems.
+
+    Parameters
+    ----------
+    spec : str, Path or SpecFile
+        The TOML file, or the result of `read_spec`.
+    plugins : sequence of path
+        Plug-in files to load first, in addition to those named in the file.
+    jobs : int
+        Number of threads for estimating matrices; -1 for all cores.
+    estimate : bool
+        False for a schedule that is only displayed: placeholders replace the matrices that are still to be estimated.
+
+    Returns
+    -------
+    Schedule
+        Its length is the number of runs; its ``problems`` have a ``name`` and the ``matrix`` that measures regret.
+
+    Raises
+    ------
+    InputError
+        If a value is invalid, a file does not exist, or there are more than 10^7 runs.
+
+    Examples
+    --------
+    >>> from ltr_duel.experiment import make_schedule, read_spec
+    >>> file = read_spec("one.toml", "policies = 'rucb'\nutilities = [{ set = '1good5poor' }]")
+    >>> schedule = make_schedule(file)
+    >>> len(schedule), schedule.problems[0].name
+    (20, '1good5poor')
+    """
+    file = spec if isinstance(spec, SpecFile) else read_spec(spec, plugins=plugins)
+    _check_size(file, 1)  # before the problems are built
+    schedule = Schedule(file, build_problems(file, jobs=jobs, estimate=estimate))
+    _check_size(file, len(schedule.problems))
+    for problem, label in product(schedule.problems, file.spec.labels):
+        with schema.located(f"{file.path}: problem '{problem.name}'"):
+            check_fits(POLICIES.configure(label), problem.oracle)
+    return schedule
+
+
+def _check_size(file: SpecFile, problems: int) -> None:
+    runs = problems * len(file.spec.horizon) * len(file.spec.labels) * file.spec.repetitions
+    if runs > _MOST_RUNS:
+        raise InputError(f"{file.path}: {runs:,} runs; an experiment has at most {_MOST_RUNS:,}: split it into several")

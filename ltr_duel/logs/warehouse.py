@@ -1,0 +1,141 @@
+"""Another engine that reads a log: a database through Ibis, which is only read. The extra ``warehouse`` installs Ibis.
+
+Queries are the same SQL as for DuckDB, which sqlglot writes in the dialect of the database, so joins and sums stay
+there. What dialects do not share is written with Ibis here: lists as rows, numbers of lists, names of owners.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from ltr_duel.core import InputError
+from ltr_duel.logs.engine import Relation, named, quoted, with_relations
+from ltr_duel.logs.table import NO_RANKER
+
+_VIEWS = ("duckdb", "postgres", "pyspark")  # engines with temporary views
+_EXTRA = "a connection to a database needs Ibis: pip install 'ltr-duel[warehouse]'"
+_TYPES = {"string": "VARCHAR", "float64": "DOUBLE", "array<string>": "VARCHAR[]"}  # of Ibis and of DuckDB
+
+
+class Warehouse:
+    """An external database, given as an Ibis backend or by URL."""
+
+    def __init__(self, url: str | Any) -> None:
+        try:
+            import ibis
+        except ImportError:
+            raise InputError(_EXTRA) from None
+        self.name = re.sub(r"//[^/@]*@", "//", url) if isinstance(url, str) else url.name  # without a password
+        try:
+            self.backend: Any = ibis.connect(url) if isinstance(url, str) else url
+        except Exception as error:  # each backend has its own exceptions
+            raise InputError(f"{self.name}: {str(error).strip().splitlines()[0]}") from None
+        if isinstance(url, str):  # a backend passed by the caller stays open
+            weakref.finalize(self, self.backend.disconnect)
+
+    def table(self, name: str) -> Relation:
+        """Return a table of the database."""
+        try:
+            return _relation(self.backend.table(name), f"SELECT * FROM {named(name)}")
+        except Exception as error:  # each backend has its own exceptions
+            raise InputError(f"{self.name}: no table '{name}' ({type(error).__name__})") from None
+
+    def sql(self, text: str) -> Relation:
+        """Return the result of a query in the SQL of the database."""
+        if self.backend.name not in _VIEWS:
+            return _relation(self.backend.sql(text), text)
+        import ibis
+
+        name = ibis.util.gen_name("query")  # a view, because Ibis cannot describe queries of new versions of engines
+        self.backend.raw_sql(f"CREATE TEMPORARY VIEW {name} AS {text}")
+        return _relation(self.backend.table(name), f"SELECT * FROM {name}")
+
+    def view(self, sql: str, **relations: Relation) -> Relation:
+        """Return the result of SQL (of DuckDB) as a relation; ``relations``: by their names in the SQL."""
+        import sqlglot
+
+        (text,) = sqlglot.transpile(sql, read="duckdb", write=self.backend.dialect)
+        return self.sql(with_relations(text, relations, ""))
+
+    keep = view  # nothing is written
+
+    def query(self, sql: str, **relations: Relation) -> Any:
+        """Return the result of SQL (of DuckDB) as an Arrow table."""
+        return self.backend.to_pyarrow(self._ibis(self.view(sql, **relations)))
+
+    def rows(self, sql: str, **relations: Relation) -> list[dict[str, Any]]:
+        """Return the result of `query` as dictionaries."""
+        return list(self.query(sql, **relations).to_pylist())
+
+    def stream(self, sql: str, rows: int, **relations: Relation) -> Iterator[Any]:
+        """Yield the result of `query` as Arrow batches."""
+        table = self._ibis(self.view(sql, **relations))
+        if self.backend.name == "duckdb":  # ibis 12 calls a method that DuckDB 1.5 has removed
+            yield from self.backend.to_pyarrow(table).to_batches(max_chunksize=rows)
+        else:
+            yield from self.backend.to_pyarrow_batches(table, chunk_size=rows)
+
+    def small(self, columns: dict[str, Collection[Any]]) -> Relation:
+        """Return a few columns of numbers and strings as a relation."""
+        rows = [
+            ", ".join(f"{_literal(value)} AS {named(name)}" for name, value in zip(columns, row, strict=True))
+            for row in zip(*columns.values(), strict=True)
+        ]
+        return self.view(" UNION ALL ".join(f"SELECT {row}" for row in rows))
+
+    def unnested(self, rows: Relation, column: str, keys: Sequence[str]) -> Relation:
+        """Return a row for each entry of a list: the columns `keys`, ``item``, and ``place``, which counts from 1."""
+        table = self._ibis(rows)
+        each = table.select(*keys, item=table[column]).unnest("item", offset="place")
+        return self._compiled(each.mutate(place=(each.place + 1).cast("int32")))
+
+    def measured(self, rows: Relation) -> Relation:
+        """Add numbers of the lists of each row: ``length``, ``different`` (documents), ``owned``, ``low``, ``high``."""
+        table = self._ibis(rows)
+        made = {}
+        if "owners" in rows.columns:
+            made = {"owned": table.owners.length(), "low": table.owners.mins(), "high": table.owners.maxs()}
+            made["length"] = table.owners.length()
+        if "shown" in rows.columns:
+            made |= {"length": table.shown.length(), "different": table.shown.unique().length()}
+        return self._compiled(table.mutate(**made))
+
+    def typed(self, rows: Relation) -> Relation:
+        """Return exposures or events with times in seconds, and with numbers in place of the names of owners."""
+        import ibis
+
+        table, made = self._ibis(rows), {}
+        if {"owners", "rankers"} <= set(table.columns) and table.owners.type().value_type.is_string():
+
+            def number(owner: Any) -> Any:
+                index = table.rankers.index(owner)
+                index = ibis.ifelse(index < 0, NO_RANKER, index)
+                return ibis.ifelse(owner.nullif("").isnull(), -1, index).cast("int32")
+
+            made["owners"] = table.owners.map(number)
+        if "time" in table.columns and table.time.type().is_timestamp():
+            made["time"] = table.time.epoch_seconds()
+        return self._compiled(table.mutate(**made)) if made else rows
+
+    def _ibis(self, rows: Relation) -> Any:
+        return (
+            self.backend.table(rows.sql.rpartition(" ")[2].strip('"'))
+            if self.backend.name in _VIEWS
+            else (self.backend.sql(rows.sql))
+        )
+
+    def _compiled(self, table: Any) -> Relation:
+        return self.sql(str(self.backend.compile(table)))
+
+
+def _relation(table: Any, sql: str) -> Relation:
+    return Relation(sql, {name: _TYPES.get(str(kind), str(kind)) for name, kind in table.schema().items()})
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "CAST(NULL AS VARCHAR)"
+    return quoted(value) if isinstance(value, str) else str(value)

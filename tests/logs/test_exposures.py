@@ -1,0 +1,231 @@
+"""Exposures and events: which events count, for which impression, and what cannot be read."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.logs import ClickLog, Outcome, compare_log, describe_log
+from tests.logs.tables import KINDS, both, compared, event, exposure, impression, write
+
+DAY = 86400
+SHOWN = {"impression": "i", "time": 0, "user": "u", "query": "q", "rankers": ["old", "new"]}
+SEEN = {"impression": "i", "user": "u", "item": "a", "position": 1, "kind": "click", "owner": "old"}
+
+
+def test_events_are_joined_with_exposures_and_outcomes_are_kinds_values_and_dwell(tmp_path):
+    events = [
+        event("i0", "a"), event("i0", "a"), event("i0", "b"),  # a tie: a place counts once
+        event("i1", "b", dwell=40.0), event("i1", "b", "purchase", value=5.0), event("i1", "c", dwell=99.0),
+        event("i2", "a", dwell=10.0), event("i2", "nowhere"), event("lost", "a"),
+        event("i0", "a", "purchase", value=7.5), event("i0", "b", "purchase", value=7.25),
+    ]  # fmt: skip
+    files = both(tmp_path, [exposure(n) for n in range(4)], events)
+    assert compared(**files) == (1, 1, 2)
+    assert compared(**files, outcome="purchase") == (0, 1, 3)
+    assert compared(**files, outcome="value") == (1, 1, 2)
+    assert compared(**files, outcome="dwell>=30") == (0, 1, 3)
+    with pytest.raises(InputError, match="'dwell<3' is not an outcome"):
+        ClickLog(**files, outcome="dwell<3")
+    with pytest.raises(InputError, match=r"no kind of event 'purchse'; did you mean 'purchase'\? \(click, purchase\)"):
+        compared(**files, outcome="purchse")
+
+
+def test_outcomes_of_one_log_are_credited_from_one_join(tmp_path):
+    """Impression 0: one click each, order on a; 1: click on b, two orders on b, of 5 and 3, and one of 20 on a."""
+    events = [event("i0", "a"), event("i0", "b"), event("i0", "a", "order", value=2.0), event("i1", "b")]
+    events += [event("i1", item, "order", value=value) for item, value in (("b", 5.0), ("b", 3.0), ("a", 20.0))]
+    events.append(event(None, "b", "order", value=1.0, time=9.0))  # of the last exposure of its user and item: 1
+    outcomes = [
+        "click",
+        Outcome("orders", where="kind = 'order'"),
+        Outcome("revenue", where="kind = 'order' AND value < 10", value="value"),
+        Outcome("late orders", where="kind = 'order'", within="1d"),
+    ]
+    files = both(tmp_path, [exposure(n, time=float(n)) for n in range(2)], events)
+    log = ClickLog(**files, outcome=outcomes)
+    expected = {"click": (0, 1, 1), "orders": (1, 0, 1), "revenue": (1, 1, 0), "late orders": (1, 0, 1)}
+    for number, (name, counts) in enumerate(expected.items()):
+        found = compare_log(log, [name])
+        assert (found.wins[0], found.losses[0], found.ties[0]) == counts == compared(**files, outcome=outcomes[number])
+    with pytest.raises(InputError, match="no outcome of this log 'clicks'; did you mean 'click'"):
+        compare_log(log, ["clicks"])
+    with pytest.raises(InputError, match="'soon' is not a duration: write 30m, 12h or 7d"):
+        Outcome("orders", within="soon")
+
+
+def test_large_values_of_many_impressions_are_added_up(tmp_path):
+    exposures = [exposure(n, "uv"[n > 4]) for n in range(6)]
+    events = [event(f"i{n}", "a", "purchase", value=1e6 + n) for n in range(6)]
+    assert compared(**both(tmp_path, exposures, events), outcome="value") == (6, 0, 0)
+
+
+@pytest.mark.parametrize("ends", [(25,), (9, 10, 25)], ids=["one file", "three files"])
+@pytest.mark.parametrize("named", [True, False], ids=["items", "positions"])
+def test_exposures_in_any_order_have_the_clicks_of_their_own_row(tmp_path, named, ends):
+    """Four of five exposures (of 25) have clicks on an individual position."""
+    exposures = [exposure(int(n), time=float(n)) for n in np.random.default_rng(1).permutation(25)]
+    for k, (start, stop) in enumerate(pairwise((0, *ends))):
+        write(tmp_path / f"days/{k}.parquet", exposures[start:stop])
+    clicks = [{"item": "abc"[n % 3]} if named else {"position": n % 3 + 1} for n in range(25)]
+    seen = [{"impression": f"i{n}"} | clicks[n] for n in range(24, -1, -1) if n % 5 for _ in range(2)]
+    log = ClickLog(tmp_path / "days", events=write(tmp_path / "events.parquet", seen))
+    rows = [row for batch in log.batches() for row in batch.table.to_pylist()]
+    assert {row["impression"]: row["clicks"] for row in rows} == {f"i{n}": [n % 3 + 1] * bool(n % 5) for n in range(25)}
+
+
+def test_late_events_go_to_the_last_the_first_or_all_exposures_of_that_user_and_item(tmp_path):
+    exposures = [exposure(n, time=n * DAY, owners=[0, 1, -1] if n < 2 else [1, 0, -1]) for n in range(4)]
+    exposures.append(exposure(9, "other", 3.5 * DAY))
+    late = [event(None, item, "purchase", time=3.9 * DAY) for item in "az"]
+    late.append(event(None, "a", "purchase", time=3.9 * DAY, user=""))
+    files = both(tmp_path, [*exposures, exposure(10, "", 3.6 * DAY)], late) | {"outcome": "purchase"}
+    for within, which, expected in [
+        ("7d", "last", (0, 1, 5)),  # exposure 3, where the new ranker owned it
+        ("7d", "first", (1, 0, 5)),  # exposure 0
+        ("7d", "all", (2, 2, 2)),
+        ("2d", "all", (0, 2, 4)),  # exposures 2 and 3
+        ("12h", "all", (0, 0, 6)),
+    ]:
+        assert compared(**files, within=within, which=which) == expected
+    assert compared(**files) == (0, 0, 6)
+    notes = {"": " and are not counted; --within 7d credits each of them to the last exposure of its user and item"}
+    notes["7d"] = ": 1 count for an exposure of their user and item, 2 do not count"
+    for within, note in notes.items():
+        found = compare_log(ClickLog(**files, within=within))
+        assert f"3 of 3 events (purchase) have no impression{note}" in found.warnings
+
+
+def test_events_on_items_outside_their_list_are_counted_aloud(tmp_path):
+    """Regression: a list that was split wrongly lost most clicks, and nothing was reported."""
+    exposures = [exposure(n, time=100.0 * n) for n in range(60)]
+    for lost in (0, 2):
+        events = [event(f"i{n}", "b" if n >= lost else " b", time=100.0 * n + 1) for n in range(60)]
+        found = compare_log(ClickLog(**both(tmp_path, exposures, events)))
+        notes = [note for note in found.warnings if "item of their list" in note]
+        sentence = f"{lost} of 60 events (click) are not on an item of their list, and are not counted"
+        assert notes == [sentence] * (lost > 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_of_a_folder_of_exposures_is_named_by_its_file(tmp_path, kind):
+    """The row of day 10 is the second row of the third file, so day 2 comes first."""
+    days = {"day1": [exposure(0)], "day2": [exposure(1, time=1)], "day10": [exposure(2, time=2), exposure(0, time=3)]}
+    for name, rows in days.items():
+        write(tmp_path / f"shown/{name}.{kind}", rows)
+    events = write(tmp_path / "seen/all.parquet", [event("i1", "a"), event("i2", "b")]).parent
+    log = ClickLog(tmp_path / "shown", events=events, skip_bad=1)
+    found = compare_log(log)
+    assert (found.wins[0], found.losses[0], found.ties[0]) == (1, 1, 1)
+    row = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
+    assert f"day10.{kind}:{row}: impression 'i0' repeats" in log.bad.sentences[0]
+    write(tmp_path / "shown/other.parquet", [exposure(5)])
+    write(tmp_path / "shown/other.jsonl", [exposure(6)])
+    with pytest.raises(InputError, match="all files of a log must have one format, not"):
+        compare_log(ClickLog(tmp_path / "shown", events=events))
+
+
+@pytest.mark.parametrize(
+    ("column", "legal", "value", "says"),
+    [
+        ("time", "1", "soon", "'time' must be a number of seconds or a date and time in ISO 8601, not 'soon'"),
+        ("owners", ["old", "new"], ["old", "nwe"], "owner 'nwe' is not a ranker: old or new, null for no ranker"),
+        ("query", "q", None, "'query' is missing"),
+    ],
+)
+def test_a_value_of_an_exposure_that_cannot_be_read_is_named(tmp_path, column, legal, value, says):
+    rows = [impression(0, **{column: legal}), impression(1, **{column: value})]
+    path = write(tmp_path / "clicks.parquet", rows)
+    events = write(tmp_path / "events.jsonl", [{"impression": "i0", "item": "a"}])
+    for settings in ({}, {"events": events}):
+        with pytest.raises(InputError) as error:
+            compare_log(ClickLog(path, **settings))
+        assert str(error.value) == f"{path}:2: {says}"
+
+
+def with_values(folder, kind, column, values):
+    """Return the log of two exposures and events with these values in a column."""
+    rows = [{"impression": f"i{n}", "item": "a", "time": n, "dwell": 40.0, column: v} for n, v in enumerate(values)]
+    shown = write(folder / "shown.jsonl", [exposure(n, time=n) for n in range(6)])
+    return ClickLog(shown, events=write(folder / f"events.{kind}", rows), outcome="dwell>=30")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("column", "value", "message"), [
+    ("dwell", "40,5", """not '40,5'; for a decimal comma map dwell = "replace(dwell, ',', '.')\""""),
+    ("dwell", "27 s", "'dwell' of an event must be a number of seconds, not '27 s'"),
+    ("time", "01.03.2026 12:00", "of an event must be a number of seconds or a date and time in ISO 8601, not '01.03"),
+    ("value", "cheap", "'value' of an event must be a number, not 'cheap'"),
+    ("position", "one", "'position' of an event must be a whole number, 1 for the top, not 'one'"),
+    ("position", "[1]", """not '[1]'; for a column of lists map position = "unnest(position)"""),
+])  # fmt: skip
+def test_the_first_unreadable_value_of_an_event_is_named(tmp_path, kind, column, value, message):
+    sound = {"dwell": "31", "time": "2026-03-01T12:00:00Z", "value": "3.5", "position": "2"}[column]
+    with pytest.raises(InputError) as raised:
+        compare_log(with_values(tmp_path, kind, column, [sound, "", value, value]))
+    assert f"events.{kind}:{4 if kind == 'csv' else 3}: '{column}' of an" in str(raised.value)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_missing_value_of_an_event_is_no_fault_and_one_among_numbers_is_named(tmp_path, kind):
+    assert compare_log(with_values(tmp_path, kind, "dwell", ["40", None, "31"])).wins[0] == 2
+    if kind == "jsonl":  # whose column DuckDB reads as JSON
+        with pytest.raises(InputError, match=r"events.jsonl:2: 'dwell' of an event must be a number of .*27 s"):
+            compare_log(with_values(tmp_path, kind, "dwell", [40.0, "27 s", 31.0]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_times_of_events_in_another_unit_are_refused_with_their_row(tmp_path, kind):
+    now = 1_767_225_600
+    log = with_values(tmp_path, kind, "time", [now, now * 1000, now * 10**6])
+    row = {"jsonl": 3, "csv": 4, "parquet": 3}[kind]
+    message = f"events.{kind}:{row}: 'time' of an event must be in seconds or milliseconds .* not 1767225600000000"
+    with pytest.raises(InputError, match=message):
+        compare_log(log)
+    files = both(tmp_path, [exposure(0, time=now)], [event("i0", "a", time=20_260_101.0)], kind)
+    with pytest.raises(InputError, match=r"'time' of an event .* not 20260101, which is 1970-08-23 11:48:21"):
+        compare_log(ClickLog(**files))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("shown", "seen", "says"),
+    [
+        (["time"], [], "{path} has no column 'time' (it has impression, my_time, user, query, rankers): rename a col"),
+        (["impression", "time", "query"], [], "{path} has no columns 'impression', 'time' and 'query' (it has my_"),
+        ([], ["impression", "user"], "{events} has no column 'impression' (or 'user') (it has my_impression, my_u"),
+        ([], ["item", "position"], "{events} has no column 'item' (or 'position') (it has impression, user, my_i"),
+        ([], ["owner"], "no column has an item's ranker: add 'owner' to the events, or 'shown' with "),
+        (["rankers"], [], "'rankers' is missing; if all rows have the same, map it with --source: rankers = ["),
+    ],
+)
+def test_columns_that_exposures_or_events_lack_are_named(tmp_path, kind, shown, seen, says):
+    def other(row, names):
+        return {f"my_{name}" if name in names else name: value for name, value in row.items()}
+
+    files = both(tmp_path, [other(SHOWN, shown)], [other(SEEN, seen)], kind)
+    with pytest.raises(InputError) as error:
+        compare_log(ClickLog(**files))
+    assert str(error.value).startswith(says.format(**files))
+
+
+def test_owners_of_events_serve_without_lists_and_one_who_is_no_ranker_is_named_with_its_line(tmp_path):
+    shown = [SHOWN | {"impression": f"i{n}", "time": n} for n in range(3)]
+    seen = [SEEN | {"impression": f"i{n}", "owner": "nwe" if n else "new"} for n in range(3)]
+    for kind, line in (("csv", 3), ("jsonl", 2)):
+        files = both(tmp_path, shown, seen, kind)
+        log = ClickLog(**files, skip_bad=2)
+        assert compare_log(log).impressions == 1
+        says = f"owner 'nwe' in {files['events']}:{line} is not a ranker: old or new, null for no ranker; 2 such lines"
+        assert [sentence.split(": ", 1)[1] for sentence in log.bad.sentences] == [says]
+    facts = describe_log(ClickLog(**both(tmp_path, shown, [SEEN | {"impression": "i0"}])))
+    assert (facts.shown, facts.clicks, facts.clicked, facts.forms) == ((0, 0), 1, 1, {"owners": 3})
+
+
+def test_the_digest_of_separate_events_is_in_the_provenance(tmp_path):
+    found = [compare_log(with_values(tmp_path, "csv", "seen", values)).provenance for values in ("ab", "ac")]
+    assert found[0]["sha256"] == found[1]["sha256"] and found[0]["events_sha256"] != found[1]["events_sha256"]

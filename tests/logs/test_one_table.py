@@ -1,0 +1,289 @@
+"""Logs in one table: what is written is read back in every format, and errors are reported with their lines."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import ibis
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.logs import LOG_COLUMNS, ClickLog, compare_log, describe_log, write_log
+from tests.logs.tables import KINDS, compared, impression, rows_of, write
+
+ROW = {
+    "impression": "i1", "time": 1000.0, "query": "shoes", "user": "u1", "shown": ["a", "b, c", "ü"], "clicks": [3, 1],
+    "page": None, "rankers": ["old", "new"], "owners": [0, -1, 1], "rankings": [["a", "b, c", "ü"], ["ü", "b, c", "a"]],
+    "method": "probabilistic:tau=1", "outcome": "sampled", "policy": "rucb:alpha=0.51", "propensity": 0.25,
+    "dwell": [12.5, 0.0], "grades": [0, 2, 1],
+}  # fmt: skip
+BARE = {"impression": "i2", "time": 1001.0, "query": "none", "shown": ["a"], "clicks": []}
+LINE = {"time": 5, "query": "q", "shown": ["a", "b"], "clicks": [1]}
+ROWS = [impression(n, clicks=[1 + (n % 4 == 0)]) for n in range(12)]  # the old ranker wins 9 of 12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_is_read_back(tmp_path, kind):
+    rows = [ROW, {name: BARE.get(name) for name in LOG_COLUMNS}]
+    with write_log(tmp_path / f"clicks.{kind}") as log:
+        log.write({name: [row[name] for row in rows] for name in LOG_COLUMNS})
+    assert rows_of(ClickLog(tmp_path / f"clicks.{kind}")) == rows
+
+
+def test_dates_names_of_owners_numbers_as_ids_and_compressed_files_are_read(tmp_path):
+    row = {"impression": "x", "time": "2024-01-01T00:00:00", "user": 7, "shown": [1, 2, 3], "clicks": []}
+    row |= {"query": "q", "rankers": ["x", "y"], "owners": ["y", None, 0]}
+    (tmp_path / "clicks.jsonl.gz").write_bytes(gzip.compress(json.dumps(row).encode()))
+    (read,) = rows_of(ClickLog(tmp_path / "clicks.jsonl.gz"))
+    assert (read["time"], read["user"], read["shown"]) == (1704067200.0, "7", ["1", "2", "3"])
+    assert read["owners"] == [1, -1, 0]
+
+
+def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
+    table = {
+        "impression": pa.array([1, 2]),
+        "time": pa.array([10**6, 2 * 10**6], pa.timestamp("us")),
+        "query": pa.array(["q", "q"]).dictionary_encode(),
+        "shown": pa.array([["a"], ["b"]], pa.large_list(pa.large_string())),
+        "clicks": pa.array([[1], []], pa.list_(pa.int64())),
+        "rankers": [["x", "y"]] * 2,
+        "owners": [["y"], ["x"]],
+        "extra": [1, 2],
+    }
+    pq.write_table(pa.table(table), tmp_path / "t.parquet")
+    log = ClickLog(tmp_path / "t.parquet")
+    rows = rows_of(log)
+    assert [row["time"] for row in rows] == [1.0, 2.0] and [row["owners"] for row in rows] == [[1], [0]]
+    assert (rows[0]["impression"], rows[0]["query"], log.other_columns) == ("1", "q", ("extra",))
+
+
+@pytest.mark.parametrize(
+    "frame", [pd.DataFrame, pa.Table.from_pylist, lambda rows: ibis.memtable(pa.Table.from_pylist(rows))]
+)
+@pytest.mark.filterwarnings("default")  # a warning of Ibis
+def test_a_frame_is_compared_like_the_file_with_its_rows(tmp_path, frame):
+    write(tmp_path / "log.parquet", ROWS)
+    for source in (frame(ROWS), tmp_path / "log.parquet", str(tmp_path)):
+        assert compared(source) == (9, 3, 0)
+
+
+def test_a_stored_frame_is_removed_with_its_log_and_other_values_are_refused():
+    log = ClickLog(pd.DataFrame([*ROWS[:2], ROWS[2] | {"clicks": [9]}]))
+    path = log.path
+    with pytest.raises(InputError, match=r"frame.parquet:3: a click at position 9 is not on the list of 2"):
+        compare_log(log)
+    del log
+    assert not path.exists()
+    with pytest.raises(InputError, match=r"^a log is a path, a folder, a data frame .*, not a value of type list$"):
+        compare_log([1, 2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_folder_or_pattern_of_days_is_one_log_in_the_order_of_their_numbers(tmp_path, kind):
+    for day, numbers in {1: [0, 1], 2: [2, 3], 10: [4, 5, 6]}.items():
+        write(tmp_path / f"logs/day{day}.{kind}", [impression(n, clicks=[1 + n % 2]) for n in numbers])
+    (tmp_path / "logs" / "_SUCCESS").write_text("")
+    assert compared(tmp_path / "logs") == compared(tmp_path / "logs" / f"day*.{kind}") == (4, 3, 0)
+
+
+def test_files_of_two_formats_and_files_that_do_not_exist_are_refused(tmp_path):
+    for kind in ("jsonl", "csv"):
+        write(tmp_path / f"a.{kind}", [impression(0)])
+    with pytest.raises(InputError, match=r"a\.csv: all files of a log must have one format, not csv and jsonl"):
+        ClickLog(tmp_path)
+    with pytest.raises(InputError, match="no such file"):
+        ClickLog(tmp_path / "b*")
+    (tmp_path / "plain").write_text(json.dumps(LINE))
+    (tmp_path / "other").write_text("hello")
+    assert ClickLog(tmp_path / "plain").format == "jsonl"
+    with pytest.raises(InputError, match="format not recognised"):
+        ClickLog(tmp_path / "other")
+    with pytest.raises(InputError, match="no log format 'jason'; did you mean 'jsonl'"):
+        ClickLog(tmp_path / "plain", format="jason")
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"clicks": [3]}, "a click at position 3 is not on the list of 2 (1 is the top)"),
+        ({"clicks": [1, 0]}, "a click at position 0 is not on the list of 2 (1 is the top)"),
+        ({"clicks": [1.5]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1.5]"),
+        ({"clicks": [2**40]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1099511627776]"),
+        ({"clicks": None}, "'clicks' is missing"),
+        ({"shown": ["b", "a", "aa", "a", "b"]}, "document 'b' is shown twice"),
+        ({"shown": []}, "'shown' is empty"),
+        (
+            {"time": 4.5},
+            "the time goes back, from 1970-01-01 00:00:05.000 to 1970-01-01 00:00:04.500; rows must be sorted by time",
+        ),
+        ({"time": "noon"}, "'time' must be a number of seconds or a date and time in ISO 8601, not 'noon'"),
+        ({"time": float("nan")}, "'time' must be a finite number, not nan"),
+        ({"time": 1_767_225_600_000_000}, "'time' must be in seconds or milliseconds since 1970, not 1767225600000000"),
+        ({"impression": 0, "clicks": [2]}, "impression '0' repeats line 1"),
+        (
+            {"rankers": ["x", "y"], "owners": [0, 2]},
+            "owner 2 is not a ranker: 0 to 1 for a ranker, -1 or null for no ranker",
+        ),
+        ({"rankers": ["x", "y"], "owners": [0]}, "1 owners for 2 shown documents"),
+        ({"rankers": ["x", "y"], "owners": ["x", "z"]}, "owner 'z' is not a ranker: x or y, null for no ranker"),
+        (
+            {"rankers": ["x", "y"], "owners": ["0", ""]},
+            "owner '0' is not a ranker: x or y, null for no ranker; a position in rankers must be a number, not text",
+        ),
+        ({"owners": ["x", "y"]}, "'owners' contains names, but 'rankers' is missing; if all rows have the same, map"),
+        ({"grades": [1]}, "1 grades for 2 shown documents"),
+        ({"grades": [1, -1]}, "-1 is not a grade (0 to 1000)"),
+        ({"dwell": [1, 2]}, "2 dwell times for 1 clicks"),
+        ({"dwell": [-1]}, "a dwell time must be at least 0 seconds, not -1.0"),
+        ({"propensity": 0}, "'propensity' must be above 0 and at most 1, not 0.0"),
+        ({"propensity": "often"}, "'propensity' must be a number, not 'often'"),
+        ('{"impression": "cu\n', "not valid JSON, or truncated"),
+        ("[1, 2]\n", "not a JSON object with the columns as keys"),
+        ("[" * 100_000 + "\n", "not valid JSON, or truncated"),
+    ],
+)
+def test_a_bad_line_is_named_or_skipped(tmp_path, row, says):
+    row = row if isinstance(row, str) else LINE | {"impression": 1} | row
+    rows = [LINE | {"impression": 0}, "\n", row, LINE | {"impression": 2, "time": 6}]
+    path = write(tmp_path / "clicks.jsonl", rows)
+    with pytest.raises(InputError) as error:
+        rows_of(ClickLog(path))
+    assert str(error.value).startswith(f"{path}:3: {says}")
+    log = ClickLog(path, skip_bad=1)
+    assert [row["impression"] for row in rows_of(log)] == ["0", "2"] and log.bad.count == 1
+
+
+def test_bad_lines_are_counted_by_reason_with_their_first_line(tmp_path):
+    rows = [impression(n, clicks=[1 if n % 4 else 9], time=n if n % 4 != 1 else f"noon {n}") for n in range(400)]
+    path = write(tmp_path / "clicks.jsonl", rows)
+    log = ClickLog(path, skip_bad=None)
+    assert compare_log(log).impressions == 200 and log.bad.count == 200
+    assert [sentence.split(":")[-1][:40] for sentence in log.bad.sentences] == [
+        " a click at position 9 is not on the list"[:40], " 'time' must be a number of seconds or a d"[:40],
+    ]  # fmt: skip
+    assert all(sentence.endswith("; 100 such lines") for sentence in log.bad.sentences)
+    with pytest.raises(InputError, match=r":4: not valid JSON, or truncated \(3 bad lines; 2 may be skipped\)"):
+        rows_of(ClickLog(write(tmp_path / "c.jsonl", ["{\n", impression(0), "{\n", "{\n"]), skip_bad=2))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_of_many_files_is_named_by_its_own(tmp_path, kind):
+    write(tmp_path / f"day1.{kind}", [impression(0), impression(1)])
+    write(tmp_path / f"day2.{kind}", [impression(2), impression(3, clicks=[7]), impression("1", time=4)])
+    log = ClickLog(tmp_path / f"day*.{kind}", skip_bad=2)
+    assert compare_log(log).impressions == 3
+    line = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
+    second = tmp_path / f"day2.{kind}"
+    click, again = log.bad.sentences
+    assert click == f"{second}:{line}: a click at position 7 is not on the list of 2 (1 is the top)"
+    assert again.startswith(f"{second}:{line + 1}: impression 'i1' repeats {tmp_path / f'day1.{kind}'}:{line} (a page")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_were_delivered_twice_count_once_with_a_note(tmp_path, kind):
+    rows = [impression(n, clicks=[1 + n % 2]) for n in range(8)]
+    found = compare_log(ClickLog(write(tmp_path / f"clicks.{kind}", [*rows, *rows[2:5]])))
+    assert (found.wins[0], found.losses[0], found.provenance["bad_lines"]) == (4, 4, 0)
+    assert "3 rows equal an earlier row of their impression, and count once" in found.warnings
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_milliseconds_are_seconds_and_an_empty_user_is_none(tmp_path, kind):
+    seconds = 1_767_225_600.5
+    rows = [impression(n, time=(seconds + n) * 1000, user="" if n % 2 else "u") for n in range(6)]
+    read = rows_of(ClickLog(write(tmp_path / f"clicks.{kind}", rows)))
+    assert [row["time"] for row in read] == [seconds + n for n in range(6)]
+    assert [row["user"] for row in read] == ["u", None] * 3
+
+
+@pytest.mark.parametrize(
+    ("value", "date"),
+    [(20_260_101, "1970-08-23 11:48:21"), (46_023.25, "1970-01-01 12:47:03"), (29_453_760, "1970-12-07 21:36:00")],
+    ids=["date as a number", "days of Excel", "minutes"],
+)
+def test_a_log_of_1970_that_does_not_count_from_0_is_refused_with_its_unit(tmp_path, value, date):
+    path = write(tmp_path / "clicks.jsonl", [impression(n, time=value + n) for n in range(3)])
+    with pytest.raises(InputError) as error:
+        compare_log(ClickLog(path))
+    sentence = f"'time' must be in seconds or milliseconds since 1970, or a date, not {float(value)}, which is {date}"
+    assert str(error.value).startswith(f"{path}:1: {sentence}")
+    mixed = [impression(0, time=value), impression(1, time=1_767_225_600)]
+    log = ClickLog(write(tmp_path / "mixed.jsonl", mixed), skip_bad=1)
+    assert compare_log(log).impressions == 1
+
+
+def test_a_file_that_is_cut_short_or_no_text_is_refused(tmp_path):
+    whole = write(tmp_path / "whole.parquet", ROWS).read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[:-100])
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(json.dumps(LINE).encode() * 1000)[:-50])
+    (tmp_path / "cut.csv").write_text('impression,time,query,shown,clicks\n1,2,q,"[""a""]",[]\n2,3,q,"[""a')
+    (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe\x00")
+    for name, says in {
+        "cut.parquet": "not a Parquet file, or truncated",
+        "cut.jsonl.gz": r"cannot be read .*Unexpected end of GZIP stream",
+        "cut.csv": "cannot be read",
+        "bytes.jsonl": "cannot be read",
+    }.items():
+        with pytest.raises(InputError, match=rf"{name}: {says}"):
+            rows_of(ClickLog(tmp_path / name, skip_bad=None))
+
+
+def test_cells_and_first_lines_of_csv_are_checked(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_text("impression,time,query,time\n")
+    with pytest.raises(InputError, match=":1: the first line of a CSV log must contain each column name once"):
+        rows_of(ClickLog(path))
+    head = "impression,time,query,shown,clicks\n"
+    path.write_text(head + '1,1970-01-01T00:01:00Z,q,"[""a""]",1 3\n')
+    log = ClickLog(path, skip_bad=None)
+    assert rows_of(log) == []
+    other = "(lists in another form: --source, see docs/logs.md)"
+    assert log.bad.sentences[0].endswith(f":2: 'clicks' must be a list in JSON, such as [1, 3] {other}, not '1 3'")
+    path.write_text(head + '1,5,q,"[""a""]","[1]"\n2,3\n')
+    with pytest.raises(InputError, match=r"c\.csv:3: 2 cells, but the first line has 5 columns"):
+        rows_of(ClickLog(path))
+    rows = [impression(n, query="" if n else "q" * 200_000) for n in range(3)]
+    with pytest.raises(InputError, match=r":3: 'query' is missing"):
+        compare_log(ClickLog(write(path, rows)))
+    write(tmp_path / "days/1.csv", [impression(0)])
+    write(tmp_path / "days/2.csv", [dict(reversed(impression(1).items()))])
+    with pytest.raises(InputError, match=r"2\.csv: the first line differs from that of .*1\.csv: impression, time"):
+        compare_log(ClickLog(tmp_path / "days"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_columns_that_a_table_lacks_are_named(tmp_path, kind):
+    row = {f"my_{key}" if key in ("time", "shown", "clicks") else key: value for key, value in impression(0).items()}
+    path = write(tmp_path / f"log.{kind}", [row])
+    with pytest.raises(InputError) as error:
+        compare_log(ClickLog(path))
+    have = ", ".join(sorted(row) if kind == "jsonl" else row)  # keys of a line have no order
+    says = f"{path} has no columns 'time', 'shown' and 'clicks' (it has {have}): rename columns, or map them with"
+    assert str(error.value) == f"{says} --source; see docs/logs.md"
+    path = write(tmp_path / f"clicks.{kind}", [impression(n, device="phone") for n in range(3)])
+    assert ClickLog(path, context=("device",)).other_columns == ()
+    with pytest.raises(InputError, match=r"has no column 'devcie'; did you mean 'device'\? \(it has"):
+        compare_log(ClickLog(path, context=("devcie",)))
+
+
+def test_check_counts_the_lines_that_comparisons_skip(tmp_path):
+    rows = [impression(n) for n in range(6)]
+    rows[1] |= {"clicks": [3]}
+    rows[2] |= {"shown": ["a", "a"]}
+    rows[3] |= {"owners": None}
+    path = write(tmp_path / "clicks.parquet", rows)
+    facts = describe_log(ClickLog(path, skip_bad=None))
+    assert (facts.bad, facts.not_compared) == (3, 2)
+    with pytest.raises(InputError, match=":4: clicks cannot be credited"):
+        compared(path, skip_bad=1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_times_without_a_zone_are_utc_on_every_machine(tmp_path, monkeypatch, kind):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    log = ClickLog(write(tmp_path / f"clicks.{kind}", [impression(0, time="1970-01-01T00:01:00")]))
+    assert [row["time"] for row in rows_of(log)] == [60.0]

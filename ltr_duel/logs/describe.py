@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ltr_duel.core import InputError, errors, several
-from ltr_duel.logs.attribution import LISTS
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
-from ltr_duel.logs.table import LOG_COLUMNS, date_words
+from ltr_duel.logs.table import LISTS, LOG_COLUMNS, date_words
 
 _NAMES_USERS = re.compile("user|visitor|session|client|cookie", re.IGNORECASE)
 _FORMS = {

@@ -79,7 +79,7 @@ def damaged(name, rows):
             row for row in rows if set(row["rankers"]) != {"a", "b"} or int(row["user"][1:]) % 3
         ],
         "a ranker is replaced": rows[:half] + renamed[half:],
-        "a batch is sent twice": rows + [row | {"time": last} for row in rows[100:200]],
+        "names are used twice": rows + [row | {"time": last, "query": "other"} for row in rows[100:200]],
         "a batch is sent twice with new names": rows[:200] + again + rows[200:],
         "a robot": [row | (robot if k % 50 == 0 else {}) for k, row in enumerate(rows)],
         "a heavy user": [row | ({"user": "heavy"} if k % 10 == 0 else {}) for k, row in enumerate(rows)],
@@ -93,7 +93,7 @@ def damaged(name, rows):
 
 @pytest.mark.parametrize(("damage", "expected"), [
     ("a coin is biased", {"owners of position 1"}), ("a quarter of the users lose a pair", {"pairs shown"}),
-    ("a ranker is replaced", {"pairs over time", "pairs shown"}), ("a batch is sent twice", {"repeated impressions"}),
+    ("a ranker is replaced", {"pairs over time", "pairs shown"}), ("names are used twice", {"repeated impressions"}),
     ("a batch is sent twice with new names", {"repeated rows"}), ("a robot", {"robots"}),
     ("a heavy user", {"heaviest user"}), ("the clock steps", {"gaps"}),
     ("lists have one owner", {"interleaved lists"}), ("nobody clicks", {"clicks"}),

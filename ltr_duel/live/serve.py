@@ -70,10 +70,7 @@ def run_service(
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     LOG.setLevel(logging.INFO)
     _compile(settings)
-    with (
-        Experiment.open(folder / service.store, settings, keys=keys) as experiment,
-        _listening(service) as listener,
-    ):
+    with Experiment.open(folder / service.store, settings, keys=keys) as experiment, _listening(service) as listener:
         app = make_app(
             experiment, keys, api_key, largest_body=service.largest_body, answer_seconds=service.answer_seconds
         )

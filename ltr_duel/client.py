@@ -125,13 +125,10 @@ class Client:
         """
         body = {"user": user, "query": query, "rankings": dict(rankings), "context": dict(context or {})}
         answer, why = self._call("/decide", body)
-        try:
-            if not why:
-                page, token, rankers = answer["page"], answer["token"], answer["rankers"]
-                if not (isinstance(page, list) and isinstance(token, str) and isinstance(rankers, list)):
-                    raise TypeError  # a string would become a page of letters
-                return Shown(tuple(page), token, tuple(rankers), answer["served"])
-        except (KeyError, TypeError):
+        if not why:
+            match answer:
+                case {"page": list(page), "token": str(token), "rankers": list(rankers), "served": str(served)}:
+                    return Shown(tuple(page), token, tuple(rankers), served)
             why = "the answer is invalid"
         return Shown(tuple(rankings[self._incumbent][: self._top]), "", (self._incumbent,), FALLBACK, why)
 

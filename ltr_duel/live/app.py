@@ -259,12 +259,10 @@ class _Service:
             raise InputError("the body must be a JSON object in UTF-8") from None
         if not isinstance(given, dict):
             raise InputError("the body must be a JSON object")
-        for key in required:
-            if key not in given:
-                raise InputError(f"the key '{key}' is missing")
-        for key in given:
-            if key not in required and key not in optional:
-                raise InputError(f"unknown key {errors.shown(key)}; valid keys: {', '.join((*required, *optional))}")
+        if missing := [key for key in required if key not in given]:
+            raise InputError(f"the key '{missing[0]}' is missing")
+        if unknown := [key for key in given if key not in (*required, *optional)]:
+            raise InputError(f"unknown key {errors.shown(unknown[0])}; valid keys: {', '.join((*required, *optional))}")
         return given
 
     @asynccontextmanager

@@ -102,11 +102,10 @@ def _to_go(state: LiveState) -> str:
 
 def _use(control: Control) -> tuple[str, str]:
     """Return time and description of the use of a control."""
-    parts = [control.what, control.ranker]
-    parts += [f"{value:g}" for value in (control.share,) if value is not None]
-    parts += [f"holdback {value:g}" for value in (control.holdback,) if value is not None]
-    at = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(control.time))
-    return at, " ".join(filter(None, parts)) + (f" ({control.who})" if control.who else "")
+    share = "" if control.share is None else f"{control.share:g}"
+    holdback = "" if control.holdback is None else f"holdback {control.holdback:g}"
+    words = control.what, control.ranker, share, holdback, f"({control.who})" if control.who else ""
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(control.time)), " ".join(filter(None, words))
 
 
 def _ranker(state: LiveState, k: int) -> dict[str, str | float]:

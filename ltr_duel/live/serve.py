@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import os
 import secrets
@@ -45,11 +44,6 @@ class ServiceSettings:
 def service_settings(table: Mapping[str, Any], place: str) -> ServiceSettings:
     """Read the table ``[serve]`` of the file ``place``."""
     settings: ServiceSettings = schema.read_table(ServiceSettings, dict(table), f"{place}: serve")
-    try:
-        ipaddress.ip_address("127.0.0.1" if settings.host == "localhost" else settings.host)
-    except ValueError:
-        example = "must be an address such as 127.0.0.1, ::1 or 0.0.0.0"
-        raise InputError(f"{place}: serve.host: {example}, not '{settings.host}'") from None
     return settings
 
 
@@ -70,7 +64,7 @@ def run_service(
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
     LOG.setLevel(logging.INFO)
     _compile(settings)
-    with Experiment.open(folder / service.store, settings, keys=keys) as experiment, _listening(service) as listener:
+    with _listening(service) as listener, Experiment.open(folder / service.store, settings, keys=keys) as experiment:
         app = make_app(
             experiment, keys, api_key, largest_body=service.largest_body, answer_seconds=service.answer_seconds
         )

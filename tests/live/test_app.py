@@ -288,6 +288,7 @@ def test_an_unexpected_error_tells_no_details(service, monkeypatch):
 
 def test_controls_apply_at_once_and_one_key_may_end_the_experiment(service):
     async def story(service):
+        assert (await service.call("/state")).json["used"] == []  # a state that must not be shown again
         paused = await service.call("/control", {"control": "pause", "who": "Ann"})
         served = [(await service.decide())["served"]]
         await service.call("/control", {"control": "winner", "ranker": "dense"})

@@ -86,7 +86,6 @@ ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reaso
     "make ": "a target of the Makefile",
     "pip download": "it asks an index",
     "pip install": "it asks an index: tools/release_check.py",
-    "python -m pytest": "a test",
     "ltr-duel demo --out demo": "tools/release_check.py, and tests/cli",
 }
 _PROGRAM = re.compile(r"(?:\$ )?((?:ltr-duel [^:]|python |pip |dask |sbatch |export |make |eval ).*)")

@@ -42,8 +42,7 @@ def print_estimate(schedule: Schedule, shard: Shard | None, folder: Path | None,
     yield f"{several(len(spec.labels), 'policy')}: {_listed(list(spec.labels))}"
     horizons = f"horizon{'s' * (len(spec.horizon) > 1)} {', '.join(f'{horizon:,}' for horizon in spec.horizon)}"
     yield f"{horizons}; {several(spec.repetitions, 'repetition')}; seed {spec.seed}"
-    finished = f", {ready:,} of them done" if ready else ""
-    yield f"{several(runs, 'run')}{finished}; {tqdm.format_sizeof(steps)} duels to do"
+    yield f"{several(runs, 'run')}{f', {ready:,} of them done' * bool(ready)}; {tqdm.format_sizeof(steps)} duels to do"
     missing: dict[str, int] = {}
     for problem in schedule.problems:
         missing |= problem.matrix.provenance.get(TO_ESTIMATE, {})

@@ -39,17 +39,18 @@ def same_counts(counts: Counts, row: pa.RecordBatch) -> bool:
     return [counts.decisions, counts.checkpoints, counts.steps.tolist(), exposure] == stored
 
 
-def decode_runs(rows: pa.RecordBatch, key: dict[str, Any], label: str) -> list[RunResult]:
-    """Return n runs of one group with C checkpoints and K arms; ``key``: fields of their keys except the repetition."""
+def decode_runs(rows: pa.RecordBatch, key: dict[str, Any], label: str, *, last: bool = False) -> list[RunResult]:
+    """Return n runs of one group with C checkpoints, or only their last, and K arms; ``key``: without repetition."""
     count, decisions, repetitions = rows["checkpoints"][0].as_py(), rows["decisions"], rows["repetition"]
-    totals = _values(rows["steps"]).reshape(len(rows), -1, count).cumsum(axis=2)
+    steps = _values(rows["steps"]).reshape(len(rows), -1, count)
+    totals = steps.sum(axis=2, keepdims=True) if last else steps.cumsum(axis=2)
     arms = (totals.shape[1] - 3) // 3
     pulls, best, worst = (
         handed_over(totals[:, start : start + arms].transpose(0, 2, 1)) for start in range(3, totals.shape[1], arms)
     )  # each (n, C, K)
     exposure = pulls * np.float64(0.5)
     stored = _values(rows["exposure"]).reshape(-1, count, arms)
-    exposure[rows["exposure"].is_valid().to_numpy(zero_copy_only=False)] = stored
+    exposure[rows["exposure"].is_valid().to_numpy(zero_copy_only=False)] = stored[:, -1:] if last else stored
     t, recommended, outcomes = (handed_over(totals[:, row]) for row in range(3))
     return [
         RunResult(

@@ -23,12 +23,9 @@ from ltr_duel.preferences import load_preferences, save_preferences
 
 _TICK = 0.25  # seconds between two looks at the clock while no task finishes
 _POLL = 0.5  # seconds between two looks at blocks that other processes have claimed
-# A file is written for the runs of half a second, or of a thousandth of the time since the start: few files, and little
-# work is lost if the process is killed.
+# A file is written for the runs of half a second, or of a thousandth of the time since the start.
 _FILE_SECONDS, _FILE_SHARE = 0.5, 0.001
-# Seconds of work in one task. If tasks were longer, a killed worker would lose more work, and at the end of a study
-# idle workers would wait longer for the last one.
-_TASK_SECONDS = 0.05
+_TASK_SECONDS = 0.05  # of work in one task: a killed worker loses little, and at the end idle workers wait little
 
 
 class Report(NamedTuple):

@@ -62,7 +62,7 @@ class Problem:
         return values
 
     def about(self, regrets: Collection[str]) -> dict[str, Any]:
-        """Return everything that a store contains about the problem besides its matrix, for JSON."""
+        """Return what a store contains about the problem besides its matrix, for JSON."""
         return {
             "name": self.name,
             "digest": self.digest,

@@ -128,11 +128,16 @@ class StudyResults:
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
         """Return the results on one problem at one horizon, by default at its longest horizon."""
-        about, horizons = self._about(problem), [h for name, h, _ in self.conditions if name == problem]
+        self._about(problem)
+        horizons = [horizon for name, horizon, _ in self.conditions if name == problem]
         chosen = horizon or max(horizons)
         if chosen not in horizons:
             raise InputError(f"no runs on '{problem}' with horizon {chosen:,} ({', '.join(map(str, horizons))})")
-        groups = {finished.group.digest: finished for finished in self._finished(problem, chosen)}
+        return self._results(problem, chosen)
+
+    def _results(self, problem: str, horizon: int, *, last: bool = False) -> Results:
+        """Return the results of a condition, ``last``: with only the last checkpoint of each run."""
+        groups = {finished.group.digest: finished for finished in self._finished(problem, horizon)}
         runs: dict[str, list[RunResult]] = {digest: [] for digest in groups}
         wanted = {
             digest: {repetition: self._index.done[digest][repetition] for repetition in finished.repetitions}
@@ -140,9 +145,9 @@ class StudyResults:
         }
         for digest, rows in self._index.read(wanted, ("repetition", *COUNTED)):
             study, group, *_ = groups[digest]
-            runs[digest] += decode_runs(rows, study.key(group), group.label)
+            runs[digest] += decode_runs(rows, study.key(group), group.label, last=last)
         ordered = [run for group in runs.values() for run in sorted(group, key=lambda run: run.key.repetition)]
-        values = {name: np.array(numbers) for name, numbers in about["values"].items()}
+        values = {name: np.array(numbers) for name, numbers in self._about(problem)["values"].items()}
         return Results(ordered, self.matrix(problem), values)
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
@@ -187,15 +192,19 @@ class StudyResults:
             exact = regret in MEASURED or not results.matrix.standard_error.any()
             return summary.assign(reference_error=0.0 if exact else np.nan)
 
-        return self._joined(summarised)
+        return self._joined(summarised, last=True)
 
-    def _joined(self, table: Callable[[Results], pd.DataFrame], *, facts: bool = False) -> pd.DataFrame:
+    def _joined(
+        self, table: Callable[[Results], pd.DataFrame], *, facts: bool = False, last: bool = False
+    ) -> pd.DataFrame:
         """Join all conditions' tables. First columns: problem, horizon; with facts: problem, facts, policy, horizon."""
         parts = []
-        for condition, results in self:
-            frame = table(results)
-            frame.insert(1 if facts else 0, core_columns.HORIZON, condition.horizon)
-            columns = [(core_columns.PROBLEM, condition.problem), *(sorted(condition.facts.items()) if facts else ())]
+        for problem, horizon, about in self.conditions:
+            if not self._finished(problem, horizon):
+                continue
+            frame = table(self._results(problem, horizon, last=last))
+            frame.insert(1 if facts else 0, core_columns.HORIZON, horizon)
+            columns = [(core_columns.PROBLEM, problem), *(sorted(about.items()) if facts else ())]
             for position, (name, value) in enumerate(columns):
                 frame.insert(position, name, value)
             parts.append(frame)

@@ -1,8 +1,8 @@
 """Files of runs, and the index of all files of a store.
 
-A process writes a file whenever it has executed some runs: an Arrow IPC file, named by the SHA-256 of its bytes. The
-name is compared with the bytes before Arrow decodes them, because Arrow ends the interpreter at some damaged bytes. A
-damaged file counts as missing, so its runs are executed again.
+A process writes a file whenever it has executed some runs: an Arrow IPC file, named by the SHA-256 of its bytes. They
+are compared before Arrow decodes them, because Arrow ends the interpreter at some damaged bytes. A damaged file counts
+as missing, so its runs are executed again.
 """
 
 from __future__ import annotations

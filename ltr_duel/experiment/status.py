@@ -46,15 +46,6 @@ def read_status(folder: str | Path) -> Status:
     left = planned - done - len(failures)
     processes = list({json.dumps(claim["process"]): claim for claim in claims}.values())
     workers = sum(parallel.checked_jobs(claim["jobs"]) for claim in processes) or parallel.checked_jobs(-1)
-    mean = sum(index.seconds) / len(index.seconds) if index.seconds else None
-    return Status(
-        [str(study.about["name"]) for study in studies],
-        planned,
-        done,
-        min(left, sum(claim["runs"] for claim in claims)),
-        failures,
-        index.damaged,
-        processes,
-        left,
-        None if mean is None else mean * left / workers,
-    )
+    names, running = [str(study.about["name"]) for study in studies], sum(claim["runs"] for claim in claims)
+    seconds = sum(index.seconds) / len(index.seconds) * left / workers if index.seconds else None
+    return Status(names, planned, done, min(left, running), failures, index.damaged, processes, left, seconds)

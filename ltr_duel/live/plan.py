@@ -28,7 +28,7 @@ import numpy as np
 from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.interleaving import METHODS, MOST_SHOWN, Page, interleave, listed
 from ltr_duel.live.signing import Keys
-from ltr_duel.live.validation import LONGEST_TEXT, require_text
+from ltr_duel.live.validation import require_text
 
 RUNNING, PAUSED, WINNER, ENDED = MODES = "experiment", "paused", "winner", "ended"
 _FORMAT = "ltr-duel plan 2"
@@ -149,7 +149,6 @@ class LivePlan:
         shown = list(map(str, page.shown))
         if len(set(shown)) < len(shown):
             raise InputError("a document id is on the page as a string and as a number")
-        require_text("the text of the document ids", "".join(shown), MOST_SHOWN * LONGEST_TEXT)
         credit, content = self._credit(rankers, page, shown)
         impression = _impression(self.version, state, content)
         record = {
@@ -318,15 +317,17 @@ def _generator(state: bytes) -> np.random.Generator:
         rng: np.random.Generator = _local.rng
     except AttributeError:
         rng = _local.rng = np.random.Generator(np.random.SFC64(0))
-    words = np.frombuffer(state, "<u8")
     rng.bit_generator.state = {
-        "bit_generator": "SFC64", "state": {"state": words}, "has_uint32": 0, "uinteger": 0,
+        "bit_generator": "SFC64", "state": {"state": np.frombuffer(state, "<u8")}, "has_uint32": 0, "uinteger": 0,
     }  # fmt: skip
     return rng
 
 
 def _impression(version: int, state: bytes, content: str) -> str:
-    return f"{version}-{hashlib.sha256(state + content.encode()).hexdigest()[:16]}"
+    try:
+        return f"{version}-{hashlib.sha256(state + content.encode()).hexdigest()[:16]}"
+    except UnicodeEncodeError:
+        raise InputError("a document id is not valid Unicode: it contains an unpaired surrogate") from None
 
 
 def _owned(shown: Sequence[str], owners: Sequence[int]) -> str:

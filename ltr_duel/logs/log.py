@@ -209,7 +209,7 @@ class ClickLog:
         engine, found, log = self.engine, list[Bad](), self.loaded
         if "impression" in table.columns and any_repeats(engine, table):
             again = repeating(engine, table)
-            names = [name for name in table.columns if name not in ("line", "row")]
+            names = [name for name in table.columns if name not in ("line", "row", "time")]
             self.bad.lines = delivered_twice(engine, table, again, names)
             self.bad.equal = len(self.bad.lines)
             first = {row["line"]: row for row in engine.rows("SELECT * FROM t", t=again)}

@@ -17,9 +17,7 @@ from ltr_duel.logs.engine import Relation, named, quoted
 from ltr_duel.logs.table import EARLIEST, FIRST_HOUR, LATEST, LOG_COLUMNS, NO_RANKER, NO_RANKERS, date_words
 
 Row = dict[str, Any]
-SHOWN_AGAIN = (
-    " (a page that is shown again is the same impression: keep its first row, or skip the others with --skip-bad)"
-)
+SHOWN_AGAIN = " (rows of an impression may differ in time only; keep the first, or skip the others with --skip-bad)"
 _KEPT = 20  # maximum number of reasons that are counted separately
 _GRADES = 1000  # largest grade
 _UNIT = "must be in seconds or milliseconds since 1970"
@@ -41,7 +39,7 @@ class BadLines:
         self.allowed, self._find = allowed, find
         self.count = 0
         self.repeated = 0  # number of bad lines that repeat an impression
-        self.equal = 0  # number of lines that equal an earlier line: delivered twice, and counted once
+        self.equal = 0  # number of lines that equal an earlier line but for the time: shown again, and counted once
         self.lines = np.zeros(0, np.int64)  # all lines that are not read
         self._reasons: dict[str, list[Any]] = {}  # reason -> message on its first line, number of lines
 

@@ -37,14 +37,17 @@ from ltr_duel.logs.findings import (
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.loose import outside
 from ltr_duel.logs.outcomes import credited
+from ltr_duel.logs.table import date_words
 
 _STEPS = 240  # number of time steps in which gaps are measured
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _POSITIONS = 10  # number of positions whose owners are used
 _OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
 _ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share of its lists with a click
+_BY_CHANCE = 1e-6  # below `ERROR`, because a user with a few easy queries also clicks on nearly all lists
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
 _EACH = 20  # minimum number of lists per ranker for a test of position 1 of three or more rankers
+_DATES = 946_684_800, 4_102_444_800  # 2000 and 2100; other times are probably in another unit
 _LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
 _NO_OWNERS = "these checks require the column 'owners' for all shown documents"
 Sets = list[tuple[str, ...]]  # sets of rankers, each sorted
@@ -92,14 +95,17 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     errors.require_one_of("planned frequencies", planned or "even", ("even",))
     rows = credited(log, rankers, columns=("clicks",)).rows
     facts, repeated = log.facts(rows, rankers), log.bad.repeated
-    sentence = f"{repeated:,} rows repeat an impression of another row" + "; the first row of each counts" * (
-        repeated > 0
-    )
+    first = "; the first row of each counts" * (repeated > 0)
+    sentence = f"{repeated:,} rows repeat an impression of another row{first}"
     findings = [limited("repeated impressions", repeated / max(facts["n"] + repeated, 1), 0.0, sentence)]
     if not facts["clicked"]:
         ids = ", or are the ids of impressions in another form" if log.loaded.events is not None else ""
         sentence = f"no impression has a counted event ({log.outcome.name}): are events in another column or file{ids}?"
         findings.append(Finding("clicks", "fails", 0.0, sentence))
+    if not _DATES[0] <= facts["first"] <= facts["last"] < _DATES[1]:
+        sentence = f"impressions are dated {date_words(facts['first'])} to {date_words(facts['last'])}"
+        sentence += ": is 'time' in seconds since 1970, milliseconds, or ISO 8601?"
+        findings.append(Finding("times", "fails", 0.0, sentence))
     findings += _users(log.engine, rows, facts)
     findings += _rankers(log, rows, facts, planned)
     findings.append(_gaps(log.engine, rows, facts))
@@ -147,7 +153,7 @@ def _users(engine: Any, rows: Any, facts: dict[str, Any]) -> list[Finding]:
     often = many & (clicked >= _CLICKED * lists)
     p = np.array([_as_often(int(k), lists, clicked, users) for k in np.flatnonzero(often)])
     robot = np.zeros(len(lists), np.bool_)
-    robot[often] = p * users[many].sum() < ERROR
+    robot[often] = p * users[many].sum() < _BY_CHANCE
     theirs = int((lists * users)[robot].sum())
     sentence = f"no user with {_ROBOT} or more lists clicks on nearly all of them, much more often than others do"
     if theirs:
@@ -221,9 +227,8 @@ def _pairs_shown(sets: Sets, shown: IntMatrix, planned: str) -> Finding:
         missing = sorted(set(combinations(everyone, sizes.pop())) - set(sets))
     sentence = f"{kinds}, planned to be shown equally often"
     if missing:
-        sentence += f"; never shown: {' and '.join(missing[0])}" + f" and {len(missing) - 1:,} more" * (
-            len(missing) > 1
-        )
+        more = f" and {len(missing) - 1:,} more" * (len(missing) > 1)
+        sentence += f"; never shown: {' and '.join(missing[0])}{more}"
     return tested("pairs shown", even(np.append(counts, np.zeros(len(missing), np.int64))), sentence)
 
 
@@ -261,10 +266,11 @@ def _owners(engine: Any, lists: Any, sets: Sets) -> list[Finding]:
     owned = " + ".join(f"CASE WHEN o{k} >= 0 THEN 1 ELSE 0 END" for k in numbers)
     others = " OR ".join(f"(o{k} >= 0 AND o{k} <> head)" for k in numbers)
     mixed = f"CASE WHEN {others} THEN 1 ELSE 0 END AS mixed"
-    keys = f"o1 AS top, head, {mixed}, CASE WHEN {owned} > 1 THEN 1 ELSE 0 END AS two"
-    positions = f"SELECT rankers, {each} FROM lists WHERE owners IS NOT NULL"
+    two = f"CASE WHEN {owned} > 1 THEN 1 ELSE 0 END AS two"
+    keys = f"o1 AS top, head, {mixed}, {two}, CASE WHEN array_length(owners) = 1 THEN 1 ELSE 0 END AS single"
+    positions = f"SELECT rankers, owners, {each} FROM lists WHERE owners IS NOT NULL"
     rows = f"SELECT rankers, {keys} FROM (SELECT *, {head} FROM ({positions}) AS p) AS q"
-    columns = "rankers, top, head, mixed, two"
+    columns = "rankers, top, head, mixed, two, single"
     sql = f"SELECT {columns}, count(*) AS n FROM ({rows}) AS k GROUP BY {columns}"
     kinds = [row | {"set": tuple(sorted(row["rankers"]))} for row in engine.query(sql, lists=lists).to_pylist()]
     findings = [_interleaved(kinds)]
@@ -293,14 +299,14 @@ def _owners(engine: Any, lists: Any, sets: Sets) -> list[Finding]:
 def _interleaved(kinds: Sequence[dict[str, Any]]) -> Finding:
     """Check that lists have documents of several rankers."""
     name = "interleaved lists"
-    long = sum(row["n"] for row in kinds if row["two"])
-    if not long:
+    lists = sum(row["n"] for row in kinds if row["two"] or row["single"])
+    if not lists:
         return not_checked(name, "no list has two documents with an owner")
-    alone = sum(row["n"] for row in kinds if row["two"] and not row["mixed"])
-    sentence = f"{alone:,} of {long:,} lists of two or more documents with an owner have documents of one ranker only"
-    if alone > _ONE_OWNER * long:
+    alone = sum(row["n"] for row in kinds if row["single"] or (row["two"] and not row["mixed"]))
+    sentence = f"{alone:,} of {lists:,} lists have a single document, or several documents of one ranker only"
+    if alone > _ONE_OWNER * lists:
         sentence += "; is this an A/B test (one ranker per list), or a session or time used as impression?"
-    return limited(name, alone / long, _ONE_OWNER, sentence)
+    return limited(name, alone / lists, _ONE_OWNER, sentence)
 
 
 def _gaps(engine: Any, rows: Any, facts: dict[str, Any]) -> Finding:

@@ -97,7 +97,7 @@ def test_line_breaks_in_names_do_not_reach_the_terminal(ltr_duel, tmp_path):
     for words in (["check"], ["compare", "--skip-bad", 2]):
         answer = ltr_duel("logs", words[0], path, *words[1:])
         assert answer.out and not {"\x1b", "\r"} & {*answer.out}, answer.err
-        assert "user 'x\\r\\ny\\x1b[31m' has 3" in answer.out
+    assert "user 'x\\r\\ny\\x1b[31m' has 3" in answer.out
     answer = ltr_duel("logs", "compare", path, "--skip-bad", 1)
     assert answer.code == 2 and "clicks.jsonl:32: the name of a ranker must be one printable line" in answer.err
 
@@ -186,10 +186,10 @@ def shop(tmp_path):
     both = {"query": "q", "shown": ["a", "b"], "rankers": ["new", "old"]}
     exposures, events = [], []
     for k in range(60):
-        exposures.append(both | {"impression": f"i{k}", "time": k, "user": f"u{k}"})
+        exposures.append(both | {"impression": f"i{k}", "time": 1.7e9 + k, "user": f"u{k}"})
         exposures[-1] |= {"owners": [0, 1] if k % 4 < 2 else [1, 0], "device": "phone" if k % 3 else "desk"}
         item, kind = "ab"[(k % 4 < 2) == (k % 2 == 0)], ["click", "buy"][k % 2]
-        events.append({"impression": f"i{k}", "item": item, "kind": kind, "time": k})
+        events.append({"impression": f"i{k}", "item": item, "kind": kind, "time": 1.7e9 + k})
     for name, rows in (("exposures", exposures), ("events", events)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return ["logs", "compare", "--exposures", tmp_path / "exposures.jsonl", "--events", tmp_path / "events.jsonl"]

@@ -314,9 +314,9 @@ def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):
         u = rng.random((users, visits))
         wins = (square + effect + taste)[:, None] / 2
         y = (u < wins) * 1.0 - ((u >= wins) & (u < square))
-        ahead = np.abs(np.cumsum(y[:, 0])) >= limits[np.cumsum(np.abs(y[:, 0])).astype(int)]
-        assert ahead.any()
-        stops[k, 0] = 1 + ahead.argmax()
+        outside = np.abs(np.cumsum(y[:, 0])) >= limits[np.cumsum(np.abs(y[:, 0])).astype(int)]
+        assert outside.any()
+        stops[k, 0] = 1 + outside.argmax()
         n = 3
         while True:
             sums = np.full((1, n), float(visits)), y[:n].sum(axis=1)[None], np.array([np.abs(y[:n]).sum()])

@@ -71,7 +71,7 @@ def write_sound_log(path, rankers, users, drawn, seed, n=3000):
     clicked = rng.random((n, 6)) < np.take_along_axis(likes, owners, axis=1)
     columns = {
         "impression": [f"i{k}" for k in range(n)],
-        "time": (10.0 * np.arange(n)).tolist(),
+        "time": (1.7e9 + 10 * np.arange(n)).tolist(),
         "query": [f"q{k}" for k in query],
         "user": [f"u{k}" for k in user],
         "shown": [[] if none else SHOWN for none in empty],

@@ -113,7 +113,11 @@ def test_events_on_items_outside_their_list_are_counted_aloud(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_of_a_folder_of_exposures_is_named_by_its_file(tmp_path, kind):
     """The row of day 10 is the second row of the third file, so day 2 comes first."""
-    days = {"day1": [exposure(0)], "day2": [exposure(1, time=1)], "day10": [exposure(2, time=2), exposure(0, time=3)]}
+    days = {
+        "day1": [exposure(0)],
+        "day2": [exposure(1, time=1)],
+        "day10": [exposure(2, time=2), exposure(0, time=3, user="else")],
+    }
     for name, rows in days.items():
         write(tmp_path / f"shown/{name}.{kind}", rows)
     events = write(tmp_path / "seen/all.parquet", [event("i1", "a"), event("i2", "b")]).parent

@@ -173,14 +173,14 @@ def test_bad_lines_are_counted_by_reason_with_their_first_line(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_of_many_files_is_named_by_its_own(tmp_path, kind):
     write(tmp_path / f"day1.{kind}", [impression(0), impression(1)])
-    write(tmp_path / f"day2.{kind}", [impression(2), impression(3, clicks=[7]), impression("1", time=4)])
+    write(tmp_path / f"day2.{kind}", [impression(2), impression(3, clicks=[7]), impression("1", time=4, clicks=[2, 1])])
     log = ClickLog(tmp_path / f"day*.{kind}", skip_bad=2)
     assert compare_log(log).impressions == 3
     line = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
     second = tmp_path / f"day2.{kind}"
     click, again = log.bad.sentences
     assert click == f"{second}:{line}: a click at position 7 is not on the list of 2 (1 is the top)"
-    assert again.startswith(f"{second}:{line + 1}: impression 'i1' repeats {tmp_path / f'day1.{kind}'}:{line} (a page")
+    assert again.startswith(f"{second}:{line + 1}: impression 'i1' repeats {tmp_path / f'day1.{kind}'}:{line} (rows of")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -189,6 +189,13 @@ def test_rows_that_were_delivered_twice_count_once_with_a_note(tmp_path, kind):
     found = compare_log(ClickLog(write(tmp_path / f"clicks.{kind}", [*rows, *rows[2:5]])))
     assert (found.wins[0], found.losses[0], found.provenance["bad_lines"]) == (4, 4, 0)
     assert "3 rows equal an earlier row of their impression, and count once" in found.warnings
+
+
+def test_a_page_that_is_shown_again_counts_once(tmp_path):
+    rows = [impression(n, clicks=[1 + n % 2], time=n) for n in range(8)]
+    again = [row | {"time": 100} for row in rows[2:5]]
+    found = compare_log(ClickLog(write(tmp_path / "clicks.jsonl", [*rows, *again])))
+    assert (found.wins[0], found.losses[0], found.provenance["bad_lines"]) == (4, 4, 0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -270,14 +277,15 @@ def test_all_columns_that_a_table_lacks_are_named(tmp_path, kind):
         compare_log(ClickLog(path, context=("devcie",)))
 
 
-def test_check_counts_the_lines_that_comparisons_skip(tmp_path):
+def test_comparisons_skip_checks_of_columns_that_they_do_not_read(tmp_path):
     rows = [impression(n) for n in range(6)]
     rows[1] |= {"clicks": [3]}
     rows[2] |= {"shown": ["a", "a"]}
     rows[3] |= {"owners": None}
     path = write(tmp_path / "clicks.parquet", rows)
-    facts = describe_log(ClickLog(path, skip_bad=None))
-    assert (facts.bad, facts.not_compared) == (3, 2)
+    log = ClickLog(path, skip_bad=2)
+    assert compare_log(log).impressions == 4 and log.bad.count == 2
+    assert describe_log(ClickLog(path, skip_bad=None)).bad == 3
     with pytest.raises(InputError, match=":4: clicks cannot be credited"):
         compared(path, skip_bad=1)
 

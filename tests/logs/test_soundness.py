@@ -8,8 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, check_log, write_log
+from ltr_duel.data import make_corpus
+from ltr_duel.logs import ClickLog, check_log, simulate_log, write_log
 from ltr_duel.logs.findings import ERROR, even, seldom, unchanged
+from ltr_duel.rankers import feature_rankers
 from tests.logs.sound import RUNS, SHIFTING, failed, write_sound_log
 
 COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")
@@ -25,7 +27,7 @@ def sound(number=3000, seed=0):
         owners = [int(k) for _ in range(3) for k in rng.permutation(2)]
         clicks = [k + 1 for k in range(6) if rng.random() < 0.15]
         user = f"u{rng.integers(600)}"
-        row = (f"i{n}", float(10 * n), f"q{rng.integers(50)}", user, SHOWN, clicks, rankers, owners)
+        row = (f"i{n}", 1.7e9 + 10 * n, f"q{rng.integers(50)}", user, SHOWN, clicks, rankers, owners)
         rows.append(dict(zip(COLUMNS, row, strict=True)))
     return rows
 
@@ -56,6 +58,14 @@ def test_sound_logs_of_users_who_come_often_pass(tmp_path, rankers, users, drawn
         assert not {"pairs shown", "pairs over time", "interleaved lists", "robots"} & set(found)
 
 
+def test_users_who_repeat_easy_queries_are_no_robots(tmp_path):
+    """Regression: one of 40 simulated users, each with three queries, clicked on all of 82 lists."""
+    rankings = feature_rankers(make_corpus(queries=40, documents=10, features=2, seed=17))
+    given = {"pairs": "team_draft", "horizon": 3000, "policy": "random", "users": 40, "seed": 17}
+    simulate_log(tmp_path / "log.parquet", rankings, "perfect", **given)
+    assert "robots" not in failed(tmp_path / "log.parquet")[1]
+
+
 def damaged(name, rows):
     """Return the rows of a damaged experiment."""
     half, last = len(rows) // 2, rows[-1]["time"]
@@ -69,22 +79,26 @@ def damaged(name, rows):
             row for row in rows if set(row["rankers"]) != {"a", "b"} or int(row["user"][1:]) % 3
         ],
         "a ranker is replaced": rows[:half] + renamed[half:],
-        "a batch is sent twice": rows + [row | {"time": last} for row in rows[100:200]],
+        "names are used twice": rows + [row | {"time": last, "query": "other"} for row in rows[100:200]],
         "a batch is sent twice with new names": rows[:200] + again + rows[200:],
         "a robot": [row | (robot if k % 50 == 0 else {}) for k, row in enumerate(rows)],
         "a heavy user": [row | ({"user": "heavy"} if k % 10 == 0 else {}) for k, row in enumerate(rows)],
         "the clock steps": rows[:half] + [row | {"time": row["time"] + 20_000} for row in rows[half:]],
         "lists have one owner": [row | {"owners": [row["owners"][0]] * 6} for row in rows],
+        "each document is a list": [row | {"shown": ["x"], "clicks": [], "owners": row["owners"][:1]} for row in rows],
+        "minutes are taken for seconds": [row | {"time": row["time"] / 60} for row in rows],
         "nobody clicks": [row | {"clicks": []} for row in rows],
     }[name]
 
 
 @pytest.mark.parametrize(("damage", "expected"), [
     ("a coin is biased", {"owners of position 1"}), ("a quarter of the users lose a pair", {"pairs shown"}),
-    ("a ranker is replaced", {"pairs over time", "pairs shown"}), ("a batch is sent twice", {"repeated impressions"}),
+    ("a ranker is replaced", {"pairs over time", "pairs shown"}), ("names are used twice", {"repeated impressions"}),
     ("a batch is sent twice with new names", {"repeated rows"}), ("a robot", {"robots"}),
     ("a heavy user", {"heaviest user"}), ("the clock steps", {"gaps"}),
     ("lists have one owner", {"interleaved lists"}), ("nobody clicks", {"clicks"}),
+    ("minutes are taken for seconds", {"times"}),
+    ("each document is a list", {"interleaved lists"}),
 ])  # fmt: skip
 def test_damages_are_found(tmp_path, damage, expected):
     assert expected <= failing(tmp_path, damaged(damage, sound()), planned="even")
@@ -154,7 +168,7 @@ def test_events_that_belong_nowhere_and_events_to_come_are_found(tmp_path, lost,
     """Of 400 events, ln 100 = 4.6 may be missing at the end, as by chance in one log of a hundred."""
     exposures = [{name: value for name, value in row.items() if name != "clicks"} for row in sound(400)]
     names = [f"lost {k}" if k < lost else f"i{k}" for k in range(400 - missing)]
-    events = [{"impression": name, "item": "d0", "time": 10.0 * k + 5} for k, name in enumerate(names)]
+    events = [{"impression": name, "item": "d0", "time": 1.7e9 + 10 * k + 5} for k, name in enumerate(names)]
     for name, table in (("exposures", exposures), ("events", events)):
         pq.write_table(pa.Table.from_pylist(table), tmp_path / f"{name}.parquet")
     log = ClickLog(tmp_path / "exposures.parquet", events=tmp_path / "events.parquet", skip_bad=None)

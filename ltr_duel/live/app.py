@@ -181,15 +181,16 @@ class _Service:
         self._state_ends = 0.0
 
     def routes(self) -> list[Route]:
-        posts, gets = (
-            {"/decide": self.decide, "/events": self.events, "/control": self.control},
-            {"/state": self.state, "/plan": self.plan, "/health": self.health, "/metrics": self.scrape, "/": self.page},
-        )
-        return [
-            Route(path, endpoint, methods=[method])
-            for method, routes in (("POST", posts), ("GET", gets))
-            for path, endpoint in routes.items()
-        ]
+        gets = {
+            "/state": self.state,
+            "/plan": self.plan,
+            "/health": self.health,
+            "/metrics": self.scrape,
+            "/": self.page,
+        }
+        posts = {"/decide": self.decide, "/events": self.events, "/control": self.control}
+        asked = [("GET", *route) for route in gets.items()] + [("POST", *route) for route in posts.items()]
+        return [Route(path, endpoint, methods=[method]) for method, path, endpoint in asked]
 
     async def decide(self, request: Request) -> Response:
         body = await self._body(request, ("user", "query", "rankings"), ("context",))

@@ -37,8 +37,8 @@ def count_due(store: Store, settings: Settings, now: float) -> tuple[int, list[O
 
     Returns the number of pages, and the outcomes of those that count.
     """
-    rows = store.db.execute(_DUE, {"credit": settings.credit, "window": settings.window})
-    due = list(takewhile(lambda row: now - row[0] > settings.window, rows))  # times never decrease
+    about, window = {"credit": settings.credit, "window": settings.window}, settings.window
+    due = list(takewhile(lambda row: now - row[0] > window, store.db.execute(_DUE, about)))  # times never decrease
     return len(due), [told for _, *row in due if (told := _count(store, settings, *row))]
 
 

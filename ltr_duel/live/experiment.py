@@ -86,13 +86,9 @@ class Experiment:
 
     @classmethod
     def open(
-        cls,
-        store: str | Path,
-        settings: Settings | None = None,
-        *,
-        keys: Keys | None = None,
+        cls, store: str | Path, settings: Settings | None = None, *, keys: Keys | None = None,
         clock: Callable[[], float] = time.time,
-    ) -> Experiment:
+    ) -> Experiment:  # fmt: skip
         """Open a store, which is created if settings are given.
 
         Parameters
@@ -133,13 +129,9 @@ class Experiment:
         self.close()
 
     def decide(
-        self,
-        user: str,
-        query: str,
-        rankings: Mapping[str, Sequence[Any]],
-        *,
+        self, user: str, query: str, rankings: Mapping[str, Sequence[Any]], *,
         context: Mapping[str, str] = MappingProxyType({}),
-    ) -> Decision:
+    ) -> Decision:  # fmt: skip
         """Return the page of a search, with a token to report its events.
 
         The same user, query and lists get the same page, with the same token, until the next plan.
@@ -287,8 +279,9 @@ class Experiment:
         """Return the version of the planner's plan; versions go on when a policy of fewer rankers starts again."""
         return self._first + self._planner.version
 
-    def control(self, what: str, ranker: str = "", *, share: float | None = None, holdback: float | None = None,
-                who: str = "") -> Controls:  # fmt: skip
+    def control(
+        self, what: str, ranker: str = "", *, share: float | None = None, holdback: float | None = None, who: str = ""
+    ) -> Controls:
         """Use a control of the experiment.
 
         Parameters

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from ltr_duel.core import errors
 from ltr_duel.live.counting import CLICKED, positions_in
 from ltr_duel.live.store import reading, settings_in
-from ltr_duel.logs import write_log
+from ltr_duel.logs import LogWriter, write_log
 
 _RECORD = "shown", "rankers", "method", "outcome", "policy", "propensity"
 _COLUMNS = "impression", "time", "query", "user", "clicks"
@@ -52,14 +53,10 @@ def export_log(
         names = tuple(name for name in every if name not in without)
         how: dict[str, Any] = {"spreadsheet": spreadsheet, "private": True}  # the files contain queries and users
         log = outputs.enter_context(write_log(out, names, **how))
-        cursor = db.execute(_ROWS, about)
-        while rows := cursor.fetchmany(_BATCH):
-            log.write(_columns([_row(*row) for row in rows], names))
+        _write(log, names, db.execute(_ROWS, about), _row)
         if events:
             happened = outputs.enter_context(write_log(events, _EVENTS, **how))
-            cursor = db.execute(_HAPPENED, about)
-            while rows := cursor.fetchmany(_BATCH):
-                happened.write(_columns([_event(*row) for row in rows], _EVENTS))
+            _write(happened, _EVENTS, db.execute(_HAPPENED, about), _event)
     return log.rows
 
 
@@ -77,5 +74,6 @@ def _event(impression: str, time: float, record: str, position: int, kind: str, 
     return dict(zip(_EVENTS, (impression, time, item, position or None, kind, value), strict=True))
 
 
-def _columns(rows: list[dict[str, Any]], names: Sequence[str]) -> dict[str, list[Any]]:
-    return {name: [row.get(name) for row in rows] for name in names}
+def _write(log: LogWriter, names: Sequence[str], found: sqlite3.Cursor, read: Callable[..., dict[str, Any]]) -> None:
+    while rows := [read(*row) for row in found.fetchmany(_BATCH)]:
+        log.write({name: [row.get(name) for row in rows] for name in names})

@@ -125,11 +125,10 @@ def state_of(
     pairs = np.triu_indices(k, 1)
     named = [(names[a], names[b]) for a, b in zip(*pairs, strict=True)]
     compared = (seen if settings.count == "seen" else shown) - alone
-    decided = [first_wins, first_losses, first_ties]
-    test = BettingTest(Sequences(*(part[pairs].astype(np.float64) for part in decided), *np.zeros((3, len(named)))))
-    decisions = pair_decisions(
-        test, named, len(named), compared, confidence=settings.confidence, margin=settings.margin
-    )
+    decided = [part[pairs].astype(np.float64) for part in (first_wins, first_losses, first_ties)]
+    test = BettingTest(Sequences(*decided, *np.zeros((3, len(named)))))
+    error = {"confidence": settings.confidence, "margin": settings.margin}
+    decisions = pair_decisions(test, named, len(named), compared, **error)
     rows = list(controls.left(settings))
     left = [names[arm] for arm in rows]
     among = [one for one in decisions if one.first in left and one.second in left]  # still corrected for all pairs

@@ -148,8 +148,8 @@ def connected(store: str | Path) -> sqlite3.Connection:
     except BaseException as error:
         db.close()
         if isinstance(error, sqlite3.Error):
-            no_store = "not a database" in str(error)
-            raise InputError(f"{path}: {'is not a store of a live experiment' if no_store else error}") from None
+            what = "is not a store of a live experiment" if "not a database" in str(error) else error
+            raise InputError(f"{path}: {what}") from None
         raise
     return db
 

@@ -279,7 +279,7 @@ def _forgotten(engine: Any, rows: Any) -> list[str]:
         return []
     sql = f"""SELECT count(DISTINCT "user") AS n FROM impressions WHERE "user" LIKE '{_FORGOTTEN}%'"""
     number = engine.query(sql, impressions=rows)["n"][0].as_py()
-    reason = f"because the live experiment has forgotten {number:,} users (keep_days, live forget)"
+    reason = f"because the live experiment has forgotten {number:,} users (live forget)"
     return [f"errors are too small if users returned, {reason}, who count as new users"] * bool(number)
 
 

@@ -14,7 +14,7 @@ import click
 from ltr_duel import core
 from ltr_duel.core import InputError, machine
 
-_EXTRAS = ("cluster", "models", "serve")
+_EXTRAS = ("cluster", "models", "serve", "warehouse")
 _VARIABLES = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMBA_DISABLE_JIT",
     "LTR_DUEL_COMPILER", "LTR_DUEL_HOME", "LTR_DUEL_PROGRESS",

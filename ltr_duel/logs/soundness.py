@@ -37,7 +37,6 @@ from ltr_duel.logs.findings import (
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.loose import outside
 from ltr_duel.logs.outcomes import credited
-from ltr_duel.logs.table import date_words
 
 _STEPS = 240  # number of time steps in which gaps are measured
 _BLOCKS = 10  # number of blocks of time between which shares are compared
@@ -47,7 +46,6 @@ _ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share
 _BY_CHANCE = 1e-6  # below `ERROR`, because a user with a few easy queries also clicks on nearly all lists
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
 _EACH = 20  # minimum number of lists per ranker for a test of position 1 of three or more rankers
-_DATES = 946_684_800, 4_102_444_800  # 2000 and 2100; other times are probably in another unit
 _LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
 _NO_OWNERS = "these checks require the column 'owners' for all shown documents"
 Sets = list[tuple[str, ...]]  # sets of rankers, each sorted
@@ -102,10 +100,6 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
         ids = ", or are the ids of impressions in another form" if log.loaded.events is not None else ""
         sentence = f"no impression has a counted event ({log.outcome.name}): are events in another column or file{ids}?"
         findings.append(Finding("clicks", "fails", 0.0, sentence))
-    if not _DATES[0] <= facts["first"] <= facts["last"] < _DATES[1]:
-        sentence = f"impressions are dated {date_words(facts['first'])} to {date_words(facts['last'])}"
-        sentence += ": is 'time' in seconds since 1970, milliseconds, or ISO 8601?"
-        findings.append(Finding("times", "fails", 0.0, sentence))
     findings += _users(log.engine, rows, facts)
     findings += _rankers(log, rows, facts, planned)
     findings.append(_gaps(log.engine, rows, facts))

@@ -86,7 +86,6 @@ def damaged(name, rows):
         "the clock steps": rows[:half] + [row | {"time": row["time"] + 20_000} for row in rows[half:]],
         "lists have one owner": [row | {"owners": [row["owners"][0]] * 6} for row in rows],
         "each document is a list": [row | {"shown": ["x"], "clicks": [], "owners": row["owners"][:1]} for row in rows],
-        "minutes are taken for seconds": [row | {"time": row["time"] / 60} for row in rows],
         "nobody clicks": [row | {"clicks": []} for row in rows],
     }[name]
 
@@ -97,7 +96,6 @@ def damaged(name, rows):
     ("a batch is sent twice with new names", {"repeated rows"}), ("a robot", {"robots"}),
     ("a heavy user", {"heaviest user"}), ("the clock steps", {"gaps"}),
     ("lists have one owner", {"interleaved lists"}), ("nobody clicks", {"clicks"}),
-    ("minutes are taken for seconds", {"times"}),
     ("each document is a list", {"interleaved lists"}),
 ])  # fmt: skip
 def test_damages_are_found(tmp_path, damage, expected):

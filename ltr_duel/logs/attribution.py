@@ -110,7 +110,6 @@ class EventCounts(NamedTuple):
 class Attributed(NamedTuple):
     """Exposures joined to their events."""
 
-    joined: Relation  # the events that name an impression: row (null if it is unknown), place, owner, w0, w1, ...
     placed: Relation  # row, place, owner, and the sums w0, w1, ... of the events at this place
     counts: EventCounts
 
@@ -157,13 +156,13 @@ def attribute(
     sums = ", ".join(worths)
     lists = [f"x.{name}" for name in ("shown", "owners", "rankers") if name in exposures.columns]
     event = ", ".join(f"e.{name}" for name in ("item", "position", *worths))
-    names = f"SELECT x.row, {', '.join([*lists, event])}, e.owner AS owner_name FROM events e LEFT JOIN exposures x"
-    names += " ON e.impression = x.impression WHERE e.impression IS NOT NULL"
+    names = f"SELECT x.row, {', '.join([*lists, event])}, e.owner AS owner_name FROM events e JOIN exposures x"
+    names += " ON e.impression = x.impression"
     at = f"SELECT *, {place} AS place FROM ({names}) AS n"
     sql = f"SELECT row, place, {owner} AS owner, {sums} FROM ({at}) AS p"
     joined = engine.view(sql, events=counted, exposures=exposures)
     relations = {"joined": joined}
-    parts = [f"SELECT row, place, owner, {sums} FROM joined WHERE row IS NOT NULL"]
+    parts = [f"SELECT row, place, owner, {sums} FROM joined"]
     for k, outcome in enumerate(outcomes):
         if outcome.seconds:
             relations[f"late{k}"] = _late(engine, exposures, counted, outcome, worths[k], owner)
@@ -179,7 +178,7 @@ def attribute(
     if "late0" in relations:
         sql = "SELECT count(DISTINCT event) AS given FROM late0"
         found |= engine.rows(sql, late0=relations["late0"])[0]
-    return Attributed(joined, placed, EventCounts(**about, **found))
+    return Attributed(placed, EventCounts(**about, **found))
 
 
 def _count(engine: Any, counted: Relation, outcome: Outcome, check: Callable[[dict[str, Any]], None]) -> dict[str, int]:

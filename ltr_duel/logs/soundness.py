@@ -331,13 +331,12 @@ def _events(log: ClickLog) -> list[Finding]:
         findings = [limited("events to come", later / max(shown, 1), usual, sentence)]
     name = "events without exposure"
     if total:
-        lost = engine.query("SELECT count(*) AS n FROM met WHERE row IS NULL", met=log.loaded.met)["n"][0].as_py()
-        sentence = f"{lost:,} of {total:,} events have no exposure in the log"
+        joined = "events e LEFT JOIN exposures x ON e.impression = x.impression WHERE x.impression IS NULL"
+        sql = f"SELECT count(e.impression) AS n, min(e.impression) AS name FROM {joined}"
+        (unknown,) = engine.rows(sql, events=events, exposures=log.loaded.impressions)
+        lost, sentence = unknown["n"], f"{unknown['n']:,} of {total:,} events have no exposure in the log"
         if lost:
-            joined = "events e LEFT JOIN exposures x ON e.impression = x.impression WHERE x.impression IS NULL"
-            sql = f"SELECT min(e.impression) AS name FROM {joined}"
-            strange = engine.query(sql, events=events, exposures=log.loaded.impressions)["name"][0].as_py()
-            sentence += f", for example the event of impression '{strange}'"
+            sentence += f", for example the event of impression '{unknown['name']}'"
         findings.append(seldom(name, lost, total, RATE, sentence))
     else:
         findings.append(not_checked(name, "no event names an impression"))

@@ -233,3 +233,28 @@ def test_owners_of_events_serve_without_lists_and_one_who_is_no_ranker_is_named_
 def test_the_digest_of_separate_events_is_in_the_provenance(tmp_path):
     found = [compare_log(with_values(tmp_path, "csv", "seen", values)).provenance for values in ("ab", "ac")]
     assert found[0]["sha256"] == found[1]["sha256"] and found[0]["events_sha256"] != found[1]["events_sha256"]
+
+
+def test_repeated_and_bad_exposures_take_no_events_from_the_others(tmp_path):
+    """Each of 40 exposures came twice; the list of impression 40 is bad."""
+    rows = [exposure(n, user=f"u{n}", time=n) for n in range(40)]
+    bad = exposure(40, user="u0", time=50, owners=["nobody", "old", "new"])
+    late = [event(None, "a", user=f"u{n}", time=100.0 + n) for n in range(40)]
+    files = both(tmp_path / "late", [*rows, *rows], late)
+    log = ClickLog(**files, within="1d")
+    assert compare_log(log).wins[0] == 40
+    assert log.loaded.counts.attributed == 40
+    files = both(tmp_path / "named", [*rows, *rows], [event("i1", "a"), event("i2", "nowhere")])
+    assert ClickLog(**files).loaded.counts[-3:] == (2, 1, 0)
+    rows[0]["owners"] = ["old", "new", None]
+    files = both(tmp_path / "bad", [rows[0], bad], [event(None, "a", user="u0", time=60.0)], "jsonl")
+    assert compared(**files, within="1d", skip_bad=1) == (1, 0, 0)
+
+
+def test_a_list_that_decides_the_place_of_an_event_is_checked(tmp_path):
+    for shown, sentence in (
+        (["a", "a", "b"], "document 'a' is shown twice"),
+        (["ad", "a", "b", "c"], "3 owners for 4"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            compared(**both(tmp_path, [exposure(0, shown=shown)], [event("i0", "a")]))

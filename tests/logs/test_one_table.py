@@ -110,7 +110,7 @@ def test_files_of_two_formats_and_files_that_do_not_exist_are_refused(tmp_path):
     ("row", "says"),
     [
         ({"clicks": [3]}, "a click at position 3 is not on the list of 2 (1 is the top)"),
-        ({"clicks": [1, 0]}, "a click at position 0 is not on the list of 2 (1 is the top)"),
+        ({"clicks": [1, -1]}, "a click at position -1 is not on the list of 2 (1 is the top)"),
         ({"clicks": [1.5]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1.5]"),
         ({"clicks": [2**40]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1099511627776]"),
         ({"clicks": None}, "'clicks' is missing"),
@@ -155,6 +155,14 @@ def test_a_bad_line_is_named_or_skipped(tmp_path, row, says):
     assert str(error.value).startswith(f"{path}:3: {says}")
     log = ClickLog(path, skip_bad=1)
     assert [row["impression"] for row in rows_of(log)] == ["0", "2"] and log.bad.count == 1
+
+
+@pytest.mark.parametrize("clicks", [[0], [0, 1]], ids=["positions from 0", "flags"])
+def test_a_click_at_position_0_is_refused_whatever_may_be_skipped(tmp_path, clicks):
+    """Regression: skipped, such lines let the remaining clicks count for the document above."""
+    path = write(tmp_path / "log.jsonl", [LINE, LINE | {"impression": 1, "clicks": clicks}])
+    with pytest.raises(InputError, match=r"log.jsonl:2: a click at position 0: do positions count from 0, or .* flags"):
+        rows_of(ClickLog(path, skip_bad=None))
 
 
 def test_bad_lines_are_counted_by_reason_with_their_first_line(tmp_path):

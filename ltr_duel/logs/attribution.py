@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.engine import Relation, named
-from ltr_duel.logs.table import EVENT, NO_RANKER, NO_RANKERS
+from ltr_duel.logs.table import EVENT, LISTS, NO_RANKER, NO_RANKERS
 
 WHICH = ("last", "first", "all")
 MICRO: Final = 1_000_000  # integer that represents a value of 1
@@ -151,7 +151,7 @@ def attribute(
     worths = [f"w{k}" for k in range(len(outcomes))]
     chosen = ["*", *(f"{outcome.worth()} AS {worth}" for outcome, worth in zip(outcomes, worths, strict=True))]
     counted = engine.view(f"SELECT {', '.join(chosen)} FROM events", events=events)
-    about = _count(engine, counted, outcomes[0], check)
+    about = _count(engine, counted, outcomes, check, exposures.columns)
     place, owner = _place(exposures.columns, by_event, items=about.pop("items"))
     sums = ", ".join(worths)
     lists = [f"x.{name}" for name in ("shown", "owners", "rankers") if name in exposures.columns]
@@ -181,14 +181,25 @@ def attribute(
     return Attributed(placed, EventCounts(**about, **found))
 
 
-def _count(engine: Any, counted: Relation, outcome: Outcome, check: Callable[[dict[str, Any]], None]) -> dict[str, int]:
-    """Count the events; raise `InputError` if there are events, but none of the kind of the outcome."""
+def _count(
+    engine: Any,
+    counted: Relation,
+    outcomes: Sequence[Outcome],
+    check: Callable[[dict[str, Any]], None],
+    columns: Sequence[str],
+) -> dict[str, int]:
+    """Count the events; raise `InputError` if there are events, but none of the kind of the first outcome."""
+    outcome = outcomes[0]
     loose = "w0 IS NOT NULL AND impression IS NULL"
     both = f'{loose} AND "user" IS NOT NULL AND item IS NOT NULL'
     sums = {"counted": "count(w0)", "items": "count(item)"} | {
         name: f"count(CASE WHEN {condition} THEN 1 END)" for name, condition in (("loose", loose), ("known", both))
     }
     checked = {"first": "min(time)", "last": "max(time)"}
+    if LISTS & set(columns):  # positions of events are places of a list
+        some = " OR ".join(f"w{k} IS NOT NULL" for k in range(len(outcomes)))
+        placed = f"({some}) AND impression IS NOT NULL" + " AND item IS NULL" * ("shown" in columns)
+        checked["lowest"] = f"min(CASE WHEN {placed} THEN position END)"
     if "fault" in counted.columns:
         checked["faulty"] = "min(CASE WHEN fault IS NOT NULL THEN origin END)"
     chosen = ", ".join(f"{value} AS {name}" for name, value in (sums | checked).items())

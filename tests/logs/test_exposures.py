@@ -183,6 +183,18 @@ def test_a_missing_value_of_an_event_is_no_fault_and_one_among_numbers_is_named(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_events_at_position_0_of_a_list_are_refused(tmp_path, kind):
+    """Regression: clicks on the documents of one ranker counted for the other, above."""
+    rows = [{"impression": f"i{n}", "position": n % 2} for n in range(6)]
+    files = both(tmp_path, [exposure(n, time=n) for n in range(6)], rows, kind)
+    row = 2 if kind == "csv" else 1
+    with pytest.raises(InputError, match=rf"seen.{kind}:{row}: an event at position 0: do positions count from 0"):
+        compare_log(ClickLog(**files, skip_bad=None))
+    write(files["events"], [row | {"item": "b"} for row in rows])  # the position is not needed
+    assert compared(**files) == (0, 6, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_times_of_events_in_another_unit_are_refused_with_their_row(tmp_path, kind):
     now = 1_767_225_600
     log = with_values(tmp_path, kind, "time", [now, now * 1000, now * 10**6])

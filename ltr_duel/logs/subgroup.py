@@ -143,14 +143,12 @@ def with_opposite_parts(decision: Decision, parts: Sequence[SubgroupTable]) -> D
     """Return the decision; its sentence names the clearest part of the log in which another ranker beats the winner."""
     if not decision.winner or decision.verdict == "no decision":
         return decision
-    opposite = []
+    opposite = list[tuple[float, str, str, str, float]]()
     for part in (part for part in parts if part.by != "outcome"):
         rows = part.frame[(part.frame["mean"] < 0) & (part.frame["p_corrected"] < 1 - decision.confidence)]
         rows = rows[rows["first"] == decision.winner]
-        opposite += [
-            (row.p_corrected, part.by, label, row.second, -row.mean)
-            for row, label in zip(rows.itertuples(), rows[part.by], strict=True)
-        ]
+        ends = zip(*(rows[name].tolist() for name in ("p_corrected", part.by, "second", "mean")), strict=True)
+        opposite += [(p, part.by, label, ranker, -mean) for p, label, ranker, mean in ends]
     if not opposite:
         return decision
     p, by, label, ranker, mean = min(opposite)

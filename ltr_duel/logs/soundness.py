@@ -212,8 +212,8 @@ def _pairs_shown(sets: Sets, shown: IntMatrix, planned: str) -> Finding:
     """Test whether all sets of rankers were shown equally often; a set that was never shown counts with 0 lists."""
     kinds = several(len(sets), "set") + " of rankers"
     if planned != "even":
-        sentence = f"{kinds}; --planned even tests for equal frequencies"
-        return not_checked("pairs shown", sentence) if len(sets) > 1 else Finding("pairs shown", "sound", 1.0, kinds)
+        how = "; --planned even tests for equal frequencies" * (len(sets) > 1)
+        return not_checked("pairs shown", f"{kinds}{how}")
     counts, sizes = shown.sum(axis=1), {len(names) for names in sets}
     missing: Sets = []
     if len(sizes) == 1:
@@ -232,7 +232,7 @@ def _pairs_over_time(engine: Any, lists: Any, sets: Sets, policies: Sequence[str
     if policies:
         return not_checked(name, f"{' and '.join(policies)} chose the rankers by earlier outcomes, so shares change")
     if len(sets) < 2:
-        return Finding(name, "sound", 1.0, "there is only one set of rankers")
+        return not_checked(name, "there is only one set of rankers")
     if "propensity" in lists.columns:
         each = "SELECT count(DISTINCT propensity) AS n FROM lists GROUP BY rankers"
         if engine.query(f"SELECT max(n) AS n FROM ({each}) AS p", lists=lists)["n"][0].as_py() > 1:

@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from ltr_duel.core import FloatVector, InputError, IntVector
+from ltr_duel.core import FloatVector, InputError, IntVector, errors, several
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import Comparison, Limits, compared
+from ltr_duel.logs.decision import Decision
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.ratio import credited_outcome, outcome_sums
 from ltr_duel.logs.sums import Grouping
@@ -136,6 +137,27 @@ def secondary_outcomes(comparison: Comparison, *, stop_at: float | None = None) 
         frames.append(_frame(other, {"outcome": [name] * len(signs)}, signs, limits))
     unit = "first impressions" * comparison.first_impressions
     return SubgroupTable("outcome", pd.concat(frames, ignore_index=True), [], unit=unit)
+
+
+def with_opposite_parts(decision: Decision, parts: Sequence[SubgroupTable]) -> Decision:
+    """Return the decision; its sentence names the clearest part of the log in which another ranker beats the winner."""
+    if not decision.winner or decision.verdict == "no decision":
+        return decision
+    opposite = list[tuple[float, str, str, str, float]]()
+    for part in (part for part in parts if part.by != "outcome"):
+        rows = part.frame[(part.frame["mean"] < 0) & (part.frame["p_corrected"] < 1 - decision.confidence)]
+        rows = rows[rows["first"] == decision.winner]
+        ends = zip(*(rows[name].tolist() for name in ("p_corrected", part.by, "second", "mean")), strict=True)
+        opposite += [(p, part.by, label, ranker, -mean) for p, label, ranker, mean in ends]
+    if not opposite:
+        return decision
+    p, by, label, ranker, mean = min(opposite)
+    more = f" (and in {several(len(opposite) - 1, 'more part')})" * (len(opposite) > 1)
+    where = errors.in_one_line(f"{by} '{label}'{more}")
+    certainty = f"mean {mean:+.4f}, p {'< 1e-12' if p < 1e-12 else f'= {p:.2g}'}"
+    return decision._replace(
+        sentence=f"{decision.sentence} But in {where}, {ranker} beats {decision.winner} ({certainty})."
+    )
 
 
 def _frame(comparison: Comparison, labels: dict[str, Any], signs: IntVector, limits: Limits) -> pd.DataFrame:

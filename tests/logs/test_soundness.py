@@ -108,6 +108,8 @@ def test_a_pair_that_was_never_shown_is_the_strongest_mismatch_of_a_plan(tmp_pat
     found = checked(tmp_path, rows, planned="even")["pairs shown"]
     assert found.verdict == "fails" and found.number < 1e-12 and "never shown: b and c" in found.sentence
     assert checked(tmp_path, rows)["pairs shown"].verdict == "not checked"
+    only = checked(tmp_path, [row for row in rows if row["rankers"] == rows[0]["rankers"]])
+    assert {only[name].verdict for name in ("pairs shown", "pairs over time")} == {"not checked"}, "nothing was tested"
     with pytest.raises(InputError, match="evn"):
         checked(tmp_path, rows, planned="evn")
 

@@ -80,9 +80,7 @@ class Experiment:
         self._lock, self._planning = threading.RLock(), threading.RLock()  # the second is taken first
         latest = store.rows("SELECT time FROM exposures ORDER BY n DESC LIMIT 1")
         self._latest = max([store.meta("clock"), *(row[0] for row in latest)])
-        self.used = controls_in(store.db)
-        self.controls = fold(self.used, settings)
-        self._begin(set(self.controls.left(settings)))
+        self._begin()
 
     @classmethod
     def open(
@@ -239,35 +237,42 @@ class Experiment:
             Number of pages counted; 0 if none is due. Call again until it is 0: each call counts at most 50.
         """
         with self._planning:
-            with self._lock:
-                self._look()
-                left = set(self.controls.left(self.settings))
-            if left != self._left:
-                self._begin(left)
             with self._lock, self._store.transaction():
+                self._look()
                 now = self._now()
                 due, new = count_due(self._store, self.settings, now)
-                version = self._planned() + (len(self._untold) + len(self._of_left(new))) // self.settings.batch
-                if due or version != self._store.meta("version"):
+                if due:
                     self._store.set_meta("clock", now)
-                    self._store.set_meta("version", version)
-            self._tell(new)
+                if follows := self._left == set(self.controls.left(self.settings)):
+                    new = _among(self._left, new)
+                    self._reserve(self._planned() + (len(self._untold) + len(new)) // self.settings.batch)
+            if follows:
+                self._tell(new)
+            else:
+                self._begin()
             return due
 
-    def _begin(self, left: set[int]) -> None:
+    def _begin(self) -> None:
         """Make the policy of the remaining rankers, and tell it their stored outcomes."""
-        with self._lock:
+        with self._lock, self._store.transaction():
+            self.used = controls_in(self._store.db)
+            self.controls = fold(self.used, self.settings)
+            left, first = set(self.controls.left(self.settings)), self.controls.version
             rows = self._store.rows("SELECT arms, signs FROM outcomes ORDER BY n")
-            self._left, self._first = left, self.controls.version
+            outcomes = _among(left, [(tuple(json.loads(arms)), signs) for arms, signs in rows])
+            self._reserve(first + 1 + len(outcomes) // self.settings.batch)
         self._planner, self._untold = Planner(self.settings, sorted(left)), list[Outcome]()
-        self._tell([(tuple(json.loads(arms)), signs) for arms, signs in rows])
+        self._left, self._first = left, first
+        self._tell(outcomes)
 
-    def _of_left(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        return [told for told in outcomes if self._left.issuperset(told[0])]
+    def _reserve(self, version: int) -> None:
+        """Store a plan's version before it decides: after a drop, which another process may store, versions follow."""
+        if version > self._store.meta("version"):
+            self._store.set_meta("version", version)
 
     def _tell(self, outcomes: Sequence[Outcome]) -> None:
         """Tell the policy all complete batches of outcomes, while searches go on, and make the plan."""
-        self._untold += self._of_left(outcomes)
+        self._untold += outcomes
         batch = self.settings.batch
         while len(self._untold) >= batch:
             self._planner.learn(self._untold[:batch])
@@ -341,3 +346,7 @@ class Experiment:
     def _now(self) -> float:
         self._latest = max(self._latest, self._clock())
         return self._latest
+
+
+def _among(arms: set[int], outcomes: Sequence[Outcome]) -> list[Outcome]:
+    return [told for told in outcomes if arms.issuperset(told[0])]

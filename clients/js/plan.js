@@ -63,7 +63,8 @@ export class Plan {
     if (typeof key !== "string" || typeof signature !== "string" || typeof plan !== "object" || !plan)
       refuse("the plan: not a plan of 'ltr-duel live plan'");
     const lines = keys.split("\n").map((line) => line.split("#")[0].trim().split(/\s+/));
-    const secret = lines.find(([id]) => id === key)?.[1] ?? refuse(`the plan: signed by '${key}', an unknown key`);
+    const [, secret = ""] = lines.find(([id]) => id === key) ?? refuse(`the plan: signed by '${key}', an unknown key`);
+    if (!/^([0-9a-f]{2}){16,}$/i.test(secret)) refuse(`the secret of key '${key}' is not 16 bytes in hexadecimal`);
     const sign = (said) => createHmac("sha256", Buffer.from(secret, "hex")).update(said).digest("hex");
     if (sign(sign(canonical(plan))) !== sign(signature)) // comparing HMACs of both takes a time that reveals nothing
       refuse(`the plan: changed since it was signed by key '${key}'`);

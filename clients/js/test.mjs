@@ -43,6 +43,7 @@ const decide = (list, user = "u") =>
 for (const [why, act] of [
   [/^the plan: not a plan of 'ltr-duel live plan'$/, () => Plan.read("{", keys)],
   [/^the plan: signed by 'vectors', an unknown key$/, () => Plan.read(texts[0], "no 00")],
+  [/^the secret of key 'vectors' is not 16 bytes/, () => Plan.read(texts[0], "vectors CHANGE-ME")],
   [/^the plan: changed since it/, () => Plan.read(JSON.stringify({ ...signed, plan: other({ top: 9 }) }), keys)],
   [/^method 'sosm' is available only in Python/, () => new Plan(other({ method: "sosm" }))],
   [/ranker '.*' is missing or empty$/, () => decide()], [/ranker '.*' is missing or empty$/, () => decide([])],

@@ -26,6 +26,7 @@ from ltr_duel.logs import BettingTest, PairDecision, Sequences, impressions_to_g
 
 _OF_SETTINGS = "name", "rankers", "policy", "method", "outcome", "confidence", "margin", "window", "batch"
 _FORGOT = "Forgotten users who return count as new users, so errors are too small and winners are declared too early."
+_DROPPED = "Decided among the rankers that are not dropped; 'logs compare' of the exported log decides among all."
 
 
 class LiveState(NamedTuple):
@@ -78,7 +79,7 @@ class LiveState(NamedTuple):
     probability: FloatVector  # (K,) probability of beating all others, valid for a single look; 0 if dropped
     decisions: list[PairDecision]  # one for each pair
     sentence: str  # advice whether to stop, based on the rankers that are not dropped
-    note: str  # a caveat about the intervals, or empty
+    note: str  # caveats, or empty
     regret_bound: float  # upper bound of the cost of the counted pages, see `regret_bound`
     impressions_to_go: float  # pages until the advice is to stop, if no mean changes; 0: now; inf: unknown, never
 
@@ -144,6 +145,9 @@ def state_of(
         if gone and math.isinf(to_go) and (number < math.inf or not shown_now):
             some = ", ".join([f"{one.first} and {one.second}" for one in gone[:3]] + ["..."] * (len(gone) > 3))
             sentence = f"undecided: plan {plan.version} no longer shows {some} together; a later plan may."
+    several = sum(count for rankers, count in plan.sets if len(rankers) > 1) / plan.draws
+    if 0 < to_go < math.inf and several < 0.2:
+        sentence += f" Plan {plan.version} shows several rankers in {several:.1%} of its searches."
     if controls.mode == ENDED and to_go > 0:  # no further pages will be compared
         sentence, to_go = f"ended without a decision; {controls.winner or settings.incumbent} is served.", math.inf
     elif controls.mode in (PAUSED, WINNER):
@@ -179,7 +183,7 @@ def state_of(
         probability=probability,
         decisions=decisions,
         sentence=sentence,
-        note=_FORGOT if counts.forgot else "",
+        note=" ".join([_FORGOT] * counts.forgot + [_DROPPED] * bool(controls.dropped)),
         regret_bound=regret_bound(exposure, highest),
         impressions_to_go=to_go,
     )

@@ -56,6 +56,7 @@ def test_the_sentence_follows_from_decisions_and_controls(tmp_path, uses, said):
         state = experiment.state()
     assert state.sentence.startswith(said), state.sentence
     assert (state.winner, state.impressions_to_go) == ("a", 0)
+    assert ("'logs compare' of the exported log decides among all" in state.note) == (uses == "drop:c")
     assert state.wins[0, 1] + state.wins[0, 2] + state.wins[1, 2] == state.compared == 600
     assert state.exposure.sum() == pytest.approx(600) and state.to_json()["mean"][0][1] == 1.0
 
@@ -76,6 +77,9 @@ def test_a_pair_that_the_plan_no_longer_shows_gets_no_number_of_further_pages():
     alone = replace(both, version=3, sets=((("a",), 20),))
     state = state_of(given, counts, Controls(), [], both, 0)
     assert state.sentence.startswith("go on: about") and 0 < state.impressions_to_go == state.decisions[0].more
+    rare = replace(alone, sets=((("a",), 97), (("a", "b"), 3)))
+    seldom = state_of(given, counts, Controls(), [], rare, 0).sentence
+    assert seldom == state.sentence + " Plan 3 shows several rankers in 3.0% of its searches."
     state = state_of(given, counts, Controls(), [], alone, 0)
     assert state.sentence == "undecided: plan 3 no longer shows a and b together; a later plan may."
     assert math.isinf(state.impressions_to_go) and state.to_json()["decisions"][0]["more"] is None

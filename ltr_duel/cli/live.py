@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from getpass import getuser
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,11 @@ def plan(
         click.echo(f"  {count / made.draws:7.2%}  {' | '.join(names)}")
     if len(made.sets) > _SETS_SHOWN and not serve:
         click.echo(f"  ... and {several(len(made.sets) - _SETS_SHOWN, 'set')} more in the file")
+    together = live.compared_pairs(made)
+    gone = [pair for pair in combinations(settings.rankers, 2) if frozenset(pair) not in together]
+    if made.learned and gone and not serve:
+        some = ", ".join([*map(" and ".join, gone[:3]), *["..."] * (len(gone) > 3)])
+        click.echo(f"no longer shown together, so this plan cannot decide them: {some} ({several(len(gone), 'pair')})")
     if log is not None and log.bad.count:
         click.echo(f"{several(log.bad.count, 'line')} of the log skipped; the first: {log.bad.sentences[0]}")
 

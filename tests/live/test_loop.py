@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -134,6 +135,10 @@ def test_the_command_plans_checks_keeps_and_serves_one_ranker(loop, tmp_path):
         done = run("--check")
         assert done.exit_code == 0, done.output
         assert "plan 4 of 'shoes', from" in done.output
+    sets = json.loads((made.folder / "plan.4.json").read_text())["plan"]["sets"]
+    together = {frozenset(pair) for one in sets for pair in itertools.combinations(one["rankers"], 2)}
+    gone = len([*itertools.combinations(made.settings.rankers, 2)]) - len(together)
+    assert gone and f"({gone} pairs)" in done.output.partition("no longer shown together")[2], done.output
     assert (made.folder / "plan.4.json").read_bytes() == (made.folder / "plan.json").read_bytes()
     done = run("--serve", made.settings.rankers[1], at="2024-01-02")
     assert f"plan 5 of 'shoes', from {done.output.partition('from ')[2]}" in done.output

@@ -141,7 +141,9 @@ def plan(
         raise InputError(f"{key_file}: is missing; machines that follow the earlier plans accept only its keys")
     signing = live.read_keys(key_file, create=True)
     kept = live.kept_plans(out, signing)
-    log = opened(settings.credit, given | {"kind": kind, "skip_bad": None}) if logged else None
+    log = None
+    if logged:
+        log = opened(settings.credit, given | {"kind": kind, "skip_bad": None}).limited(settings.window)
     if log is not None and not kept:
         raise InputError(f"{out}: the plans that the log has followed are not beside this file")
     if log is not None and checks:

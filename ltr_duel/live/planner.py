@@ -226,6 +226,7 @@ def next_plan(
 
 def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict[int, list[Outcome]]:
     """Credit the lists of a log shown before a time; return their outcomes by plan, in the order of display."""
+    log = log.limited(settings.window)
     found = credited(log, settings.rankers, columns=("impression", "rankers"))
     rows = log.engine.query(
         f"SELECT line, impression, time, array_to_string(rankers, '{_SEPARATOR}') AS rankers FROM shown"

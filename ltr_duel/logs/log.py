@@ -6,6 +6,8 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Collection, Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -129,6 +131,16 @@ class ClickLog:
     def outcome(self) -> Outcome:
         """The first outcome."""
         return self.outcomes[0]
+
+    def limited(self, window: float) -> ClickLog:
+        """Return the log in which only events of a live experiment's window count; see `Outcome`."""
+        if self.outcome.window == window:
+            return self
+        log = copy(self)
+        log.outcomes, log.known = tuple(replace(one, window=window) for one in self.outcomes), {}
+        for name in ("loaded", "table"):
+            vars(log).pop(name, None)
+        return log
 
     @property
     def other_columns(self) -> tuple[str, ...]:

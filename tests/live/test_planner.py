@@ -128,6 +128,27 @@ def test_impressions_within_the_attribution_window_wait(tmp_path):
     assert next_plan(settings, log, at=1200, last=first).learned == (logged < 1100).sum()
 
 
+def test_events_count_inside_the_window_and_with_a_positive_value(tmp_path):
+    """The first ranker's document has one event. Without a winner, the coins of the impressions differ."""
+    settings, won = settings_of(window=60.0), []
+    rows = [{name: value for name, value in row.items() if name != "clicks"}
+            for row in followed(settings, 40, random.Random(1))]  # fmt: skip
+    exposures, events = tmp_path / "exposures.parquet", tmp_path / "events.parquet"
+    written(rows, exposures)
+    for delay, value in ((0.0, 5.0), (60.0, None), (61.0, 5.0), (-1.0, 5.0), (1.0, 0.0), (1.0, -30.0)):
+        place = [row["owners"].index(0) + 1 for row in rows]
+        made = [
+            {"impression": row["impression"], "time": row["time"] + delay, "kind": "purchase", "position": position}
+            | {"value": value}
+            for row, position in zip(rows, place, strict=True)
+        ]
+        written(made, events)
+        log = ClickLog(exposures, events=events, outcome="purchase")
+        (outcomes,) = logged_outcomes(log, settings, before=1e9).values()
+        won.append(all(signs == b"\1" for _, signs in outcomes))
+    assert won == [True, True, False, False, False, False]
+
+
 def test_a_plan_is_a_function_of_settings_log_and_time(tmp_path):
     settings, rng = settings_of(window=1.0), random.Random(1)
     first = next_plan(settings, at=0)
@@ -135,7 +156,7 @@ def test_a_plan_is_a_function_of_settings_log_and_time(tmp_path):
     second = next_plan(settings, written(rows, tmp_path / "1.parquet"), at=2000, last=first)
     rows += followed(settings, 300, rng, version=2, plan=second)
     made = [vars(next_plan(settings, written(rows, tmp_path / "2.parquet"), at=9000, last=second))]
-    events = [{"impression": row["impression"], "time": row["time"] + n, "kind": "click", "position": n}
+    events = [{"impression": row["impression"], "time": row["time"] + n / 10, "kind": "click", "position": n}
               for row in rows for n in row.pop("clicks")]  # fmt: skip
     for table in (rows, events):
         rng.shuffle(table)

@@ -163,6 +163,9 @@ def test_the_command_simulates_users_under_plans(tmp_path):
     assert "plan 1: 20 searches, 20 exposures" in done.output
     again = CliRunner().invoke(cli, words)
     assert "exists already" in str(again.exception)
+    with (tmp_path / "live.toml").open("a") as file:
+        file.write('credit = "purchase"\n')
+    assert "credit = 'purchase': simulated users only click" in str(CliRunner().invoke(cli, words).exception)
 
 
 def test_simulated_users_click_only_on_their_page():

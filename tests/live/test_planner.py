@@ -175,12 +175,26 @@ def test_a_plan_may_serve_one_ranker_to_all():
         next_plan(settings_of(), at=60, last=first, winner="x")
 
 
+def test_a_log_shorter_than_what_the_last_plan_learned_from_is_refused(tmp_path):
+    """A plan that serves a winner needs no log, but the plan after it does."""
+    settings, first = settings_of(window=1.0), next_plan(settings_of(), at=0)
+    rows = followed(settings, 40, random.Random(1), plan=first)
+    second = next_plan(settings, written(rows, tmp_path / "log.parquet"), at=2000, last=first)
+    said = f"has 10 impressions whose window is over, but plan 2 has learned from {len(rows)}: give the whole log"
+    with pytest.raises(InputError, match=said):
+        next_plan(settings, written(rows[:10], tmp_path / "cut.parquet"), at=3000, last=second)
+    served = next_plan(settings, at=3000, last=second, winner="c")
+    with pytest.raises(InputError, match="has 0 impressions whose window is over, but plan 3"):
+        next_plan(settings, at=4000, last=served)
+
+
 def test_changed_settings_or_a_foreign_log_are_refused(tmp_path):
     settings = settings_of()
     first = next_plan(settings, at=0)
     rows = followed(settings, 20, random.Random(1), plan=first)
     log = written(rows, tmp_path / "log.parquet")
     for change, said in ((settings_of(top=9), "the settings have changed since plan 1"),
+                         (settings_of(credit="purchase"), "the settings have changed since plan 1"),
                          (replace(settings, seed=6), "seed: differs")):  # fmt: skip
         with pytest.raises(InputError, match=said):
             next_plan(change, log, at=1e9, last=first)

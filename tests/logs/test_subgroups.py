@@ -117,3 +117,13 @@ def test_secondary_outcomes_share_an_error_and_are_those_of_the_ranker_ahead(tmp
     assert table["outcome"].tolist() == ["x", "y"] and table["mean"].tolist() == pytest.approx([0.5, -0.5])
     expected = compare_log(log_of(tmp_path / "x.jsonl", [1, 0] * 100), confidence=1 - 0.05 / 2)
     assert table["low"][0] == pytest.approx(expected.low[0])
+
+
+@pytest.mark.parametrize("name", ["row", "line", "User", "rank", 'a"b', "value"])
+def test_columns_named_as_those_of_a_log_divide_no_log(tmp_path, name):
+    path = log_of(tmp_path / "log.jsonl", [1, -1]).path
+    with pytest.raises(InputError, match=f"cannot be divided by a column named '{name}'"):
+        ClickLog(path, context=[name])
+    log = ClickLog(path)
+    with pytest.raises(InputError, match=f"there is no column '{name}'"):
+        subgroups(log, compare_log(log), name)

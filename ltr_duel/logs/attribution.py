@@ -82,7 +82,7 @@ class Outcome:
 
     def worth(self) -> str:
         """Return the SQL of what an event adds, in millionths; null if it does not count."""
-        worth = f"CAST(round(({self.value}) * 1e6) AS BIGINT)" if self.value else f"CAST({MICRO} AS BIGINT)"
+        worth = f"CAST(floor(({self.value}) * 1e6 + 0.5) AS BIGINT)" if self.value else f"CAST({MICRO} AS BIGINT)"
         positive = "" if self.window is None else " AND (value IS NULL OR value > 0)"
         return f"CASE WHEN ({self.where or '1 = 1'}){positive} THEN {worth} END"
 

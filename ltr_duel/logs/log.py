@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import weakref
@@ -22,10 +23,15 @@ from ltr_duel.logs.files import Position, files_of, format_of
 from ltr_duel.logs.mapping import source_of
 from ltr_duel.logs.rows import Bad, BadLines, facts_of, faults_of, going_back, kinds_of, without
 from ltr_duel.logs.sources import Loaded, own, tables, ubi
-from ltr_duel.logs.table import LOG_COLUMNS, NO_RANKER, Impressions
+from ltr_duel.logs.table import EVENT, LOG_COLUMNS, NO_RANKER, Impressions
 
 _ROWS = 1 << 16
 _LONG = {"rankings": 8, "page": 4}  # batches are shorter by these factors if rows contain these columns
+_RESERVED = re.compile(  # names of columns that are added to a log
+    r"""^(row|line|origin|fault|code|length|different|owned|low|high|rank|pair|part|n|y|square|place|turn|conflict
+    |number|reason|before|ltr[ _].*|clicks_.*)$|["\0]""",
+    re.VERBOSE,
+)
 
 
 class ClickLog:
@@ -99,6 +105,12 @@ class ClickLog:
         given = [outcome] if isinstance(outcome, str | Outcome) else outcome
         self.outcomes = tuple(outcome_of(name, within, which) for name in given)
         self.context = tuple(name for name in context if name not in LOG_COLUMNS)
+        for name in self.context:
+            if _RESERVED.search(name.lower()) or name.lower() in (*LOG_COLUMNS, *EVENT):
+                raise InputError(
+                    f"a log cannot be divided by a column named '{name}', a name that is used internally: rename it, or"
+                    " map it to another name with --source"
+                )
         if events is not None or source is not None or connect:
             where = path if isinstance(path, str) else self.path
             self.format, self._source = "tables", tables(where, events, source, connect, self.context)

@@ -20,7 +20,7 @@ from ltr_duel.logs.columns import require_columns, typed
 from ltr_duel.logs.engine import Engine, Relation, named, quoted
 from ltr_duel.logs.files import Position, csv_rows, files_of, format_of, open_text, parquet_rows, rows_in, text_lines
 from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
-from ltr_duel.logs.rows import Faults, check_events, faults_of, without
+from ltr_duel.logs.rows import Faults, check_events, faults_of, kinds_of, without
 from ltr_duel.logs.table import EVENT, EXPOSURE, LISTS, LOG_COLUMNS, MILLISECONDS
 from ltr_duel.logs.ubi import create_views
 from ltr_duel.logs.warehouse import Warehouse
@@ -57,8 +57,15 @@ def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> So
         read = _read_json if kind == "jsonl" else _read_columns
         with engine.guarded():
             have, find = read(engine, paths, context)
-        table = _clicks_of(paths[0], engine, cleaned(engine, engine.table("log")), outcomes)
-        return Loaded(engine, table, find, [name for name in have if name not in (*LOG_COLUMNS, *context)])
+        log = cleaned(engine, engine.table("log"))
+        table = _clicks_of(paths[0], engine, log, outcomes)
+        strange = [name for name in have if name not in (*LOG_COLUMNS, *context)]
+        if ("dwell" in log.columns) == ("dwell" in table.columns):
+            return Loaded(engine, table, find, strange)
+        given = "owners IS NOT NULL" if "owners" in log.columns else "1 = 0"
+        faults = faults_of(engine, log, given, find)  # before clicks are chosen by their dwell times
+        kinds = kinds_of(engine, without(engine, table, faults.lines), given)
+        return Loaded(engine, table, find, strange, faults=faults._replace(kinds=kinds))
 
     return load
 

@@ -22,6 +22,7 @@ from ltr_duel.logs.decision import Decision
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.ratio import credited_outcome, outcome_sums
 from ltr_duel.logs.sums import Grouping
+from ltr_duel.logs.table import LOG_COLUMNS
 
 DAY = 86_400
 DATED = ("day", "week")
@@ -94,7 +95,7 @@ def subgroups(
     [['1970-01-01 to 01-07', 605], ['1970-01-08 to 01-12', 395]]
     """
     outcomes, rows, _, whole = credited_outcome(log, comparison.outcome, rankers)
-    part, labels, relations = _parts(log.engine, rows, comparison, by, str(log.path))
+    part, labels, relations = _parts(log, rows, comparison, by)
     if len(labels) < 2:
         return None
     parts, pairs = len(labels), len(comparison.pairs)
@@ -180,10 +181,11 @@ def _differences(p: FloatVector, comparison: Comparison, signs: IntVector, by: s
     ]
 
 
-def _parts(engine: Any, rows: Any, comparison: Comparison, by: str, path: str) -> tuple[str, list[str], dict[str, Any]]:
+def _parts(log: ClickLog, rows: Any, comparison: Comparison, by: str) -> tuple[str, list[str], dict[str, Any]]:
     """Return the SQL of an outcome's part (``o``: outcomes, ``l``: a relation), the parts' names, and the relation."""
+    engine, own = log.engine, by in rows.columns and by in (*LOG_COLUMNS, *log.context)
     count = f'SELECT count("{by}") AS n FROM impressions'
-    if by in rows.columns and engine.query(count, impressions=rows)["n"][0].as_py():  # an own column may be empty
+    if own and engine.query(count, impressions=rows)["n"][0].as_py():  # an own column may be empty
         value = f"""coalesce(CAST("{by}" AS VARCHAR), '(none)')"""
         each = f"SELECT {value} AS value, count(*) AS n FROM impressions GROUP BY {value}"
         ranked = f"SELECT value, row_number() OVER (ORDER BY n DESC, value) - 1 AS rank FROM ({each}) AS e"
@@ -198,7 +200,9 @@ def _parts(engine: Any, rows: Any, comparison: Comparison, by: str, path: str) -
         labels = [_dates(day, min(day + days - 1, last)) for day in range(first, last + 1, days)]
         return f"floor((floor(o.time / {DAY}) - {first}) / {days})", labels, {}
     if by != "new":
-        raise InputError(f"{path}: there is no column '{by}' to slice by, or it is empty (or give day, week or new)")
+        raise InputError(
+            f"{log.path}: there is no column '{by}' to slice by, or it is empty (or give day, week or new)"
+        )
     if "user" not in rows.columns:
         return "", [], {}
     later = f'time >= min(time) OVER (PARTITION BY "user") + {DAY} AND "user" IS NOT NULL'

@@ -9,7 +9,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, Outcome, compare_log, describe_log
-from tests.logs.tables import KINDS, both, compared, event, exposure, impression, write
+from tests.logs.tables import KINDS, both, compared, event, exposure, impression, rows_of, write
 
 DAY = 86400
 SHOWN = {"impression": "i", "time": 0, "user": "u", "query": "q", "rankers": ["old", "new"]}
@@ -270,3 +270,25 @@ def test_a_list_that_decides_the_place_of_an_event_is_checked(tmp_path):
     ):
         with pytest.raises(InputError, match=sentence):
             compared(**both(tmp_path, [exposure(0, shown=shown)], [event("i0", "a")]))
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ["1911111111.1609459200", "1911111111.1609459201", "1.1", "1.10"],
+        ["1e301", "1e309", "1e310"],
+        [12345678901234567890123, 12345678901234567890124],
+        ["2026-01-01T00:00:00", "2026-01-02T00:00:00"],
+        ["ABCDEF12-1111-4111-8111-ABCDEF123456", "abcdef12-1111-4111-8111-abcdef123456"],
+    ],
+)
+def test_ids_are_read_as_text(tmp_path, kind, ids):
+    """As numbers, dates or UUIDs, some of these ids would be equal, or have another form."""
+    rows = [exposure(n, user=name, impression=name, shown=[*map(str, ids), "?"][:3]) for n, name in enumerate(ids)]
+    rows = [row | {"owners": [0, 1, -1][: len(row["shown"])]} for row in rows]
+    log = ClickLog(**both(tmp_path, rows, [event(name, ids[0], user=name) for name in ids], kind))
+    read = rows_of(log)
+    assert [row["impression"] for row in read] == [row["user"] for row in read] == [*map(str, ids)]
+    assert all(row["shown"] == rows[0]["shown"] for row in read)
+    assert compare_log(log, looks=False).wins[0] == len(ids)

@@ -138,3 +138,13 @@ def test_the_decision_names_a_part_in_which_the_other_ranker_wins(tmp_path):
     assert with_opposite_parts(plain, [parts["half"]]) == plain
     sentence = with_opposite_parts(plain, list(parts.values())).sentence
     assert sentence.startswith(f"{plain.sentence} But in device 'desktop', new beats old (mean +1.0000, p ")
+
+
+@pytest.mark.parametrize("name", ["row", "line", "User", "rank", 'a"b', "value"])
+def test_columns_named_as_those_of_a_log_divide_no_log(tmp_path, name):
+    path = log_of(tmp_path / "log.jsonl", [1, -1]).path
+    with pytest.raises(InputError, match=f"cannot be divided by a column named '{name}'"):
+        ClickLog(path, context=[name])
+    log = ClickLog(path)
+    with pytest.raises(InputError, match=f"there is no column '{name}'"):
+        subgroups(log, compare_log(log), name)

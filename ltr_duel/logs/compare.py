@@ -22,7 +22,7 @@ from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import Comparison, compared
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look, drift_notes, looks_of, step_of
-from ltr_duel.logs.loose import outside, uncounted
+from ltr_duel.logs.loose import all_have_events, outside, uncounted
 from ltr_duel.logs.ratio import (
     AnyOutcome,
     Ratio,
@@ -257,7 +257,10 @@ def _with_users(log: ClickLog, rows: Any, comparison: Comparison, sums: PairSums
             f"the errors rest on few clusters ({comparison.cluster}): equivalent to {fewest + 1:.1f} equal clusters;"
             f" intervals from fewer than about {_FEW} clusters are rough"
         )
-    warnings += [*comparison.warnings, *filter(None, (uncounted(log), outside(log)[2]))]
+    warnings += [
+        *comparison.warnings,
+        *filter(None, (uncounted(log), outside(log)[2], all_have_events(log, rows, comparison.impressions))),
+    ]
     if comparison.cluster == "query":
         warnings += _only_these_queries(sums, comparison)
     return replace(comparison, warnings=warnings, provenance=comparison.provenance | {"users": users})

@@ -117,6 +117,8 @@ class ClickLog:
         else:
             files = files_of(self.path)
             self.format = format_of(files, format)
+            if self.format != "ubi" and any(one.within for one in self.outcomes):
+                raise InputError(f"{self.path}: 'within' is for events without an impression; this log has clicks")
             self._source = ubi(files, self.context) if self.format == "ubi" else own(files, self.format, self.context)
         self._allowed = skip_bad
         self.known: dict[Any, Any] = {}  # cached results of queries about the log

@@ -35,13 +35,12 @@ from ltr_duel.logs.findings import (
     usual_share,
 )
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.loose import outside
+from ltr_duel.logs.loose import lost_events
 from ltr_duel.logs.outcomes import credited
 
 _STEPS = 240  # number of time steps in which gaps are measured
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _POSITIONS = 10  # number of positions whose owners are used
-_OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
 _ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share of its lists with a click
 _BY_CHANCE = 1e-6  # below `ERROR`, because a user with a few easy queries also clicks on nearly all lists
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
@@ -340,8 +339,4 @@ def _events(log: ClickLog) -> list[Finding]:
         findings.append(seldom(name, lost, total, RATE, sentence))
     else:
         findings.append(not_checked(name, "no event names an impression"))
-    lost, total, sentence = outside(log)
-    if total:
-        sentence = sentence or f"all {total:,} events ({log.outcome.name}) are on an item of their list"
-        findings.append(seldom("events outside lists", lost, total, _OUTSIDE, sentence))
-    return findings
+    return findings + lost_events(log)

@@ -236,6 +236,8 @@ def test_a_ratio_may_decide_and_guard(ltr_duel, shop, tmp_path, stop):
         (["--per", "user", "--stop-at", 0.95], 2, "each user counts once is valid for one look only"),
         (["--outcome", "clik"], 2, "did you mean 'click'"),
         (["--within", "1d:frist"], 2, "did you mean 'first'"),
+        (["--margin", 0.05], 2, "--margin requires --stop-at"),
+        (["--events", "more.csv"], 2, "--events is given 2 times; a folder or glob selects several files"),
     ],
 )
 def test_what_an_option_cannot_do_is_said(ltr_duel, shop, words, code, says):

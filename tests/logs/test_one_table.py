@@ -104,6 +104,8 @@ def test_files_of_two_formats_and_files_that_do_not_exist_are_refused(tmp_path):
         ClickLog(tmp_path / "other")
     with pytest.raises(InputError, match="no log format 'jason'; did you mean 'jsonl'"):
         ClickLog(tmp_path / "plain", format="jason")
+    with pytest.raises(InputError, match="'within' is for events without an impression; this log has clicks"):
+        ClickLog(tmp_path / "plain", within="7d")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix
 from ltr_duel.live.controls import ENDED, PAUSED, WINNER, Control, Controls
 from ltr_duel.live.plan import LivePlan
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.store import FORGOTTEN, Store
+from ltr_duel.live.store import Store
+from ltr_duel.live.validation import FORGOTTEN
 from ltr_duel.logs import BettingTest, PairDecision, Sequences, impressions_to_go, pair_decisions, running_sentence
 
 _OF_SETTINGS = "name", "rankers", "policy", "method", "outcome", "confidence", "margin", "window", "batch"

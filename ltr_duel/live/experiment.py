@@ -341,7 +341,8 @@ class Experiment:
         """Return the state of the experiment: what the counted pages say."""
         with self._lock:
             self._look()
-            given = Counts.of(self._store), self.controls, self.used, self.plan, len(self._untold)
+            ahead = self._latest - self._clock()
+            given = Counts.of(self._store), self.controls, self.used, self.plan, len(self._untold), ahead
         return state_of(self.settings, *given)  # searches do not wait for it
 
     def _now(self) -> float:

@@ -25,6 +25,8 @@ from ltr_duel.logs import BettingTest, PairDecision, Sequences, impressions_to_g
 
 _OF_SETTINGS = "name", "rankers", "policy", "method", "outcome", "confidence", "margin", "window", "batch"
 _FORGOT = "Forgotten users who return count as new users, so errors are too small and winners are declared too early."
+_AHEAD = "The clock was once {:,.2f} hours ahead of now: until then windows stay open, and all events are credited."
+_TOLERATED = 60.0  # seconds
 
 
 class LiveState(NamedTuple):
@@ -77,7 +79,7 @@ class LiveState(NamedTuple):
     probability: FloatVector  # (K,) probability of beating all others, valid for a single look; 0 if dropped
     decisions: list[PairDecision]  # one for each pair
     sentence: str  # advice whether to stop, based on the rankers that are not dropped
-    note: str  # a caveat about the intervals, or empty
+    note: str  # caveats, or empty
     regret_bound: float  # upper bound of the cost of the counted pages, see `regret_bound`
     impressions_to_go: float  # comparison pages until the advice is to stop, if no mean changes; 0: now; inf: unknown
 
@@ -107,9 +109,10 @@ class Counts(NamedTuple):
 
 
 def state_of(
-    settings: Settings, counts: Counts, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int
-) -> LiveState:
-    """Compute the state."""
+    settings: Settings, counts: Counts, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int,
+    ahead: float = 0.0,
+) -> LiveState:  # fmt: skip
+    """Compute the state; ``ahead`` is how far the time of the experiment is ahead of the clock, in seconds."""
     names, k = settings.rankers, len(settings.rankers)
     count = np.zeros((2, 3, k, k), np.int64)  # all and first exposures; ties, wins and losses of the row
     for a, b, y, first, n in counts.pairs:
@@ -170,7 +173,7 @@ def state_of(
         probability=probability,
         decisions=decisions,
         sentence=sentence,
-        note=_FORGOT if counts.forgot else "",
+        note=" ".join([_FORGOT] * counts.forgot + [_AHEAD.format(ahead / 3600)] * (ahead > _TOLERATED)),
         regret_bound=regret_bound(exposure, highest),
         impressions_to_go=to_go,
     )

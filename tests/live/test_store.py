@@ -130,9 +130,10 @@ def test_the_clock_of_an_experiment_never_goes_back(tmp_path):
     clock.now -= 1000
     with opened(tmp_path, clock=clock) as experiment:
         experiment.decide("late", "q", LISTS)
+        assert "0.28 hours ahead" in experiment.state().note  # 1,000 seconds
         clock.now += 1000 + 62
         learn(experiment)
-        assert experiment.state().waiting == 0
+        assert experiment.state().waiting == 0 and not experiment.state().note
     times = [time for (time,) in rows(tmp_path, "SELECT time FROM exposures ORDER BY n")]
     assert times == sorted(times) and times[-1] == times[-2]
 

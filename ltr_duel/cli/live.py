@@ -42,7 +42,7 @@ def backup(store: Path, out: Path) -> None:
 
 @_of_store
 def check(store: Path) -> None:
-    """Check the file and the rows of STORE, also while the experiment runs. Exit code 1 if there are complaints."""
+    """Check that the file of STORE is whole and its tables fit, without counting again. Exit code 1 for complaints."""
     complaints = live.check_store(store)
     echo_lines([f"{store}: {complaint}" for complaint in complaints or ["no complaints"]])
     if complaints:

@@ -29,13 +29,14 @@ from ltr_duel.live.settings import Settings, agreed, settings_text, with_seed
 from ltr_duel.live.signing import Keys, TokenError
 from ltr_duel.live.state import Counts, LiveState, state_of
 from ltr_duel.live.store import Store, settings_in
-from ltr_duel.live.validation import Report, Search, StoreError, read_events, require_context, require_text
+from ltr_duel.live.validation import Report, Search, StoreError, read_events, require_search
 
 _MOST_EVENTS = 1000  # of one page
 _KEPT = ("shown", "method", "outcome", "policy", "propensity", "owners", "page")  # columns of a record in ``record``
 _ADD = """
 INSERT OR IGNORE INTO exposures (impression, time, user, query, rankers, record, context) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
+_EVENT = "INSERT OR IGNORE INTO events SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM exposures WHERE impression = ?1"
 
 
 class Experiment:
@@ -198,9 +199,7 @@ class Experiment:
             return answers
 
     def _search(self, call: Search, now: float, writes: list[tuple[str, Sequence[Any]]]) -> Decision:
-        require_text("the user", call.user)
-        require_text("the query", call.query)
-        require_context(call.context, self.settings.context)
+        require_search(call, self.settings.context)
         page = self.plan.decide(call.user, call.query, call.rankings, now=now)
         if not page.impression:
             return page
@@ -223,7 +222,7 @@ class Experiment:
             raise InputError(f"a page has at most {_MOST_EVENTS:,} events")
         for (kind, position, name), value in values.items():
             row = (impression, kind, position, name, value, now)
-            writes.append(("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?)", row))
+            writes.append((_EVENT, row))
         if values and not marked and now - shown_at <= self.settings.window:
             writes.append(("UPDATE exposures SET seen = 1 WHERE impression = ?", (impression,)))
         return impression
@@ -243,10 +242,11 @@ class Experiment:
                 due, new = count_due(self._store, self.settings, now)
                 if due:
                     self._store.set_meta("clock", now)
-                if follows := self._left == set(self.controls.left(self.settings)):
-                    new = _among(self._left, new)
+                left = set(self.controls.left(self.settings))
+                if left == self._left:
+                    new = [told for told in new if left.issuperset(told[0])]
                     self._reserve(self._planned() + (len(self._untold) + len(new)) // self.settings.batch)
-            if follows:
+            if left == self._left:
                 self._tell(new)
             else:
                 self._begin()
@@ -259,7 +259,8 @@ class Experiment:
             self.controls = fold(self.used, self.settings)
             left, first = set(self.controls.left(self.settings)), self.controls.version
             rows = self._store.rows("SELECT arms, signs FROM outcomes ORDER BY n")
-            outcomes = _among(left, [(tuple(json.loads(arms)), signs) for arms, signs in rows])
+            stored = [(tuple[int, ...](json.loads(arms)), signs) for arms, signs in rows]
+            outcomes = [told for told in stored if left.issuperset(told[0])]
             self._reserve(first + 1 + len(outcomes) // self.settings.batch)
         self._planner, self._untold = Planner(self.settings, sorted(left)), list[Outcome]()
         self._left, self._first = left, first
@@ -340,13 +341,10 @@ class Experiment:
         """Return the state of the experiment: what the counted pages say."""
         with self._lock:
             self._look()
-            given = Counts.of(self._store), self.controls, self.used, self.plan, len(self._untold)
+            ahead = self._latest - self._clock()
+            given = Counts.of(self._store), self.controls, self.used, self.plan, len(self._untold), ahead
         return state_of(self.settings, *given)  # searches do not wait for it
 
     def _now(self) -> float:
         self._latest = max(self._latest, self._clock())
         return self._latest
-
-
-def _among(arms: set[int], outcomes: Sequence[Outcome]) -> list[Outcome]:
-    return [told for told in outcomes if arms.issuperset(told[0])]

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from ltr_duel import live
+from ltr_duel import live, logs
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import OUT_FILE, PATH, Place, format_option, opened, tables
 from ltr_duel.cli._output import echo_lines
@@ -142,9 +142,9 @@ def plan(
         raise InputError(f"{key_file}: is missing; machines that follow the earlier plans accept only its keys")
     signing = live.read_keys(key_file, create=True)
     kept = live.kept_plans(out, signing)
-    log = None
-    if logged:
-        log = opened(settings.credit, given | {"kind": kind, "skip_bad": None}).limited(settings.window)
+    condition = "(kind = '{}')".format(settings.credit.replace("'", "''"))  # in brackets, the kind may be missing
+    credited = logs.Outcome(settings.credit, condition, window=settings.window)
+    log = opened(credited, given | {"kind": kind, "skip_bad": None}) if logged else None
     if log is not None and not kept:
         raise InputError(f"{out}: the plans that the log has followed are not beside this file")
     if log is not None and checks:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Control, control_store
+from ltr_duel.live import Control, StoreError, control_store
 from tests.live.shop import DOCUMENTS, LISTS, NAMES, Clock, click, learn, opened, settings
 
 USERS = [f"user {k}" for k in range(400)]
@@ -126,6 +126,15 @@ def test_a_dropped_ranker_is_not_shown_and_the_others_keep_their_outcomes(tmp_pa
         assert version == plan.version + (after.untold + 100) // 20
     with opened(tmp_path, settings(policy="double_thompson"), clock=clock) as experiment:
         assert (experiment.plan.sets, experiment.plan.version) == (sets, version)
+
+
+def test_a_store_that_cannot_be_written_takes_no_control(tmp_path):
+    with opened(tmp_path) as experiment:
+        experiment._store.db.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON controls BEGIN SELECT raise(ABORT, 'full'); END"
+        )
+        with pytest.raises(StoreError, match="cannot be written now: full"):
+            control_store(tmp_path / "shop.db", Control("pause"))
 
 
 def test_a_control_of_another_process_applies_to_a_running_experiment(tmp_path):

@@ -144,7 +144,7 @@ def plan(
     kept = live.kept_plans(out, signing)
     condition = "(kind = '{}')".format(settings.credit.replace("'", "''"))  # in brackets, the kind may be missing
     credited = logs.Outcome(settings.credit, condition, window=settings.window)
-    log = opened(credited, given | {"kind": kind, "skip_bad": None}) if logged else None
+    log = opened([credited], given | {"kind": kind, "skip_bad": None}) if logged else None
     if log is not None and not kept:
         raise InputError(f"{out}: the plans that the log has followed are not beside this file")
     if log is not None and checks:

@@ -292,3 +292,12 @@ def test_ids_are_read_as_text(tmp_path, kind, ids):
     assert [row["impression"] for row in read] == [row["user"] for row in read] == [*map(str, ids)]
     assert all(row["shown"] == rows[0]["shown"] for row in read)
     assert compare_log(log, looks=False).wins[0] == len(ids)
+
+
+def test_numbers_that_are_nan_are_none(tmp_path):
+    nan = float("nan")
+    rows = [exposure(n, user=nan if n < 3 else float(n)) for n in range(5)]
+    events = [event("i0", "a", dwell=nan), event("i1", "a", dwell=40.0), event("i2", "a", dwell=3.0)]
+    log = ClickLog(**both(tmp_path, rows, events), outcome="dwell>=30")
+    assert [row["user"] for row in rows_of(log)] == [None] * 3 + ["3.0", "4.0"]
+    assert compare_log(log, looks=False).wins[0] == 1

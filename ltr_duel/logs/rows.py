@@ -123,7 +123,11 @@ _NEGATIVE = "e IS NULL OR isnan(e) OR e < 0"
 _CHECKS = (
     Check(("fault",), "fault IS NOT NULL", "fault"),
     *(
-        Check((name,), f"{named(name)} IS NULL", _said(f"'{name}' is missing"))
+        Check(
+            (name,),
+            f"{named(name)} IS NULL",
+            _said(f"'{name}' is missing" + "; an empty list if nothing was clicked" * (name == "clicks")),
+        )
         for name, column in LOG_COLUMNS.items()
         if column.needed
     ),

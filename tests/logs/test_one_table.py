@@ -117,7 +117,7 @@ def test_files_of_two_formats_and_files_that_do_not_exist_are_refused(tmp_path):
         ({"clicks": [1, -1]}, "a click at position -1 is not on the list of 2 (1 is the top)"),
         ({"clicks": [1.5]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1.5]"),
         ({"clicks": [2**40]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1099511627776]"),
-        ({"clicks": None}, "'clicks' is missing"),
+        ({"clicks": None}, "'clicks' is missing; an empty list if nothing was clicked"),
         ({"shown": ["b", "a", "aa", "a", "b"]}, "document 'b' is shown twice"),
         ({"shown": []}, "'shown' is empty"),
         (

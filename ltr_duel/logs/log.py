@@ -102,6 +102,10 @@ class ClickLog:
         self.path = Path(path) if isinstance(path, str | Path) else _stored(path, self)
         if skip_bad is not None and skip_bad < 0:
             raise InputError(f"the number of bad lines that may be skipped must be at least 0, not {skip_bad}")
+        if not isinstance(events, str | Path | None):
+            raise InputError(
+                f"events are a path, not a value of type {type(events).__name__}: store exposures and events as Parquet"
+            )
         given = [outcome] if isinstance(outcome, str | Outcome) else outcome
         self.outcomes = tuple(outcome_of(name, within, which) for name in given)
         self.context = tuple(name for name in context if name not in LOG_COLUMNS)

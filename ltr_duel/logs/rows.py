@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import InputError, IntVector, errors
+from ltr_duel.logs.attribution import Outcome
 from ltr_duel.logs.engine import Relation, named, quoted
 from ltr_duel.logs.table import EARLIEST, FIRST_HOUR, LATEST, LOG_COLUMNS, NO_RANKER, NO_RANKERS, date_words
 
@@ -20,6 +21,7 @@ Row = dict[str, Any]
 SHOWN_AGAIN = " (rows of an impression may differ in time only; keep the first, or skip the others with --skip-bad)"
 _KEPT = 20  # maximum number of reasons that are counted separately
 _GRADES = 1000  # largest grade
+_LARGEST = "100000000000"  # value of an event; 64 bits contain millionths of the sum of 92 such values
 _UNIT = "must be in seconds or milliseconds since 1970"
 _FACTS: dict[str, Callable[..., Any]] = {"n": sum, "named": sum, "clicked": max, "first": min, "last": max}
 
@@ -135,7 +137,11 @@ _NEGATIVE = "e IS NULL OR isnan(e) OR e < 0"
 _CHECKS = (
     Check(("fault",), "fault IS NOT NULL", "fault"),
     *(
-        Check((name,), f"{named(name)} IS NULL", _said(f"'{name}' is missing"))
+        Check(
+            (name,),
+            f"{named(name)} IS NULL",
+            _said(f"'{name}' is missing" + "; an empty list if nothing was clicked" * (name == "clicks")),
+        )
         for name, column in LOG_COLUMNS.items()
         if column.needed
     ),
@@ -281,8 +287,9 @@ def bad_lines(engine: Any, rows: Relation, sentence: str) -> Bad:
 
 
 def going_back(engine: Any, rows: Relation) -> Bad:
-    """Return the lines whose time is before the time of the previous row; DuckDB keeps the order of a file's rows."""
-    timed = f"SELECT line, time, lag(time) OVER () AS before FROM t WHERE time < {LATEST}"
+    """Return the lines whose time is before that of an earlier row; DuckDB keeps the order of a file's rows."""
+    earlier = "max(time) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    timed = f"SELECT line, time, {earlier} AS before FROM t WHERE time < {LATEST}"
     back = engine.view(f"SELECT *, 'back' AS reason FROM ({timed}) WHERE time < before", t=rows)
     date = "{{strftime(make_timestamp(({} * 1e6)::BIGINT), '%Y-%m-%d %H:%M:%S.%g')}}".format
     said = f"the time goes back, from {date('before')} to {date('time')}; rows must be sorted by time"
@@ -316,6 +323,19 @@ def delivered_twice(engine: Any, rows: Relation, again: Relation, columns: Seque
     joined = "again r JOIN t a ON a.line = r.line JOIN t b ON b.line = r.first"
     found = engine.query(f"SELECT r.line FROM {joined} WHERE {alike}", again=again, t=rows)
     return np.asarray(found["line"].to_numpy())
+
+
+def check_values(engine: Any, events: Relation, outcomes: Sequence[Outcome], find: Any) -> None:
+    """Raise `InputError` for the first event whose value is no finite number or too large to be added up exactly."""
+    origin = ", origin" * ("origin" in events.columns)
+    for outcome in outcomes:
+        nan = f"lower(CAST({outcome.value} AS VARCHAR)) = 'nan'"  # as text: the statistics of Parquet lack it
+        wrong = f"({outcome.where or '1 = 1'}) AND (abs({outcome.value}) > {_LARGEST} OR {nan})"
+        sql = f"SELECT CAST({outcome.value} AS VARCHAR) AS value{origin} FROM t WHERE {wrong} LIMIT 1"
+        for row in engine.rows(sql, t=events) if outcome.value else ():
+            at = f"{find(row['origin'])}: " if find and origin else ""
+            said = f"an event's value ({outcome.name}) must be a number up to 1e11, not {row['value']}"
+            raise InputError(f"{at}{said}")
 
 
 def check_events(engine: Any, events: Relation, about: Row, first: float | None, find: Any, mapped: Row) -> None:

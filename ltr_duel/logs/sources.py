@@ -20,7 +20,7 @@ from ltr_duel.logs.columns import require_columns, typed
 from ltr_duel.logs.engine import Engine, Relation, named, quoted
 from ltr_duel.logs.files import Position, csv_rows, files_of, format_of, open_text, parquet_rows, rows_in, text_lines
 from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
-from ltr_duel.logs.rows import Faults, check_events, faults_of, kinds_of, without
+from ltr_duel.logs.rows import Faults, check_events, check_values, faults_of, kinds_of, without
 from ltr_duel.logs.table import EVENT, EXPOSURE, LISTS, LOG_COLUMNS, MILLISECONDS
 from ltr_duel.logs.ubi import create_views
 from ltr_duel.logs.warehouse import Warehouse
@@ -230,6 +230,7 @@ def _joined(
             " to the exposures, or map them with --source; see docs/logs.md"
         )
     events = completed(engine, events)
+    check_values(engine, events, outcomes, find_event)
     line = (
         "row AS line"
         if "row" in exposures.columns

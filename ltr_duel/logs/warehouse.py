@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, errors
 from ltr_duel.logs.engine import Relation, named, quoted, with_relations
 from ltr_duel.logs.table import NO_RANKER
 
@@ -58,13 +59,16 @@ class Warehouse:
         import sqlglot
 
         (text,) = sqlglot.transpile(sql, read="duckdb", write=self.backend.dialect)
-        return self.sql(with_relations(text, relations, ""))
+        with self._guarded():
+            return self.sql(with_relations(text, relations, ""))
 
     keep = view  # nothing is written
 
     def query(self, sql: str, **relations: Relation) -> Any:
         """Return the result of SQL (of DuckDB) as an Arrow table."""
-        return self.backend.to_pyarrow(self._ibis(self.view(sql, **relations)))
+        table = self._ibis(self.view(sql, **relations))
+        with self._guarded():
+            return self.backend.to_pyarrow(table)
 
     def rows(self, sql: str, **relations: Relation) -> list[dict[str, Any]]:
         """Return the result of `query` as dictionaries."""
@@ -128,7 +132,20 @@ class Warehouse:
         )
 
     def _compiled(self, table: Any) -> Relation:
-        return self.sql(str(self.backend.compile(table)))
+        with self._guarded():
+            return self.sql(str(self.backend.compile(table)))
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Convert errors of the database to an `InputError`."""
+        try:
+            yield
+        except InputError:
+            raise
+        except Exception as error:  # each backend has its own exceptions
+            said = errors.in_one_line(str(error).strip().splitlines()[0])
+            views = "; the session must be allowed to create temporary views" * ("read-only" in said)
+            raise InputError(f"{self.name}: {said}{views}") from None
 
 
 def _relation(table: Any, sql: str) -> Relation:

@@ -194,6 +194,15 @@ def test_events_at_position_0_of_a_list_are_refused(tmp_path, kind):
     assert compared(**files) == (0, 6, 0)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e13])
+def test_an_event_whose_value_cannot_be_added_up_is_named(tmp_path, value):
+    events = [event("i0", "a", value=1.0), event("i0", "b", value=value), event("i0", "b", value=2.0)]
+    files = both(tmp_path, [exposure(0)], events)
+    with pytest.raises(InputError, match=r"seen.parquet:2: an event's value \(value\) must be a number up to 1e11"):
+        compared(**files, outcome="value")
+    assert compared(**files) == (0, 0, 1)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_times_of_events_in_another_unit_are_refused_with_their_row(tmp_path, kind):
     now = 1_767_225_600

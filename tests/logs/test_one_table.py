@@ -80,6 +80,8 @@ def test_a_stored_frame_is_removed_with_its_log_and_other_values_are_refused():
     assert not path.exists()
     with pytest.raises(InputError, match=r"^a log is a path, a folder, a data frame .*, not a value of type list$"):
         compare_log([1, 2])
+    with pytest.raises(InputError, match=r"^events are a path, not a value of type DataFrame: store "):
+        ClickLog(pd.DataFrame(ROWS), events=pd.DataFrame(ROWS))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -115,7 +117,7 @@ def test_files_of_two_formats_and_files_that_do_not_exist_are_refused(tmp_path):
         ({"clicks": [1, -1]}, "a click at position -1 is not on the list of 2 (1 is the top)"),
         ({"clicks": [1.5]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1.5]"),
         ({"clicks": [2**40]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1099511627776]"),
-        ({"clicks": None}, "'clicks' is missing"),
+        ({"clicks": None}, "'clicks' is missing; an empty list if nothing was clicked"),
         ({"shown": ["b", "a", "aa", "a", "b"]}, "document 'b' is shown twice"),
         ({"shown": []}, "'shown' is empty"),
         (
@@ -186,6 +188,16 @@ def test_owners_that_are_numbers_are_positions_unless_all_are_names_too(tmp_path
                 rows_of(log)
         else:
             assert rows_of(log)[0]["owners"] == expected
+
+
+def test_all_times_before_an_earlier_row_go_back(tmp_path):
+    """Regression: only the previous row was compared, so that skipped lines left a log that is not sorted."""
+    path = write(tmp_path / "log.jsonl", [impression(n, time=time) for n, time in enumerate([1, 5000, 2, 3, 4])])
+    log = ClickLog(path, skip_bad=3)
+    assert [row["time"] for row in rows_of(log)] == [1.0, 5000.0]
+    with pytest.raises(InputError, match="4 bad lines"):
+        write(path, [impression(n, time=time) for n, time in enumerate([5000, 1, 2, 3, 4])])
+        rows_of(ClickLog(path, skip_bad=3))
 
 
 def test_bad_lines_are_counted_by_reason_with_their_first_line(tmp_path):

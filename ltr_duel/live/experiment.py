@@ -217,8 +217,8 @@ class Experiment:
             raise TokenError("the page of the token is not in the store of this experiment")
         ((record, shown_at, marked),) = found
         values = read_events(call.events, json.loads(record)["shown"])
-        sql = "SELECT count(*) FROM events WHERE impression = ?"
-        if len(values) + self._store.rows(sql, (impression,))[0][0] > _MOST_EVENTS:
+        sql = "SELECT kind, position, id FROM events WHERE impression = ?"
+        if len(values.keys() | self._store.rows(sql, (impression,))) > _MOST_EVENTS:
             raise InputError(f"a page has at most {_MOST_EVENTS:,} events")
         for (kind, position, name), value in values.items():
             row = (impression, kind, position, name, value, now)

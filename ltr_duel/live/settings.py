@@ -131,6 +131,8 @@ class Settings:
             object.__setattr__(self, one.name, value)
         if not 2 <= len(self.rankers) <= _MOST_RANKERS:
             raise InputError(f"rankers: there must be 2 to {_MOST_RANKERS}, not {len(self.rankers)}")
+        if any("\x1f" in name for name in self.rankers):  # it separates the names in queries of logs
+            raise InputError("rankers: a name contains the control character 0x1f")
         require_shares(self.share, self.holdback)
         object.__setattr__(self, "incumbent", self.incumbent or self.rankers[0])
         if self.incumbent not in self.rankers:

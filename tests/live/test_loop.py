@@ -99,10 +99,14 @@ def test_a_page_that_was_changed_after_the_decision_is_found(loop, tmp_path):
         shown = [[row[1], row[0], *row[2:]] if k == 3 else row for k, row in enumerate(table["shown"].to_pylist())]
         return table.set_column(table.schema.get_field_index("shown"), "shown", pa.array(shown))
 
-    complaints = check_plans(
-        altered(made.folder, tmp_path, swapped), {p.version: p for p, _ in followed}, made.settings
-    )
-    assert any(one.startswith("rows that differ from the page of plan 1 ") for one in complaints)
+    def unlogged(table):
+        users = ["a\0b" if k == 3 else user for k, user in enumerate(table["user"].to_pylist())]
+        return table.set_column(table.schema.get_field_index("user"), "user", pa.array(users))
+
+    for change in (swapped, unlogged):
+        log = altered(made.folder, tmp_path / change.__name__, change)
+        complaints = check_plans(log, {p.version: p for p, _ in followed}, made.settings)
+        assert any(one.startswith("rows that differ from the page of plan 1 ") for one in complaints)
 
 
 def test_a_log_that_lost_pages_of_a_ranker_is_found(loop, tmp_path):

@@ -51,6 +51,7 @@ def test_the_file_has_the_method_and_only_other_values_than_the_defaults(tmp_pat
         (GOOD + 'outcome = "sampled"\n', "no outcome rule of team_draft called 'sampled'"),
         (GOOD.replace('"a", "b", "c"', '"a"'), "rankers: there must be 2 to 200, not 1"),
         (GOOD.replace('"a", "b", "c"', '"a", "a"'), "is given twice"),
+        (GOOD.replace('"a", "b", "c"', r'"a\u001fb", "a", "b"'), "rankers: a name contains the control character 0x1f"),
         (GOOD.replace("rucb:alpha=0.51", "savage"), "horizon: policy 'savage' requires the number .* horizon = 100000"),
         ("[experimen]\n", "no table 'experimen'; did you mean 'experiment'"),
         ('name = "x"\n', r"no table 'name'; .*the keys of an experiment follow a line \[experiment\]"),

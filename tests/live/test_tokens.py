@@ -120,5 +120,6 @@ def test_a_page_keeps_a_limited_number_of_events(tmp_path):
         page = experiment.decide("user", "q", LISTS)
         for k in range(5):
             experiment.report(page.token, [{"kind": "hover", "id": f"{k} {m}"} for m in range(200)])
+        experiment.report(page.token, [{"kind": "hover", "id": f"0 {m}"} for m in range(200)])  # once more
         with pytest.raises(InputError, match="at most 1,000 events"):
             experiment.report(page.token, [{"kind": "view"}])

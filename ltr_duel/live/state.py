@@ -21,12 +21,15 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix
 from ltr_duel.live.controls import ENDED, PAUSED, WINNER, Control, Controls
 from ltr_duel.live.plan import LivePlan
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.store import FORGOTTEN, Store
+from ltr_duel.live.store import Store
+from ltr_duel.live.validation import FORGOTTEN
 from ltr_duel.logs import BettingTest, PairDecision, Sequences, impressions_to_go, pair_decisions, running_sentence
 
 _OF_SETTINGS = "name", "rankers", "policy", "method", "outcome", "confidence", "margin", "window", "batch"
 _FORGOT = "Forgotten users who return count as new users, so errors are too small and winners are declared too early."
 _DROPPED = "Decided among the rankers that are not dropped; 'logs compare' of the exported log decides among all."
+_AHEAD = "The clock was once {:,.2f} hours ahead of now: until then windows stay open, and all events are credited."
+_TOLERATED = 60.0  # seconds
 
 
 class LiveState(NamedTuple):
@@ -109,9 +112,10 @@ class Counts(NamedTuple):
 
 
 def state_of(
-    settings: Settings, counts: Counts, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int
-) -> LiveState:
-    """Compute the state."""
+    settings: Settings, counts: Counts, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int,
+    ahead: float = 0.0,
+) -> LiveState:  # fmt: skip
+    """Compute the state; ``ahead`` is how far the time of the experiment is ahead of the clock, in seconds."""
     names, k = settings.rankers, len(settings.rankers)
     count = np.zeros((2, 3, k, k), np.int64)  # all and first exposures; ties, wins and losses of the row
     for a, b, y, first, n in counts.pairs:
@@ -184,7 +188,11 @@ def state_of(
         probability=probability,
         decisions=decisions,
         sentence=sentence,
-        note=" ".join([_FORGOT] * counts.forgot + [_DROPPED] * bool(controls.dropped)),
+        note=" ".join(
+            [_FORGOT] * counts.forgot
+            + [_AHEAD.format(ahead / 3600)] * (ahead > _TOLERATED)
+            + [_DROPPED] * bool(controls.dropped)
+        ),
         regret_bound=regret_bound(exposure, highest),
         impressions_to_go=to_go,
     )

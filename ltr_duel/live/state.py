@@ -136,21 +136,22 @@ def state_of(
     test = BettingTest(Sequences(*decided, *np.zeros((3, len(named)))))
     error = {"confidence": settings.confidence, "margin": settings.margin}
     decisions = pair_decisions(test, named, len(named), compared, **error)
+    together = compared_pairs(plan)
+    if plan.version == 1 or not POLICIES.configure(settings.policy).component.adaptive:  # pairs are missing by chance
+        together.update(map(frozenset, named))
+    for pair, one in enumerate(decisions):
+        if frozenset(one[:2]) not in together:
+            decisions[pair] = one._replace(more=one.more and math.inf, more_to_win=one.more_to_win and math.inf)
     rows = list(controls.left(settings))
     left = [names[arm] for arm in rows]
     among = [one for one in decisions if one.first in left and one.second in left]  # still corrected for all pairs
-    sentence = running_sentence(left, among, settings.margin, compared)
-    to_go = impressions_to_go(left, among)
-    if POLICIES.configure(settings.policy).component.adaptive:  # other policies return to each pair
-        shown_now = compared_pairs(plan)
-        decisions = [one if frozenset(one[:2]) in shown_now else _never(one) for one in decisions]
-        gone = [one for one in among if one.more > 0 and frozenset(one[:2]) not in shown_now]
-        number, to_go = to_go, impressions_to_go(left, [_never(one) if one in gone else one for one in among])
-        if gone and math.isinf(to_go) and (number < math.inf or not shown_now):
-            some = ", ".join([f"{one.first} and {one.second}" for one in gone[:3]] + ["..."] * (len(gone) > 3))
-            sentence = f"undecided: plan {plan.version} no longer shows {some} together; a later plan may."
+    sentence, to_go = running_sentence(left, among, settings.margin, compared), impressions_to_go(left, among)
+    gone = [" and ".join(one[:2]) for one in among if one.more and frozenset(one[:2]) not in together]
     several = sum(count for rankers, count in plan.sets if len(rankers) > 1) / plan.draws
-    if 0 < to_go < math.inf and several < 0.2:
+    if gone and math.isinf(to_go):
+        some = ", ".join(gone[:3] + ["..."] * (len(gone) > 3))
+        sentence = f"undecided: plan {plan.version} no longer shows {some} together; a later plan may."
+    elif 0 < to_go < math.inf and several < 0.2:
         sentence += f" Plan {plan.version} shows several rankers in {several:.1%} of its searches."
     if controls.mode == ENDED and to_go > 0:  # no further pages will be compared
         sentence, to_go = f"ended without a decision; {controls.winner or settings.incumbent} is served.", math.inf
@@ -200,11 +201,6 @@ def state_of(
 def compared_pairs(plan: LivePlan) -> set[frozenset[str]]:
     """Return the pairs of rankers that a plan shows together."""
     return {frozenset(pair) for rankers, _ in plan.sets for pair in combinations(rankers, 2)}
-
-
-def _never(pair: PairDecision) -> PairDecision:
-    """Return a decision on a pair that gets no further pages."""
-    return pair._replace(more=pair.more and math.inf, more_to_win=pair.more_to_win and math.inf)
 
 
 def beats_all(wins: IntMatrix) -> FloatVector:

@@ -84,6 +84,7 @@ def compare(
             parts += [part] if part is not None else []
             lines += [f"--by {way}: the log has only one part"] if part is None and way in ways else []
             bar.update()
+    decision = logs.with_opposite_parts(decision, parts)
     if out is not None:  # files first, because printing may end early
         preferences.save_preferences(comparison.preferences, out)
     if report is not None:

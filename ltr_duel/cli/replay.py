@@ -11,6 +11,7 @@ from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, PATH, ROWS
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
+from ltr_duel.core import InputError
 
 
 @click.command(cls=Command)
@@ -35,6 +36,8 @@ def command(
     earlier logs, as by 'live plan'; then processes follow the plan and log, as the machines of a site do.
     """
     settings = live.read_settings(config)
+    if settings.credit != "click":
+        raise InputError(f"{config}: credit = '{settings.credit}': simulated users only click; remove this setting")
     rankings = corpus.rankings(path, jobs=1)[settings.rankers]
     secrets = dict(live.read_keys(config.with_name("live.keys"), create=True))
     each = max(searches // (plans * processes), 1)

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.bandits import POLICIES, Learner
-from ltr_duel.core import InputError, IntVector, SignVector, digest, errors, interpreted, shuffle, stream
+from ltr_duel.core import InputError, IntVector, SignVector, digest, errors, interpreted, several, shuffle, stream
 from ltr_duel.interleaving import Page
 from ltr_duel.live.plan import RUNNING, WINNER, LivePlan
 from ltr_duel.live.settings import Settings, with_seed
 from ltr_duel.logs import ClickLog, credited
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
-_FIXED = "name", "rankers", "policy", "method", "outcome", "top", "horizon", "batch"  # settings of all plans
+_FIXED = "name", "rankers", "policy", "method", "outcome", "top", "horizon", "batch", "credit"  # settings of all plans
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 IMPRESSION = re.compile(r"[1-9][0-9]{0,8}-[0-9a-f]{16}")
 _SEPARATOR = "\x1f"
@@ -194,8 +194,8 @@ def next_plan(
     Raises
     ------
     InputError
-        If the settings differ from those of the last plan, the log cannot be read or credited, or it contains exposures
-        of no earlier plan.
+        If the settings differ from those of the last plan, the log cannot be read or credited, contains exposures of no
+        earlier plan, or has fewer than the last plan learned from.
 
     Examples
     --------
@@ -221,11 +221,19 @@ def next_plan(
     while planner.version < version:
         outcomes = logged.get(planner.version, [])
         planner.learn(outcomes + planner.single_steps(len(outcomes)))
+    if last is not None and planner.learned < last.learned:
+        if not winner:
+            raise InputError(
+                f"the log has {several(planner.learned, 'impression')} whose window is over, but plan {last.version}"
+                f" has learned from {last.learned:,}: give the whole log of all earlier plans"
+            )
+        planner.learned = last.learned  # a winner needs no log, but the plan after it does
     return planner.plan(at=int(at), mode=WINNER if winner else RUNNING, winner=winner)
 
 
 def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict[int, list[Outcome]]:
     """Credit the lists of a log shown before a time; return their outcomes by plan, in the order of display."""
+    log = log.limited(settings.window)
     found = credited(log, settings.rankers, columns=("impression", "rankers"))
     rows = log.engine.query(
         f"SELECT line, impression, time, array_to_string(rankers, '{_SEPARATOR}') AS rankers FROM shown"
@@ -267,14 +275,10 @@ def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict
 
 def _parsed(log: ClickLog, impressions: list[str], lines: Any) -> tuple[IntVector, Coins]:
     """Return versions and coins from the names of impressions."""
+    for k, name in enumerate(impressions):
+        if not IMPRESSION.fullmatch(name):
+            said = f"impression '{name}' belongs to no plan; valid: 3-0123456789abcdef"
+            raise InputError(f"{log.find(lines[k].as_py())}: {said}")
     parts = [name.partition("-") for name in impressions]
-    try:
-        coins = np.frombuffer(bytes.fromhex("".join([digits for *_, digits in parts])), ">u8").astype(np.uint64)
-        version = np.array([int(number) for number, *_ in parts], np.int64)
-        if len(coins) == len(parts) and (not len(version) or version.min() > 0):
-            return version, coins
-    except ValueError:
-        pass
-    wrong = next(k for k, name in enumerate(impressions) if not IMPRESSION.fullmatch(name))
-    said = f"impression '{impressions[wrong]}' belongs to no plan; valid: 3-0123456789abcdef"
-    raise InputError(f"{log.find(lines[wrong].as_py())}: {said}")
+    coins = np.frombuffer(bytes.fromhex("".join([digits for *_, digits in parts])), ">u8").astype(np.uint64)
+    return np.array([int(number) for number, *_ in parts], np.int64), coins

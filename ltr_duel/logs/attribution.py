@@ -45,6 +45,9 @@ class Outcome:
         that was shown at most this long before the event. By default such events do not count.
     which : {"last", "first", "all"}
         The exposure that is credited if such an event matches several.
+    window : float, optional
+        Only events from 0 to this many seconds after their exposure count, and of events with a value only positive
+        ones: the rule of live experiments. Clicks in one table, and events without a time, all count.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Outcome:
     value: str = ""
     within: str = ""
     which: str = "last"
+    window: float | None = None
 
     def __post_init__(self) -> None:
         errors.require_one_of("exposure", self.which, WHICH)
@@ -78,8 +82,16 @@ class Outcome:
 
     def worth(self) -> str:
         """Return the SQL of what an event adds, in millionths; null if it does not count."""
-        worth = f"CAST(round(({self.value}) * 1e6) AS BIGINT)" if self.value else f"CAST({MICRO} AS BIGINT)"
-        return f"CASE WHEN {self.where or '1 = 1'} THEN {worth} END"
+        worth = f"CAST(floor(({self.value}) * 1e6 + 0.5) AS BIGINT)" if self.value else f"CAST({MICRO} AS BIGINT)"
+        positive = "" if self.window is None else " AND (value IS NULL OR value > 0)"
+        return f"CASE WHEN ({self.where or '1 = 1'}){positive} THEN {worth} END"
+
+    def timely(self, worth: str) -> str:
+        """Return the SQL of ``worth`` of an event e of an exposure x; null outside the window."""
+        if self.window is None:
+            return f"e.{worth}"
+        inside = f"coalesce(e.time - x.time BETWEEN 0 AND {self.window!r}, TRUE)"
+        return f"CASE WHEN {inside} THEN e.{worth} END AS {worth}"
 
 
 def outcome_of(given: str | Outcome, within: str = "", which: str = "last") -> Outcome:
@@ -110,7 +122,6 @@ class EventCounts(NamedTuple):
 class Attributed(NamedTuple):
     """Exposures joined to their events."""
 
-    joined: Relation  # the events that name an impression: row (null if it is unknown), place, owner, w0, w1, ...
     placed: Relation  # row, place, owner, and the sums w0, w1, ... of the events at this place
     counts: EventCounts
 
@@ -156,14 +167,15 @@ def attribute(
     place, owner = _place(exposures.columns, by_event, items=about.pop("items"))
     sums = ", ".join(worths)
     lists = [f"x.{name}" for name in ("shown", "owners", "rankers") if name in exposures.columns]
-    event = ", ".join(f"e.{name}" for name in ("item", "position", *worths))
-    names = f"SELECT x.row, {', '.join([*lists, event])}, e.owner AS owner_name FROM events e LEFT JOIN exposures x"
-    names += " ON e.impression = x.impression WHERE e.impression IS NOT NULL"
+    timely = [outcome.timely(worth) for outcome, worth in zip(outcomes, worths, strict=True)]
+    event = ", ".join(["e.item", "e.position", *timely])
+    names = f"SELECT x.row, {', '.join([*lists, event])}, e.owner AS owner_name FROM events e JOIN exposures x"
+    names += " ON e.impression = x.impression"
     at = f"SELECT *, {place} AS place FROM ({names}) AS n"
     sql = f"SELECT row, place, {owner} AS owner, {sums} FROM ({at}) AS p"
     joined = engine.view(sql, events=counted, exposures=exposures)
     relations = {"joined": joined}
-    parts = [f"SELECT row, place, owner, {sums} FROM joined WHERE row IS NOT NULL"]
+    parts = [f"SELECT row, place, owner, {sums} FROM joined"]
     for k, outcome in enumerate(outcomes):
         if outcome.seconds:
             relations[f"late{k}"] = _late(engine, exposures, counted, outcome, worths[k], owner)
@@ -179,7 +191,7 @@ def attribute(
     if "late0" in relations:
         sql = "SELECT count(DISTINCT event) AS given FROM late0"
         found |= engine.rows(sql, late0=relations["late0"])[0]
-    return Attributed(joined, placed, EventCounts(**about, **found))
+    return Attributed(placed, EventCounts(**about, **found))
 
 
 def _count(
@@ -239,6 +251,7 @@ def _late(engine: Any, exposures: Relation, counted: Relation, outcome: Outcome,
     place = (
         "x.place" if "owner_name" not in owner else "CASE WHEN e.owner IS NOT NULL THEN CAST(x.place AS VARCHAR) END"
     )
+    seconds = outcome.seconds if outcome.window is None else min(outcome.seconds, outcome.window)
     items = engine.unnested(exposures, "shown", ("row", "impression", "time", "user", *lists))
     event = 'row_number() OVER (ORDER BY time, "user", item) AS event'
     loose = f"SELECT *, {event} FROM events WHERE impression IS NULL AND {worth} IS NOT NULL"
@@ -248,7 +261,7 @@ def _late(engine: Any, exposures: Relation, counted: Relation, outcome: Outcome,
     matching = (
         f"SELECT {chosen}, e.owner AS owner_name, e.{worth}, e.event, {turn} FROM ({loose}) AS e JOIN items x ON"
         f' e."user" = x."user" AND e.item = x.item'
-        f" WHERE e.time >= x.time AND e.time <= x.time + {outcome.seconds!r}"
+        f" WHERE e.time >= x.time AND e.time <= x.time + {seconds!r}"
     )
     only = "" if outcome.which == "all" else " WHERE turn = 1"
     sql = f"SELECT row, place, {owner} AS owner, {worth}, event FROM ({matching}) AS j{only}"

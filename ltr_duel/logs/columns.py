@@ -35,6 +35,7 @@ _UBI = " (records of User Behavior Insights are read with --format ubi)"
 _NAMED = 12  # maximum number of columns that a message lists
 _NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT")
 _EITHER = "'owners' are numbers that are names of rankers and also positions of others: write names as text"
+_NULLABLE = ("impression", "user", "item", "position", "owner", "value", "dwell")  # in these columns NaN is null
 _JSON = {  # JSON types that can be converted to each SQL type
     "VARCHAR": ("VARCHAR", "DOUBLE", *_NUMBERS),
     "DOUBLE": ("DOUBLE", "VARCHAR", *_NUMBERS),
@@ -77,6 +78,10 @@ def first_names(have: Sequence[str]) -> str:
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
     """Return SQL that converts the columns of a query to ``types``, and adds ``fault`` if a conversion can fail."""
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
+    floats = [named(name) for name, kind in kinds.items() if kind in ("DOUBLE", "FLOAT") and name in _NULLABLE]
+    if floats:  # frames store NaN for none; as text, because statistics of Parquet files let DuckDB omit isnan()
+        nulls = ", ".join(f"CASE WHEN {name}::VARCHAR <> 'nan' THEN {name} END AS {name}" for name in floats)
+        raw = f"SELECT * REPLACE ({nulls}) FROM ({raw})"
     made = {name: _converted(name, kind, kinds, types) for name, kind in kinds.items() if name != "fault"}
     other = {name: named(f"ltr {name}") for name, value in made.items() if value != named(name)}
     faults = ["WHEN fault IS NOT NULL THEN fault"] if "fault" in kinds else []

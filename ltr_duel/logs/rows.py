@@ -7,7 +7,7 @@ the values of the first row of each reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,6 +86,20 @@ class BadLines:
                 reason = "other" if full else reason
                 self._reasons.setdefault(reason, ["lines are bad for other reasons" if full else sentence(first[k]), 0])
             self._reasons[reason][1] += int(number[k])
+
+
+class Faults(NamedTuple):
+    """The lines of a log that are not read, and the kinds of the others."""
+
+    kinds: list[Row]  # see `kinds_of`
+    bad: list[Bad]
+    equal: IntVector  # lines that equal an earlier line but for the time
+    repeated: int  # number of bad lines that repeat an impression
+
+    @property
+    def lines(self) -> IntVector:
+        """All lines that are not read."""
+        return np.unique(np.concatenate([self.equal, *(part.lines for part in self.bad)]))
 
 
 class Check(NamedTuple):
@@ -176,6 +190,27 @@ _CHECKS = (
 )
 
 
+def faults_of(engine: Any, rows: Relation, given: str, find: Callable[[int], Any]) -> Faults:
+    """Return the lines that repeat an impression or fail a check; arguments as for `checked` and `BadLines`."""
+    equal, bad, repeated = np.zeros(0, np.int64), list[Bad](), 0
+    if "impression" in rows.columns and any_repeats(engine, rows):
+        again = repeating(engine, rows)
+        names = [name for name in rows.columns if name not in ("line", "row", "origin", "time")]
+        equal = delivered_twice(engine, rows, again, names)
+        first = {row["line"]: row for row in engine.rows("SELECT * FROM t", t=again)}
+        lines = np.setdiff1d(np.array([*first], np.int64), equal)
+        repeated = len(lines)
+
+        def sentence(line: int) -> str:
+            here, before = find(line), find(first[line]["first"])
+            where = f"line {before.row}" if before.file == here.file else before
+            return f"impression '{first[line]['impression']}' repeats {where}{SHOWN_AGAIN}"
+
+        bad.append(Bad(lines, ["again"] * repeated, sentence))
+    kinds, more = checked(engine, rows, given)
+    return Faults(kinds, [*bad, *more], equal, repeated)
+
+
 def checked(engine: Any, rows: Relation, given: str) -> tuple[list[Row], list[Bad]]:
     """Check all rows in one scan; return the kinds of rows (see `kinds_of`), and the bad lines.
 
@@ -261,6 +296,14 @@ def going_back(engine: Any, rows: Relation) -> Bad:
     return bad_lines(engine, back, _said(said))
 
 
+def without(engine: Any, rows: Relation, lines: Collection[int]) -> Relation:
+    """Return a relation without some of its lines."""
+    if not len(lines):
+        return rows
+    bad = engine.small({"line": np.unique(np.array(list(lines), np.int64))})
+    return engine.view("SELECT * FROM t WHERE line NOT IN (SELECT line FROM bad)", t=rows, bad=bad)
+
+
 def any_repeats(engine: Any, rows: Relation) -> bool:
     """Return whether any impression has several rows."""
     (row,) = engine.rows("SELECT count(impression) > count(DISTINCT impression) AS again FROM t", t=rows)
@@ -283,11 +326,10 @@ def delivered_twice(engine: Any, rows: Relation, again: Relation, columns: Seque
 
 
 def check_values(engine: Any, events: Relation, outcomes: Sequence[Outcome], find: Any) -> None:
-    """Raise `InputError` for the first event whose value is no finite number or too large to be added up exactly."""
+    """Raise `InputError` for the first event whose value is infinite or too large to be added up exactly."""
     origin = ", origin" * ("origin" in events.columns)
     for outcome in outcomes:
-        nan = f"lower(CAST({outcome.value} AS VARCHAR)) = 'nan'"  # as text: the statistics of Parquet lack it
-        wrong = f"({outcome.where or '1 = 1'}) AND (abs({outcome.value}) > {_LARGEST} OR {nan})"
+        wrong = f"({outcome.where or '1 = 1'}) AND abs({outcome.value}) > {_LARGEST}"
         sql = f"SELECT CAST({outcome.value} AS VARCHAR) AS value{origin} FROM t WHERE {wrong} LIMIT 1"
         for row in engine.rows(sql, t=events) if outcome.value else ():
             at = f"{find(row['origin'])}: " if find and origin else ""

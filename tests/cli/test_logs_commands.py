@@ -301,4 +301,6 @@ def test_power_from_a_log_says_for_whom_it_is(ltr_duel, tmp_path):
     assert "at least " in answer.out and "note: the errors rest on few clusters (user)" in answer.out
     assert "no such pair with outcomes (there are old new)" in ltr_duel("power", path, "--pair", "a", "b").err
     log_of(path, [1, -1] * 20)
-    assert "no ranker is clearly ahead (the estimate shrinks to 0)" in ltr_duel("power", path).out
+    answer = ltr_duel("power", path)
+    assert "no ranker is clearly ahead (the estimate shrinks to 0)" in answer.out and " find a mean" not in answer.out
+    assert "no plan for a ratio" in ltr_duel("power", path, "--outcome", "buy/click").err

@@ -128,6 +128,27 @@ def test_impressions_within_the_attribution_window_wait(tmp_path):
     assert next_plan(settings, log, at=1200, last=first).learned == (logged < 1100).sum()
 
 
+def test_events_count_inside_the_window_and_with_a_positive_value(tmp_path):
+    """The first ranker's document has one event. Without a winner, the coins of the impressions differ."""
+    settings, won = settings_of(window=60.0), []
+    rows = [{name: value for name, value in row.items() if name != "clicks"}
+            for row in followed(settings, 40, random.Random(1))]  # fmt: skip
+    exposures, events = tmp_path / "exposures.parquet", tmp_path / "events.parquet"
+    written(rows, exposures)
+    for delay, value in ((0.0, 5.0), (60.0, None), (61.0, 5.0), (-1.0, 5.0), (1.0, 0.0), (1.0, -30.0)):
+        place = [row["owners"].index(0) + 1 for row in rows]
+        made = [
+            {"impression": row["impression"], "time": row["time"] + delay, "kind": "purchase", "position": position}
+            | {"value": value}
+            for row, position in zip(rows, place, strict=True)
+        ]
+        written(made, events)
+        log = ClickLog(exposures, events=events, outcome="purchase")
+        (outcomes,) = logged_outcomes(log, settings, before=1e9).values()
+        won.append(all(signs == b"\1" for _, signs in outcomes))
+    assert won == [True, True, False, False, False, False]
+
+
 def test_a_plan_is_a_function_of_settings_log_and_time(tmp_path):
     settings, rng = settings_of(window=1.0), random.Random(1)
     first = next_plan(settings, at=0)
@@ -135,7 +156,7 @@ def test_a_plan_is_a_function_of_settings_log_and_time(tmp_path):
     second = next_plan(settings, written(rows, tmp_path / "1.parquet"), at=2000, last=first)
     rows += followed(settings, 300, rng, version=2, plan=second)
     made = [vars(next_plan(settings, written(rows, tmp_path / "2.parquet"), at=9000, last=second))]
-    events = [{"impression": row["impression"], "time": row["time"] + n, "kind": "click", "position": n}
+    events = [{"impression": row["impression"], "time": row["time"] + n / 10, "kind": "click", "position": n}
               for row in rows for n in row.pop("clicks")]  # fmt: skip
     for table in (rows, events):
         rng.shuffle(table)
@@ -154,17 +175,33 @@ def test_a_plan_may_serve_one_ranker_to_all():
         next_plan(settings_of(), at=60, last=first, winner="x")
 
 
+def test_a_log_shorter_than_what_the_last_plan_learned_from_is_refused(tmp_path):
+    """A plan that serves a winner needs no log, but the plan after it does."""
+    settings, first = settings_of(window=1.0), next_plan(settings_of(), at=0)
+    rows = followed(settings, 40, random.Random(1), plan=first)
+    second = next_plan(settings, written(rows, tmp_path / "log.parquet"), at=2000, last=first)
+    said = f"has 10 impressions whose window is over, but plan 2 has learned from {len(rows)}: give the whole log"
+    with pytest.raises(InputError, match=said):
+        next_plan(settings, written(rows[:10], tmp_path / "cut.parquet"), at=3000, last=second)
+    served = next_plan(settings, at=3000, last=second, winner="c")
+    with pytest.raises(InputError, match="has 0 impressions whose window is over, but plan 3"):
+        next_plan(settings, at=4000, last=served)
+
+
 def test_changed_settings_or_a_foreign_log_are_refused(tmp_path):
     settings = settings_of()
     first = next_plan(settings, at=0)
     rows = followed(settings, 20, random.Random(1), plan=first)
     log = written(rows, tmp_path / "log.parquet")
     for change, said in ((settings_of(top=9), "the settings have changed since plan 1"),
+                         (settings_of(credit="purchase"), "the settings have changed since plan 1"),
                          (replace(settings, seed=6), "seed: differs")):  # fmt: skip
         with pytest.raises(InputError, match=said):
             next_plan(change, log, at=1e9, last=first)
     with pytest.raises(InputError, match="has exposures of plan 1, so the next plan is not plan 1"):
         next_plan(settings, log, at=1e9)
-    rows[3]["impression"] = "77"
-    with pytest.raises(InputError, match=r"odd.parquet:\d+: impression '77' belongs to no plan"):
-        next_plan(settings, written(rows, tmp_path / "odd.parquet"), at=1e9, last=first)
+    sound = rows[3]["impression"]
+    for odd in ("77", f"１{sound[1:]}", f"{sound}00", f"{sound[:4]} {sound[4:]}"):
+        rows[3]["impression"] = odd
+        with pytest.raises(InputError, match=rf"odd.parquet:\d+: impression '{odd}' belongs to no plan"):
+            next_plan(settings, written(rows, tmp_path / "odd.parquet"), at=1e9, last=first)

@@ -9,7 +9,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, Outcome, compare_log, describe_log
-from tests.logs.tables import KINDS, both, compared, event, exposure, impression, write
+from tests.logs.tables import KINDS, both, compared, event, exposure, impression, rows_of, write
 
 DAY = 86400
 SHOWN = {"impression": "i", "time": 0, "user": "u", "query": "q", "rankers": ["old", "new"]}
@@ -194,7 +194,7 @@ def test_events_at_position_0_of_a_list_are_refused(tmp_path, kind):
     assert compared(**files) == (0, 6, 0)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e13])
+@pytest.mark.parametrize("value", [float("inf"), -1e13])
 def test_an_event_whose_value_cannot_be_added_up_is_named(tmp_path, value):
     events = [event("i0", "a", value=1.0), event("i0", "b", value=value), event("i0", "b", value=2.0)]
     files = both(tmp_path, [exposure(0)], events)
@@ -254,3 +254,59 @@ def test_owners_of_events_serve_without_lists_and_one_who_is_no_ranker_is_named_
 def test_the_digest_of_separate_events_is_in_the_provenance(tmp_path):
     found = [compare_log(with_values(tmp_path, "csv", "seen", values)).provenance for values in ("ab", "ac")]
     assert found[0]["sha256"] == found[1]["sha256"] and found[0]["events_sha256"] != found[1]["events_sha256"]
+
+
+def test_repeated_and_bad_exposures_take_no_events_from_the_others(tmp_path):
+    """Each of 40 exposures came twice; the list of impression 40 is bad."""
+    rows = [exposure(n, user=f"u{n}", time=n) for n in range(40)]
+    bad = exposure(40, user="u0", time=50, owners=["nobody", "old", "new"])
+    late = [event(None, "a", user=f"u{n}", time=100.0 + n) for n in range(40)]
+    files = both(tmp_path / "late", [*rows, *rows], late)
+    log = ClickLog(**files, within="1d")
+    assert compare_log(log).wins[0] == 40
+    assert log.loaded.counts.attributed == 40
+    files = both(tmp_path / "named", [*rows, *rows], [event("i1", "a"), event("i2", "nowhere")])
+    assert ClickLog(**files).loaded.counts[-3:] == (2, 1, 0)
+    rows[0]["owners"] = ["old", "new", None]
+    files = both(tmp_path / "bad", [rows[0], bad], [event(None, "a", user="u0", time=60.0)], "jsonl")
+    assert compared(**files, within="1d", skip_bad=1) == (1, 0, 0)
+
+
+def test_a_list_that_decides_the_place_of_an_event_is_checked(tmp_path):
+    for shown, sentence in (
+        (["a", "a", "b"], "document 'a' is shown twice"),
+        (["ad", "a", "b", "c"], "3 owners for 4"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            compared(**both(tmp_path, [exposure(0, shown=shown)], [event("i0", "a")]))
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ["1911111111.1609459200", "1911111111.1609459201", "1.1", "1.10"],
+        ["1e301", "1e309", "1e310"],
+        [12345678901234567890123, 12345678901234567890124],
+        ["2026-01-01T00:00:00", "2026-01-02T00:00:00"],
+        ["ABCDEF12-1111-4111-8111-ABCDEF123456", "abcdef12-1111-4111-8111-abcdef123456"],
+    ],
+)
+def test_ids_are_read_as_text(tmp_path, kind, ids):
+    """As numbers, dates or UUIDs, some of these ids would be equal, or have another form."""
+    rows = [exposure(n, user=name, impression=name, shown=[*map(str, ids), "?"][:3]) for n, name in enumerate(ids)]
+    rows = [row | {"owners": [0, 1, -1][: len(row["shown"])]} for row in rows]
+    log = ClickLog(**both(tmp_path, rows, [event(name, ids[0], user=name) for name in ids], kind))
+    read = rows_of(log)
+    assert [row["impression"] for row in read] == [row["user"] for row in read] == [*map(str, ids)]
+    assert all(row["shown"] == rows[0]["shown"] for row in read)
+    assert compare_log(log, looks=False).wins[0] == len(ids)
+
+
+def test_numbers_that_are_nan_are_none(tmp_path):
+    nan = float("nan")
+    rows = [exposure(n, user=nan if n < 3 else float(n)) for n in range(5)]
+    events = [event("i0", "a", dwell=nan), event("i1", "a", dwell=40.0), event("i2", "a", dwell=3.0)]
+    log = ClickLog(**both(tmp_path, rows, events), outcome="dwell>=30")
+    assert [row["user"] for row in rows_of(log)] == [None] * 3 + ["3.0", "4.0"]
+    assert compare_log(log, looks=False).wins[0] == 1

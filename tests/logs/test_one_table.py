@@ -338,3 +338,19 @@ def test_times_without_a_zone_are_utc_on_every_machine(tmp_path, monkeypatch, ki
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     log = ClickLog(write(tmp_path / f"clicks.{kind}", [impression(0, time="1970-01-01T00:01:00")]))
     assert [row["time"] for row in rows_of(log)] == [60.0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"clicks": [2, 1], "dwell": [50]}, "1 dwell times for 2 clicks"),
+        ({"clicks": [9], "dwell": [3]}, "a click at position 9 is not on the list of 2"),
+        ({"dwell": [-5]}, "a dwell time must be at least 0 seconds, not -5"),
+    ],
+)
+def test_clicks_and_dwell_times_are_checked_if_dwell_decides(tmp_path, changes, says):
+    rows = [impression(n, dwell=[40 - 20 * n]) for n in range(2)]
+    path = write(tmp_path / "log.jsonl", [*rows, impression(2, dwell=[31]) | changes])
+    with pytest.raises(InputError, match=says):
+        compared(path, outcome="dwell>=30")
+    assert compared(path, outcome="dwell>=30", skip_bad=1) == (1, 0, 1)

@@ -326,11 +326,10 @@ def delivered_twice(engine: Any, rows: Relation, again: Relation, columns: Seque
 
 
 def check_values(engine: Any, events: Relation, outcomes: Sequence[Outcome], find: Any) -> None:
-    """Raise `InputError` for the first event whose value is no finite number or too large to be added up exactly."""
+    """Raise `InputError` for the first event whose value is infinite or too large to be added up exactly."""
     origin = ", origin" * ("origin" in events.columns)
     for outcome in outcomes:
-        nan = f"lower(CAST({outcome.value} AS VARCHAR)) = 'nan'"  # as text: the statistics of Parquet lack it
-        wrong = f"({outcome.where or '1 = 1'}) AND (abs({outcome.value}) > {_LARGEST} OR {nan})"
+        wrong = f"({outcome.where or '1 = 1'}) AND abs({outcome.value}) > {_LARGEST}"
         sql = f"SELECT CAST({outcome.value} AS VARCHAR) AS value{origin} FROM t WHERE {wrong} LIMIT 1"
         for row in engine.rows(sql, t=events) if outcome.value else ():
             at = f"{find(row['origin'])}: " if find and origin else ""

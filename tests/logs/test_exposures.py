@@ -194,7 +194,7 @@ def test_events_at_position_0_of_a_list_are_refused(tmp_path, kind):
     assert compared(**files) == (0, 6, 0)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e13])
+@pytest.mark.parametrize("value", [float("inf"), -1e13])
 def test_an_event_whose_value_cannot_be_added_up_is_named(tmp_path, value):
     events = [event("i0", "a", value=1.0), event("i0", "b", value=value), event("i0", "b", value=2.0)]
     files = both(tmp_path, [exposure(0)], events)

@@ -61,6 +61,8 @@ def export(store: Path, out: Path | None, events: Path | None, without: tuple[st
     out = out or OUT_FILE.convert(f"{store.stem}.parquet", None, click.get_current_context())
     rows = live.export_log(store, out, events=events, without=without, spreadsheet=spreadsheet)
     click.echo(f"{out}: {several(rows, 'impression')}")
+    if not rows:
+        click.echo("no page of several rankers counts yet: its window must be over, see the settings", err=True)
 
 
 @_of_store

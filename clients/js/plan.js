@@ -20,6 +20,8 @@ const METHODS = { // the first `forSets` outcome rules are for any number of ran
 const refuse = (why) => { throw new Error(why); };
 const own = (from, name) => (Object.hasOwn(from ?? {}, name) ? from[name] : undefined);
 const isText = (value) => typeof value === "string" && !/\p{Surrogate}/u.test(value);
+const texts = (page) => new Set(page.map(String)).size === page.length ? page.map(String)
+  : refuse("a document id is on the page as a string and as a number");
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
 const ascii = (value) =>
   JSON.stringify(value).replace(/[\x7f-\uffff]/g, (one) => "\\u" + one.charCodeAt(0).toString(16).padStart(4, "0"));
@@ -29,9 +31,7 @@ class Stream {
   #words = new BigUint64Array(4); // its elements wrap around at 2 ** 64
   #drawn = new BigUint64Array(1);
 
-  constructor(state) {
-    for (let k = 0; k < 4; k++) this.#words[k] = state.readBigUInt64LE(8 * k);
-  }
+  constructor(state) { for (let k = 0; k < 4; k++) this.#words[k] = state.readBigUInt64LE(8 * k); }
 
   /** Return a random number in [0, 1). */
   uniform() {
@@ -57,13 +57,13 @@ export class Plan {
    * @throws {Error} if the text is not a plan signed by one of the keys, or uses a method available only in Python
    */
   static read(text, keys) {
-    let given = null;
-    try { given = JSON.parse(text); } catch { /* refused below */ }
+    let given; try { given = JSON.parse(text); } catch { /* refused below */ }
     const { key, plan, signature } = given ?? {};
     if (typeof key !== "string" || typeof signature !== "string" || typeof plan !== "object" || !plan)
       refuse("the plan: not a plan of 'ltr-duel live plan'");
     const lines = keys.split("\n").map((line) => line.split("#")[0].trim().split(/\s+/));
-    const secret = lines.find(([id]) => id === key)?.[1] ?? refuse(`the plan: signed by '${key}', an unknown key`);
+    const [, secret = ""] = lines.find(([id]) => id === key) ?? refuse(`the plan: signed by '${key}', an unknown key`);
+    if (!/^([0-9a-f]{2}){16,}$/i.test(secret)) refuse(`the secret of key '${key}' is not 16 bytes in hexadecimal`);
     const sign = (said) => createHmac("sha256", Buffer.from(secret, "hex")).update(said).digest("hex");
     if (sign(sign(canonical(plan))) !== sign(signature)) // comparing HMACs of both takes a time that reveals nothing
       refuse(`the plan: changed since it was signed by key '${key}'`);
@@ -105,12 +105,12 @@ export class Plan {
     const random = new Stream(state), chosen = this.#chosen(random), { rankers } = this.sets[chosen];
     if (rankers.length === 1) return this.#alone(rankers, lists, "experiment");
     const { documents, orders } = numbered(rankers, lists);
+    if (documents.length * Math.max(50, rankers.length) > 500_000) refuse("the lists contain too many documents");
     complete(orders, documents.length);
     const { value, draw } = this.#method, { method, outcome, policy } = this;
     const kept = outcome === "marginal_bernoulli" ? [random.uniform()] : [];
     const { numbers, owners } = draw(orders, Math.min(this.top, documents.length), random, value);
-    const page = numbers.map((number) => documents[number]), shown = page.map(String);
-    if (new Set(shown).size < shown.length) refuse("a document id is on the page as a string and as a number");
+    const page = numbers.map((number) => documents[number]), shown = texts(page);
     const stored = { version: 1, method, outcome, rankers, shown: page, owners, numbers, orders };
     const text = `${ascii(stored).slice(0, -1)},"kept":[${kept.map(floatText)}]}`; // as Python's `Page.to_json`
     const isDraft = draw === drawDraft, content = isDraft ? [...shown, owners.join(" ")].join("\n") : text;
@@ -135,7 +135,8 @@ export class Plan {
 
   #hash(user, query) {
     for (const [what, text] of Object.entries({ user, query }))
-      if (!isText(text)) refuse(`the ${what} of a search is not a valid text`);
+      if (!isText(text) || (text.length > 1e4 && [...text].length > 1e4))
+        refuse(`the ${what} of a search is not a valid text of at most 10,000 characters`);
     if (!user || user.includes("\0")) refuse("the user of a search is empty, or contains the character 0");
     return sha256(`${this.salt}\0${this.version}\0${user}\0${query}`);
   }
@@ -147,7 +148,7 @@ export class Plan {
   }
 
   #alone(rankers, lists, served) {
-    const page = numbered(rankers, lists).documents.slice(0, this.top);
+    const { documents } = numbered(rankers, lists), page = texts(documents) && documents.slice(0, this.top);
     return { page, rankers: [...rankers], record: null, served, version: this.version };
   }
 }
@@ -170,8 +171,8 @@ function numbered(rankers, lists) {
     const list = own(lists, name);
     if (!Array.isArray(list) || !list.length) refuse(`the list of ranker '${name}' is missing or empty`);
     orders.push(list.map((id) => {
-      if (!isText(id) && !Number.isSafeInteger(id))
-        refuse(`document id ${String(id)} of ranker '${name}' is neither a valid text nor a whole number`);
+      if (!Number.isSafeInteger(id) && (!isText(id) || id.includes("\n"))) // line feeds separate the ids of a page
+        refuse(`document id ${String(id)} of ranker '${name}' is neither a valid text of one line nor a whole number`);
       if (!number.has(id)) number.set(id, number.size);
       return number.get(id);
     }));

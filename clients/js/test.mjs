@@ -43,12 +43,17 @@ const decide = (list, user = "u") =>
 for (const [why, act] of [
   [/^the plan: not a plan of 'ltr-duel live plan'$/, () => Plan.read("{", keys)],
   [/^the plan: signed by 'vectors', an unknown key$/, () => Plan.read(texts[0], "no 00")],
+  [/^the secret of key 'vectors' is not 16 bytes/, () => Plan.read(texts[0], "vectors CHANGE-ME")],
   [/^the plan: changed since it/, () => Plan.read(JSON.stringify({ ...signed, plan: other({ top: 9 }) }), keys)],
   [/^method 'sosm' is available only in Python/, () => new Plan(other({ method: "sosm" }))],
   [/ranker '.*' is missing or empty$/, () => decide()], [/ranker '.*' is missing or empty$/, () => decide([])],
   [/^a document appears twice on/, () => decide(["x", "y", "x"])], [/^document id 1.5 of/, () => decide([1.5])],
   [/as a string and as a number$/, () => decide([1, "1"])], [/^the user .* not a valid/, () => decide(["x"], "\ud800")],
   [/^the user of a search is empty/, () => decide(["x"], "")], [/^document id .* valid/, () => decide(["\udc00"])],
+  [/^the user .* not a valid text of at most 10,000/, () => decide(["x"], "🙂".repeat(10_001))],
+  [/too many documents$/, () => decide([...Array(10_001).keys()])],
+  [/^document id a\nb of .* one line/, () => decide(["a\nb"])],
+  [/as a string and as a number$/, () => new Plan(other({ mode: "paused" })).decide("u", "q", { dense: [1, "1"] })],
 ]) assert.throws(act, { message: why });
 const ids = Array.from({ length: 15 }, (_, k) => `https://example.org/document/${k}`);
 const lists = Object.fromEntries(rankers.map((name, k) => [name, k % 3 ? ids.slice(5) : ids.slice(0, 10)]));

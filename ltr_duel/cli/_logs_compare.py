@@ -63,6 +63,8 @@ def compare(
     no_checks: bool, out: Path | None, report: Path | None, **given: Any,
 ) -> None:  # fmt: skip
     """For each pair of rankers in LOG, report the winner, its certainty and, with --stop-at, whether to stop."""
+    if margin and stop_at is None:
+        raise InputError("--margin requires --stop-at")
     margins = dict(map(_guardrail, guards))
     singles = logs.single_outcomes([*outcomes, *margins])
     log = opened(singles, given | {"context": ways, "kind": kind, "skip_bad": skip_bad})
@@ -82,6 +84,7 @@ def compare(
             parts += [part] if part is not None else []
             lines += [f"--by {way}: the log has only one part"] if part is None and way in ways else []
             bar.update()
+    decision = logs.with_opposite_parts(decision, parts)
     if out is not None:  # files first, because printing may end early
         preferences.save_preferences(comparison.preferences, out)
     if report is not None:

@@ -187,11 +187,21 @@ format_option = click.option(
 skip_option = click.option(
     "--skip-bad", type=ROWS, default=0, show_default=True, help="Maximum number of bad lines to skip and count."
 )
+
+
+def _once(ctx: click.Context, param: click.Parameter, given: tuple[Any, ...]) -> Any:
+    """Return the value of an option; raise `InputError` if it is given twice, because click would drop the first."""
+    if len(given) > 1:
+        raise InputError(f"{param.opts[0]} is given {len(given)} times; a folder or glob selects several files")
+    return given[0] if given else None
+
+
+_ONCE: dict[str, Any] = {"multiple": True, "callback": _once}
 _SOURCES = (
     click.argument("file", metavar="[LOG]", required=False),
-    click.option("--exposures", help="Instead of a LOG: file, folder, glob or table of the shown lists."),
-    click.option("--events", help="File, folder, glob or table of the clicks and other events."),
-    click.option("--source", type=PATH, help="TOML file that maps the columns of both tables."),
+    click.option("--exposures", **_ONCE, help="Instead of a LOG: file, folder, glob or table of the shown lists."),
+    click.option("--events", **_ONCE, help="File, folder, glob or table of the clicks and other events."),
+    click.option("--source", **_ONCE, type=PATH, help="TOML file that maps the columns of both tables."),
     click.option("--connect", default="", help="Ibis URL of the database that contains the tables."),
     click.option(
         "--within", default="", metavar="7d[:first]",

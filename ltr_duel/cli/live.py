@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from getpass import getuser
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ltr_duel import live
+from ltr_duel import live, logs
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import OUT_FILE, PATH, Place, format_option, opened, tables
 from ltr_duel.cli._output import echo_lines
@@ -41,7 +42,7 @@ def backup(store: Path, out: Path) -> None:
 
 @_of_store
 def check(store: Path) -> None:
-    """Check the file and the rows of STORE, also while the experiment runs. Exit code 1 if there are complaints."""
+    """Check that the file of STORE is whole and its tables fit, without counting again. Exit code 1 for complaints."""
     complaints = live.check_store(store)
     echo_lines([f"{store}: {complaint}" for complaint in complaints or ["no complaints"]])
     if complaints:
@@ -145,9 +146,9 @@ def plan(
         raise InputError(f"{key_file}: is missing; machines that follow the earlier plans accept only its keys")
     signing = live.read_keys(key_file, create=True)
     kept = live.kept_plans(out, signing)
-    log = None
-    if logged:
-        log = opened(settings.credit, given | {"kind": kind, "skip_bad": None}).limited(settings.window)
+    condition = "(kind = '{}')".format(settings.credit.replace("'", "''"))  # in brackets, the kind may be missing
+    credited = logs.Outcome(settings.credit, condition, window=settings.window)
+    log = opened(credited, given | {"kind": kind, "skip_bad": None}) if logged else None
     if log is not None and not kept:
         raise InputError(f"{out}: the plans that the log has followed are not beside this file")
     if log is not None and checks:
@@ -167,6 +168,11 @@ def plan(
         click.echo(f"  {count / made.draws:7.2%}  {' | '.join(names)}")
     if len(made.sets) > _SETS_SHOWN and not serve:
         click.echo(f"  ... and {several(len(made.sets) - _SETS_SHOWN, 'set')} more in the file")
+    together = live.compared_pairs(made)
+    gone = [pair for pair in combinations(settings.rankers, 2) if frozenset(pair) not in together]
+    if made.learned and gone and not serve:
+        some = ", ".join([*map(" and ".join, gone[:3]), *["..."] * (len(gone) > 3)])
+        click.echo(f"no longer shown together, so this plan cannot decide them: {some} ({several(len(gone), 'pair')})")
     if log is not None and log.bad.count:
         click.echo(f"{several(log.bad.count, 'line')} of the log skipped; the first: {log.bad.sentences[0]}")
 

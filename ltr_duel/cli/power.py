@@ -59,6 +59,8 @@ def command(
         return
     comparison = None
     if live is None:
+        if len(logs.single_outcomes([outcome])) > 1:
+            raise InputError(f"--outcome {outcome}: no plan for a ratio; give one of its two outcomes")
         log = opened(outcome, given | {"kind": kind, "skip_bad": skip_bad})
         comparison = logs.compare_log(log, looks=False)
         pairs, rankers = logs.pairs_in_log(comparison), len(comparison.names)
@@ -78,7 +80,7 @@ def command(
     winners = []
     if tests > 1:  # with this power for each of the winner's pairs, all are found with ``power`` (union bound)
         winners = logs.plan_impressions(chosen, wanted, **settings | {"power": 1 - (1 - power) / (rankers - 1)})
-    _print_answer(chosen, plans, winners, rankers, settings)
+    _print_answer(chosen, plans, winners, rankers, settings, asked=bool(effects))
     _print_basis(chosen, basis, measured=comparison is not None)
     print_table(_table(plans, winners, per_day))
     if any(plan.few_users for plan in plans):
@@ -117,9 +119,13 @@ def _print_assumed(effects: Sequence[float], per_day: float | None, settings: di
 
 def _print_answer(
     pair: logs.PairVariance, plans: list[logs.ImpressionPlan], winners: list[logs.ImpressionPlan], rankers: int,
-    settings: dict[str, Any],
+    settings: dict[str, Any], *, asked: bool,
 ) -> None:  # fmt: skip
-    plan = next((plan for plan in plans if plan.effect == round(abs(pair.effect), 4)), plans[-1])
+    """Print in words the plan of the estimated effect, else of the last effect that was asked for."""
+    own = [plan for plan in plans if plan.effect == round(abs(pair.effect), 4)]
+    plan = (own or plans)[-1]
+    if not (own or asked):
+        return
     row = _table([plan]).iloc[0]
     tests = settings["tests"]
     shared, which = (f", shared by {tests} pairs", " of one pair") if tests > 1 else ("", "")

@@ -33,6 +33,7 @@ from .signing import TokenError as TokenError
 from .signing import read_keys as read_keys
 from .signing import write_secret as write_secret
 from .state import LiveState as LiveState
+from .state import compared_pairs as compared_pairs
 from .store import backup_store as backup_store
 from .store import check_store as check_store
 from .store import forget as forget

@@ -19,6 +19,7 @@ from ltr_duel.core import InputError, errors
 from ltr_duel.live.planner import Planner
 from ltr_duel.live.settings import Settings, require_shares
 from ltr_duel.live.store import connected, reading, settings_in
+from ltr_duel.live.validation import StoreError, require_text
 
 WHAT = ("pause", "resume", "share", "drop", "winner", "end")
 RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"
@@ -133,6 +134,11 @@ def controls_in(db: sqlite3.Connection) -> list[Control]:
 
 def add_control(db: sqlite3.Connection, settings: Settings, control: Control) -> Controls:
     """Add the use of a control to a store, inside a transaction; return the state after it."""
+    require_text("the name of the operator", control.who, 100, empty=True)
+    if control.what != "share" and (control.share, control.holdback) != (None, None):
+        raise InputError(f"'{control.what}' takes no share and no holdback")
+    if control.ranker and control.what not in ("drop", "winner"):
+        raise InputError(f"'{control.what}' takes no ranker")
     (version,) = db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
     control = control._replace(version=version)
     after = fold(controls_in(db), settings).after(control, settings)
@@ -149,11 +155,14 @@ def require_policy(settings: Settings, before: Controls, control: Control) -> No
 def control_store(store: str | Path, control: Control) -> Controls:
     """Use a control of an experiment, which another process may be running; return the state after it."""
     with closing(connected(store)) as db:
-        settings = settings_in(db, store)
-        require_policy(settings, fold(controls_in(db), settings), control)
-        db.execute("BEGIN IMMEDIATE")
-        after = add_control(db, settings, control._replace(time=time.time()))
-        db.execute("COMMIT")
+        try:
+            settings = settings_in(db, store)
+            require_policy(settings, fold(controls_in(db), settings), control)
+            db.execute("BEGIN IMMEDIATE")
+            after = add_control(db, settings, control._replace(time=time.time()))
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise StoreError(f"{store}: cannot be written now: {error}") from None
     return after
 
 

@@ -29,13 +29,14 @@ from ltr_duel.live.settings import Settings, agreed, settings_text, with_seed
 from ltr_duel.live.signing import Keys, TokenError
 from ltr_duel.live.state import Counts, LiveState, state_of
 from ltr_duel.live.store import Store, settings_in
-from ltr_duel.live.validation import Report, Search, StoreError, read_events, require_context, require_text
+from ltr_duel.live.validation import Report, Search, StoreError, read_events, require_search
 
 _MOST_EVENTS = 1000  # of one page
 _KEPT = ("shown", "method", "outcome", "policy", "propensity", "owners", "page")  # columns of a record in ``record``
 _ADD = """
 INSERT OR IGNORE INTO exposures (impression, time, user, query, rankers, record, context) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
+_EVENT = "INSERT OR IGNORE INTO events SELECT ?1, ?2, ?3, ?4, ?5, ?6 FROM exposures WHERE impression = ?1"
 
 
 class Experiment:
@@ -80,9 +81,7 @@ class Experiment:
         self._lock, self._planning = threading.RLock(), threading.RLock()  # the second is taken first
         latest = store.rows("SELECT time FROM exposures ORDER BY n DESC LIMIT 1")
         self._latest = max([store.meta("clock"), *(row[0] for row in latest)])
-        self.used = controls_in(store.db)
-        self.controls = fold(self.used, settings)
-        self._begin(set(self.controls.left(settings)))
+        self._begin()
 
     @classmethod
     def open(
@@ -200,9 +199,7 @@ class Experiment:
             return answers
 
     def _search(self, call: Search, now: float, writes: list[tuple[str, Sequence[Any]]]) -> Decision:
-        require_text("the user", call.user)
-        require_text("the query", call.query)
-        require_context(call.context, self.settings.context)
+        require_search(call, self.settings.context)
         page = self.plan.decide(call.user, call.query, call.rankings, now=now)
         if not page.impression:
             return page
@@ -225,7 +222,7 @@ class Experiment:
             raise InputError(f"a page has at most {_MOST_EVENTS:,} events")
         for (kind, position, name), value in values.items():
             row = (impression, kind, position, name, value, now)
-            writes.append(("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?)", row))
+            writes.append((_EVENT, row))
         if values and not marked and now - shown_at <= self.settings.window:
             writes.append(("UPDATE exposures SET seen = 1 WHERE impression = ?", (impression,)))
         return impression
@@ -240,35 +237,44 @@ class Experiment:
     def learn_some(self) -> int:
         """Do as `learn` for at most 50 pages, so that searches wait for a short time only; 0 if none is due."""
         with self._planning:
-            with self._lock:
-                self._look()
-                left = set(self.controls.left(self.settings))
-            if left != self._left:
-                self._begin(left)
             with self._lock, self._store.transaction():
+                self._look()
                 now = self._now()
                 due, new = count_due(self._store, self.settings, now)
-                version = self._planned() + (len(self._untold) + len(self._of_left(new))) // self.settings.batch
-                if due or version != self._store.meta("version"):
+                if due:
                     self._store.set_meta("clock", now)
-                    self._store.set_meta("version", version)
-            self._tell(new)
+                left = set(self.controls.left(self.settings))
+                if left == self._left:
+                    new = [told for told in new if left.issuperset(told[0])]
+                    self._reserve(self._planned() + (len(self._untold) + len(new)) // self.settings.batch)
+            if left == self._left:
+                self._tell(new)
+            else:
+                self._begin()
             return due
 
-    def _begin(self, left: set[int]) -> None:
+    def _begin(self) -> None:
         """Make the policy of the remaining rankers, and tell it their stored outcomes."""
-        with self._lock:
+        with self._lock, self._store.transaction():
+            self.used = controls_in(self._store.db)
+            self.controls = fold(self.used, self.settings)
+            left, first = set(self.controls.left(self.settings)), self.controls.version
             rows = self._store.rows("SELECT arms, signs FROM outcomes ORDER BY n")
-            self._left, self._first = left, self.controls.version
+            stored = [(tuple[int, ...](json.loads(arms)), signs) for arms, signs in rows]
+            outcomes = [told for told in stored if left.issuperset(told[0])]
+            self._reserve(first + 1 + len(outcomes) // self.settings.batch)
         self._planner, self._untold = Planner(self.settings, sorted(left)), list[Outcome]()
-        self._tell([(tuple(json.loads(arms)), signs) for arms, signs in rows])
+        self._left, self._first = left, first
+        self._tell(outcomes)
 
-    def _of_left(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        return [told for told in outcomes if self._left.issuperset(told[0])]
+    def _reserve(self, version: int) -> None:
+        """Store a plan's version before it decides: after a drop, which another process may store, versions follow."""
+        if version > self._store.meta("version"):
+            self._store.set_meta("version", version)
 
     def _tell(self, outcomes: Sequence[Outcome]) -> None:
         """Tell the policy all complete batches of outcomes, while searches go on, and make the plan."""
-        self._untold += self._of_left(outcomes)
+        self._untold += outcomes
         batch = self.settings.batch
         while len(self._untold) >= batch:
             self._planner.learn(self._untold[:batch])
@@ -336,7 +342,8 @@ class Experiment:
         """Return the state of the experiment: what the counted pages say."""
         with self._lock:
             self._look()
-            given = Counts.of(self._store), self.controls, self.used, self.plan, len(self._untold)
+            ahead = self._latest - self._clock()
+            given = Counts.of(self._store), self.controls, self.used, self.plan, len(self._untold), ahead
         return state_of(self.settings, *given)  # searches do not wait for it
 
     def _now(self) -> float:

@@ -230,8 +230,8 @@ class LivePlan:
 
     def _alone(self, rankers: tuple[str, ...], lists: Mapping[str, Sequence[Any]], served: str) -> Decision:
         ids = tuple(_list(lists, rankers[0]))
-        if len(set(ids)) < len(ids):
-            twice = next(document for document, count in Counter(ids).items() if count > 1)
+        if len({*map(str, ids)}) < len(ids):
+            twice = next(document for document, count in Counter(map(str, ids)).items() if count > 1)
             raise InputError(f"document {twice!r} appears twice on the list of ranker '{rankers[0]}'")
         return Decision(ids[: self.top], rankers, None, served, self.version)
 
@@ -324,10 +324,7 @@ def _generator(state: bytes) -> np.random.Generator:
 
 
 def _impression(version: int, state: bytes, content: str) -> str:
-    try:
-        return f"{version}-{hashlib.sha256(state + content.encode()).hexdigest()[:16]}"
-    except UnicodeEncodeError:
-        raise InputError("a document id is not valid Unicode: it contains an unpaired surrogate") from None
+    return f"{version}-{hashlib.sha256(state + content.encode()).hexdigest()[:16]}"
 
 
 def _owned(shown: Sequence[str], owners: Sequence[int]) -> str:
@@ -343,8 +340,11 @@ def _list(lists: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
         ids = listed(name, ids)
     if not ids:
         raise InputError(f"the list of ranker '{name}' is empty")
-    if not {*map(type, ids)} <= {str, int}:
-        for document in ids:
-            if not isinstance(document, str | int | np.integer) or isinstance(document, bool):
-                raise InputError(f"document id {errors.shown(document)} is neither a string nor a whole number")
+    for document in ids if not {*map(type, ids)} <= {str, int} else ():
+        if not isinstance(document, str | int | np.integer) or isinstance(document, bool):
+            raise InputError(f"document id {errors.shown(document)} is neither a string nor a whole number")
+    text = "\n".join(map(str, ids))
+    require_text("a document id", text, len(text), empty=True)
+    if text.count("\n") >= len(ids):  # it separates the ids of a page
+        raise InputError(f"a document id on the list of ranker '{name}' contains a line feed")
     return ids

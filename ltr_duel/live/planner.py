@@ -275,14 +275,10 @@ def logged_outcomes(log: ClickLog, settings: Settings, *, before: float) -> dict
 
 def _parsed(log: ClickLog, impressions: list[str], lines: Any) -> tuple[IntVector, Coins]:
     """Return versions and coins from the names of impressions."""
+    for k, name in enumerate(impressions):
+        if not IMPRESSION.fullmatch(name):
+            said = f"impression '{name}' belongs to no plan; valid: 3-0123456789abcdef"
+            raise InputError(f"{log.find(lines[k].as_py())}: {said}")
     parts = [name.partition("-") for name in impressions]
-    try:
-        coins = np.frombuffer(bytes.fromhex("".join([digits for *_, digits in parts])), ">u8").astype(np.uint64)
-        version = np.array([int(number) for number, *_ in parts], np.int64)
-        if len(coins) == len(parts) and (not len(version) or version.min() > 0):
-            return version, coins
-    except ValueError:
-        pass
-    wrong = next(k for k, name in enumerate(impressions) if not IMPRESSION.fullmatch(name))
-    said = f"impression '{impressions[wrong]}' belongs to no plan; valid: 3-0123456789abcdef"
-    raise InputError(f"{log.find(lines[wrong].as_py())}: {said}")
+    coins = np.frombuffer(bytes.fromhex("".join([digits for *_, digits in parts])), ">u8").astype(np.uint64)
+    return np.array([int(number) for number, *_ in parts], np.int64), coins

@@ -9,21 +9,27 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # loads its modules on first use
 from numpy.typing import NDArray
 
+from ltr_duel.bandits import POLICIES
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix
 from ltr_duel.live.controls import ENDED, PAUSED, WINNER, Control, Controls
 from ltr_duel.live.plan import LivePlan
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.store import FORGOTTEN, Store
+from ltr_duel.live.store import Store
+from ltr_duel.live.validation import FORGOTTEN
 from ltr_duel.logs import BettingTest, PairDecision, Sequences, impressions_to_go, pair_decisions, running_sentence
 
 _OF_SETTINGS = "name", "rankers", "policy", "method", "outcome", "confidence", "margin", "window", "batch", "credit"
 _FORGOT = "Forgotten users who return count as new users, so errors are too small and winners are declared too early."
+_DROPPED = "Decided among the rankers that are not dropped; 'logs compare' of the exported log decides among all."
+_AHEAD = "The clock was once {:,.2f} hours ahead of now: until then windows stay open, and all events are credited."
+_TOLERATED = 60.0  # seconds
 
 
 class LiveState(NamedTuple):
@@ -77,9 +83,9 @@ class LiveState(NamedTuple):
     probability: FloatVector  # (K,) probability of beating all others, valid for a single look; 0 if dropped
     decisions: list[PairDecision]  # one for each pair
     sentence: str  # advice whether to stop, based on the rankers that are not dropped
-    note: str  # a caveat about the intervals, or empty
+    note: str  # caveats, or empty
     regret_bound: float  # upper bound of the cost of the counted pages, see `regret_bound`
-    impressions_to_go: float  # comparison pages until the advice is to stop, if no mean changes; 0: now; inf: unknown
+    impressions_to_go: float  # pages until the advice is to stop, if no mean changes; 0: now; inf: unknown, never
 
     def to_json(self) -> dict[str, Any]:
         """Return the state for JSON; infinities and NaN become null."""
@@ -107,9 +113,10 @@ class Counts(NamedTuple):
 
 
 def state_of(
-    settings: Settings, counts: Counts, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int
-) -> LiveState:
-    """Compute the state."""
+    settings: Settings, counts: Counts, controls: Controls, used: Sequence[Control], plan: LivePlan, untold: int,
+    ahead: float = 0.0,
+) -> LiveState:  # fmt: skip
+    """Compute the state; ``ahead`` is how far the time of the experiment is ahead of the clock, in seconds."""
     names, k = settings.rankers, len(settings.rankers)
     count = np.zeros((2, 3, k, k), np.int64)  # all and first exposures; ties, wins and losses of the row
     for a, b, y, first, n in counts.pairs:
@@ -135,6 +142,17 @@ def state_of(
     among = [one for one in decisions if one.first in left and one.second in left]  # still corrected for all pairs
     sentence = running_sentence(left, among, settings.margin, compared)
     to_go = impressions_to_go(left, among)
+    if POLICIES.configure(settings.policy).component.adaptive:  # other policies return to each pair
+        shown_now = compared_pairs(plan)
+        decisions = [one if frozenset(one[:2]) in shown_now else _never(one) for one in decisions]
+        gone = [one for one in among if one.more > 0 and frozenset(one[:2]) not in shown_now]
+        number, to_go = to_go, impressions_to_go(left, [_never(one) if one in gone else one for one in among])
+        if gone and math.isinf(to_go) and (number < math.inf or not shown_now):
+            some = ", ".join([f"{one.first} and {one.second}" for one in gone[:3]] + ["..."] * (len(gone) > 3))
+            sentence = f"undecided: plan {plan.version} no longer shows {some} together; a later plan may."
+    several = sum(count for rankers, count in plan.sets if len(rankers) > 1) / plan.draws
+    if 0 < to_go < math.inf and several < 0.2:
+        sentence += f" Plan {plan.version} shows several rankers in {several:.1%} of its searches."
     if controls.mode == ENDED and to_go > 0:  # no further pages will be compared
         sentence, to_go = f"ended without a decision; {controls.winner or settings.incumbent} is served.", math.inf
     elif controls.mode in (PAUSED, WINNER):
@@ -170,10 +188,24 @@ def state_of(
         probability=probability,
         decisions=decisions,
         sentence=sentence,
-        note=_FORGOT if counts.forgot else "",
+        note=" ".join(
+            [_FORGOT] * counts.forgot
+            + [_AHEAD.format(ahead / 3600)] * (ahead > _TOLERATED)
+            + [_DROPPED] * bool(controls.dropped)
+        ),
         regret_bound=regret_bound(exposure, highest),
         impressions_to_go=to_go,
     )
+
+
+def compared_pairs(plan: LivePlan) -> set[frozenset[str]]:
+    """Return the pairs of rankers that a plan shows together."""
+    return {frozenset(pair) for rankers, _ in plan.sets for pair in combinations(rankers, 2)}
+
+
+def _never(pair: PairDecision) -> PairDecision:
+    """Return a decision on a pair that gets no further pages."""
+    return pair._replace(more=pair.more and math.inf, more_to_win=pair.more_to_win and math.inf)
 
 
 def beats_all(wins: IntMatrix) -> FloatVector:

@@ -21,9 +21,8 @@ from typing import Any
 
 from ltr_duel.core import InputError, alone, arguments, errors, files, places
 from ltr_duel.live.settings import Settings, parse_settings
-from ltr_duel.live.validation import StoreError
+from ltr_duel.live.validation import FORGOTTEN, StoreError
 
-FORGOTTEN = "forgotten-"  # prefix of the names of forgotten users, which `ltr_duel.logs` counts as one user each
 _APPLICATION, _VERSION = 0x4C54524C, 8
 _PATIENCE = 10_000  # milliseconds to wait for the end of another process's transaction
 _DAY = 86_400.0
@@ -205,9 +204,10 @@ def check_store(store: str | Path) -> list[str]:
 def forget(store: str | Path, *, user: str = "", older_than: float | None = None, now: float | None = None) -> int:
     """Remove a user, or what is older than a number of days, from a store; return the number of changed pages.
 
-    The user gets a random name; queries, context and the ids of events become empty. Counts stay unchanged, and a user
-    who returns counts as a new one. By age, queries, context and ids of all old pages are removed, and the users who
-    have not been shown a page since, because the first exposure of a user has to stay the first.
+    Random names replace the user, the ids of events and the names of the pages, whose tokens are refused from now on.
+    The query becomes "forgotten", the context empty. Counts stay unchanged, and a user who returns counts as a new one.
+    By age, all old pages lose this, but only users who have not been shown a page since lose their names, because the
+    first exposure of a user has to stay the first.
     """
     if bool(user) == (older_than is not None):
         raise InputError("name either a user or a number of days")
@@ -221,16 +221,22 @@ def forget(store: str | Path, *, user: str = "", older_than: float | None = None
         try:
             db.execute("PRAGMA secure_delete = ON")
             db.create_function("random_name", 0, lambda: FORGOTTEN + secrets.token_hex(8))
+            db.create_function("random_page", 1, lambda name: f"{name.partition('-')[0]}-{secrets.token_hex(8)}")
             db.execute("BEGIN IMMEDIATE")
             db.execute("CREATE TEMP TABLE renamed AS SELECT user, '' AS name FROM (SELECT NULL AS user) WHERE 0")
             db.execute(f"INSERT INTO renamed SELECT *, random_name() FROM ({users})", value)
-            db.execute(f"DELETE FROM renamed WHERE user LIKE '{FORGOTTEN}%'")
-            db.execute(
-                f"UPDATE events SET id = random_name() WHERE id <> '' AND id NOT LIKE '{FORGOTTEN}%'"
-                f" AND impression IN (SELECT impression FROM exposures WHERE {pages})", value,
-            )  # fmt: skip
-            old = f"{pages} AND (query <> '' OR context <> '{{}}' OR user IN (SELECT user FROM renamed))"
-            count = db.execute(f"UPDATE exposures SET query = '', context = '{{}}' WHERE {old}", value).rowcount
+            db.execute(f"DELETE FROM renamed WHERE user GLOB '{FORGOTTEN}*'")
+            db.execute("CREATE TEMP TABLE pages (impression PRIMARY KEY, name)")
+            old = f"{pages} AND (query <> 'forgotten' OR context <> '{{}}' OR user IN (SELECT user FROM renamed))"
+            sql = "INSERT INTO pages SELECT impression, random_page(impression) FROM exposures"
+            db.execute(f"{sql} WHERE {old}", value)
+            for table, also in (
+                ("events", "id = CASE id WHEN '' THEN '' ELSE random_name() END"),
+                ("exposures", "query = 'forgotten', context = '{}'"),
+            ):
+                name = f"(SELECT name FROM pages WHERE pages.impression = {table}.impression)"
+                old = "impression IN (SELECT impression FROM pages)"
+                count = db.execute(f"UPDATE {table} SET impression = {name}, {also} WHERE {old}").rowcount
             for table in ("exposures", "met"):
                 db.execute(
                     f"UPDATE {table} SET user = (SELECT name FROM renamed WHERE user = {table}.user)"

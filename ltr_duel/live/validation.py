@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from ltr_duel.core import InputError, errors
 
 LONGEST_TEXT = 10_000  # characters of a query, or of a user
+FORGOTTEN = "forgotten-"  # prefix of the names of forgotten users, which `ltr_duel.logs` counts as one user each
 _LONGEST_CONTEXT = _LONGEST_ID = 100
 _MOST_EVENTS, _LARGEST_VALUE = 200, 1e12
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
@@ -85,8 +86,13 @@ def require_text(what: str, text: Any, longest: int = LONGEST_TEXT, *, empty: bo
         raise InputError(f"{what} is not valid Unicode: it contains an unpaired surrogate") from None
 
 
-def require_context(context: Any, names: Sequence[str]) -> None:
-    """Raise `InputError` unless a context maps some of the names to short strings."""
+def require_search(call: Search, names: Sequence[str]) -> None:
+    """Raise `InputError` unless user and query are texts and the context maps some of the names to short strings."""
+    require_text("the user", call.user)
+    require_text("the query", call.query)
+    if call.user.startswith(FORGOTTEN):
+        raise InputError(f"the user must not begin with '{FORGOTTEN}', as forgotten users do")
+    context: Any = call.context
     if not isinstance(context, Mapping):
         raise InputError(f"the context is a mapping of names to strings, not {errors.shown(context)}")
     for name, value in context.items():

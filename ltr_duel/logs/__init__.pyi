@@ -42,6 +42,7 @@ from .soundness import check_log as check_log
 from .subgroup import SubgroupTable as SubgroupTable
 from .subgroup import secondary_outcomes as secondary_outcomes
 from .subgroup import subgroups as subgroups
+from .subgroup import with_opposite_parts as with_opposite_parts
 from .sums import Sequences as Sequences
 from .table import LOG_COLUMNS as LOG_COLUMNS
 from .table import Impressions as Impressions

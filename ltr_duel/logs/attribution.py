@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.engine import Relation, named
-from ltr_duel.logs.table import EVENT, NO_RANKER, NO_RANKERS
+from ltr_duel.logs.table import EVENT, LISTS, NO_RANKER, NO_RANKERS
 
 WHICH = ("last", "first", "all")
 MICRO: Final = 1_000_000  # integer that represents a value of 1
@@ -82,7 +82,7 @@ class Outcome:
 
     def worth(self) -> str:
         """Return the SQL of what an event adds, in millionths; null if it does not count."""
-        worth = f"CAST(round(({self.value}) * 1e6) AS BIGINT)" if self.value else f"CAST({MICRO} AS BIGINT)"
+        worth = f"CAST(floor(({self.value}) * 1e6 + 0.5) AS BIGINT)" if self.value else f"CAST({MICRO} AS BIGINT)"
         positive = "" if self.window is None else " AND (value IS NULL OR value > 0)"
         return f"CASE WHEN ({self.where or '1 = 1'}){positive} THEN {worth} END"
 
@@ -122,7 +122,6 @@ class EventCounts(NamedTuple):
 class Attributed(NamedTuple):
     """Exposures joined to their events."""
 
-    joined: Relation  # the events that name an impression: row (null if it is unknown), place, owner, w0, w1, ...
     placed: Relation  # row, place, owner, and the sums w0, w1, ... of the events at this place
     counts: EventCounts
 
@@ -164,19 +163,19 @@ def attribute(
     worths = [f"w{k}" for k in range(len(outcomes))]
     chosen = ["*", *(f"{outcome.worth()} AS {worth}" for outcome, worth in zip(outcomes, worths, strict=True))]
     counted = engine.view(f"SELECT {', '.join(chosen)} FROM events", events=events)
-    about = _count(engine, counted, outcomes[0], check)
+    about = _count(engine, counted, outcomes, check, exposures.columns)
     place, owner = _place(exposures.columns, by_event, items=about.pop("items"))
     sums = ", ".join(worths)
     lists = [f"x.{name}" for name in ("shown", "owners", "rankers") if name in exposures.columns]
     timely = [outcome.timely(worth) for outcome, worth in zip(outcomes, worths, strict=True)]
     event = ", ".join(["e.item", "e.position", *timely])
-    names = f"SELECT x.row, {', '.join([*lists, event])}, e.owner AS owner_name FROM events e LEFT JOIN exposures x"
-    names += " ON e.impression = x.impression WHERE e.impression IS NOT NULL"
+    names = f"SELECT x.row, {', '.join([*lists, event])}, e.owner AS owner_name FROM events e JOIN exposures x"
+    names += " ON e.impression = x.impression"
     at = f"SELECT *, {place} AS place FROM ({names}) AS n"
     sql = f"SELECT row, place, {owner} AS owner, {sums} FROM ({at}) AS p"
     joined = engine.view(sql, events=counted, exposures=exposures)
     relations = {"joined": joined}
-    parts = [f"SELECT row, place, owner, {sums} FROM joined WHERE row IS NOT NULL"]
+    parts = [f"SELECT row, place, owner, {sums} FROM joined"]
     for k, outcome in enumerate(outcomes):
         if outcome.seconds:
             relations[f"late{k}"] = _late(engine, exposures, counted, outcome, worths[k], owner)
@@ -192,17 +191,28 @@ def attribute(
     if "late0" in relations:
         sql = "SELECT count(DISTINCT event) AS given FROM late0"
         found |= engine.rows(sql, late0=relations["late0"])[0]
-    return Attributed(joined, placed, EventCounts(**about, **found))
+    return Attributed(placed, EventCounts(**about, **found))
 
 
-def _count(engine: Any, counted: Relation, outcome: Outcome, check: Callable[[dict[str, Any]], None]) -> dict[str, int]:
-    """Count the events; raise `InputError` if there are events, but none of the kind of the outcome."""
+def _count(
+    engine: Any,
+    counted: Relation,
+    outcomes: Sequence[Outcome],
+    check: Callable[[dict[str, Any]], None],
+    columns: Sequence[str],
+) -> dict[str, int]:
+    """Count the events; raise `InputError` if there are events, but none of the kind of the first outcome."""
+    outcome = outcomes[0]
     loose = "w0 IS NOT NULL AND impression IS NULL"
     both = f'{loose} AND "user" IS NOT NULL AND item IS NOT NULL'
     sums = {"counted": "count(w0)", "items": "count(item)"} | {
         name: f"count(CASE WHEN {condition} THEN 1 END)" for name, condition in (("loose", loose), ("known", both))
     }
     checked = {"first": "min(time)", "last": "max(time)"}
+    if LISTS & set(columns):  # positions of events are places of a list
+        some = " OR ".join(f"w{k} IS NOT NULL" for k in range(len(outcomes)))
+        placed = f"({some}) AND impression IS NOT NULL" + " AND item IS NULL" * ("shown" in columns)
+        checked["lowest"] = f"min(CASE WHEN {placed} THEN position END)"
     if "fault" in counted.columns:
         checked["faulty"] = "min(CASE WHEN fault IS NOT NULL THEN origin END)"
     chosen = ", ".join(f"{value} AS {name}" for name, value in (sums | checked).items())

@@ -34,6 +34,7 @@ _RECORDS = {"query_id", "client_id"}
 _UBI = " (records of User Behavior Insights are read with --format ubi)"
 _NAMED = 12  # maximum number of columns that a message lists
 _NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT")
+_EITHER = "'owners' are numbers that are names of rankers and also positions of others: write names as text"
 _JSON = {  # JSON types that can be converted to each SQL type
     "VARCHAR": ("VARCHAR", "DOUBLE", *_NUMBERS),
     "DOUBLE": ("DOUBLE", "VARCHAR", *_NUMBERS),
@@ -93,6 +94,9 @@ def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
         if name == "owners":
             rankers = other.get("rankers", "rankers") if "rankers" in made else ""
             sentence = _owner_sentence(column, kind, rankers, sentence)
+            if rankers and kind != "VARCHAR[]":
+                values = column if kind.endswith("[]") else f"json_extract({_array(column)}, '$[*]')"
+                sentence = f"CASE WHEN {_named_by_number(values, rankers)} THEN {quoted(_EITHER)} ELSE {sentence} END"
         faults.append(f"WHEN {text} <> '' AND {value} IS NULL THEN {sentence}")
     chosen = [f"{other.get(name, named(name))} AS {named(name)}" for name in made]
     if faults:
@@ -130,6 +134,10 @@ def _converted(name: str, kind: str, kinds: dict[str, str], types: dict[str, str
     if name == "owners" and kind in ("JSON", "VARCHAR", "VARCHAR[]"):
         rankers = _converted("rankers", kinds["rankers"], kinds, types) if "rankers" in kinds else "[]"
         return _owners(column, kind, rankers)
+    if name == "owners" and kind.endswith("INT[]") and "rankers" in kinds:
+        rankers = _converted("rankers", kinds["rankers"], kinds, types)
+        either = _named_by_number(column, rankers)
+        return f"CASE WHEN NOT coalesce({either}, false) THEN try_cast({column} AS {wanted}) END"
     if wanted == "BIGINT" and "INT" not in kind:
         number = f"try_cast({column}::VARCHAR AS DOUBLE)"
         return f"CASE WHEN {number} = floor({number}) THEN try_cast({number} AS BIGINT) END"
@@ -166,13 +174,30 @@ def _owners(column: str, kind: str, rankers: str) -> str:
     if kind == "VARCHAR[]":
         made = f"list_transform({column}, lambda e: {_number('e', rankers)})"
     else:
-        value = f"CASE WHEN json_valid({column}) AND json_type({column}) = 'ARRAY' THEN {column}::JSON END"
+        value = _array(column)
         number = (
             f"CASE json_type(e) WHEN 'NULL' THEN -1 WHEN 'VARCHAR' THEN {_number(_text('e'), rankers)}"
             f" WHEN 'DOUBLE' THEN {NO_RANKER} ELSE coalesce(try_cast(e AS INTEGER), {NO_RANKER}) END"
         )
-        made = f"list_transform(json_extract({value}, '$[*]'), lambda e: {number})"
+        entries = f"json_extract({value}, '$[*]')"
+        made = f"list_transform({entries}, lambda e: {number})"
+        made = f"CASE WHEN NOT coalesce({_named_by_number(entries, rankers)}, false) THEN {made} END"
     return f"CASE WHEN NOT list_contains({made}, {NO_RANKER}) THEN {made}::INTEGER[] END"
+
+
+def _array(column: str) -> str:
+    return f"CASE WHEN json_valid({column}) AND json_type({column}) = 'ARRAY' THEN {column}::JSON END"
+
+
+def _named_by_number(values: str, rankers: str) -> str:
+    """Return the SQL of whether all owners are numbers that may be read as names and as positions of other rankers.
+
+    values: the owners as text; a name in JSON has quotation marks.
+    """
+    some = f"list_filter({values}::VARCHAR[], lambda e: e NOT IN ('', '-1', 'null'))"
+    other = f"coalesce(TRY_CAST(e AS INTEGER) NOT IN (list_position({rankers}, e) - 1), false)"
+    both = f"list_has_all({rankers}, {some}) AND len(list_filter({some}, lambda e: {other})) > 0"
+    return f"(list_min({rankers}) < ':' AND {both})"  # numbers sort before a colon
 
 
 def _number(name: str, rankers: str) -> str:

@@ -22,7 +22,7 @@ from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import Comparison, compared
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look, drift_notes, looks_of, step_of
-from ltr_duel.logs.loose import outside, uncounted
+from ltr_duel.logs.loose import all_have_events, outside, uncounted
 from ltr_duel.logs.ratio import (
     AnyOutcome,
     Ratio,
@@ -78,7 +78,8 @@ def compare_log(
         A log, or what `ClickLog` opens with its default settings.
     outcomes : str, Outcome, Ratio, or a sequence of them
         The first outcome decides; the others are ``comparison.secondary``. By default, the outcomes of the log that are
-        no guardrails; of a path or table, ``click``. An opened log must have the outcomes (of ratios, both).
+        no guardrails; of a path or table, ``click``. A `ClickLog` must be opened with ``outcome=`` of all outcomes and
+        guardrails (of ratios, both).
     guardrails : mapping of str to float
         Outcomes (or ratios) that must not get worse, with the largest accepted loss: above 0, of outcomes at most 1.
     cluster : {"", "user", "query", "both", "impression"}
@@ -245,7 +246,8 @@ def _with_users(log: ClickLog, rows: Any, comparison: Comparison, sums: PairSums
     if comparison.unit == "user":
         warnings.append(_PER_USER)
     if not users:
-        warnings.append("the log has no user ids: if users return, the errors are too small")
+        how = "no impression has a 'user' (a column, or user = ... in a mapping)"
+        warnings.append(f"{how}: if users return, the errors are too small")
     if most:
         share = f"{most:,} of {comparison.impressions:,} impressions ({most / comparison.impressions:.0%})"
         warnings.append(errors.in_one_line(f"user '{heaviest}' has {share}"))
@@ -255,7 +257,10 @@ def _with_users(log: ClickLog, rows: Any, comparison: Comparison, sums: PairSums
             f"the errors rest on few clusters ({comparison.cluster}): equivalent to {fewest + 1:.1f} equal clusters;"
             f" intervals from fewer than about {_FEW} clusters are rough"
         )
-    warnings += [*comparison.warnings, *filter(None, (uncounted(log), outside(log)[2]))]
+    warnings += [
+        *comparison.warnings,
+        *filter(None, (uncounted(log), outside(log)[2], all_have_events(log, rows, comparison.impressions))),
+    ]
     if comparison.cluster == "query":
         warnings += _only_these_queries(sums, comparison)
     return replace(comparison, warnings=warnings, provenance=comparison.provenance | {"users": users})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import FloatVector, InputError, IntVector, statistics
+from ltr_duel.core import FloatVector, InputError, IntVector, several, statistics
 from ltr_duel.logs.clusters import Means, interval_ends
 from ltr_duel.logs.decision import Decision, decide
 from ltr_duel.logs.looks import Look
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ltr_duel.logs.findings import Finding
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """Comparison of each pair of a log's rankers by one outcome.
 
@@ -94,13 +94,20 @@ class Comparison:
     impressions: int
     confidence: float
     cluster: str
-    provenance: dict[str, Any] = field(repr=False)
-    looks: list[Look] = field(repr=False, default_factory=list)
-    warnings: list[str] = field(repr=False, default_factory=list)
-    secondary: dict[str, Comparison] = field(repr=False, default_factory=dict)
-    guarded: dict[str, Comparison] = field(repr=False, default_factory=dict)
-    margins: dict[str, float] = field(repr=False, default_factory=dict)
-    check: Callable[[], list[Finding]] = field(repr=False, default=list)
+    provenance: dict[str, Any]
+    looks: list[Look] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    secondary: dict[str, Comparison] = field(default_factory=dict)
+    guarded: dict[str, Comparison] = field(default_factory=dict)
+    margins: dict[str, float] = field(default_factory=dict)
+    check: Callable[[], list[Finding]] = field(default=list)
+
+    def __repr__(self) -> str:
+        """Return the size of the log and the means, with the ranker that leads first; `to_frame` has the numbers."""
+        pairs = zip(self.named_pairs, self.leading(), self.means.mean, strict=True)
+        means = [f"{' > '.join(pair[::sign])} {sign * mean:+z.4f}" for pair, sign, mean in pairs]
+        shown = ", ".join([*means[:3], *(["..."] if len(means) > 3 else [])])
+        return f"<Comparison by {self.provenance.get('events')}, {several(self.impressions, 'impression')}: {shown}>"
 
     @cached_property
     def findings(self) -> list[Finding]:

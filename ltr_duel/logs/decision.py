@@ -27,13 +27,17 @@ class Decision(NamedTuple):
     winner: str  # the ranker that wins against all others by the primary outcome alone; "" if none
     sentence: str  # the verdict with its reason
     notes: tuple[str, ...]  # what limits the sentence: guardrails, changes of users or rankers
-    pairs: tuple[PairDecision, ...]  # in the order of the comparison's pairs
+    pairs: tuple[PairDecision, ...]  # as in the comparison; the command exchanges rankers so that the leader is first
     labels: tuple[str, ...]  # for each pair, its verdict in the table
     confidence: float  # confidence of the decision
     every_look: bool  # whether the decision is valid at every look (else at one planned look)
     margin: float
     findings: tuple[Finding, ...] | None  # None if nothing was checked
     guardrails: tuple[Guardrail, ...]
+
+    def __repr__(self) -> str:
+        """Return the verdict, the winner and the sentence."""
+        return f"Decision(verdict={self.verdict!r}, winner={self.winner!r}, sentence={self.sentence!r}, ...)"
 
 
 def decide(
@@ -98,8 +102,8 @@ def decide(
     broken = [guardrail for guardrail in protecting if not guardrail.holds]
     notes = [*drift_notes(comparison), *filter(None, (comparison.provenance.get("caution"),))]
     if protecting and not broken:
-        words = {1: "the guardrail holds", 2: "both guardrails hold"}
-        notes.append(f"{words.get(len(protecting), f'all {len(protecting)} guardrails hold')} for ranker '{winner}'.")
+        words = {1: "The guardrail holds", 2: "Both guardrails hold"}
+        notes.append(f"{words.get(len(protecting), f'All {len(protecting)} guardrails hold')} for ranker '{winner}'.")
     if failed or broken:
         notes.append(f"By the primary outcome alone, the result would be: {sentence}")
         verdict, sentence = "no decision", _no_decision(failed, broken, winner)

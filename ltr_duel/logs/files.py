@@ -62,9 +62,9 @@ def csv_rows(paths: Sequence[str | Path], options: str) -> FileRows:
     return _numbered(f"read_csv({_names(paths)}, header = true, {options}, {_FILE})", 1)
 
 
-def json_rows(paths: Sequence[str | Path]) -> FileRows:
+def json_rows(paths: Sequence[str | Path], options: str = "") -> FileRows:
     """Return the records of JSON files."""
-    return _numbered(f"read_json({_names(paths)}, {_FILE})")
+    return _numbered(f"read_json({_names(paths)}, {_FILE}{options})")
 
 
 def parquet_rows(engine: Engine, paths: Sequence[str | Path]) -> FileRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 import weakref
@@ -12,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,23 +21,17 @@ from ltr_duel.logs.attribution import Outcome, click_lists, outcome_of, suffixes
 from ltr_duel.logs.engine import Relation, named, quoted
 from ltr_duel.logs.files import Position, files_of, format_of
 from ltr_duel.logs.mapping import source_of
-from ltr_duel.logs.rows import (
-    SHOWN_AGAIN,
-    Bad,
-    BadLines,
-    any_repeats,
-    checked,
-    delivered_twice,
-    facts_of,
-    going_back,
-    kinds_of,
-    repeating,
-)
+from ltr_duel.logs.rows import Bad, BadLines, facts_of, faults_of, going_back, kinds_of, without
 from ltr_duel.logs.sources import Loaded, own, tables, ubi
-from ltr_duel.logs.table import LOG_COLUMNS, NO_RANKER, Impressions
+from ltr_duel.logs.table import EVENT, LOG_COLUMNS, NO_RANKER, Impressions
 
 _ROWS = 1 << 16
 _LONG = {"rankings": 8, "page": 4}  # batches are shorter by these factors if rows contain these columns
+_RESERVED = re.compile(  # names of columns that are added to a log
+    r"""^(row|line|origin|fault|code|length|different|owned|low|high|rank|pair|part|n|y|square|place|turn|conflict
+    |number|reason|before|ltr[ _].*|clicks_.*)$|["\0]""",
+    re.VERBOSE,
+)
 
 
 class ClickLog:
@@ -111,12 +105,20 @@ class ClickLog:
         given = [outcome] if isinstance(outcome, str | Outcome) else outcome
         self.outcomes = tuple(outcome_of(name, within, which) for name in given)
         self.context = tuple(name for name in context if name not in LOG_COLUMNS)
+        for name in self.context:
+            if _RESERVED.search(name.lower()) or name.lower() in (*LOG_COLUMNS, *EVENT):
+                raise InputError(
+                    f"a log cannot be divided by a column named '{name}', a name that is used internally: rename it, or"
+                    " map it to another name with --source"
+                )
         if events is not None or source is not None or connect:
             where = path if isinstance(path, str) else self.path
             self.format, self._source = "tables", tables(where, events, source, connect, self.context)
         else:
             files = files_of(self.path)
             self.format = format_of(files, format)
+            if self.format != "ubi" and any(one.within for one in self.outcomes):
+                raise InputError(f"{self.path}: 'within' is for events without an impression; this log has clicks")
             self._source = ubi(files, self.context) if self.format == "ubi" else own(files, self.format, self.context)
         self._allowed = skip_bad
         self.known: dict[Any, Any] = {}  # cached results of queries about the log
@@ -211,25 +213,15 @@ class ClickLog:
 
     def without(self, table: Relation, lines: Collection[int]) -> Relation:
         """Return a relation without some of its lines."""
-        if not len(lines):
-            return table
-        bad = self.engine.small({"line": np.unique(np.array(list(lines), np.int64))})
-        return self.engine.view("SELECT * FROM t WHERE line NOT IN (SELECT line FROM bad)", t=table, bad=bad)
+        return without(self.engine, table, lines)
 
     def _wrong(self, table: Relation) -> list[Bad]:
         """Return the lines that repeat an impression, fail a check, or go back in time."""
         engine, found, log = self.engine, list[Bad](), self.loaded
-        if "impression" in table.columns and any_repeats(engine, table):
-            again = repeating(engine, table)
-            names = [name for name in table.columns if name not in ("line", "row", "time")]
-            self.bad.lines = delivered_twice(engine, table, again, names)
-            self.bad.equal = len(self.bad.lines)
-            first = {row["line"]: row for row in engine.rows("SELECT * FROM t", t=again)}
-            lines = np.setdiff1d(np.array([*first], np.int64), self.bad.lines)
-            found.append(Bad(lines, ["again"] * len(lines), lambda line: self._repeats(first[line])))
-            self.bad.repeated = len(lines)
-        self._kinds, bad = checked(engine, table, self._given(table))
-        found += bad
+        faults = log.faults or faults_of(engine, table, self._given(table), self.find)
+        self.bad.lines, self.bad.equal, self.bad.repeated = faults.equal, len(faults.equal), faults.repeated
+        self._kinds = faults.kinds
+        found += faults.bad
         if log.placed is None:
             return [*found, going_back(engine, table)] if "time" in table.columns else found
         if self.by_event:
@@ -245,11 +237,6 @@ class ClickLog:
         if self.by_event:
             return "1 = 1"
         return "owners IS NOT NULL" if "owners" in rows.columns else "1 = 0"
-
-    def _repeats(self, row: dict[str, Any]) -> str:
-        here, first = self.find(row["line"]), self.find(row["first"])
-        where = f"line {first.row}" if first.file == here.file else first
-        return f"impression '{row['impression']}' repeats {where}{SHOWN_AGAIN}"
 
     def _strange_owner(self, line: int) -> str:
         """Return the message on an event that names an unknown ranker as the owner of its item."""

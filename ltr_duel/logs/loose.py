@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from ltr_duel.logs.engine import Relation
+from ltr_duel.logs.findings import Finding, seldom
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.table import LISTS
+
+_OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
+_UNMATCHED = 0.5  # usual maximum share of events without an impression that match no exposure
+_MANY = 100  # number of impressions of which some are usually without events
 
 
 def loose_sentence(log: ClickLog) -> str:
@@ -38,3 +44,30 @@ def uncounted(log: ClickLog) -> str:
     """Return `loose_sentence` if some event without an impression is not counted, else ""."""
     counts = log.loaded.counts
     return loose_sentence(log) if counts and counts.loose > counts.given else ""
+
+
+def lost_events(log: ClickLog) -> list[Finding]:
+    """Return the checks for events outside the list of their exposure, and for late events that match no exposure."""
+    findings, counts, (lost, total, sentence) = list[Finding](), log.loaded.counts, outside(log)
+    if total:
+        sentence = sentence or f"all {total:,} events ({log.outcome.name}) are on an item of their list"
+        findings.append(seldom("events outside lists", lost, total, _OUTSIDE, sentence))
+    if counts and counts.loose and log.outcome.within:
+        lost = counts.loose - counts.given
+        finding = seldom("events without impression", lost, counts.loose, _UNMATCHED, loose_sentence(log))
+        reason = "; do clocks differ, or users or items have another form?" * (finding.verdict == "fails")
+        findings.append(finding._replace(sentence=finding.sentence + reason))
+    return findings
+
+
+def all_have_events(log: ClickLog, rows: Relation, impressions: int) -> str:
+    """Return a note if each of many impressions has an event, as if the others had not been logged; else ""."""
+    sql, placed = "SELECT count(*) AS n FROM t WHERE array_length(clicks) > 0", log.loaded.placed
+    if placed is not None:
+        rows, sql = placed, "SELECT count(DISTINCT row) AS n FROM t WHERE place IS NOT NULL AND w0 IS NOT NULL"
+    if impressions < _MANY or log.engine.rows(sql, t=rows)[0]["n"] < impressions:
+        return ""
+    return (
+        f"each of the {impressions:,} impressions has an event ({log.outcome.name}): a log must also contain"
+        " impressions without events; without them, means are too far from 0"
+    )

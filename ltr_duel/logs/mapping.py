@@ -33,6 +33,9 @@ from ltr_duel.logs.files import (
 from ltr_duel.logs.table import EVENT, EXPOSURE
 
 _CSV = ("BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR")  # CSV types; no DATE, because DuckDB reads 03/01/2026 as 3 January
+_IDS = {"impression", "user", "query", "item", "kind", "shown", "rankers"}
+_KINDS = ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE", "UUID", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+_TEXTS = {f"{kind}{end}": f"VARCHAR{end}" for kind in _KINDS for end in ("", "[]")}  # inferred from JSON; read as text
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
 _DIFFER = "the rows of its items differ in '{}'"
 _SESSION = ": one impression is one list; is its key a session, or a user?"
@@ -123,6 +126,12 @@ class Part:
         plain = {key: named(value) for key, value in self.given.items() if isinstance(value, str) and value in have}
         self.columns = {one: named(one) for one in self.context if one in have} | self.given | plain
 
+    def is_text(self, column: str) -> bool:
+        """Return whether a column of the file, as it stands, is an id or another text of the log."""
+        names = [key for key, value in self.given.items() if value == column] if self.given else [column]
+        owner = self.name == "events"  # in exposures, it may be a position in the list of rankers
+        return column in self.context or any(name in _IDS or (name == "owner" and owner) for name in names)
+
     def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
         """Return the result of `make` for columns and condition; an error names the faulty key of the mapping."""
         try:
@@ -205,7 +214,10 @@ def create_relation(engine: Engine, part: Part) -> Callable[[int], Position]:
 
 
 def _file_rows(engine: Engine, part: Part) -> FileRows:
-    """Return the rows of the files; the types of the columns of CSV files fit all rows."""
+    """Return the rows of the files; the types of the columns of CSV files fit all rows.
+
+    Ids and other texts are read as text, because inferred types change them: 1.10 becomes 1.1, and long numbers merge.
+    """
     import duckdb
 
     paths = (part.file,) if "://" in part.file else files_of(part.file)
@@ -213,15 +225,33 @@ def _file_rows(engine: Engine, part: Part) -> FileRows:
         format_of(files_of(part.file))
     suffix = suffix_of(Path(paths[0]))
     if suffix not in (".csv", ".tsv"):
-        return parquet_rows(engine, paths) if suffix == ".parquet" else json_rows(paths)
+        if suffix == ".parquet":
+            return parquet_rows(engine, paths)
+        rows = json_rows(paths)
+        types = _types(engine, rows)
+        texts = {name: _TEXTS[type] for name, type in types.items() if part.is_text(name) and type in _TEXTS}
+        return json_rows(paths, f", columns = {_struct(types | texts)}") if texts else rows
     options = f"auto_type_candidates = [{', '.join(map(quoted, _CSV))}]"
     options += f", delim = {quoted(part.delimiter)}" * bool(part.delimiter)
+    with suppress(duckdb.Error):  # as below
+        texts = {name: "VARCHAR" for name in _types(engine, csv_rows(paths, options)) if part.is_text(name)}
+        options += f", types = {_struct(texts)}" if texts else ""
     with suppress(duckdb.Error):  # other errors are reported when the columns are read
         try:
             engine.raw_rows(f"SELECT count(COLUMNS(* EXCLUDE (ltr_line))) FROM ({csv_rows(paths, options).sql})")
         except duckdb.ConversionException:  # the first rows suggest a type that does not fit all rows
             options += ", sample_size = -1"  # ten times as slow
     return csv_rows(paths, options)
+
+
+def _types(engine: Engine, rows: FileRows) -> dict[str, str]:
+    """Return the inferred types of the columns of a file."""
+    found = engine.raw_rows(f"DESCRIBE {rows.sql}")
+    return {row["column_name"]: row["column_type"] for row in found if row["column_name"] not in ADDED}
+
+
+def _struct(types: dict[str, str]) -> str:
+    return f"{{{', '.join(f'{named(name)}: {quoted(kind)}' for name, kind in types.items())}}}"
 
 
 def _listed(columns: dict[str, Any], raw: str, header: int) -> str:

@@ -54,8 +54,9 @@ def credited(
     credited count as bad lines, unless credit is not needed.
     """
     names = [one.name for one in log.outcomes]
-    if outcome:
-        errors.require_one_of("outcome of this log", outcome, names)
+    if outcome and outcome not in names:
+        how = "name the outcomes also in ClickLog(..., outcome=[...])"
+        raise errors.unknown_name("outcome of this log", outcome, names, otherwise=how)
     number = names.index(outcome) if outcome else 0
     key = "credited", tuple(rankers), tuple(sorted(columns)), needed, number
     if key in log.known:

@@ -46,6 +46,7 @@ class Guardrail(NamedTuple):
     mean: float  # mean of the further outcome
     low: float  # one-sided lower limit
     margin: float
+    confidence: float  # confidence of the limit
 
     @property
     def holds(self) -> bool:
@@ -57,7 +58,7 @@ class Guardrail(NamedTuple):
         verdict = " holds:" if self.holds else ": the log does not show that it holds;"
         return (
             f"guardrail {self.outcome}{verdict} the mean of {self.ahead} against {self.behind} is {self.mean:+z.4f},"
-            f" and at least {self.low:+z.4f} with confidence (margin {self.margin:g})"
+            f" and at least {self.low:+z.4f} with {100 * self.confidence:.4g}% confidence (margin {self.margin:g})"
         )
 
 
@@ -121,5 +122,5 @@ def guardrail_tests(comparison: Comparison, confidence: float, *, every_look: bo
         for k, pair in enumerate(comparison.named_pairs):
             ahead, behind = pair[:: leads[k]]
             mean, low = float(limits.mean[k]), float(min(limits.low[k], limits.mean[k]))
-            guardrails.append(Guardrail(name, ahead, behind, mean, low, comparison.margins[name]))
+            guardrails.append(Guardrail(name, ahead, behind, mean, low, comparison.margins[name], confidence))
     return guardrails

@@ -19,9 +19,8 @@ LINES = "line"  # kind of cluster in the sums of a ratio if each impression is a
 class Ratio(NamedTuple):
     """A ratio of two outcomes, such as purchases for each click; as text, ``purchase/click``.
 
-    Of a pair of rankers, it is the number of impressions won by the numerator minus those lost, divided by the number
-    of impressions that the denominator decides for either. (A mean outcome is already a ratio: purchases for each
-    search.) Its error follows from the clusters' sums of both (delta method).
+    Of a pair of rankers, it is (w - l) / n: by the numerator, the first ranker wins w impressions and loses l; by the
+    denominator, n impressions are not tied. Its error follows from the clusters' sums of both (delta method).
 
     Examples
     --------

@@ -7,7 +7,7 @@ the values of the first row of each reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ class Bad(NamedTuple):
     lines: IntVector
     reasons: Any  # (lines,) lines with equal texts are bad for one reason
     sentence: Callable[[int], str]  # returns the error message of a line
+    whole: bool = False  # whether the log is misread as a whole, so that no such line may be skipped
 
 
 class BadLines:
@@ -60,6 +61,8 @@ class BadLines:
         fresh = ~np.isin(lines, self.lines)
         lines, index = lines[fresh], index[fresh]
         part = np.repeat(np.arange(len(parts)), [len(one.lines) for one in parts])[index]
+        if (misread := next((k for k in range(len(lines)) if parts[part[k]].whole), None)) is not None:
+            raise InputError(f"{self._find(int(lines[misread]))}: {parts[part[misread]].sentence(int(lines[misread]))}")
         before, self.count = self.count, self.count + len(lines)
         self.lines = np.union1d(self.lines, lines)
 
@@ -81,6 +84,20 @@ class BadLines:
                 reason = "other" if full else reason
                 self._reasons.setdefault(reason, ["lines are bad for other reasons" if full else sentence(first[k]), 0])
             self._reasons[reason][1] += int(number[k])
+
+
+class Faults(NamedTuple):
+    """The lines of a log that are not read, and the kinds of the others."""
+
+    kinds: list[Row]  # see `kinds_of`
+    bad: list[Bad]
+    equal: IntVector  # lines that equal an earlier line but for the time
+    repeated: int  # number of bad lines that repeat an impression
+
+    @property
+    def lines(self) -> IntVector:
+        """All lines that are not read."""
+        return np.unique(np.concatenate([self.equal, *(part.lines for part in self.bad)]))
 
 
 class Check(NamedTuple):
@@ -112,6 +129,8 @@ _NO_RANKER = _said(
     "owner {" + _first("owners", "e < -1 OR e >= len(rankers)") + "} is not a ranker: 0 to {len(rankers) - 1} for a"
     " ranker, -1 or null for no ranker"
 )
+_FROM_0 = "do positions count from 0, or is this a list of flags? position 1 is the top"
+_ZERO = "len(list_filter(clicks, lambda e: e = 0)) > 0"
 _NEGATIVE = "e IS NULL OR isnan(e) OR e < 0"
 _CHECKS = (
     Check(("fault",), "fault IS NOT NULL", "fault"),
@@ -132,6 +151,7 @@ _CHECKS = (
     Check(("owners", "rankers"), f"low = {NO_RANKER}", _said("owner of an item is not a ranker")),
     Check(("owners", "rankers"), "low < -1 OR high >= array_length(rankers)", _NO_RANKER),
     Check(("owners", "shown"), "owned <> length", _said("{owned} owners for {length} shown documents")),
+    Check(("clicks",), _ZERO, quoted(f"a click at position 0: {_FROM_0}")),
     Check(
         ("clicks",),
         _outside("clicks", 1, "length"),
@@ -164,6 +184,27 @@ _CHECKS = (
 )
 
 
+def faults_of(engine: Any, rows: Relation, given: str, find: Callable[[int], Any]) -> Faults:
+    """Return the lines that repeat an impression or fail a check; arguments as for `checked` and `BadLines`."""
+    equal, bad, repeated = np.zeros(0, np.int64), list[Bad](), 0
+    if "impression" in rows.columns and any_repeats(engine, rows):
+        again = repeating(engine, rows)
+        names = [name for name in rows.columns if name not in ("line", "row", "origin", "time")]
+        equal = delivered_twice(engine, rows, again, names)
+        first = {row["line"]: row for row in engine.rows("SELECT * FROM t", t=again)}
+        lines = np.setdiff1d(np.array([*first], np.int64), equal)
+        repeated = len(lines)
+
+        def sentence(line: int) -> str:
+            here, before = find(line), find(first[line]["first"])
+            where = f"line {before.row}" if before.file == here.file else before
+            return f"impression '{first[line]['impression']}' repeats {where}{SHOWN_AGAIN}"
+
+        bad.append(Bad(lines, ["again"] * repeated, sentence))
+    kinds, more = checked(engine, rows, given)
+    return Faults(kinds, [*bad, *more], equal, repeated)
+
+
 def checked(engine: Any, rows: Relation, given: str) -> tuple[list[Row], list[Bad]]:
     """Check all rows in one scan; return the kinds of rows (see `kinds_of`), and the bad lines.
 
@@ -178,7 +219,12 @@ def checked(engine: Any, rows: Relation, given: str) -> tuple[list[Row], list[Ba
         fault = "regexp_replace(fault, ', not .*|[0-9]', '', 'g')" if "fault" in rows.columns else "''"
         same = f"CASE code WHEN 0 THEN {fault} ELSE CAST(code AS VARCHAR) END"
         cases = f"CASE code {' '.join(f'WHEN {k} THEN {check.sentence}' for k, check in enumerate(checks))} END"
-        bad.append(bad_lines(engine, engine.view(f"SELECT *, {same} AS reason FROM t WHERE code >= 0", t=coded), cases))
+        wrong = engine.view(f"SELECT *, {same} AS reason FROM t WHERE code >= 0", t=coded)
+        zero = next((k for k, check in enumerate(checks) if check.wrong == _ZERO), -1)
+        if any(row["code"] == zero >= 0 for row in kinds):
+            first = engine.view(f"SELECT * FROM t WHERE code = {zero}", t=wrong)
+            bad.append(bad_lines(engine, first, cases)._replace(whole=True))
+        bad.append(bad_lines(engine, wrong, cases))
     kinds = [row for row in kinds if row["code"] < 0]
     times = [row[name] for row in kinds for name in ("first", "last") if "time" in rows.columns]
     if times and (wrong := implausible(min(times), max(times))):
@@ -243,6 +289,14 @@ def going_back(engine: Any, rows: Relation) -> Bad:
     return bad_lines(engine, back, _said(said))
 
 
+def without(engine: Any, rows: Relation, lines: Collection[int]) -> Relation:
+    """Return a relation without some of its lines."""
+    if not len(lines):
+        return rows
+    bad = engine.small({"line": np.unique(np.array(list(lines), np.int64))})
+    return engine.view("SELECT * FROM t WHERE line NOT IN (SELECT line FROM bad)", t=rows, bad=bad)
+
+
 def any_repeats(engine: Any, rows: Relation) -> bool:
     """Return whether any impression has several rows."""
     (row,) = engine.rows("SELECT count(impression) > count(DISTINCT impression) AS again FROM t", t=rows)
@@ -272,7 +326,8 @@ def check_events(engine: Any, events: Relation, about: Row, first: float | None,
     Parameters
     ----------
     about : dict
-        ``first`` and ``last`` time of all events, and ``faulty``, the row of the first unreadable value.
+        ``first`` and ``last`` time of all events, ``faulty``, the row of the first unreadable value, and ``lowest``,
+        the lowest position on a list.
     first : float or None
         The first time of the exposures.
     find : callable or None
@@ -286,11 +341,15 @@ def check_events(engine: Any, events: Relation, about: Row, first: float | None,
         wrong = f"time >= {LATEST}"
     elif low is not None and low < EARLIEST <= (first or 0):
         wrong = f"time < {EARLIEST}"
+    elif about.get("lowest") == 0:
+        wrong = "position = 0 AND impression IS NOT NULL"
     if not wrong:
         return
     columns = ", ".join(name for name in ("time", "origin", "fault") if name in events.columns)
     row = engine.rows(f"SELECT {columns} FROM t WHERE {wrong} ORDER BY {columns} LIMIT 1", t=events)[0]
     at = f"{find(row['origin'])}: " if find and "origin" in row else ""
+    if wrong.startswith("position"):
+        raise InputError(f"{at}an event at position 0: {_FROM_0}; for positions from 0 map position + 1 with --source")
     if not wrong.startswith("origin"):
         time = row["time"]
         value = f"{time * 1000:.0f}" if time >= LATEST else f"{time:.15g}, which is {date_words(time)}"

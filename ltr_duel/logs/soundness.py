@@ -35,13 +35,12 @@ from ltr_duel.logs.findings import (
     usual_share,
 )
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.loose import outside
+from ltr_duel.logs.loose import lost_events
 from ltr_duel.logs.outcomes import credited
 
 _STEPS = 240  # number of time steps in which gaps are measured
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _POSITIONS = 10  # number of positions whose owners are used
-_OUTSIDE = 0.2  # usual maximum share of events on items outside the list, such as advertisements
 _ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share of its lists with a click
 _BY_CHANCE = 1e-6  # below `ERROR`, because a user with a few easy queries also clicks on nearly all lists
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
@@ -212,8 +211,8 @@ def _pairs_shown(sets: Sets, shown: IntMatrix, planned: str) -> Finding:
     """Test whether all sets of rankers were shown equally often; a set that was never shown counts with 0 lists."""
     kinds = several(len(sets), "set") + " of rankers"
     if planned != "even":
-        sentence = f"{kinds}; --planned even tests for equal frequencies"
-        return not_checked("pairs shown", sentence) if len(sets) > 1 else Finding("pairs shown", "sound", 1.0, kinds)
+        how = "; --planned even tests for equal frequencies" * (len(sets) > 1)
+        return not_checked("pairs shown", f"{kinds}{how}")
     counts, sizes = shown.sum(axis=1), {len(names) for names in sets}
     missing: Sets = []
     if len(sizes) == 1:
@@ -232,7 +231,7 @@ def _pairs_over_time(engine: Any, lists: Any, sets: Sets, policies: Sequence[str
     if policies:
         return not_checked(name, f"{' and '.join(policies)} chose the rankers by earlier outcomes, so shares change")
     if len(sets) < 2:
-        return Finding(name, "sound", 1.0, "there is only one set of rankers")
+        return not_checked(name, "there is only one set of rankers")
     if "propensity" in lists.columns:
         each = "SELECT count(DISTINCT propensity) AS n FROM lists GROUP BY rankers"
         if engine.query(f"SELECT max(n) AS n FROM ({each}) AS p", lists=lists)["n"][0].as_py() > 1:
@@ -331,18 +330,13 @@ def _events(log: ClickLog) -> list[Finding]:
         findings = [limited("events to come", later / max(shown, 1), usual, sentence)]
     name = "events without exposure"
     if total:
-        lost = engine.query("SELECT count(*) AS n FROM met WHERE row IS NULL", met=log.loaded.met)["n"][0].as_py()
-        sentence = f"{lost:,} of {total:,} events have no exposure in the log"
+        joined = "events e LEFT JOIN exposures x ON e.impression = x.impression WHERE x.impression IS NULL"
+        sql = f"SELECT count(e.impression) AS n, min(e.impression) AS name FROM {joined}"
+        (unknown,) = engine.rows(sql, events=events, exposures=log.loaded.impressions)
+        lost, sentence = unknown["n"], f"{unknown['n']:,} of {total:,} events have no exposure in the log"
         if lost:
-            joined = "events e LEFT JOIN exposures x ON e.impression = x.impression WHERE x.impression IS NULL"
-            sql = f"SELECT min(e.impression) AS name FROM {joined}"
-            strange = engine.query(sql, events=events, exposures=log.loaded.impressions)["name"][0].as_py()
-            sentence += f", for example the event of impression '{strange}'"
+            sentence += f", for example the event of impression '{unknown['name']}'"
         findings.append(seldom(name, lost, total, RATE, sentence))
     else:
         findings.append(not_checked(name, "no event names an impression"))
-    lost, total, sentence = outside(log)
-    if total:
-        sentence = sentence or f"all {total:,} events ({log.outcome.name}) are on an item of their list"
-        findings.append(seldom("events outside lists", lost, total, _OUTSIDE, sentence))
-    return findings
+    return findings + lost_events(log)

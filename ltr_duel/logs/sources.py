@@ -20,7 +20,7 @@ from ltr_duel.logs.columns import require_columns, typed
 from ltr_duel.logs.engine import Engine, Relation, named, quoted
 from ltr_duel.logs.files import Position, csv_rows, files_of, format_of, open_text, parquet_rows, rows_in, text_lines
 from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
-from ltr_duel.logs.rows import check_events
+from ltr_duel.logs.rows import Faults, check_events, faults_of, kinds_of, without
 from ltr_duel.logs.table import EVENT, EXPOSURE, LISTS, LOG_COLUMNS, MILLISECONDS
 from ltr_duel.logs.ubi import create_views
 from ltr_duel.logs.warehouse import Warehouse
@@ -38,9 +38,9 @@ class Loaded(NamedTuple):
     find: Callable[[int], Position]  # returns the file and row of a line
     strange: Sequence[str] = ()  # columns that are not read
     events: Relation | None = None  # if the log has exposures and events
-    met: Relation | None = None  # events that name an impression, see `ltr_duel.logs.attribution.Attributed`
     placed: Relation | None = None  # events by place, see there
     counts: EventCounts | None = None
+    faults: Faults | None = None  # of all columns; by default the columns that are read are checked
     events_file: Path | None = None  # the file of the events, if the exposures are in another file
     find_event: Callable[[Any], Position] | None = None  # returns the file and row of an event, given its ``origin``
 
@@ -57,8 +57,15 @@ def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> So
         read = _read_json if kind == "jsonl" else _read_columns
         with engine.guarded():
             have, find = read(engine, paths, context)
-        table = _clicks_of(paths[0], engine, cleaned(engine, engine.table("log")), outcomes)
-        return Loaded(engine, table, find, [name for name in have if name not in (*LOG_COLUMNS, *context)])
+        log = cleaned(engine, engine.table("log"))
+        table = _clicks_of(paths[0], engine, log, outcomes)
+        strange = [name for name in have if name not in (*LOG_COLUMNS, *context)]
+        if ("dwell" in log.columns) == ("dwell" in table.columns):
+            return Loaded(engine, table, find, strange)
+        given = "owners IS NOT NULL" if "owners" in log.columns else "1 = 0"
+        faults = faults_of(engine, log, given, find)  # before clicks are chosen by their dwell times
+        kinds = kinds_of(engine, without(engine, table, faults.lines), given)
+        return Loaded(engine, table, find, strange, faults=faults._replace(kinds=kinds))
 
     return load
 
@@ -230,20 +237,24 @@ def _joined(
     )
     exposures = engine.view(f"SELECT *, {line} FROM x", x=exposures)
     (first,) = engine.rows("SELECT min(time) AS first FROM x", x=exposures)
-    found = attribute(
-        engine,
-        exposures,
-        events,
-        outcomes,
-        lambda about: check_events(engine, events, about, first["first"], find_event, mapped or {}),
-    )
 
     def find_line(line: int) -> Position:
         origin = "origin" if "origin" in exposures.columns else "impression"
         (row,) = engine.rows(f"SELECT {origin} AS origin FROM x WHERE line = {line}", x=exposures)
         return find(row["origin"])
 
-    return Loaded(engine, exposures, find_line, (), events, found.joined, found.placed, found.counts, None, find_event)
+    given = "owners IS NOT NULL" if "owners" in exposures.columns else "1 = 1"
+    if "owners" not in exposures.columns and {"page", "rankings"} & set(exposures.columns):
+        given = "1 = 0"
+    faults = faults_of(engine, exposures, given, find_line)
+    found = attribute(
+        engine,
+        without(engine, exposures, faults.lines),  # an event cannot belong to an exposure that is not read
+        events,
+        outcomes,
+        lambda about: check_events(engine, events, about, first["first"], find_event, mapped or {}),
+    )
+    return Loaded(engine, exposures, find_line, (), events, found.placed, found.counts, faults, None, find_event)
 
 
 def _table_of(engine: Warehouse, part: Part) -> Relation:

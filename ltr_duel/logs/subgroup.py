@@ -15,12 +15,14 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from ltr_duel.core import FloatVector, InputError, IntVector
+from ltr_duel.core import FloatVector, InputError, IntVector, errors, several
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import Comparison, Limits, compared
+from ltr_duel.logs.decision import Decision
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.ratio import credited_outcome, outcome_sums
 from ltr_duel.logs.sums import Grouping
+from ltr_duel.logs.table import LOG_COLUMNS
 
 DAY = 86_400
 DATED = ("day", "week")
@@ -93,7 +95,7 @@ def subgroups(
     [['1970-01-01 to 01-07', 605], ['1970-01-08 to 01-12', 395]]
     """
     outcomes, rows, _, whole = credited_outcome(log, comparison.outcome, rankers)
-    part, labels, relations = _parts(log.engine, rows, comparison, by, str(log.path))
+    part, labels, relations = _parts(log, rows, comparison, by)
     if len(labels) < 2:
         return None
     parts, pairs = len(labels), len(comparison.pairs)
@@ -138,6 +140,27 @@ def secondary_outcomes(comparison: Comparison, *, stop_at: float | None = None) 
     return SubgroupTable("outcome", pd.concat(frames, ignore_index=True), [], unit=unit)
 
 
+def with_opposite_parts(decision: Decision, parts: Sequence[SubgroupTable]) -> Decision:
+    """Return the decision; its sentence names the clearest part of the log in which another ranker beats the winner."""
+    if not decision.winner or decision.verdict == "no decision":
+        return decision
+    opposite = list[tuple[float, str, str, str, float]]()
+    for part in (part for part in parts if part.by != "outcome"):
+        rows = part.frame[(part.frame["mean"] < 0) & (part.frame["p_corrected"] < 1 - decision.confidence)]
+        rows = rows[rows["first"] == decision.winner]
+        ends = zip(*(rows[name].tolist() for name in ("p_corrected", part.by, "second", "mean")), strict=True)
+        opposite += [(p, part.by, label, ranker, -mean) for p, label, ranker, mean in ends]
+    if not opposite:
+        return decision
+    p, by, label, ranker, mean = min(opposite)
+    more = f" (and in {several(len(opposite) - 1, 'more part')})" * (len(opposite) > 1)
+    where = errors.in_one_line(f"{by} '{label}'{more}")
+    certainty = f"mean {mean:+.4f}, p {'< 1e-12' if p < 1e-12 else f'= {p:.2g}'}"
+    return decision._replace(
+        sentence=f"{decision.sentence} But in {where}, {ranker} beats {decision.winner} ({certainty})."
+    )
+
+
 def _frame(comparison: Comparison, labels: dict[str, Any], signs: IntVector, limits: Limits) -> pd.DataFrame:
     """Return the table; the ranker that leads by the primary outcome comes first."""
     both = [pair[::sign] for pair, sign in zip(comparison.named_pairs, signs, strict=True)]
@@ -158,10 +181,11 @@ def _differences(p: FloatVector, comparison: Comparison, signs: IntVector, by: s
     ]
 
 
-def _parts(engine: Any, rows: Any, comparison: Comparison, by: str, path: str) -> tuple[str, list[str], dict[str, Any]]:
+def _parts(log: ClickLog, rows: Any, comparison: Comparison, by: str) -> tuple[str, list[str], dict[str, Any]]:
     """Return the SQL of an outcome's part (``o``: outcomes, ``l``: a relation), the parts' names, and the relation."""
+    engine, own = log.engine, by in rows.columns and by in (*LOG_COLUMNS, *log.context)
     count = f'SELECT count("{by}") AS n FROM impressions'
-    if by in rows.columns and engine.query(count, impressions=rows)["n"][0].as_py():  # an own column may be empty
+    if own and engine.query(count, impressions=rows)["n"][0].as_py():  # an own column may be empty
         value = f"""coalesce(CAST("{by}" AS VARCHAR), '(none)')"""
         each = f"SELECT {value} AS value, count(*) AS n FROM impressions GROUP BY {value}"
         ranked = f"SELECT value, row_number() OVER (ORDER BY n DESC, value) - 1 AS rank FROM ({each}) AS e"
@@ -176,7 +200,9 @@ def _parts(engine: Any, rows: Any, comparison: Comparison, by: str, path: str) -
         labels = [_dates(day, min(day + days - 1, last)) for day in range(first, last + 1, days)]
         return f"floor((floor(o.time / {DAY}) - {first}) / {days})", labels, {}
     if by != "new":
-        raise InputError(f"{path}: there is no column '{by}' to slice by, or it is empty (or give day, week or new)")
+        raise InputError(
+            f"{log.path}: there is no column '{by}' to slice by, or it is empty (or give day, week or new)"
+        )
     if "user" not in rows.columns:
         return "", [], {}
     later = f'time >= min(time) OVER (PARTITION BY "user") + {DAY} AND "user" IS NOT NULL'

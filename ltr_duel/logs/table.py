@@ -43,7 +43,7 @@ LOG_COLUMNS: Final[dict[str, LogColumn]] = {
     "owners": LogColumn(
         _WHOLE,
         False,
-        "the ranker of each shown document: its name or its index in 'rankers' from 0; null, '' or -1 for none",
+        "for each shown document its ranker, by name or index in 'rankers' (first: 0); null, '' or -1 for none",
     ),
     "rankings": LogColumn(pa.list_(_TEXTS), False, "for each ranker the ids of all documents, best first"),
     "method": LogColumn(_TEXT, False, "the comparison method, with parameters; if empty, team_draft"),

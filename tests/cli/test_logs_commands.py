@@ -236,6 +236,8 @@ def test_a_ratio_may_decide_and_guard(ltr_duel, shop, tmp_path, stop):
         (["--per", "user", "--stop-at", 0.95], 2, "each user counts once is valid for one look only"),
         (["--outcome", "clik"], 2, "did you mean 'click'"),
         (["--within", "1d:frist"], 2, "did you mean 'first'"),
+        (["--margin", 0.05], 2, "--margin requires --stop-at"),
+        (["--events", "more.csv"], 2, "--events is given 2 times; a folder or glob selects several files"),
     ],
 )
 def test_what_an_option_cannot_do_is_said(ltr_duel, shop, words, code, says):
@@ -299,4 +301,6 @@ def test_power_from_a_log_says_for_whom_it_is(ltr_duel, tmp_path):
     assert "at least " in answer.out and "note: the errors rest on few clusters (user)" in answer.out
     assert "no such pair with outcomes (there are old new)" in ltr_duel("power", path, "--pair", "a", "b").err
     log_of(path, [1, -1] * 20)
-    assert "no ranker is clearly ahead (the estimate shrinks to 0)" in ltr_duel("power", path).out
+    answer = ltr_duel("power", path)
+    assert "no ranker is clearly ahead (the estimate shrinks to 0)" in answer.out and " find a mean" not in answer.out
+    assert "no plan for a ratio" in ltr_duel("power", path, "--outcome", "buy/click").err

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Control, control_store
+from ltr_duel.live import Control, StoreError, control_store
 from tests.live.shop import DOCUMENTS, LISTS, NAMES, Clock, click, learn, opened, settings
 
 USERS = [f"user {k}" for k in range(400)]
@@ -128,6 +128,15 @@ def test_a_dropped_ranker_is_not_shown_and_the_others_keep_their_outcomes(tmp_pa
         assert (experiment.plan.sets, experiment.plan.version) == (sets, version)
 
 
+def test_a_store_that_cannot_be_written_takes_no_control(tmp_path):
+    with opened(tmp_path) as experiment:
+        experiment._store.db.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON controls BEGIN SELECT raise(ABORT, 'full'); END"
+        )
+        with pytest.raises(StoreError, match="cannot be written now: full"):
+            control_store(tmp_path / "shop.db", Control("pause"))
+
+
 def test_a_control_of_another_process_applies_to_a_running_experiment(tmp_path):
     with opened(tmp_path) as experiment:
         experiment.decide("user", "q", LISTS)
@@ -140,3 +149,44 @@ def test_a_control_of_another_process_applies_to_a_running_experiment(tmp_path):
         assert not experiment.learn() and experiment.plan.version == 3
         assert [use.who for use in experiment.state().used] == ["eve", "", "", ""]
         assert DOCUMENTS[0] in experiment.decide("user", "q", LISTS).page
+
+
+def test_versions_only_rise_and_each_is_one_plan_after_drops_at_any_time(tmp_path):
+    clock, plans = Clock(), []
+    with opened(tmp_path, settings(policy="double_thompson"), clock=clock) as experiment:
+        for user in USERS[:150]:
+            clock.now += 1
+            experiment.report(*click(experiment.decide(user, "q", LISTS)))
+        clock.now += 100
+        learn(experiment)
+        plans.append(experiment.plan)
+        control_store(tmp_path / "shop.db", Control("drop", "b"))
+        tell = experiment._tell
+
+        def drop_meanwhile(outcomes):
+            control_store(tmp_path / "shop.db", Control("drop", "c"))
+            tell(outcomes)
+
+        experiment._tell = drop_meanwhile
+        experiment.learn()
+        plans.append(experiment.plan)
+        experiment._tell = tell
+        experiment.learn()
+        plans.append(experiment.plan)
+    control_store(tmp_path / "shop.db", Control("drop", "d"))
+    with opened(tmp_path, settings(policy="double_thompson"), clock=clock) as experiment:
+        plans.append(experiment.plan)
+    versions = [plan.version for plan in plans]
+    assert versions == sorted(set(versions))
+    shown = [{name for rankers, _ in plan.sets for name in rankers} for plan in plans]
+    assert shown[1:] == [{"a", "c", "d", "e"}, {"a", "d", "e"}, {"a", "e"}]
+
+
+def test_a_drop_between_two_starts_is_a_plan_of_its_own(tmp_path):
+    versions = []
+    for ranker in ("", "b", "c"):
+        if ranker:
+            control_store(tmp_path / "shop.db", Control("drop", ranker))
+        with opened(tmp_path) as experiment:
+            versions.append(experiment.plan.version)
+    assert versions == [1, 2, 3]

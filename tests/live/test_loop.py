@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -17,6 +18,7 @@ from ltr_duel.live import (
     EVENTS,
     EXPOSURES,
     Keys,
+    LivePlan,
     Loop,
     Settings,
     SimulatedUsers,
@@ -25,6 +27,7 @@ from ltr_duel.live import (
     keep_plan,
     kept_plans,
     next_plan,
+    read_keys,
 )  # fmt: skip
 from ltr_duel.logs import ClickLog
 from ltr_duel.rankers import feature_rankers
@@ -136,6 +139,10 @@ def test_the_command_plans_checks_keeps_and_serves_one_ranker(loop, tmp_path):
         done = run("--check")
         assert done.exit_code == 0, done.output
         assert "plan 4 of 'shoes', from" in done.output
+    sets = json.loads((made.folder / "plan.4.json").read_text())["plan"]["sets"]
+    together = {frozenset(pair) for one in sets for pair in itertools.combinations(one["rankers"], 2)}
+    gone = len([*itertools.combinations(made.settings.rankers, 2)]) - len(together)
+    assert gone and f"({gone} pairs)" in done.output.partition("no longer shown together")[2], done.output
     assert (made.folder / "plan.4.json").read_bytes() == (made.folder / "plan.json").read_bytes()
     done = run("--serve", made.settings.rankers[1], at="2024-01-02")
     assert f"plan 5 of 'shoes', from {done.output.partition('from ')[2]}" in done.output
@@ -145,6 +152,26 @@ def test_the_command_plans_checks_keeps_and_serves_one_ranker(loop, tmp_path):
     assert "the settings have changed since plan 5" in str(run(at="2024-01-03").exception)
     (tmp_path / "my.keys").unlink()
     assert "my.keys: is missing" in str(run().exception) and not (tmp_path / "my.keys").exists()
+
+
+def test_a_log_without_an_event_that_credits_is_a_log_of_ties(tmp_path):
+    settings, names = '[experiment]\nname = "shoes"\nrankers = ["a", "b"]\nwindow = 1\n', ("exposures", "views")
+    (tmp_path / "live.toml").write_text(settings + 'policy = "double_thompson"\n')
+
+    def run(*words):
+        words = ["live", "plan", str(tmp_path / "live.toml"), "--out", str(tmp_path / "plan.json"), *words]
+        return CliRunner().invoke(cli, words)
+
+    assert run("--at", "2024-01-01").exit_code == 0
+    plan, lists = LivePlan.read(tmp_path / "plan.json", read_keys(tmp_path / "live.keys")), {"a": ["x"], "b": ["y"]}
+    pages = [plan.decide(f"u{k}", "q", lists, now=1704100000) for k in range(20)]
+    (exposure, *_) = [page.record for page in pages if page.record]
+    view = {"impression": exposure["impression"], "time": 1704100001, "kind": "view", "item": None}
+    files = [tmp_path / f"{name}.jsonl" for name in names]
+    for path, row in zip(files, (exposure, view), strict=True):
+        path.write_text(json.dumps(row))
+    done = run("--exposures", str(files[0]), "--events", str(files[1]), "--at", "2024-02-01")
+    assert done.exit_code == 0 and "plan 2 of 'shoes', from 1 impression" in done.output, done.exception
 
 
 def test_the_command_simulates_users_under_plans(tmp_path):

@@ -139,6 +139,7 @@ def test_a_users_bucket_is_the_same_in_all_plans_and_uniform():
         ("u", {"a": [1.0], "b": ["y"]}, "1.0 is neither a string nor a whole number"),
         ("u", {"a": [1], "b": ["1"]}, "as a string and as a number"),
         ("u", {"a": ["\ud800"], "b": ["y"]}, "not valid Unicode"),
+        ("u", {"a": ["x\ny"], "b": ["y"]}, "a document id on the list of ranker 'a' contains a line feed"),
     ],
 )
 def test_a_search_that_no_log_could_keep_is_refused(user, lists, said):
@@ -146,9 +147,18 @@ def test_a_search_that_no_log_could_keep_is_refused(user, lists, said):
         plan_of(PAIR).decide(user, "q", lists)
 
 
-def test_a_page_of_one_ranker_is_held_to_the_same_lists():
-    with pytest.raises(InputError, match="'x' appears twice on the list of ranker 'a'"):
-        plan_of(PAIR, mode="paused").decide("u", "q", {"a": ["x", "y", "x"]})
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (["x", "y", "x"], "'x' appears twice on the list of ranker 'a'"),
+        (["\ud800"], "not valid Unicode"),
+        (["x\ny"], "contains a line feed"),
+        ([1, "1"], "'1' appears twice"),
+    ],
+)
+def test_a_page_of_one_ranker_is_held_to_the_same_lists(ids, said):
+    with pytest.raises(InputError, match=said):
+        plan_of(PAIR, mode="paused").decide("u", "q", {"a": ids})
 
 
 def test_a_propensity_is_of_the_rankers_in_any_order():

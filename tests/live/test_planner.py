@@ -200,6 +200,8 @@ def test_changed_settings_or_a_foreign_log_are_refused(tmp_path):
             next_plan(change, log, at=1e9, last=first)
     with pytest.raises(InputError, match="has exposures of plan 1, so the next plan is not plan 1"):
         next_plan(settings, log, at=1e9)
-    rows[3]["impression"] = "77"
-    with pytest.raises(InputError, match=r"odd.parquet:\d+: impression '77' belongs to no plan"):
-        next_plan(settings, written(rows, tmp_path / "odd.parquet"), at=1e9, last=first)
+    sound = rows[3]["impression"]
+    for odd in ("77", f"１{sound[1:]}", f"{sound}00", f"{sound[:4]} {sound[4:]}"):
+        rows[3]["impression"] = odd
+        with pytest.raises(InputError, match=rf"odd.parquet:\d+: impression '{odd}' belongs to no plan"):
+            next_plan(settings, written(rows, tmp_path / "odd.parquet"), at=1e9, last=first)

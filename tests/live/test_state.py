@@ -1,11 +1,13 @@
 """The state of an experiment: its numbers by hand, and the sentence that follows from its controls."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ltr_duel.live.state import beats_all, regret_bound
+from ltr_duel.live import Controls, next_plan
+from ltr_duel.live.state import Counts, beats_all, regret_bound, state_of
 from tests.live.shop import LISTS, Clock, click, learn, opened, settings
 
 
@@ -54,6 +56,7 @@ def test_the_sentence_follows_from_decisions_and_controls(tmp_path, uses, said):
         state = experiment.state()
     assert state.sentence.startswith(said), state.sentence
     assert (state.leader, state.impressions_to_go) == ("a", 0)
+    assert ("'logs compare' of the exported log decides among all" in state.note) == (uses == "drop:c")
     assert state.wins[0, 1] + state.wins[0, 2] + state.wins[1, 2] == state.compared == 600
     assert state.exposure.sum() == pytest.approx(600) and state.to_json()["mean"][0][1] == 1.0
 
@@ -65,3 +68,20 @@ def test_an_experiment_that_ended_early_has_no_decision(tmp_path):
         state = experiment.state()
     assert state.sentence == "ended without a decision; a is served." and math.isinf(state.impressions_to_go)
     assert state.to_json()["impressions_to_go"] is None
+
+
+def test_a_pair_that_the_plan_no_longer_shows_gets_no_number_of_further_pages():
+    given = settings(rankers=("a", "b"), policy="double_thompson")
+    counts = Counts([(0, 1, 1, 1, 60), (0, 1, -1, 1, 40)], [('["a", "b"]', 100, 100, 100)], 0, False, 0.0)
+    both = next_plan(given, at=0)
+    alone = replace(both, version=3, sets=((("a",), 20),))
+    state = state_of(given, counts, Controls(), [], both, 0)
+    assert state.sentence.startswith("go on: about") and 0 < state.impressions_to_go == state.decisions[0].more
+    rare = replace(alone, sets=((("a",), 97), (("a", "b"), 3)))
+    seldom = state_of(given, counts, Controls(), [], rare, 0).sentence
+    assert seldom == state.sentence + " Plan 3 shows several rankers in 3.0% of its searches."
+    state = state_of(given, counts, Controls(), [], alone, 0)
+    assert state.sentence == "undecided: plan 3 no longer shows a and b together; a later plan may."
+    assert math.isinf(state.impressions_to_go) and state.to_json()["decisions"][0]["more"] is None
+    few = counts._replace(pairs=[(0, 1, 1, 1, 3)], totals=[('["a", "b"]', 3, 3, 3)])
+    assert state_of(given, few, Controls(), [], alone, 0).sentence == state.sentence

@@ -7,7 +7,17 @@ import threading
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Experiment, Search, Settings, StoreError, backup_store, check_store, export_log, forget
+from ltr_duel.live import (
+    Experiment,
+    Search,
+    Settings,
+    StoreError,
+    TokenError,
+    backup_store,
+    check_store,
+    export_log,
+    forget,
+)
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import LISTS, Clock, click, learn, opened, settings
 
@@ -85,6 +95,7 @@ def test_a_failed_write_changes_nothing_and_may_be_repeated(tmp_path):
         (Search("u" * 10_001, "q", LISTS), "10,000"),
         (Search("\ud800", "q", LISTS), "Unicode"),
         (Search("user", 7, LISTS), "a string"),
+        (Search("forgotten-bob", "q", LISTS), "must not begin"),
         (Search("user", "q", {}), "is missing"),
         (Search("user", "q", LISTS, {"page": "home"}), "no context 'page'"),
         (Search("user", "q", LISTS, {"device": 7}), "a string"),
@@ -119,9 +130,10 @@ def test_the_clock_of_an_experiment_never_goes_back(tmp_path):
     clock.now -= 1000
     with opened(tmp_path, clock=clock) as experiment:
         experiment.decide("late", "q", LISTS)
+        assert "0.28 hours ahead" in experiment.state().note  # 1,000 seconds
         clock.now += 1000 + 62
         learn(experiment)
-        assert experiment.state().waiting == 0
+        assert experiment.state().waiting == 0 and not experiment.state().note
     times = [time for (time,) in rows(tmp_path, "SELECT time FROM exposures ORDER BY n")]
     assert times == sorted(times) and times[-1] == times[-2]
 
@@ -182,6 +194,31 @@ def test_a_forgotten_user_is_gone_from_file_and_export_and_counts_stay(tmp_path)
     assert not any(word in (tmp_path / "shop.db").read_bytes() for word in (b"user 7\0", b"query 7", b"order 7"))
 
 
+def test_a_forgotten_page_cannot_be_confirmed_or_reported_again(tmp_path):
+    with opened(tmp_path) as experiment:
+        page = experiment.decide("Forgotten-Ann", "q", LISTS)
+        report = page.token, [{"kind": "sale", "id": "order 7"}]
+        experiment.report(*report)
+        assert forget(tmp_path / "shop.db", user="Forgotten-Ann") == 1
+        with pytest.raises(TokenError, match="not in the store"):
+            experiment.report(*report)
+        ((impression, user),) = rows(tmp_path, "SELECT impression, user FROM exposures")
+        assert rows(tmp_path, "SELECT impression FROM events") == [(impression,)] != [(page.impression,)]
+        assert forget(tmp_path / "shop.db", user=user) == 0
+
+
+def test_the_log_of_an_experiment_that_has_forgotten_can_be_read(tmp_path):
+    clock = Clock()
+    with filled(tmp_path, clock) as experiment:
+        clock.now += 100
+        learn(experiment)
+        forget(tmp_path / "shop.db", user="user 7")
+        state = experiment.state()
+    export_log(tmp_path / "shop.db", tmp_path / "log.csv")
+    found = compare_log(ClickLog(tmp_path / "log.csv"))
+    assert sum(map(sum, found.sequences[:3])) == state.first_wins.sum() + state.first_ties.sum() // 2
+
+
 def test_old_pages_lose_their_queries_and_users_who_did_not_return_their_names(tmp_path):
     clock = Clock()
     with filled(tmp_path, clock) as experiment:
@@ -194,7 +231,9 @@ def test_old_pages_lose_their_queries_and_users_who_did_not_return_their_names(t
         state = experiment.state()
     users = [user for (user,) in rows(tmp_path, "SELECT user FROM exposures")]
     assert users.count("user 3") == 2 and sum(user.startswith("forgotten-") for user in users) == 19
-    assert [query for (query,) in rows(tmp_path, "SELECT query FROM exposures") if query] == ["query again"]
+    assert [query for (query,) in rows(tmp_path, "SELECT query FROM exposures") if query != "forgotten"] == [
+        "query again"
+    ]
     export_log(tmp_path / "shop.db", tmp_path / "log.parquet")
     found = compare_log(ClickLog(tmp_path / "log.parquet"))
     assert sum(map(sum, found.sequences[:3])) == state.first_wins.sum() + state.first_ties.sum() // 2

@@ -241,3 +241,11 @@ def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path)
             limit = -0.1 - stats.t.ppf(0.95, 99) * np.sqrt(0.1 * 0.9 / 99)
             assert once.low == pytest.approx(limit, rel=0.02) or not orders
             assert always.mean == once.mean and always.low < once.low
+
+
+def test_what_is_printed_of_a_comparison_and_a_decision_is_short(comparisons):
+    """Old wins 180, loses 60 and ties 60 of 300 impressions."""
+    found = comparisons["decided"]
+    assert repr(found) == "<Comparison by click, 300 impressions: old > new +0.4000>"
+    decision = decided(found)
+    assert repr(decision) == f"Decision(verdict='stop', winner='old', sentence='{decision.sentence}', ...)"

@@ -9,7 +9,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, Outcome, compare_log, describe_log
-from tests.logs.tables import KINDS, both, compared, event, exposure, impression, write
+from tests.logs.tables import KINDS, both, compared, event, exposure, impression, rows_of, write
 
 DAY = 86400
 SHOWN = {"impression": "i", "time": 0, "user": "u", "query": "q", "rankers": ["old", "new"]}
@@ -183,6 +183,18 @@ def test_a_missing_value_of_an_event_is_no_fault_and_one_among_numbers_is_named(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_events_at_position_0_of_a_list_are_refused(tmp_path, kind):
+    """Regression: clicks on the documents of one ranker counted for the other, above."""
+    rows = [{"impression": f"i{n}", "position": n % 2} for n in range(6)]
+    files = both(tmp_path, [exposure(n, time=n) for n in range(6)], rows, kind)
+    row = 2 if kind == "csv" else 1
+    with pytest.raises(InputError, match=rf"seen.{kind}:{row}: an event at position 0: do positions count from 0"):
+        compare_log(ClickLog(**files, skip_bad=None))
+    write(files["events"], [row | {"item": "b"} for row in rows])  # the position is not needed
+    assert compared(**files) == (0, 6, 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_times_of_events_in_another_unit_are_refused_with_their_row(tmp_path, kind):
     now = 1_767_225_600
     log = with_values(tmp_path, kind, "time", [now, now * 1000, now * 10**6])
@@ -233,3 +245,50 @@ def test_owners_of_events_serve_without_lists_and_one_who_is_no_ranker_is_named_
 def test_the_digest_of_separate_events_is_in_the_provenance(tmp_path):
     found = [compare_log(with_values(tmp_path, "csv", "seen", values)).provenance for values in ("ab", "ac")]
     assert found[0]["sha256"] == found[1]["sha256"] and found[0]["events_sha256"] != found[1]["events_sha256"]
+
+
+def test_repeated_and_bad_exposures_take_no_events_from_the_others(tmp_path):
+    """Each of 40 exposures came twice; the list of impression 40 is bad."""
+    rows = [exposure(n, user=f"u{n}", time=n) for n in range(40)]
+    bad = exposure(40, user="u0", time=50, owners=["nobody", "old", "new"])
+    late = [event(None, "a", user=f"u{n}", time=100.0 + n) for n in range(40)]
+    files = both(tmp_path / "late", [*rows, *rows], late)
+    log = ClickLog(**files, within="1d")
+    assert compare_log(log).wins[0] == 40
+    assert log.loaded.counts.attributed == 40
+    files = both(tmp_path / "named", [*rows, *rows], [event("i1", "a"), event("i2", "nowhere")])
+    assert ClickLog(**files).loaded.counts[-3:] == (2, 1, 0)
+    rows[0]["owners"] = ["old", "new", None]
+    files = both(tmp_path / "bad", [rows[0], bad], [event(None, "a", user="u0", time=60.0)], "jsonl")
+    assert compared(**files, within="1d", skip_bad=1) == (1, 0, 0)
+
+
+def test_a_list_that_decides_the_place_of_an_event_is_checked(tmp_path):
+    for shown, sentence in (
+        (["a", "a", "b"], "document 'a' is shown twice"),
+        (["ad", "a", "b", "c"], "3 owners for 4"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            compared(**both(tmp_path, [exposure(0, shown=shown)], [event("i0", "a")]))
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ["1911111111.1609459200", "1911111111.1609459201", "1.1", "1.10"],
+        ["1e301", "1e309", "1e310"],
+        [12345678901234567890123, 12345678901234567890124],
+        ["2026-01-01T00:00:00", "2026-01-02T00:00:00"],
+        ["ABCDEF12-1111-4111-8111-ABCDEF123456", "abcdef12-1111-4111-8111-abcdef123456"],
+    ],
+)
+def test_ids_are_read_as_text(tmp_path, kind, ids):
+    """As numbers, dates or UUIDs, some of these ids would be equal, or have another form."""
+    rows = [exposure(n, user=name, impression=name, shown=[*map(str, ids), "?"][:3]) for n, name in enumerate(ids)]
+    rows = [row | {"owners": [0, 1, -1][: len(row["shown"])]} for row in rows]
+    log = ClickLog(**both(tmp_path, rows, [event(name, ids[0], user=name) for name in ids], kind))
+    read = rows_of(log)
+    assert [row["impression"] for row in read] == [row["user"] for row in read] == [*map(str, ids)]
+    assert all(row["shown"] == rows[0]["shown"] for row in read)
+    assert compare_log(log, looks=False).wins[0] == len(ids)

@@ -104,13 +104,15 @@ def test_files_of_two_formats_and_files_that_do_not_exist_are_refused(tmp_path):
         ClickLog(tmp_path / "other")
     with pytest.raises(InputError, match="no log format 'jason'; did you mean 'jsonl'"):
         ClickLog(tmp_path / "plain", format="jason")
+    with pytest.raises(InputError, match="'within' is for events without an impression; this log has clicks"):
+        ClickLog(tmp_path / "plain", within="7d")
 
 
 @pytest.mark.parametrize(
     ("row", "says"),
     [
         ({"clicks": [3]}, "a click at position 3 is not on the list of 2 (1 is the top)"),
-        ({"clicks": [1, 0]}, "a click at position 0 is not on the list of 2 (1 is the top)"),
+        ({"clicks": [1, -1]}, "a click at position -1 is not on the list of 2 (1 is the top)"),
         ({"clicks": [1.5]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1.5]"),
         ({"clicks": [2**40]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1099511627776]"),
         ({"clicks": None}, "'clicks' is missing"),
@@ -134,6 +136,10 @@ def test_files_of_two_formats_and_files_that_do_not_exist_are_refused(tmp_path):
             {"rankers": ["x", "y"], "owners": ["0", ""]},
             "owner '0' is not a ranker: x or y, null for no ranker; a position in rankers must be a number, not text",
         ),
+        (
+            {"rankers": ["1", "0"], "owners": [1, 0]},
+            "'owners' are numbers that are names of rankers and also positions of others: write names as text",
+        ),
         ({"owners": ["x", "y"]}, "'owners' contains names, but 'rankers' is missing; if all rows have the same, map"),
         ({"grades": [1]}, "1 grades for 2 shown documents"),
         ({"grades": [1, -1]}, "-1 is not a grade (0 to 1000)"),
@@ -155,6 +161,31 @@ def test_a_bad_line_is_named_or_skipped(tmp_path, row, says):
     assert str(error.value).startswith(f"{path}:3: {says}")
     log = ClickLog(path, skip_bad=1)
     assert [row["impression"] for row in rows_of(log)] == ["0", "2"] and log.bad.count == 1
+
+
+@pytest.mark.parametrize("clicks", [[0], [0, 1]], ids=["positions from 0", "flags"])
+def test_a_click_at_position_0_is_refused_whatever_may_be_skipped(tmp_path, clicks):
+    """Regression: skipped, such lines let the remaining clicks count for the document above."""
+    path = write(tmp_path / "log.jsonl", [LINE, LINE | {"impression": 1, "clicks": clicks}])
+    with pytest.raises(InputError, match=r"log.jsonl:2: a click at position 0: do positions count from 0, or .* flags"):
+        rows_of(ClickLog(path, skip_bad=None))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_owners_that_are_numbers_are_positions_unless_all_are_names_too(tmp_path, kind):
+    for rankers, owners, expected in (
+        (["1", "2"], [0, 1], [0, 1]),  # 0 is no name
+        (["0", "1"], [0, 1], [0, 1]),
+        (["1", "0"], ["1", "0"], [0, 1]),
+        (["1", "0"], [1, 0], None),
+        (["1", "0"], [-1, 1], None),
+    ):
+        log = ClickLog(write(tmp_path / f"log.{kind}", [impression(0, rankers=rankers, owners=owners)]))
+        if expected is None:
+            with pytest.raises(InputError, match="are names of rankers and also positions of others"):
+                rows_of(log)
+        else:
+            assert rows_of(log)[0]["owners"] == expected
 
 
 def test_bad_lines_are_counted_by_reason_with_their_first_line(tmp_path):
@@ -295,3 +326,19 @@ def test_times_without_a_zone_are_utc_on_every_machine(tmp_path, monkeypatch, ki
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     log = ClickLog(write(tmp_path / f"clicks.{kind}", [impression(0, time="1970-01-01T00:01:00")]))
     assert [row["time"] for row in rows_of(log)] == [60.0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"clicks": [2, 1], "dwell": [50]}, "1 dwell times for 2 clicks"),
+        ({"clicks": [9], "dwell": [3]}, "a click at position 9 is not on the list of 2"),
+        ({"dwell": [-5]}, "a dwell time must be at least 0 seconds, not -5"),
+    ],
+)
+def test_clicks_and_dwell_times_are_checked_if_dwell_decides(tmp_path, changes, says):
+    rows = [impression(n, dwell=[40 - 20 * n]) for n in range(2)]
+    path = write(tmp_path / "log.jsonl", [*rows, impression(2, dwell=[31]) | changes])
+    with pytest.raises(InputError, match=says):
+        compared(path, outcome="dwell>=30")
+    assert compared(path, outcome="dwell>=30", skip_bad=1) == (1, 0, 1)

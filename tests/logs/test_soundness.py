@@ -9,7 +9,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.data import make_corpus
-from ltr_duel.logs import ClickLog, check_log, simulate_log, write_log
+from ltr_duel.logs import ClickLog, check_log, compare_log, simulate_log, write_log
 from ltr_duel.logs.findings import ERROR, even, seldom, unchanged
 from ltr_duel.rankers import feature_rankers
 from tests.logs.sound import RUNS, SHIFTING, failed, write_sound_log
@@ -108,6 +108,8 @@ def test_a_pair_that_was_never_shown_is_the_strongest_mismatch_of_a_plan(tmp_pat
     found = checked(tmp_path, rows, planned="even")["pairs shown"]
     assert found.verdict == "fails" and found.number < 1e-12 and "never shown: b and c" in found.sentence
     assert checked(tmp_path, rows)["pairs shown"].verdict == "not checked"
+    only = checked(tmp_path, [row for row in rows if row["rankers"] == rows[0]["rankers"]])
+    assert {only[name].verdict for name in ("pairs shown", "pairs over time")} == {"not checked"}, "nothing was tested"
     with pytest.raises(InputError, match="evn"):
         checked(tmp_path, rows, planned="evn")
 
@@ -171,6 +173,36 @@ def test_events_that_belong_nowhere_and_events_to_come_are_found(tmp_path, lost,
         pq.write_table(pa.Table.from_pylist(table), tmp_path / f"{name}.parquet")
     log = ClickLog(tmp_path / "exposures.parquet", events=tmp_path / "events.parquet", skip_bad=None)
     assert {one.name for one in check_log(log) if one.verdict == "fails"} == expected
+
+
+@pytest.mark.parametrize(("early", "failed"), [(0, set()), (7200, {"events without impression"})])
+def test_late_events_of_which_most_match_no_exposure_are_found(tmp_path, early, failed):
+    """Regression: if the clock of events was late by hours, hardly a click counted, and no check failed."""
+    exposures = [{name: value for name, value in row.items() if name != "clicks"} for row in sound(400)]
+    events = [
+        {"user": row["user"], "item": "d0", "time": row["time"] + 60 - early * (k % 10 > 0)}
+        for k, row in enumerate(exposures)
+    ]
+    for name, table in (("exposures", exposures), ("events", events)):
+        pq.write_table(pa.Table.from_pylist(table), tmp_path / f"{name}.parquet")
+    log = ClickLog(tmp_path / "exposures.parquet", events=tmp_path / "events.parquet", within="120s")
+    found = {one.name: one for one in check_log(log)}
+    assert {name for name, one in found.items() if one.verdict == "fails"} == failed
+    assert "400 of 400 events (click) have no impression: " in found["events without impression"].sentence
+
+
+@pytest.mark.parametrize("kind", ["log", "exposures"])
+def test_a_log_of_clicked_impressions_only_has_a_note(tmp_path, kind):
+    rows = [row | {"clicks": [1]} for row in sound(100)]
+    for number, noted in ((100, True), (99, False)):  # of the clicks
+        path = tmp_path / f"{number}.parquet"
+        some = [row | {"clicks": row["clicks"] if k < number else []} for k, row in enumerate(rows)]
+        seen = [{"impression": f"i{k}", "position": 1} for k in range(number)]
+        pq.write_table(pa.Table.from_pylist(seen), tmp_path / "events.parquet")
+        pq.write_table(pa.Table.from_pylist(some).drop(["clicks"] * (kind == "exposures")), path)
+        log = ClickLog(path, **{"events": tmp_path / "events.parquet"} if kind == "exposures" else {})
+        notes = [note for note in compare_log(log, looks=False).warnings if "has an event (click)" in note]
+        assert [note[:28] for note in notes] == ["each of the 100 impressions "] * noted
 
 
 def test_each_test_alarms_on_at_most_one_sound_log_of_a_hundred():

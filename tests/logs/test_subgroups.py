@@ -9,7 +9,15 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, compare_log, secondary_outcomes, subgroup_table, subgroups
+from ltr_duel.logs import (
+    ClickLog,
+    compare_log,
+    decide,
+    secondary_outcomes,
+    subgroup_table,
+    subgroups,
+    with_opposite_parts,
+)
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.subgroup import interaction_p
 from tests.logs.drawn import parts_that_differ
@@ -117,3 +125,26 @@ def test_secondary_outcomes_share_an_error_and_are_those_of_the_ranker_ahead(tmp
     assert table["outcome"].tolist() == ["x", "y"] and table["mean"].tolist() == pytest.approx([0.5, -0.5])
     expected = compare_log(log_of(tmp_path / "x.jsonl", [1, 0] * 100), confidence=1 - 0.05 / 2)
     assert table["low"][0] == pytest.approx(expected.low[0])
+
+
+def test_the_decision_names_a_part_in_which_the_other_ranker_wins(tmp_path):
+    """Old wins all 200 impressions on phones and loses all 100 on desktops."""
+    devices = ["desktop", "phone", "phone"] * 100
+    log = log_of(tmp_path / "log.jsonl", [-1, 1, 1] * 100, device=devices, half=list("ab") * 150)
+    log = ClickLog(log.path, context=["device", "half"])
+    found = compare_log(log)
+    plain = decide(found, 0.95, checks=False)
+    parts = {by: subgroups(log, found, by, stop_at=0.95) for by in ("device", "half")}
+    assert with_opposite_parts(plain, [parts["half"]]) == plain
+    sentence = with_opposite_parts(plain, list(parts.values())).sentence
+    assert sentence.startswith(f"{plain.sentence} But in device 'desktop', new beats old (mean +1.0000, p ")
+
+
+@pytest.mark.parametrize("name", ["row", "line", "User", "rank", 'a"b', "value"])
+def test_columns_named_as_those_of_a_log_divide_no_log(tmp_path, name):
+    path = log_of(tmp_path / "log.jsonl", [1, -1]).path
+    with pytest.raises(InputError, match=f"cannot be divided by a column named '{name}'"):
+        ClickLog(path, context=[name])
+    log = ClickLog(path)
+    with pytest.raises(InputError, match=f"there is no column '{name}'"):
+        subgroups(log, compare_log(log), name)

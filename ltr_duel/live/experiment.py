@@ -229,10 +229,7 @@ class Experiment:
 
     def learn(self) -> int:
         """Count all pages whose window is over, make the next plan if a batch is complete, and return their number."""
-        total = 0
-        while counted := self.learn_some():
-            total += counted
-        return total
+        return sum(iter(self.learn_some, 0))
 
     def learn_some(self) -> int:
         """Do as `learn` for at most 50 pages, so that searches wait for a short time only; 0 if none is due."""

@@ -22,11 +22,11 @@ export class Client {
    * @param {string} incumbent the ranker whose list is shown if the service returns no page
    * @param {object} options
    * @param {string} options.key the API key
-   * @param {number} [options.deadline] time limit of `decide` in milliseconds
+   * @param {number} [options.deadline] time limit of `decide` in seconds
    * @param {number} [options.top] number of documents shown from the incumbent's list; pass the `top` of the experiment
    * @param {typeof fetch} [options.fetch] the function that sends requests
    */
-  constructor(url, incumbent, { key, deadline = 100, top = 10, fetch = globalThis.fetch }) {
+  constructor(url, incumbent, { key, deadline = 0.1, top = 10, fetch = globalThis.fetch }) {
     this.#url = new URL(url).href.replace(/\/+$/, "");
     this.#headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
     [this.#incumbent, this.#deadline, this.#top, this.#fetch] = [incumbent, deadline, top, fetch];
@@ -55,15 +55,15 @@ export class Client {
    *
    * @param {string} token the token of the page
    * @param {{kind: string, document?: Id, value?: number, id?: string}[]} events a "view" of the page, a "click", ...
-   * @param {number} [deadline] time limit of the call in milliseconds
+   * @param {number} [deadline] time limit of the call in seconds
    */
-  async report(token, events, deadline = 2000) {
+  async report(token, events, deadline = 2) {
     return Boolean(token) && (await this.#ask("/events", { token, events }, deadline)).said !== undefined;
   }
 
   /** Return the answer of the service, or the reason why there is none. */
   async #ask(path, given, deadline) {
-    const signal = AbortSignal.timeout(deadline), send = this.#fetch;
+    const signal = AbortSignal.timeout(Math.ceil(1000 * deadline)), send = this.#fetch;
     try {
       const request = { method: "POST", headers: this.#headers, body: JSON.stringify(given), signal };
       const answer = await send(this.#url + path, request), text = await answer.text();

@@ -62,6 +62,8 @@ def export(store: Path, out: Path | None, events: Path | None, without: tuple[st
     out = out or OUT_FILE.convert(f"{store.stem}.parquet", None, click.get_current_context())
     rows = live.export_log(store, out, events=events, without=without, spreadsheet=spreadsheet)
     click.echo(f"{out}: {several(rows, 'impression')}")
+    if not rows:
+        click.echo("no page of several rankers counts yet: its window must be over, see the settings", err=True)
 
 
 @_of_store
@@ -119,7 +121,9 @@ def control(store: Path, what: str, value: str, holdback: float | None) -> None:
     "--out", type=Place(continues=True), default=Path("plan.json"), show_default=True,
     help="The plan to write; a copy is kept beside it.",
 )  # fmt: skip
-@click.option("--keys", type=PATH, help="Key file; created for the first plan.  [default: live.keys beside CONFIG]")
+@click.option(
+    "--keys", type=PATH, help="Key file; created for the first plan.  [default: key_file in CONFIG, or live.keys]"
+)
 @click.option("--at", help="Time from which the plan is used (ISO 8601, UTC by default).  [default: now]")
 @click.option("--serve", default="", metavar="RANKER", help="Show RANKER to all users who are not held back.")
 @click.option("--check", "checks", is_flag=True, help="Fail if the log is not sound, or contradicts the stored plans.")
@@ -136,7 +140,7 @@ def plan(
     import time
 
     settings, begins = live.read_settings(config), time.time() if at is None else _moment(at)
-    key_file = keys or config.with_name("live.keys")
+    key_file = keys or config.parent / str(settings.serve.get("key_file", "live.keys"))
     logged = given["file"] or given["exposures"] or given["source"]
     if not key_file.exists() and logged:
         raise InputError(f"{key_file}: is missing; machines that follow the earlier plans accept only its keys")
@@ -157,7 +161,8 @@ def plan(
     path = live.keep_plan(made, out, signing)
     learned = f"from {several(made.learned, 'impression')}" if made.learned else "before any impression"
     answer = f"; the policy's answer so far: {made.recommended}" if made.learned else ""
-    sets = f"{made.winner} is shown to all users" if serve else f"{several(len(made.sets), 'set')} of rankers"
+    held = f" except {made.holdback:g} of them" if made.holdback else ""
+    sets = f"{made.winner} is shown to all users{held}" if serve else f"{several(len(made.sets), 'set')} of rankers"
     click.echo(f"{out}: plan {made.version} of '{made.experiment}', {learned}; {sets}{answer}; kept as {path}")
     for names, count in made.sets[: 0 if serve else _SETS_SHOWN]:
         click.echo(f"  {count / made.draws:7.2%}  {' | '.join(names)}")

@@ -277,7 +277,7 @@ class _Service:
         while True:
             counted = 0
             try:
-                counted = await asyncio.to_thread(self._experiment.learn)
+                counted = await asyncio.to_thread(self._experiment.learn_some)
             except StoreError as error:  # the next attempt follows
                 self._commits.warn(error)
             except Exception:  # otherwise the policy would never learn again

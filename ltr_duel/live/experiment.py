@@ -228,13 +228,11 @@ class Experiment:
         return impression
 
     def learn(self) -> int:
-        """Count the pages whose window is over, and make the next plan if a batch is complete.
+        """Count all pages whose window is over, make the next plan if a batch is complete, and return their number."""
+        return sum(iter(self.learn_some, 0))
 
-        Returns
-        -------
-        int
-            Number of pages counted; 0 if none is due. Call again until it is 0: each call counts at most 50.
-        """
+    def learn_some(self) -> int:
+        """Do as `learn` for at most 50 pages, so that searches wait for a short time only; 0 if none is due."""
         with self._planning:
             with self._lock, self._store.transaction():
                 self._look()
@@ -319,7 +317,7 @@ class Experiment:
             after = self.controls
         if what == "drop":
             with suppress(StoreError):  # the ranker is dropped; the next call of `learn` makes the plan
-                self.learn()
+                self.learn_some()
         return after
 
     def _look(self) -> None:

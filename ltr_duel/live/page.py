@@ -52,14 +52,14 @@ def _lines(state: LiveState) -> list[str]:
     """Return sentences about the leading ranker."""
     if not state.compared:
         return []
-    chance = float(state.probability[state.rankers.index(state.winner)])
+    chance = float(state.probability[state.rankers.index(state.leader)])
     if np.count_nonzero(state.probability >= chance) > 1:
         lines = ["So far no ranker leads."]
     else:
-        lines = [f"So far {state.winner} leads: it beats all others with probability {_chance(chance)}."]
+        lines = [f"So far {state.leader} leads: it beats all others with probability {_chance(chance)}."]
         if state.impressions_to_go:
             lines[0] += f" {_ONE_LOOK}"
-    if state.recommended != state.winner:
+    if state.recommended != state.leader:
         lines.append(f"The policy recommends {state.recommended}.")
     return [*lines, state.note] if state.note else lines
 
@@ -72,7 +72,7 @@ def _facts(state: LiveState) -> dict[str, str]:
         f"in their window of {_duration(state.window)}": _share(state.waiting, state.pages),
         "without any report": _share(state.unseen, state.pages),
         f"that count ({rule})": _share(counted, state.pages),
-        "of these, with clicks": _share(state.clicked, counted),
+        f"of these, with the credited event ({state.credit})": _share(state.clicked, counted),
         "of a single ranker (nothing compared)": _share(state.alone, counted),
         "regret": "no bound yet"
         if not math.isfinite(state.regret_bound)

@@ -25,7 +25,7 @@ from ltr_duel.live.store import Store
 from ltr_duel.live.validation import FORGOTTEN
 from ltr_duel.logs import BettingTest, PairDecision, Sequences, impressions_to_go, pair_decisions, running_sentence
 
-_OF_SETTINGS = "name", "rankers", "policy", "method", "outcome", "confidence", "margin", "window", "batch"
+_OF_SETTINGS = "name", "rankers", "policy", "method", "outcome", "confidence", "margin", "window", "batch", "credit"
 _FORGOT = "Forgotten users who return count as new users, so errors are too small and winners are declared too early."
 _DROPPED = "Decided among the rankers that are not dropped; 'logs compare' of the exported log decides among all."
 _AHEAD = "The clock was once {:,.2f} hours ahead of now: until then windows stay open, and all events are credited."
@@ -58,6 +58,7 @@ class LiveState(NamedTuple):
     counted: str  # "seen": pages with a reported event count; "shown": all pages count
     window: float  # seconds after which a page counts
     batch: int  # outcomes that the policy learns before it makes the next plan
+    credit: str  # kind of event that credits rankers
     started: float  # time at which the store was created, in seconds since 1970
     version: int  # number of the plan that decides now
     controls: Controls
@@ -78,7 +79,7 @@ class LiveState(NamedTuple):
     low: FloatMatrix  # (K, K) lower ends of the confidence sequences, simultaneous for all pairs and times
     high: FloatMatrix  # (K, K) upper ends
     recommended: str  # the policy's recommendation
-    winner: str  # the ranker that most probably beats all others
+    leader: str  # the ranker that most probably beats all others; empty before any page of several rankers counts
     probability: FloatVector  # (K,) probability of beating all others, valid for a single look; 0 if dropped
     decisions: list[PairDecision]  # one for each pair
     sentence: str  # advice whether to stop, based on the rankers that are not dropped
@@ -184,7 +185,7 @@ def state_of(
         low=_matrix(k, low, -high),
         high=highest,
         recommended=plan.recommended,
-        winner=names[int(np.argmax(probability))],
+        leader=names[int(np.argmax(probability))] if compared else "",
         probability=probability,
         decisions=decisions,
         sentence=sentence,

@@ -40,6 +40,13 @@ def test_an_export_is_a_log_that_compare_reads_with_its_events_and_context(ltr_d
     assert found.code == 0 and "phone" in found.out and "desk" in found.out, found.err
 
 
+def test_an_export_before_any_page_counts_says_so(tmp_path):
+    with opened(tmp_path) as experiment:
+        experiment.decide("user", "q", LISTS)
+        done = CliRunner().invoke(command, ["export", str(tmp_path / "shop.db"), "--out", str(tmp_path / "log.csv")])
+    assert done.exit_code == 0 and "no page of several rankers counts yet" in done.stderr
+
+
 def test_an_export_without_a_name_is_named_after_its_store(store, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run("export", "shop.db") == (0, "shop.parquet: 30 impressions\n")

@@ -149,6 +149,15 @@ def test_a_repeated_call_changes_nothing_and_returns_the_same(tmp_path):
         assert rows._store.rows("SELECT count(*) FROM events") == [(1,)]
 
 
+def test_a_call_counts_all_pages_whose_window_is_over(tmp_path):
+    clock = Clock()
+    with opened(tmp_path, clock=clock) as experiment:
+        for k in range(120):
+            experiment.decide(f"user {k}", "q", LISTS)
+        clock.now += 2 * WINDOW
+        assert (experiment.learn(), experiment.learn()) == (120, 0)
+
+
 def test_pages_of_one_ranker_are_steps_of_the_policy(tmp_path):
     clock = Clock()
     with opened(tmp_path, settings(policy="rucb", batch=5, rankers=("a", "b")), clock=clock) as experiment:

@@ -127,9 +127,11 @@ def test_another_plan_of_the_same_version_is_not_overwritten(loop, tmp_path):
 
 def test_the_command_plans_checks_keeps_and_serves_one_ranker(loop, tmp_path):
     made, _ = loop
-    (tmp_path / "live.keys").write_text("\n".join(f"{name} {secret.hex()}" for name, secret in KEYS.items()))
+    (tmp_path / "my.keys").write_text("\n".join(f"{name} {secret.hex()}" for name, secret in KEYS.items()))
     text = f'[experiment]\nname = "shoes"\nrankers = {json.dumps(list(made.settings.rankers))}\nhorizon = 1000\n'
-    text += 'policy = "double_thompson"\nwindow = 1\nseed = 3\n'
+    text += (
+        'policy = "double_thompson"\nwindow = 1\nseed = 3\nshare = 0.9\nholdback = 0.1\n[serve]\nkey_file = "my.keys"\n'
+    )
     config, out = tmp_path / "shoes.toml", str(made.folder / "plan.json")
     config.write_text(text)
     tables = ["--exposures", str(made.folder / EXPOSURES), "--events", str(made.folder / EVENTS)]
@@ -148,12 +150,12 @@ def test_the_command_plans_checks_keeps_and_serves_one_ranker(loop, tmp_path):
     assert (made.folder / "plan.4.json").read_bytes() == (made.folder / "plan.json").read_bytes()
     done = run("--serve", made.settings.rankers[1], at="2024-01-02")
     assert f"plan 5 of 'shoes', from {done.output.partition('from ')[2]}" in done.output
-    assert f"{made.settings.rankers[1]} is shown to all users" in done.output
+    assert f"{made.settings.rankers[1]} is shown to all users except 0.1 of them; the" in done.output
     assert "the plans that the log has followed are not beside" in str(run(to=str(tmp_path / "plan.json")).exception)
     config.write_text(text.replace("double_thompson", "rucb"))
     assert "the settings have changed since plan 5" in str(run(at="2024-01-03").exception)
-    (tmp_path / "live.keys").unlink()
-    assert "live.keys: is missing" in str(run().exception) and not (tmp_path / "live.keys").exists()
+    (tmp_path / "my.keys").unlink()
+    assert "my.keys: is missing" in str(run().exception) and not (tmp_path / "my.keys").exists()
 
 
 def test_a_log_without_an_event_that_credits_is_a_log_of_ties(tmp_path):

@@ -42,6 +42,7 @@ def test_the_page_says_what_the_state_says(service):
     assert state.sentence in text and answer.headers["refresh"] == "10"
     assert "pages shown 60" in text and "without any report 3 (5.0%)" in text
     assert "that count (an event was reported) 57 (95.0%)" in text
+    assert f"of these, with the credited event (click) {state.clicked}" in text
     for k, name in enumerate(LISTS):
         exposure = f"{state.exposure[k]:,.1f}".removesuffix(".0")
         assert re.search(rf"{name} {exposure} \([0-9.]+%\)", text)
@@ -52,9 +53,10 @@ def test_the_page_says_what_the_state_says(service):
 
 def test_a_page_without_results_says_so(service):
     async def story(service):
-        return await service.call("/")
+        return await service.call("/"), service.state()
 
-    assert "No results yet" in text_of(using(service, story).body.decode())
+    answer, state = using(service, story)
+    assert "No results yet" in text_of(answer.body.decode()) and state.leader == ""
 
 
 def test_pages_that_count_as_shown_are_called_so(tmp_path):

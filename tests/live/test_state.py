@@ -55,7 +55,7 @@ def test_the_sentence_follows_from_decisions_and_controls(tmp_path, uses, said):
             experiment.control(*uses.split(":"))
         state = experiment.state()
     assert state.sentence.startswith(said), state.sentence
-    assert (state.winner, state.impressions_to_go) == ("a", 0)
+    assert (state.leader, state.impressions_to_go) == ("a", 0)
     assert ("'logs compare' of the exported log decides among all" in state.note) == (uses == "drop:c")
     assert state.wins[0, 1] + state.wins[0, 2] + state.wins[1, 2] == state.compared == 600
     assert state.exposure.sum() == pytest.approx(600) and state.to_json()["mean"][0][1] == 1.0

@@ -18,10 +18,11 @@ import pyarrow.parquet as pq
 
 from ltr_duel.core import InputError
 from ltr_duel.logs.attribution import Outcome, click_lists, outcome_of, suffixes
+from ltr_duel.logs.bad_lines import Bad, BadLines
 from ltr_duel.logs.engine import Relation, named, quoted
 from ltr_duel.logs.files import Position, files_of, format_of
 from ltr_duel.logs.mapping import source_of
-from ltr_duel.logs.rows import Bad, BadLines, facts_of, faults_of, going_back, kinds_of, without
+from ltr_duel.logs.rows import facts_of, faults_of, going_back, kinds_of, without
 from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import EVENT, LOG_COLUMNS, NO_RANKER, Impressions
 

@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.attribution import suffixes
+from ltr_duel.logs.bad_lines import Bad
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.engine import Engine, Relation, named
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.rows import Bad
 from ltr_duel.logs.table import NO_CREDIT
 
 _AT_ONCE = 1 << 19  # number of outcomes that are stored at a time

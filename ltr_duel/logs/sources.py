@@ -16,11 +16,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.attribution import EventCounts, Outcome, attribute, completed, suffixes
+from ltr_duel.logs.bad_lines import Faults
 from ltr_duel.logs.columns import require_columns, typed
 from ltr_duel.logs.engine import Engine, Relation, named, quoted
 from ltr_duel.logs.files import Position, csv_rows, files_of, format_of, open_text, parquet_rows, rows_in, text_lines
 from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
-from ltr_duel.logs.rows import Faults, check_events, check_values, faults_of, kinds_of, without
+from ltr_duel.logs.rows import check_events, check_values, faults_of, kinds_of, without
 from ltr_duel.logs.table import EVENT, EXPOSURE, LISTS, LOG_COLUMNS, MILLISECONDS
 from ltr_duel.logs.ubi import create_views
 from ltr_duel.logs.warehouse import Warehouse

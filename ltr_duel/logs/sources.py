@@ -248,7 +248,8 @@ def _joined(
     given = "owners IS NOT NULL" if "owners" in exposures.columns else "1 = 1"
     if "owners" not in exposures.columns and {"page", "rankings"} & set(exposures.columns):
         given = "1 = 0"
-    faults = faults_of(engine, exposures, given, find_line)
+    items = engine.rows("SELECT 1 AS item FROM e WHERE item IS NOT NULL LIMIT 1", e=events)  # else positions decide
+    faults = faults_of(engine, exposures, given, find_line, documents=bool(items))
     found = attribute(
         engine,
         without(engine, exposures, faults.lines),  # an event cannot belong to an exposure that is not read

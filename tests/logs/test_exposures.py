@@ -57,6 +57,20 @@ def test_outcomes_of_one_log_are_credited_from_one_join(tmp_path):
         Outcome("orders", within="soon")
 
 
+def test_values_are_rounded_half_up_to_millionths(tmp_path):
+    """In millionths: 1.4 and 1 are a tie, 1.5 and 1 are 2 against 1, and 2.5 and 2 are 3 against 2, not even."""
+    pairs = [(1.4e-6, 1e-6), (1.5e-6, 1e-6), (2.5e-6, 2e-6)]
+    events = [
+        event(f"i{n}", item, value=value)
+        for n, pair in enumerate(pairs)
+        for item, value in zip("ab", pair, strict=True)
+    ]
+    assert compared(**both(tmp_path, [exposure(n) for n in range(3)], events), outcome="value") in (
+        (2, 0, 1),
+        (0, 2, 1),
+    )
+
+
 def test_large_values_of_many_impressions_are_added_up(tmp_path):
     exposures = [exposure(n, "uv"[n > 4]) for n in range(6)]
     events = [event(f"i{n}", "a", "purchase", value=1e6 + n) for n in range(6)]

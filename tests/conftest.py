@@ -62,7 +62,7 @@ LONGEST = (
     "preferences/test_truth.py",
     "cli/test_road.py",
     "logs/test_compare.py",
-    "bandits/test_batched.py",
+    "bandits/test_delayed.py",
     "interleaving/test_check.py",
     "logs/test_soundness.py",
     "cli/test_logs_commands.py",

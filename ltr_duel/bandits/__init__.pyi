@@ -1,11 +1,9 @@
-from .batched import BATCH_NUMBERS as BATCH_NUMBERS
-from .batched import Lateness as Lateness
 from .check import check_compiled as check_compiled
 from .check import check_policy as check_policy
+from .delayed import BATCH_NUMBERS as BATCH_NUMBERS
+from .delayed import Lateness as Lateness
 from .hooks import NEVER as NEVER
 from .learner import Learner as Learner
-from .learner import sign_table as sign_table
-from .live_policy import LivePolicy as LivePolicy
 from .loop import LOOP_NUMBERS as LOOP_NUMBERS
 from .loop import Run as Run
 from .oracle import MatrixOracle as MatrixOracle

@@ -93,6 +93,21 @@ def wrong_slate(state: Any, due: IntVector, n_arms: int, t: int, slate: IntVecto
     return False
 
 
+def pair_as_slate(kind: type) -> None:
+    """Let loops of sets run a policy of pairs: a pair is a slate of two, an arm that meets itself a slate of one."""
+    implement(select_slate, kind, _select_pair)
+    implement(update_slate, kind, _update_pair)
+
+
+def _select_pair(state: Any, params: Any, t: int, slate: IntVector, rng: Generator) -> int:
+    slate[0], slate[1] = select(state, params, t, rng)
+    return 2 - int(slate[0] == slate[1])
+
+
+def _update_pair(state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
+    update(state, params, t, slate[0], slate[size - 1], won[0, 1] * (size - 1), rng)
+
+
 def require_arms(kind: type) -> None:
     """Enable the loop's check of arms for policies with this State class."""
     implement(wrong_pair, kind, _wrong_pair)

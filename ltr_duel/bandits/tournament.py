@@ -1,6 +1,6 @@
 """A tournament among some arms, sampled from their posteriors by many coins at once instead of Beta draws.
 
-The row of an arm consists of one coin against every other arm, with the probability in `posterior`; `coin_words` flips
+The row of an arm consists of one coin against every other arm, with the probability in `thompson`; `thompson` flips
 the coins. The losses of each arm are counted. An arm cannot have the most wins if it already has more losses than an
 arm that has met all others, so its row is skipped. Most rows are skipped if the arm sampled first, the favourite, wins.
 """
@@ -13,15 +13,13 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.bandits.coin_words import (
+from ltr_duel.bandits.thompson import (
     BLOCK,
     Coins,
     LaneVector,
     OddsMatrix,
     block_mask,
     fair_odds,
-    filled_up,
-    new_lane,
     new_seed,
     odds_of,
     toss_block,
@@ -59,9 +57,9 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
     """
     if players > MOST:
         raise InputError(f"a sampled tournament takes at most {MOST:,} arms, not {players:,}")
-    size = filled_up(n_arms)
-    unmet, lost = np.zeros(size // BLOCK, np.int64), np.zeros(size, np.int16)
-    return Tournament(fair_odds(n_arms, n_arms), np.arange(n_arms), new_lane(), unmet, lost)
+    odds, lane = fair_odds(n_arms, n_arms), np.zeros(BLOCK // 4, np.uint64)
+    unmet, lost = np.zeros(odds.shape[1] // BLOCK, np.int64), np.zeros(odds.shape[1], np.int16)
+    return Tournament(odds, np.arange(n_arms), lane, unmet, lost)
 
 
 @kernel

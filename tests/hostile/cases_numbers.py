@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ltr_duel import load_dataset, simulate
-from ltr_duel.bandits import POLICIES, LivePolicy
+from ltr_duel.bandits import POLICIES, Learner
 from ltr_duel.core import stream
 from ltr_duel.data import Dataset, make_corpus, write_svmlight
 from ltr_duel.experiment import StudyResults, read_spec
@@ -170,8 +170,8 @@ CASES = [
     called("Results of None", lambda: Results([], None), "by a PreferenceMatrix, not by None"),
     called("Results of values", lambda: Results([], arxiv(), {"utility": [1]}), r"6 numbers, .* not of shape \(1,\)"),
     called("Results of nothing", lambda: Results([], arxiv()).to_frame(), "there is no run"),
-    called("LivePolicy of 1.5 arms", lambda: LivePolicy("rucb", 1.5), "arms must be a whole number, not 1.5"),
-    called("LivePolicy of 10^9 arms", lambda: LivePolicy("rucb", 10**9), "arms must be between 1 and 100000"),
+    called("Learner of 1.5 arms", lambda: Learner("rucb", 1.5), "arms must be a whole number, not 1.5"),
+    called("Learner of 10^9 arms", lambda: Learner("rucb", 10**9), "arms must be between 1 and 100000"),
     called("estimate(None)", lambda: estimate_preferences(None), "rankings must be Rankings, .* not None"),
     called("estimate(Dataset)", lambda: estimate_preferences(corpus()), "must be Rankings, .* not a Dataset"),
     called("comparisons=4.5", estimated(comparisons=4.5), "comparisons must be a whole number, not 4.5"),

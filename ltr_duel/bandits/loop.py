@@ -251,6 +251,11 @@ class Run:
         self.t = stop
 
     @property
+    def call(self) -> tuple[Policy, Callable[..., int], tuple[Any, ...]]:
+        """The policy, its loop and arguments of the loop, for `compile_ahead`."""
+        return self._policy, self._loop, (*self._fixed, Span(1, 1, True), *self._scratch)
+
+    @property
     def path(self) -> IntMatrix:
         """The stored first steps of the path, see `Recorder`."""
         return self._recorder.path

@@ -224,7 +224,7 @@ def test_where_compiled_code_cannot_be_kept_it_is_compiled_for_the_process(monke
 
     monkeypatch.setattr(kernels, "_unkept", [])
     doubled = kernel(interpreted(sign))
-    doubled._made[True, True] = refused
+    doubled._forms[True, True] = refused
     with pytest.warns(KernelCacheWarning, match="compiled code is not kept between runs"):
         assert doubled(2.0, 0.0) == 1
 
@@ -258,7 +258,7 @@ def odd(n):
 def test_helpers_that_call_each_other_in_a_circle_run_as_plain_text():
     plain = plain_text(even)
     assert plain(10) and not plain(7)
-    assert not even._made and not odd._made
+    assert not even._forms and not odd._forms
 
 
 def test_kernels_come_from_the_disk_cache_in_a_second_process(tmp_path):

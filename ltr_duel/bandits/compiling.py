@@ -18,7 +18,7 @@ import numpy as np
 from numba import types
 
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
-from ltr_duel.core import InputError, compile_error, interpreted, jit, progress
+from ltr_duel.core import InputError, compile_error, interpreted, jit, kernel_cache, progress
 
 
 def loop_for(
@@ -52,7 +52,6 @@ def _compiled(policy: Policy, modules: tuple[str, ...], loop: Callable[..., Any]
     return jit.kernel_for(loop, *modules, parts=_parts(policy, loop))
 
 
-@functools.cache
 def compile_ahead(calls: Iterable[tuple[Policy, Callable[..., Any], tuple[Any, ...]]], jobs: int) -> None:
     """Compile the loops of several calls in up to ``jobs`` processes, which store the code on disk.
 
@@ -74,7 +73,7 @@ def compile_ahead(calls: Iterable[tuple[Policy, Callable[..., Any], tuple[Any, .
 def _in_a_process(calls: list[bytes]) -> None:
     code = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); pickle.load(sys.stdin.buffer)()"
     work = pickle.dumps(sys.path) + pickle.dumps(functools.partial(_compile_all, calls))
-    quiet = {**os.environ, "LTR_DUEL_PROGRESS": "0"}
+    quiet = {**os.environ, "LTR_DUEL_PROGRESS": "0", "LTR_DUEL_HOME": str(kernel_cache.cache_home())}
     subprocess.run([sys.executable, "-c", code], input=work, env=quiet, capture_output=True, check=False)
 
 
@@ -84,6 +83,7 @@ def _compile_all(calls: list[bytes]) -> None:
         _compiled(POLICIES[name], modules, interpreted(pkgutil.resolve_name(place))).compile(of_args)
 
 
+@functools.cache
 def _plain_loop(policy: Policy, loop: Callable[..., Any]) -> Callable[..., Any]:
     return plain_text(loop, {name: plain_text(part) for name, part in _parts(policy, loop).items()})
 

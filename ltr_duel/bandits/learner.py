@@ -266,8 +266,8 @@ class Learner:
                 self._learn(arms, signs)
             return
         pairs = np.array([arms for arms, _ in outcomes])
-        signs = np.array([int.from_bytes(signs, signed=True) for _, signs in outcomes], np.int64)
-        loop_for(self._policy, learn_pairs)(self._state, self._params, self._t, pairs, signs, self._rng)
+        values = np.array([int.from_bytes(signs, signed=True) for _, signs in outcomes], np.int64)
+        loop_for(self._policy, learn_pairs)(self._state, self._params, self._t, pairs, values, self._rng)
         self._t += len(outcomes)
 
     def _learn(self, arms: Arms, signs: bytes) -> None:

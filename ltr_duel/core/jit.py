@@ -197,9 +197,9 @@ class Kernel(Generic[P, R]):
         return dispatcher.nopython_signatures[-1].return_type
 
     def is_compiled(self, types: tuple[Any, ...]) -> bool:
-        """Return whether code for arguments of these types is in memory, on disk, or will never be on disk."""
+        """Return whether code for arguments of these types is in memory or on disk, or will never be on disk."""
         dispatcher = self.compiled()
-        return types in dispatcher.overloads or self._private or bool(_unkept) or is_stored(dispatcher, types)
+        return self._private or bool(_unkept) or is_stored(dispatcher, types)
 
     def _form(self, for_python: bool, stored: bool) -> Any:
         folder = _cache_folder(self.modules) if stored else ""

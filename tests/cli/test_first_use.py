@@ -56,5 +56,5 @@ def test_a_command_says_once_that_it_compiles(tmp_path, progress):
         "coin(stream(0)); random_below(6, stream(0))"
     )
     said = python(script, LTR_DUEL_HOME=str(tmp_path), LTR_DUEL_PROGRESS=progress, NUMBA_DISABLE_JIT="0").stderr
-    assert said.count("compiling for the first use") == (progress == "1")
+    assert said.count("compiling on first use") == (progress == "1")
     assert not python(script, LTR_DUEL_HOME=str(tmp_path), NUMBA_DISABLE_JIT="0").stderr  # the second process loads it

@@ -12,7 +12,7 @@ from ltr_duel.core import as_writable
 from ltr_duel.core.arrays import frozen, handed_over
 from ltr_duel.data import convert, load_dataset, make_corpus, open_converted, write_svmlight
 from ltr_duel.interleaving import Comparer
-from ltr_duel.preferences import PreferenceMatrix, arxiv, estimate_preferences, load_preferences, save_preferences
+from ltr_duel.preferences import PreferenceMatrix, arxiv
 from ltr_duel.rankers import feature_rankers
 from ltr_duel.simulation import FromMatrix, Results, simulate
 from tests.conftest import random_rankings
@@ -60,13 +60,6 @@ def test_a_matrix_owns_its_arrays():
     assert matrix.provenance == {"seed": 1} and p.flags.writeable
 
 
-def test_an_estimated_and_a_read_matrix_own_their_arrays(tmp_path):
-    matrix = estimate_preferences(random_rankings(3, 2, 5), comparisons=4, jobs=1)
-    for one in (matrix, matrix[["ranker 2", "ranker 0"]], load_preferences(save_preferences(matrix, tmp_path / "m"))):
-        assert one.tally is not None
-        refuse_writing(one)
-
-
 def test_a_corpus_owns_its_arrays(tmp_path, monkeypatch):
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
     made = make_corpus(queries=3, documents=5, features=4)
@@ -79,14 +72,6 @@ def test_a_corpus_owns_its_arrays(tmp_path, monkeypatch):
     features[:], grades[:] = 9, 0
     assert (mine.features == made.features).all() and (mine.relevance == made.relevance).all()
     assert features.flags.writeable
-
-
-def test_features_that_a_reader_made_are_not_copied(tmp_path, monkeypatch):
-    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
-    made = make_corpus(queries=3, documents=5, features=4)
-    assert np.shares_memory(frozen(made.features), made.features)
-    converted = open_converted(convert(write_svmlight(made, tmp_path / "c.txt")))
-    assert isinstance(converted.features.base, np.memmap)
 
 
 def test_rankings_own_their_arrays():

@@ -8,14 +8,17 @@ from numba.core import event
 
 from ltr_duel.core.progress import say
 
-LINE = "compiling for the first use; later runs load the compiled code from the cache"
+LINE = "compiling on first use, which takes some seconds; later runs load the code if the cache can be written"
 
 
 def is_stored(dispatcher: Any, types: tuple[Any, ...]) -> bool:
-    """Return whether the disk cache has code for arguments of these types; True if this cannot be found out."""
+    """Return whether the memory or the disk cache has code for these types; True if this cannot be found out."""
     try:
         cache = dispatcher._cache
-        return cache._index_key(types, dispatcher.targetctx.codegen()) in cache._cache_file._load_index()
+        return (
+            types in dispatcher.overloads
+            or cache._index_key(types, dispatcher.targetctx.codegen()) in cache._cache_file._load_index()
+        )
     except Exception:  # the private interface has changed, or nothing is ever stored
         return True
 

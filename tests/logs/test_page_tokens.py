@@ -11,7 +11,7 @@ import pyarrow as pa
 from ltr_duel.core import InputError
 from ltr_duel.interleaving import Page, interleave
 from ltr_duel.logs.page_tokens import read_tokens
-from ltr_duel.logs.table import ragged, texts_of
+from ltr_duel.logs.table import ragged
 
 RULES = (("team_draft", ""), ("sosm", ""), ("probabilistic:tau=1", "marginal_sign"), ("probabilistic", ""))
 CHANGES = (
@@ -41,16 +41,17 @@ def read(texts, shown):
     ids, ptr = ragged(pa.array(shown, pa.list_(pa.string())))
     numbers, owners, kept = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int32), np.full(len(texts), -1.0)
     found = [None] * len(texts)
-    parts = read_tokens(pa.array(texts), texts_of(ids), ptr, np.arange(len(texts)), numbers, owners, kept)
+    parts = read_tokens(
+        pa.array(texts), pa.array(shown, pa.list_(pa.string())), np.arange(len(texts)), numbers, owners, kept
+    )
     for part in parts:
-        for n in np.flatnonzero(part.fit):
-            row, (order, rank, query_ptr) = part.rows[n], part.lists
+        for row, n, head in zip(part.rows, part.query, part.heads, strict=True):
+            order, rank, query_ptr = part.lists
             here, documents = slice(ptr[row], ptr[row + 1]), slice(query_ptr[n], query_ptr[n + 1])
             ranks = np.take_along_axis(rank[:, documents], order[:, documents].astype(int), 1)
             assert (ranks == np.arange(1, ranks.shape[1] + 1)).all()
-            *head, keeps = part.heads[n]
-            values = (kept[row],) * keeps
-            found[row] = *head, owners[here].tolist(), numbers[here].tolist(), order[:, documents].tolist(), values
+            values = (kept[row],) * head.keeps
+            found[row] = *head[:3], owners[here].tolist(), numbers[here].tolist(), order[:, documents].tolist(), values
     return found
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ltr_duel.core import FloatVector, InputError, IntVector, MarkVector, kernel
 from ltr_duel.interleaving import LONGEST_TEXT, MOST_PLACES, MOST_SHOWN, Lists, Page
@@ -27,8 +28,8 @@ _NUMBER = "(?:-1|0|[1-9][0-9]{0,3})"  # less than `MOST_DOCUMENTS`
 _KEPT = r"\[(?:0\.[0-9]+)?\]"  # nothing, or one number that needs no exponent
 _TO_SHOWN = '],"shown":'
 _FORM = (
-    rf'\{{"version":1,"method":{_NAME},"outcome":{_NAME},"rankers":{_LIST(_NAME)},"shown":{_LIST(_ID)},'
-    rf'"owners":{_LIST(_NUMBER)},"numbers":{_LIST(_NUMBER)},"orders":{_LIST(_LIST(_NUMBER))},"kept":{_KEPT}\}}'
+    rf'^\{{"version":1,"method":{_NAME},"outcome":{_NAME},"rankers":{_LIST(_NAME)},"shown":{_LIST(_ID)},'
+    rf'"owners":{_LIST(_NUMBER)},"numbers":{_LIST(_NUMBER)},"orders":{_LIST(_LIST(_NUMBER))},"kept":{_KEPT}\}}$'
 )
 _TYPES = {
     "shown": ["VARCHAR"],
@@ -38,14 +39,10 @@ _TYPES = {
     "kept": ["DOUBLE"],
 }
 _SQL = f"""
-    SELECT row, split_part(token, '{_TO_SHOWN}', 1) AS head, page.owners, page.numbers, page.orders, page.kept
-    FROM (
-        SELECT *, CASE WHEN length(token) <= {LONGEST_TEXT} AND regexp_full_match(token, '{_FORM}')
-            THEN from_json(token, '{json.dumps(_TYPES)}') END AS page
-        FROM tokens
-    )
-    WHERE page.shown = shown AND len(page.owners) = len(shown) AND len(page.numbers) = len(shown)
-        AND len(shown) <= {MOST_SHOWN} AND len(page.orders) * len(page.orders[1]) <= {MOST_PLACES}"""
+    SELECT row, split_part(token, '{_TO_SHOWN}', 1) AS head, page.owners, page.numbers, page.orders, page.kept,
+        page.shown = shown AND len(page.owners) = len(shown) AND len(page.numbers) = len(shown)
+            AND len(shown) <= {MOST_SHOWN} AND len(page.orders) * len(page.orders[1]) <= {MOST_PLACES} AS fit
+    FROM (SELECT *, from_json(token, '{json.dumps(_TYPES)}') AS page FROM tokens)"""
 _REMEMBERED = 1 << 14  # maximum number of cached heads
 
 
@@ -89,10 +86,12 @@ def read_tokens(
     import duckdb
 
     batch = pa.table({"row": rows, "token": tokens.take(pa.array(rows)), "shown": shown.take(pa.array(rows))})
+    in_form = pc.match_substring_regex(batch["token"], _FORM)
+    short = pc.less_equal(pc.binary_length(batch["token"]), LONGEST_TEXT)
     with duckdb.connect() as engine:
-        engine.register("tokens", batch)
-        table = engine.sql(_SQL).to_arrow_table().combine_chunks()
-    if not len(table):
+        engine.register("tokens", batch.filter(pc.and_(in_form, short)))
+        table = engine.sql(_SQL).to_arrow_table()
+    if not len(table := table.filter(table["fit"]).combine_chunks()):
         return []
     column = {name: table[name].chunk(0) for name in table.column_names}
     orders, first = ragged(column["orders"])

@@ -20,7 +20,7 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.cli.main import cli, main
 from ltr_duel.experiment import make_schedule, run_experiment
 from ltr_duel.preferences import load_preferences, save_preferences
-from tests.hostile.cases_commands import FILES
+from tests.hostile.commands import FILES
 
 LEFT_OUT = {("data", "fetch"), ("data", "cache")}  # they use the network or the cache
 

@@ -181,7 +181,6 @@ def cases(folder: Path) -> Iterator[tuple[str, ClickLog, dict[str, Any]]]:
     log = ClickLog(folder / "log.parquet")
     for cluster in ("query", "both", "impression"):
         yield f"two rankers, by {cluster}", log, {"cluster": cluster}
-    yield "two rankers, each user once", log, {"per": "user"}
     yield "two rankers, at .8", log, {"confidence": 0.8}
     yield "two rankers, named", log, {"rankers": ("third", "new", "old")}
     for name, more in {
@@ -253,12 +252,11 @@ def numbers(log: ClickLog, settings: dict[str, Any]) -> dict[str, Any]:
     }
     result = facts | {"impressions": found.impressions, "cluster": found.cluster, "winner": once.winner}
     result["one look"] = pairs
-    if "per" not in settings:
-        kept = ("verdict", "winner", "observations", "mean", "low", "high", "e_value")
-        result["every look"] = {
-            f"{one.first} {one.second}": {name: getattr(one, name) for name in kept}
-            for one in decide(found, found.confidence, margin=0.01, checks=False).pairs
-        }
+    kept = ("verdict", "winner", "observations", "mean", "low", "high", "e_value")
+    result["every look"] = {
+        f"{one.first} {one.second}": {name: getattr(one, name) for name in kept}
+        for one in decide(found, found.confidence, margin=0.01, checks=False).pairs
+    }
     return result
 
 

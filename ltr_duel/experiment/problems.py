@@ -240,7 +240,7 @@ def _estimate(rankings: Rankings, spec: CorpusSpec, settings: dict[str, Any], re
     ``to_estimate`` in its provenance contains the name of the missing matrix and the comparisons that it requires.
     """
     settings = settings | {"variance_reduction": spec.variance_reduction}
-    plain = spec.ties == "redraw_at_inference" or spec.variance_reduction in ((), ("none",))
+    plain = spec.ties == "redraw_at_inference" or spec.variance_reduction == "none"
     comparisons = spec.comparisons or (MANY if plain else FEW)
     inputs = [rankings.provenance, rankings.names, settings, comparisons, spec.seed, sources.sources_digest()]
     path, size = cache_home() / "preferences" / f"{core_digest.digest_of(inputs)}.parquet", len(rankings)

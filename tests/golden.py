@@ -31,7 +31,7 @@ from ltr_duel.logs import simulate_log
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
 from ltr_duel.rankers import Rankings, feature_rankers
 from ltr_duel.rankers.ties import TIE_RULES
-from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, RunKey, simulate
+from ltr_duel.simulation import FromMatrix, FromUtilities, Live, RunKey, simulate
 
 TABLE = Path(__file__).with_name("golden.toml")
 PLAIN = {"outcome": "marginal_sign", "variance_reduction": "none"}
@@ -217,7 +217,7 @@ def rows() -> dict[str, Callable[[], Made]]:
             f"utilities {link}": partial(runs, FromUtilities([0.75, 0.5, 0.25], link=link), "rucb", "mdb", horizon=300)
             for link in ("linear", "logistic", "natural")
         },
-        "utilities normal": partial(runs, NormalScores([1.0, 0.5, 0.0]), "rucb", "mdb", horizon=300),
+        "utilities normal": partial(runs, FromUtilities([1.0, 0.5, 0.0], "normal"), "rucb", "mdb", horizon=300),
         "log of pairs": partial(log, "rucb", outcome="marginal_sign"),
         "log of sets": partial(log, "mdb", users=9),
         "study": study,

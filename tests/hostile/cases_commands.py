@@ -182,7 +182,6 @@ DEMO = [
 ]
 
 STUDIES = [
-    typed("prefs show m.csv --most-rankers 1e30", "the largest number of rankers must be "),
     typed("sensitivity absent", "absent: there is no such file or folder"),
     typed("sensitivity small.txt --clicks navigationl", "no click model 'navigationl'; did you mean "),
     typed("sensitivity small.txt --method probabilitic", "no comparison method 'probabilitic'; did you mean "),

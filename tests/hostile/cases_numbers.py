@@ -13,13 +13,12 @@ from ltr_duel.bandits import POLICIES, LivePolicy
 from ltr_duel.core import stream
 from ltr_duel.data import Dataset, make_corpus, write_svmlight
 from ltr_duel.experiment import StudyResults, read_spec
-from ltr_duel.preferences import arxiv, estimate_preferences, extend_preferences
+from ltr_duel.preferences import arxiv, estimate_preferences
 from ltr_duel.rankers import Rankings, feature_rankers, rankers_named
 from ltr_duel.simulation import (
     FromMatrix,
     FromUtilities,
     Live,
-    NormalScores,
     Results,
     checkpoints,
     measure_distortion,
@@ -100,9 +99,6 @@ CASES = [
     typed(ESTIMATE, "--target-error", "nan", "must be between 1e-05 and 0.5, not nan"),
     typed((*ESTIMATE, "--target-error", "0.1"), "--at-most", "1e30", "at most 1,073,741,824 comparisons"),
     typed(ESTIMATE, "--until-winner", "1e400", "must be between 0.5 and 0.999999, not inf"),
-    typed(ESTIMATE, "--share", "²/³", "'²/³' is not a share"),
-    typed(ESTIMATE, "--share", f"1/{DIGITS}", "is not a share"),
-    typed(ESTIMATE, "--variance-reduction", ",", "',' contains no name"),
     typed(ESTIMATE, "--jobs", "1e9", "the number of jobs must be between 1 and 4096"),
     typed(ESTIMATE, "--clicks", "perfect:position_bias=1e400", "position_bias must be at least 0, not inf"),
     typed(ESTIMATE, "--method", f"probabilistic:tau={DIGITS}", "tau must be between 0 and 100, not inf"),
@@ -161,11 +157,10 @@ CASES = [
            "regret is measured by a PreferenceMatrix, not by a ndarray"),
     called("FromMatrix(array)", lambda: FromMatrix(np.eye(2)), "needs a PreferenceMatrix, not a ndarray"),
     called("FromUtilities('x')", lambda: FromUtilities("x"), "means must be a list of numbers"),
-    called("FromUtilities(ragged)", lambda: FromUtilities(samples=[[1], [1, 2]]), "rows of equal length, not a list"),
     called("FromUtilities(complex)", lambda: FromUtilities([1j]), "not complex128"),
     called("FromUtilities, a name", lambda: FromUtilities([0.1, 0.2], names=["a"]), "2 arms need 2 different names"),
-    called("NormalScores([])", lambda: NormalScores([]), "means must be a list of numbers"),
-    called("NormalScores(rows)", lambda: NormalScores([[1.0, 2.0]]), r"not float64 of shape \(1, 2\)"),
+    called("FromUtilities([])", lambda: FromUtilities([]), "means must be a list of numbers"),
+    called("FromUtilities(rows)", lambda: FromUtilities([[1.0, 2.0]]), r"not float64 of shape \(1, 2\)"),
     called("Results(5)", lambda: Results(5, arxiv()), "a list of RunResult, not of 5"),
     called("Results of None", lambda: Results([], None), "by a PreferenceMatrix, not by None"),
     called("Results of values", lambda: Results([], arxiv(), {"utility": [1]}), r"6 numbers, .* not of shape \(1,\)"),
@@ -182,12 +177,9 @@ CASES = [
     called("outcome=5", estimated(outcome=5), "no outcome rule of probabilistic called 5"),
     called("against=5", estimated(against=5), "no ranker 5; "),
     called("target_error='x'", estimated(target_error="x"), "must be between 1e-05 and 0.5, not 'x'"),
-    called("variance_reduction=5", estimated(variance_reduction=5), "variance reductions must be a list of names"),
-    called("share=5", estimated(share=5, store="s"), r"two numbers, such as \(2, 5\), not 5"),
-    called("share=(1.5, 2)", estimated(share=(1.5, 2), store="s"), "a whole number, not 1.5"),
+    called("variance_reduction=5", estimated(variance_reduction=5), "no variance reduction 5"),
     called("store=5", estimated(store=5), "the store must be the path of a folder, not 5"),
     called("store=file", estimated(store="m.txt"), "m.txt is a file, not a folder"),
-    called("extend(None)", lambda: extend_preferences(None, rankings()), "added to a PreferenceMatrix, not to None"),
     called("Live(None)", lambda: Live(None), "rankings must be Rankings, .* not None"),
     called("weights='x'", lambda: Live(rankings(), weights="x"), "query weights must be a list of numbers"),
     called("pairs=1.5", lambda: measure_sensitivity(rankings(), pairs=1.5), "pairs must be a whole number, not 1.5"),

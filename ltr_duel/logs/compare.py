@@ -21,7 +21,7 @@ from ltr_duel.core import InputError, digest, errors, progress, statistics
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import Comparison, compared
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.looks import Look, drift_notes, looks_of, step_of
+from ltr_duel.logs.looks import drift_notes, looks_of, step_of
 from ltr_duel.logs.loose import all_have_events, outside, uncounted
 from ltr_duel.logs.ratio import (
     AnyOutcome,
@@ -178,11 +178,9 @@ def _compared(
     if cluster in ("user", "both") and not facts["named"]:
         raise InputError(f"no impression of {log.path.name} has a user, so errors cannot be clustered by {cluster}")
     grouping = Grouping(len(creditor.pairs), cluster, whole, facts["named"] == facts["n"])
-    interim: list[Look] = []
-    parts: list[Any] = []
-    if looks and per == "impression" and not ratio:
-        interim, parts = looks_of(engine, rows, outcomes, grouping, step_of(facts["first"], facts["last"]))
-    sums = outcome_sums(engine, outcomes, grouping, parts)
+    step = step_of(facts["first"], facts["last"]) if looks and per == "impression" and not ratio else 0.0
+    sums, parts = outcome_sums(engine, outcomes, grouping, step)
+    interim = looks_of(engine, rows, parts, grouping, step) if step else []
     events = log.loaded.events_file
     provenance = {
         "source": "click log",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from ltr_duel.logs.attribution import Outcome
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import UNIT, Credited, credited
-from ltr_duel.logs.sums import Clusters, Grouping, PairSums, pair_sums
+from ltr_duel.logs.sums import Clusters, Grouping, Growth, PairSums, pair_sums
 
 LINES = "line"  # kind of cluster in the sums of a ratio if each impression is a cluster
 
@@ -70,11 +70,11 @@ def credited_outcome(log: ClickLog, outcome: AnyOutcome, rankers: Collection[str
     return numerator._replace(outcomes=log.engine.keep(sql, **parts))
 
 
-def outcome_sums(engine: Any, outcomes: Any, grouping: Grouping, parts: Sequence[Any] = ()) -> PairSums:
-    """Return the sums of credited outcomes; of a ratio, the size of a cluster is the sum of its denominator."""
-    sums = pair_sums(engine, outcomes, grouping, parts)
+def outcome_sums(engine: Any, outcomes: Any, grouping: Grouping, step: float = 0.0) -> tuple[PairSums, list[Growth]]:
+    """Return `pair_sums` of credited outcomes; of a ratio, the size of a cluster is the sum of its denominator."""
+    sums, parts = pair_sums(engine, outcomes, grouping, step)
     if "weight" not in outcomes.columns:
-        return sums
+        return sums, parts
     clusters = []
     for keys in grouping.keys:
         groups = ["pair", *(f'"{key}"' for key in keys or (LINES,))]
@@ -84,4 +84,4 @@ def outcome_sums(engine: Any, outcomes: Any, grouping: Grouping, parts: Sequence
         sql = f"SELECT pair, n, total, count(*) AS number FROM {each} GROUP BY pair, n, total ORDER BY pair, n, total"
         pair, n, total, number = (column.to_numpy() for column in engine.query(sql, outcomes=outcomes).columns)
         clusters.append(Clusters(pair.astype(np.int64), n / UNIT, total, number))
-    return replace(sums, kinds=tuple(clusters), cluster=LINES if sums.cluster == "impression" else sums.cluster)
+    return replace(sums, kinds=tuple(clusters), cluster=LINES if sums.cluster == "impression" else sums.cluster), parts

@@ -105,7 +105,7 @@ def subgroups(
     cells = log.engine.keep(sql, outcomes=outcomes, **relations)
     facts = log.facts(rows, rankers)
     grouping = Grouping(pairs * parts, comparison.cluster, whole, facts["named"] == facts["n"])
-    sums = outcome_sums(log.engine, cells, grouping)
+    sums, _ = outcome_sums(log.engine, cells, grouping)
     if comparison.unit == "user":
         sums = sums.per_user()
     confidence = comparison.confidence if stop_at is None else stop_at

@@ -3,8 +3,11 @@ from .clusters import Means as Means
 from .compare import compare_log as compare_log
 from .comparison import Comparison as Comparison
 from .decision import Decision as Decision
+from .decision import Guardrail as Guardrail
+from .decision import PairDecision as PairDecision
 from .decision import decide as decide
 from .decision import impressions_to_go as impressions_to_go
+from .decision import pair_decisions as pair_decisions
 from .decision import running_sentence as running_sentence
 from .describe import LogFacts as LogFacts
 from .describe import describe_log as describe_log
@@ -14,9 +17,6 @@ from .findings import finding_lines as finding_lines
 from .log import ClickLog as ClickLog
 from .looks import Look as Look
 from .outcomes import credited as credited
-from .pair_decision import Guardrail as Guardrail
-from .pair_decision import PairDecision as PairDecision
-from .pair_decision import pair_decisions as pair_decisions
 from .plots import plot_comparison as plot_comparison
 from .power import ImpressionPlan as ImpressionPlan
 from .power import PairVariance as PairVariance
@@ -32,8 +32,7 @@ from .report import save_comparison as save_comparison
 from .report import subgroup_note as subgroup_note
 from .report import subgroup_table as subgroup_table
 from .report import usual_subgroups as usual_subgroups
-from .sequential import BettingTest as BettingTest
-from .sequential import ConfidenceSequence as ConfidenceSequence
+from .sequential import Intervals as Intervals
 from .sequential import confidence_sequence as confidence_sequence
 from .sessions import sessions_in_log as sessions_in_log
 from .simulated import simulate_log as simulate_log
@@ -41,7 +40,6 @@ from .soundness import check_log as check_log
 from .subgroup import SubgroupTable as SubgroupTable
 from .subgroup import secondary_outcomes as secondary_outcomes
 from .subgroup import subgroups as subgroups
-from .subgroup import with_opposite_parts as with_opposite_parts
 from .sums import Sequences as Sequences
 from .table import LOG_COLUMNS as LOG_COLUMNS
 from .table import Impressions as Impressions

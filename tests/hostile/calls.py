@@ -17,9 +17,8 @@ simulate(np.eye(2), 'rucb') => or an oracle, not a ndarray
 simulate(FromMatrix(arxiv()), 'rucb', preferences=np.eye(2)) => measured by a PreferenceMatrix, not by a ndarray
 checkpoints(1.5) => must be a whole number, not 1.5
 FromUtilities('x') => means must be a list of numbers
-FromUtilities(samples=[[1], [1, 2]]) => rows of equal length, not a list
 FromUtilities([1j]) => not complex128
-NormalScores([[1.0, 2.0]]) => not float64 of shape (1, 2)
+FromUtilities([[1.0, 2.0]]) => not float64 of shape (1, 2)
 Results(5, arxiv()) => a list of RunResult, not of 5
 Results([], arxiv()).to_frame() => there is no run
 LivePolicy('rucb', 1.5) => arms must be a whole number, not 1.5
@@ -27,7 +26,6 @@ estimate_preferences(corpus()) => must be Rankings,~not a Dataset
 estimate_preferences(rankings(), at_most=10**30, target_error=0.1) => at most 1,073,741,824 comparisons
 estimate_preferences(rankings(), clicks=5) => a click model must be a name or an object of that kind, not 5
 estimate_preferences(rankings(), outcome=5) => no outcome rule of probabilistic called 5
-estimate_preferences(rankings(), share=(1.5, 2), store='s') => a whole number, not 1.5
 estimate_preferences(rankings(), store='small.txt') => small.txt is a file, not a folder
 Live(rankings(), weights='x') => query weights must be a list of numbers
 measure_distortion(rankings(), sizes=3) => sets must be a list of numbers, not 3
@@ -77,7 +75,6 @@ PreferenceMatrix(arxiv().p[:2, :2], standard_error=None) => must have the shape 
 PreferenceMatrix(arxiv().p[:2, :2], comparisons=np.full((2, 2), 1.5)) => whole numbers
 save_preferences('x', 'a.csv') => requires a PreferenceMatrix and a path, not 'x'
 save_preferences(PreferenceMatrix(arxiv().p, provenance={'a': object()}), 'new/a') => must be valid JSON
-load_preferences('m.csv', most_rankers=2) => most_rankers= in Python
 arxiv().index(99) => from 0 to 5; there is no 99
 arxiv()[0:2] => not a slice
 synthetic_preferences(['x']) => no synthetic preference matrix a list

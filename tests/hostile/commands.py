@@ -71,7 +71,6 @@ simulate m.csv --policy rucb --out /dev/null => /dev/null
 simulate m.csv --policy rucb --out '' => an empty name is not an output path
 simulate m.csv --policy rucb --out m.csv/x/y => cannot be written: m.csv is a file, not a folder
 simulate m.csv --policy rucb --out {"n" * 300} => nnn...~characters
-simulate m.csv --policy rucb --most-rankers 2 --out o => a matrix of 3 rankers exceeds
 LIVE --clicks navigational:position_bias=-1 => position_bias must be at least 0, not -1
 LIVE --method probabilistic:tau= => tau must be a number, not ''
 LIVE --slates balanced => balanced
@@ -105,12 +104,9 @@ demo --data small.txt --out m.csv => m.csv is a file, not a folder
 EST --comparisons 1e30 => at most 1,073,741,824 comparisons of a pair are possible, not 1000
 EST --target-error nan => must be between 1e-05 and 0.5, not nan
 EST --until-winner 1e400 => must be between 0.5 and 0.999999, not inf
-EST --share ²/³ => '²/³' is not a share
-EST --variance-reduction , => ',' contains no name
 prefs estimate zero.txt --out o.parquet => --first-id 0
 prefs estimate small.txt --out folder => there is a folder, not a file
 prefs show m.csv --rows -1 => --rows~at least 0, not -1
-prefs show m.csv --most-rankers 0 => between 1 and 1e~06, not 0
 prefs show {"n" * 300} => File name too long
 
 SENS --least-gap 1 => no two of the 3 rankers differ by more than 1 in NDCG@10

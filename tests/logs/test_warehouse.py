@@ -47,7 +47,7 @@ def numbers(log, cluster):
     found = credited(log)
     facts = log.facts(found.rows)
     grouping = Grouping(len(found.creditor.pairs), cluster, found.whole, facts["named"] == facts["n"])
-    sums = pair_sums(log.engine, found.outcomes, grouping)
+    sums, _ = pair_sums(log.engine, found.outcomes, grouping)
     clusters = [[part.tolist() for part in kind] for kind in sums.kinds]
     whole = [sums.wins.tolist(), sums.losses.tolist(), sums.ties.tolist(), [s.tolist() for s in sums.sequences]]
     return found.creditor.names, found.creditor.pairs, whole, clusters, facts

@@ -151,9 +151,9 @@ def simulate_log(
     Parameters
     ----------
     path : path
-        Path of the log; the suffix selects JSON lines, CSV or Parquet.
+        The suffix selects JSON lines, CSV or Parquet.
     rankings : Rankings
-        Rankings with a fixed order of ties.
+        With a fixed order of ties.
     clicks, pairs, outcome, slates, top
         See `Live`. The default outcome rule of probabilistic interleaving differs: it is ``sampled``, which has the
         same mean and requires no page token.

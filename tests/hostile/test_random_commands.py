@@ -63,7 +63,7 @@ RIGHT = {
     "--backend": ("threads",), "--accuracy": ("0.9",), "--least-gap": ("0",), "--outcome": ("sign",),
     "--sets": ("independent-coins",), "--against": ("1",), "--until-winner": ("0.9",), "--target-error": ("0.2",),
     "--out": ("new",),
-    "--variance-reduction": ("common", "stratified"), "--rename": ("a=z",), "--dialect": ("letor",),
+    "--variance-reduction": ("none",), "--rename": ("a=z",), "--dialect": ("letor",),
     "--csv": ("new.csv",), "--top": ("3", "10"), "--rows": ("2",), "--sample": ("1",), "--size": ("2",),
     "--memory": ("1",), "--fill": ("0",), "--latex": ("new.tex",), "--plots": ("new",), "--features": ("3",),
     "--labels": ("round",), "--store": ("new.parts",), "names": ("perfect", "rucb", "balanced"), "file": MATRICES,

@@ -57,7 +57,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 LONGEST = (
     "bandits/test_check.py",
     "experiment/test_run.py",
-    "core/test_hygiene.py",
     "test_public_api.py",
     "preferences/test_truth.py",
     "cli/test_road.py",

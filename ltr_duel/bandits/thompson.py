@@ -1,4 +1,4 @@
-"""Thompson sampling with few Beta draws: pairwise posteriors, coins, and the largest of many samples.
+"""Thompson sampling with few Beta draws: pairwise posteriors, and the largest of many samples.
 
 **Posteriors.** With a uniform prior for theta_ij = Pr(arm i beats arm j), ``theta_ij ~ Beta(a + 1, b + 1)`` after ``a``
 wins and ``b`` losses of arm i. For the question whether a sample of theta_ij exceeds a level x, a coin with probability
@@ -7,11 +7,6 @@ Pr(theta_ij > x) has the same distribution. Let ``m(a, b) = C(a + b, a) x^a (1 -
     Pr(Beta(a + 2, b + 1) > x) - Pr(Beta(a + 1, b + 1) > x) = m(a + 1, b) (1 - x),
 
 and a loss ``- m(a, b + 1) x``. ``log_mass`` stores ln m for x = 1/2, because m would underflow.
-
-**Coins.** Two draws from the policy's generator seed a counter-based generator; each of its 64-bit numbers gives four
-*words* of 16 bits, one for each coin. For a coin with probability p, let ``odds = floor(2^16 p)``. A smaller word wins,
-a larger word loses. If the word equals ``odds``, a further draw wins with probability ``2^16 p - odds``. Each coin
-therefore wins with probability exactly p, and one coin in 65,536 needs the further draw.
 
 **Levels.** A row consists of K posteriors, a level, and the probabilities of a sample above it. Coins decide which
 samples are above the level. If there is exactly one, it is the largest, and no sample is drawn. If there are several,
@@ -25,33 +20,25 @@ Functions that run for nanoseconds are `inlined`: a call passes the eighty numbe
 from __future__ import annotations
 
 from math import exp, inf, log, sqrt
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from ltr_duel.core import (
-    COINS,
-    FloatMatrix,
-    FloatVector,
-    IntVector,
-    compare_words,
-    draws,
-    inlined,
-    kernel,
-    larger,
-    trailing_zeros,
-    uniform,
-    write_words,
+from ltr_duel.bandits.tournament import (
+    BLOCK,
+    Coins,
+    LaneVector,
+    OddsMatrix,
+    WordVector,
+    block_mask,
+    fair_odds,
+    new_seed,
+    odds_of,
+    toss_block,
 )
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, draws, inlined, kernel, larger, trailing_zeros, uniform
 
-OddsMatrix: TypeAlias = NDArray[np.uint16]
-WordVector: TypeAlias = NDArray[np.uint16]
-LaneVector: TypeAlias = NDArray[np.uint64]
-
-BLOCK = COINS  # number of coins in a block; rows of odds are padded with zeros to whole blocks
-_WORD, _HALF = 65536.0, 4294967296.0  # 2^16, 2^32
 _FIRST, _PATIENCE = 4, 16  # draws per arm before the first level of a row is computed, and before each later level
 _HALVINGS = 12  # bisections of the interval in search of a new level
 
@@ -94,67 +81,6 @@ def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) ->
         return level
     ratio = exp(a * log(theta / level) + b * log((1.0 - theta) / (1.0 - level)) + h * (theta - level))
     return theta if uniform(rng) < ratio else level
-
-
-class Coins(NamedTuple):
-    """A row of coins, one for each arm in ``arms``; ``odds[k]`` is the first 16 bits of ``chance[arms[k]]``."""
-
-    arms: IntVector
-    odds: WordVector
-    chance: FloatVector  # (K,)
-    lane: LaneVector  # scratch: the words of a block
-
-
-def fair_odds(rows: int, coins: int) -> OddsMatrix:
-    """Return the odds of rows of fair coins."""
-    odds = np.zeros((rows, -(-coins // BLOCK) * BLOCK), np.uint16)
-    odds[:, :coins] = 1 << 15
-    return odds
-
-
-@inlined
-def odds_of(p: float) -> np.uint16:
-    """Return the first 16 bits of a probability."""
-    return np.uint16(min(max(p * _WORD, 0.0), _WORD - 1.0))
-
-
-@inlined
-def new_seed(rng: Generator) -> np.uint64:
-    """Draw the 64-bit seed of the counter-based generator."""
-    high, low = np.uint64(uniform(rng) * _HALF), np.uint64(uniform(rng) * _HALF)
-    return (high << np.uint64(32)) | low
-
-
-@inlined
-def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rng: Generator) -> int:
-    """Flip the coins that ``mask`` selects in the block at position ``at`` of a row; return the mask of the wins.
-
-    drawn: position of the block's first number in the seed's sequence of 64-bit numbers.
-    """
-    write_words(coins.lane, seed, drawn)
-    below, equal = compare_words(coins.lane.view(np.uint16), coins.odds[at:])
-    if equal & mask != 0:
-        below |= toss_equal(coins, at, equal & mask, rng)
-    return below & mask
-
-
-@kernel
-def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
-    """Return which coins of the mask ``equal`` win: their words equal their odds, so one more draw per coin decides."""
-    wins = 0
-    while equal != 0:
-        k = trailing_zeros(np.uint64(equal))
-        if uniform(rng) < coins.chance[coins.arms[at + k]] * _WORD - coins.odds[at + k]:
-            wins |= equal & -equal
-        equal &= equal - 1
-    return wins
-
-
-@inlined
-def block_mask(coins: int, at: int) -> int:
-    """Return a mask with a bit for each coin in the block at position ``at``; the row has ``coins`` coins."""
-    left = coins - at
-    return (1 << (left if left < BLOCK else BLOCK)) - 1
 
 
 class Levels(NamedTuple):

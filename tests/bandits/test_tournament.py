@@ -9,16 +9,19 @@ from scipy import stats
 from ltr_duel.bandits import POLICIES
 from ltr_duel.bandits.batches import largest_batch
 from ltr_duel.bandits.compiling import plain_text
-from ltr_duel.bandits.thompson import Coins, new_seed, odds_of, toss_block
 from ltr_duel.bandits.tournament import (
     MOST,
+    Coins,
     coins_of,
     most_wins,
     most_wins_among,
+    new_seed,
     new_tournament,
+    odds_of,
     open_tournament,
     seat,
     toss_arm,
+    toss_block,
 )
 from ltr_duel.core import InputError, compare_words, kernel
 from ltr_duel.core.random import stream

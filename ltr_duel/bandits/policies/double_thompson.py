@@ -27,7 +27,6 @@ from ltr_duel.bandits.statistics import most_victorious, record_win
 from ltr_duel.bandits.thompson import (
     Field,
     Levels,
-    OddsMatrix,
     Posteriors,
     draw_largest,
     new_levels,
@@ -36,7 +35,7 @@ from ltr_duel.bandits.thompson import (
     record_sample,
     renew_level,
 )
-from ltr_duel.bandits.tournament import Tournament, most_wins, new_tournament, set_odds
+from ltr_duel.bandits.tournament import OddsMatrix, Tournament, most_wins, new_tournament, set_odds
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, vector
 
 

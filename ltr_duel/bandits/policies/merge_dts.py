@@ -37,16 +37,22 @@ from ltr_duel.bandits.thompson import (
     Field,
     Levels,
     Posteriors,
-    WordVector,
     draw_largest,
-    fair_odds,
     new_levels,
     posterior_rows,
     record_posterior,
     record_sample,
     renew_level,
 )
-from ltr_duel.bandits.tournament import Tournament, most_wins_among, new_tournament, seat, set_odds
+from ltr_duel.bandits.tournament import (
+    Tournament,
+    WordVector,
+    fair_odds,
+    most_wins_among,
+    new_tournament,
+    seat,
+    set_odds,
+)
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 

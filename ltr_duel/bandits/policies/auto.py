@@ -311,5 +311,4 @@ register(
     cost="O(K); without a Condorcet winner up to K^2 coins",
     where="part of this package",
     for_sets="auto_sets",
-    numbers=2,  # `auto_sets` changed; with pairs, versions 1 and 2 choose the same arms
 )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -146,11 +145,12 @@ def _compared(
     step = step_of(facts["first"], facts["last"]) if looks else 0.0
     sums, parts = outcome_sums(log.engine, outcomes, grouping, step)
     users, forgotten = (beside.provenance["users"], 0) if beside else _users(log.engine, rows)
-    events = log.loaded.events_file
-    below = outcome.denominator if isinstance(outcome, Ratio) else ""
+    own, events = (
+        digest.sha256_file(path) if path and path.is_file() else "" for path in (log.path, log.loaded.events_file)
+    )  # not of a folder, several files or a table
     provenance = {
-        "source": "click log", "log": log.path.name, "sha256": _digest(log.path),
-        "events_sha256": _digest(events) if events else "", "events": name, "denominator": below,
+        "source": "click log", "log": log.path.name, "sha256": own, "events_sha256": events,
+        "events": name, "denominator": getattr(outcome, "denominator", ""),
         "method": creditor.method, "outcome": creditor.outcome, "caution": creditor.caution, "cluster": cluster,
         "impressions": facts["n"], "users": users, "queries": facts["queries"], "first": facts["first"],
         "last": facts["last"], "bad_lines": log.bad.count, "policies": policies,
@@ -165,11 +165,6 @@ def _compared(
     interim = looks_of(log.engine, rows, parts, grouping, step) if step else []
     warnings = _warnings(log, rows, comparison, forgotten) + drift_notes(interim, creditor.named_pairs)
     return replace(comparison, looks=interim, warnings=warnings)
-
-
-def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file, or "" for a folder, several files or a table."""
-    return digest.sha256_file(path) if path.is_file() else ""
 
 
 def _users(engine: Any, rows: Any) -> tuple[int, int]:

@@ -61,7 +61,7 @@ def plot_comparison(
     ax = prepared_axes(ax, 8, 4.2)
     dated = 0 < comparison.looks[0].time < comparison.looks[-1].time < _DATES
     confidence, ends = stop_at or comparison.confidence, [0.0, margin, -margin]
-    for k, pair in enumerate(np.argsort(comparison.p, kind="stable")[:_MOST]):
+    for k, pair in enumerate(comparison.clearest[:_MOST]):
         looks = [look for look in comparison.looks if len(look.mean) > pair and look.sequences.n[pair] > 0]
         x: list[object] = [datetime.fromtimestamp(look.time, UTC) if dated else look.impressions for look in looks]
         means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)

@@ -72,9 +72,16 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     """
     errors.require_one_of("planned frequencies", planned or "even", ("even",))
     rows = credited(log, rankers, columns=("clicks",)).rows
-    facts = log.facts(rows, rankers)
-    findings = [_repeated_impressions(log, facts), *_clicks(log, facts), *_users(log.engine, rows, facts)]
-    findings += [*_rankers(log, rows, facts, planned), _gaps(log.engine, rows, facts)]
+    facts, repeated = log.facts(rows, rankers), log.bad.repeated
+    first = "; the first row of each counts" * (repeated > 0)
+    sentence = f"{repeated:,} rows repeat an impression of another row{first}"
+    findings = [limited("repeated impressions", repeated / max(facts["n"] + repeated, 1), 0.0, sentence)]
+    if not facts["clicked"]:
+        ids = ", or are the ids of impressions in another form" * (log.loaded.events is not None)
+        sentence = f"no impression has a counted event ({log.outcome.name}): are events in another column or file{ids}?"
+        findings.append(Finding("clicks", "fails", 0.0, sentence))
+    findings += [*_users(log.engine, rows, facts), *_rankers(log, rows, facts, planned)]
+    findings.append(_gaps(log.engine, rows, facts))
     if log.loaded.events is not None:
         findings += [_events_to_come(log), _events_without_exposure(log), *lost_events(log)]
     return findings
@@ -93,20 +100,6 @@ def _reacts(name: str) -> bool:
         return POLICIES.configure(name).component.adaptive
     except InputError:
         return True
-
-
-def _repeated_impressions(log: ClickLog, facts: dict[str, Any]) -> Finding:
-    repeated = log.bad.repeated
-    first = "; the first row of each counts" * (repeated > 0)
-    sentence = f"{repeated:,} rows repeat an impression of another row{first}"
-    return limited("repeated impressions", repeated / max(facts["n"] + repeated, 1), 0.0, sentence)
-
-
-def _clicks(log: ClickLog, facts: dict[str, Any]) -> list[Finding]:
-    """Return a failure if no event counts."""
-    ids = ", or are the ids of impressions in another form" if log.loaded.events is not None else ""
-    sentence = f"no impression has a counted event ({log.outcome.name}): are events in another column or file{ids}?"
-    return [] if facts["clicked"] else [Finding("clicks", "fails", 0.0, sentence)]
 
 
 def _users(engine: Any, rows: Any, facts: dict[str, Any]) -> list[Finding]:

@@ -108,18 +108,17 @@ def subgroups(
     )  # fmt: skip
     shown, signs = split.counts > 0, np.repeat(comparison.signs, parts)
     now = split.intervals(confidence, float(shown.sum()), every_look=stop_at is not None and not dated)
-    clearest = np.argsort(comparison.p, kind="stable")
-    order = [row for k in clearest for row in range(k * parts, (k + 1) * parts) if shown[row]]
+    order = [row for k in comparison.clearest for row in range(k * parts, (k + 1) * parts) if shown[row]]
     frame = _frame(split, {by: labels * pairs}, now.facing(signs), comparison).iloc[order].reset_index(drop=True)
     if comparison.adaptive:
         return SubgroupTable(by, frame, unit="first impressions" * comparison.first_impressions)
-    p = np.array([interaction_p(split.cautious.of(slice(k * parts, (k + 1) * parts))) for k in clearest])
+    p = np.array([interaction_p(split.cautious.of(slice(k * parts, (k + 1) * parts))) for k in comparison.clearest])
     corrected = np.minimum((~np.isnan(p)).sum() * p, 1.0)
     what = {"new": "users' first 24 hours and later times"}.get(by, f"{by}s" if dated else f"parts by {by}")
     differ = [
         f"{' > '.join(comparison.named_pairs[k][:: comparison.signs[k]])}: {what}"
         f" {'differ' if q < _LEVEL else 'are not shown to differ'} (one look, p = {q:.2g})"
-        for k, q in zip(clearest, corrected, strict=True)
+        for k, q in zip(comparison.clearest, corrected, strict=True)
         if not np.isnan(q)
     ]
     once = f"intervals and p of {what} hold for one look only, even with --stop-at"

@@ -171,10 +171,9 @@ def _users(engine: Any, rows: Any) -> tuple[int, int]:
     """Return the number of users, and of those that a live experiment has forgotten."""
     if "user" not in rows.columns:
         return 0, 0
-    forgotten = f"""count(DISTINCT CASE WHEN "user" LIKE '{_FORGOTTEN}%' THEN "user" END)"""
-    forgotten = forgotten if "policy" in rows.columns else "0"
-    sql = f'SELECT count(DISTINCT "user") AS users, {forgotten} AS forgotten FROM impressions'
-    (row,) = engine.query(sql, impressions=rows).to_pylist()
+    forgotten = f"count(CASE WHEN name LIKE '{_FORGOTTEN}%' THEN 1 END) AS forgotten"
+    names = '(SELECT "user" AS name FROM impressions WHERE "user" IS NOT NULL GROUP BY "user") AS u'
+    (row,) = engine.rows(f"SELECT count(*) AS users, {forgotten} FROM {names}", impressions=rows)
     return row["users"], row["forgotten"]
 
 

@@ -30,7 +30,7 @@ _BLOCKS = 10  # number of blocks of time between which shares are compared
 _POSITIONS = 10  # number of positions whose owners are used
 _HEAVY = 0.02  # share of the impressions up to which a user is usual, however many users there are
 _ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share of its lists with a click
-_USUALLY = 0.5  # share of all lists with a click above which a user who clicks on all lists is no robot
+_UNUSUAL = 4.0  # standard deviations by which a robot clicks more often than other users
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
 _EACH = 20  # minimum number of lists per ranker for a test of position 1 of three or more rankers
 _LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
@@ -122,9 +122,13 @@ def _users(engine: Any, rows: Any, facts: dict[str, Any]) -> list[Finding]:
     usual = f"; up to {limit:.1%} is usual" if limit < 1 else ""
     sentence = errors.in_one_line(f"user '{name}' has {share} impressions, the most of {several(number, 'user')}")
     findings.append(limited("heaviest user", most / n, limit, sentence + usual))
-    often = (lists >= _ROBOT) & (clicked >= _CLICKED * lists)
-    if (clicked * users)[~often].sum() > _USUALLY * (lists * users)[~often].sum():
-        return [*findings, not_checked("robots", "users click on most lists")]
+    often, rate = (lists >= _ROBOT) & (clicked >= _CLICKED * lists), clicked / lists
+    others = users * ~often
+    mean = others @ rate / max(others.sum(), 1)
+    chance = max(mean * (1 - mean), 1e-9)
+    between = max(others @ ((rate - mean) ** 2 - chance / lists) / max(others @ (1 - 1 / lists), 1e-9), 0.0)
+    unusual = rate - mean > _UNUSUAL * np.sqrt(between + chance / lists)  # unlike a user with easy queries
+    often &= unusual & others.any()
     robots, theirs = int(users[often].sum()), int((lists * users)[often].sum())
     sentence = f"{several(robots, 'user')} with {_ROBOT} or more lists clicked on nearly all of {theirs:,} lists"
     return [*findings, limited("robots", theirs / n, RATE, sentence)]
@@ -143,7 +147,7 @@ def _rankers(log: ClickLog, rows: Any, facts: dict[str, Any], planned: str) -> l
     if not sets:
         return [not_checked("rankers and owners", _NO_OWNERS)]
     findings = [_pairs_shown(engine, lists, sets, planned), _pairs_over_time(engine, lists, sets)]
-    if "owners" not in rows.columns or "owners" not in log.loaded.impressions.columns:  # owners of all documents
+    if "owners" not in log.loaded.impressions.columns:  # of all documents, not only of those with events
         return [*findings, not_checked("owners of position 1, interleaved lists", _NO_OWNERS)]
     kinds = _ownership(engine, lists)
     return [*findings, _interleaved_lists(kinds), _owners_of_position_1(kinds, sets)]

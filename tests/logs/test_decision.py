@@ -151,6 +151,13 @@ def test_a_winner_does_not_wait_for_a_pair_of_losers():
     )
 
 
+def test_an_open_pair_is_never_said_to_need_no_further_impressions():
+    """The projection is approximate: near the boundary, it may lie on the other side."""
+    for lead in range(120):
+        pair = three((200 + lead, 200, 0), (0, 0, 0), (0, 0, 0))[0][0]
+        assert (pair.more >= 1) == (pair.verdict == "go on")
+
+
 @pytest.mark.parametrize("n", [1, 19, 20])
 def test_how_long_to_go_on_is_not_said_after_a_handful_of_impressions(n):
     pairs, total = three((n, 0, 0), (n, 0, 0), (0, 0, n), confidence=0.999999)

@@ -164,8 +164,8 @@ def _compared(
     If a policy reacts to outcomes, the clusters "query" and "both" are replaced by users, or by impressions if no row
     has a user.
     """
-    outcomes, rows, creditor, whole = credited_outcome(log, outcome, rankers)
-    facts, policies, engine = log.facts(rows, rankers), policies_of(log.engine, rows), log.engine
+    outcomes, rows, creditor, whole, facts = credited_outcome(log, outcome, rankers)
+    policies, engine = policies_of(log.engine, rows), log.engine
     cluster = cluster or ("user" if facts["named"] else "query")
     if policies and cluster in ("query", "both"):
         cluster = "user" if facts["named"] else "impression"  # unit of the confidence sequence of an adaptive log

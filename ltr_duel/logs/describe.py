@@ -74,9 +74,9 @@ def describe_log(log: ClickLog) -> LogFacts:
     (1, 1, (2, 2))
     """
     try:
-        _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS)
+        _, rows, creditor, *_ = credited(log, columns=LOG_COLUMNS)
     except InputError:  # perhaps no line says how to credit it
-        _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS, needed=False)
+        _, rows, creditor, *_ = credited(log, columns=LOG_COLUMNS, needed=False)
     columns = [name for name in LOG_COLUMNS if name in rows.columns]
     forms = [name for name in _FORMS if name in columns]
     form = ", ".join([*(f"CASE WHEN {name} IS NOT NULL THEN '{name}' END" for name in forms), "'nothing'"])
@@ -98,7 +98,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     if n == 0:
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: the log has no impression that can be used{first}")
-    has_lists = LISTS & set(log.loaded.impressions.columns)
+    has_lists = LISTS & set(log.table.columns)
     return LogFacts(
         log.format, n, found["first"], found["last"], found["queries"], found["users"],
         (found["shortest"], found["longest"]) if has_lists else (0, 0), int(found["clicks"]), found["clicked"],

@@ -22,7 +22,7 @@ def loose_sentence(log: ClickLog) -> str:
         lost = counts.loose - counts.given
         return f"{said}: {counts.given:,} count for an exposure of their user and item, {lost:,} do not count"
     said += " and are not counted"
-    if counts.known and {"shown", "user"} <= set(log.loaded.impressions.columns):
+    if counts.known and {"shown", "user"} <= set(log.table.columns):
         said += "; --within 7d credits each of them to the last exposure of its user and item"
     return said
 
@@ -33,7 +33,7 @@ def outside(log: ClickLog) -> tuple[int, int, str]:
     The sentence is empty if the first number is 0. In a log without lists, both numbers are 0.
     """
     counts = log.loaded.counts
-    if counts is None or not LISTS & set(log.loaded.impressions.columns):
+    if counts is None or not LISTS & set(log.table.columns):
         return 0, 0, ""
     lost, total = counts.attributed - counts.placed, counts.attributed
     said = f"{lost:,} of {total:,} events ({log.outcome.name}) are not on an item of their list, and are not counted"

@@ -90,8 +90,8 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     True
     """
     errors.require_one_of("planned frequencies", planned or "even", ("even",))
-    rows = credited(log, rankers, columns=("clicks",)).rows
-    facts, repeated = log.facts(rows, rankers), log.bad.repeated
+    found = credited(log, rankers, columns=("clicks",))
+    rows, facts, repeated = found.rows, found.facts, log.bad.repeated
     first = "; the first row of each counts" * (repeated > 0)
     sentence = f"{repeated:,} rows repeat an impression of another row{first}"
     findings = [limited("repeated impressions", repeated / max(facts["n"] + repeated, 1), 0.0, sentence)]
@@ -189,7 +189,7 @@ def _rankers(log: ClickLog, rows: Any, facts: dict[str, Any], planned: str) -> l
         _pairs_shown(sets, _shown(engine, lists, sets), planned),
         _pairs_over_time(engine, lists, sets, policies_of(engine, rows)),
     ]
-    whole = "owners" in log.loaded.impressions.columns  # owners of all shown documents
+    whole = "owners" in log.table.columns  # owners of all shown documents
     if "owners" not in columns or not whole:
         return [*findings, not_checked("owners of position 1, interleaved lists", _NO_OWNERS)]
     return [*findings, *_owners(engine, lists, sets)]
@@ -332,7 +332,7 @@ def _events(log: ClickLog) -> list[Finding]:
     if total:
         joined = "events e LEFT JOIN exposures x ON e.impression = x.impression WHERE x.impression IS NULL"
         sql = f"SELECT count(e.impression) AS n, min(e.impression) AS name FROM {joined}"
-        (unknown,) = engine.rows(sql, events=events, exposures=log.loaded.impressions)
+        (unknown,) = engine.rows(sql, events=events, exposures=log.table)
         lost, sentence = unknown["n"], f"{unknown['n']:,} of {total:,} events have no exposure in the log"
         if lost:
             sentence += f", for example the event of impression '{unknown['name']}'"

@@ -94,7 +94,7 @@ def subgroups(
     >>> table.frame[["week", "impressions"]].values.tolist()
     [['1970-01-01 to 01-07', 605], ['1970-01-08 to 01-12', 395]]
     """
-    outcomes, rows, _, whole = credited_outcome(log, comparison.outcome, rankers)
+    outcomes, rows, _, whole, facts = credited_outcome(log, comparison.outcome, rankers)
     part, labels, relations = _parts(log, rows, comparison, by)
     if len(labels) < 2:
         return None
@@ -103,7 +103,6 @@ def subgroups(
     sql = f"SELECT {chosen}, CAST(o.pair * {parts} + {part} AS BIGINT) AS pair FROM outcomes o"
     sql += " JOIN part_of_line l ON o.line = l.line" * bool(relations)
     cells = log.engine.keep(sql, outcomes=outcomes, **relations)
-    facts = log.facts(rows, rankers)
     grouping = Grouping(pairs * parts, comparison.cluster, whole, facts["named"] == facts["n"])
     sums, _ = outcome_sums(log.engine, cells, grouping)
     if comparison.unit == "user":

@@ -35,7 +35,7 @@ def write(tmp_path, rows):
 def outcomes_of(path, **settings):
     """Return the outcome of each impression and pair; pairs are in alphabetical order."""
     log = ClickLog(path)
-    outcomes, rows, creditor, _ = credited(log, **settings)
+    outcomes, rows, creditor, *_ = credited(log, **settings)
     sql = "SELECT r.impression, o.pair, o.y FROM outcomes o JOIN impressions r ON o.line = r.line ORDER BY o.line"
     table, found = log.engine.query(sql, outcomes=outcomes, impressions=rows), {}
     for row in table.to_pylist():

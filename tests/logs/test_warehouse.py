@@ -45,7 +45,7 @@ def shop(folder, exposures, events, name="shop"):
 def numbers(log, cluster):
     """Return all whole numbers of all pairs by name."""
     found = credited(log)
-    facts = log.facts(found.rows)
+    facts = found.facts
     grouping = Grouping(len(found.creditor.pairs), cluster, found.whole, facts["named"] == facts["n"])
     sums, _ = pair_sums(log.engine, found.outcomes, grouping)
     clusters = [[part.tolist() for part in kind] for kind in sums.kinds]
@@ -137,10 +137,8 @@ def test_a_connection_may_name_the_owners(tmp_path, owner, losses):
 def test_owners_of_events_and_missing_columns_are_named_in_a_connection_too(tmp_path):
     shown = [{"impression": f"i{n}", "time": n, "query": "q", "rankers": ["old", "new"]} for n in range(2)]
     seen = [{"impression": f"i{n}", "item": "a", "owner": owner} for n, owner in enumerate(("new", "nwe"))]
-    log = ClickLog(**shop(tmp_path, shown, seen), skip_bad=1)
-    assert compare_log(log).impressions == 1
-    says = "exposures, impression 'i1': owner 'nwe' of an event is not a ranker: old or new, null for no ranker"
-    assert log.bad.sentences == [says]
+    with pytest.raises(InputError, match=r"^owner 'nwe' of an event is not a ranker: old or new, null for none$"):
+        compare_log(ClickLog(**shop(tmp_path, shown, seen)))
     lacks = [{"impression": "i0", "query": "q"}]
     with pytest.raises(InputError, match=r"^exposures has no column 'time' \(it has impression, query\): rename"):
         compare_log(ClickLog(**shop(tmp_path, lacks, seen, "other")))

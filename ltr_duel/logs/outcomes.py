@@ -77,16 +77,16 @@ def credited(
         )
     if by_kernels and not isinstance(log.engine, Engine):
         raise InputError(f"{log.path}: page tokens and rankings can be credited only from files, not with --connect")
-    parts, form = [], " OR ".join(f"{name} IS NOT NULL" for name in _FORMS if name in rows.columns)
-    rest = log.engine.view(f"SELECT * FROM t WHERE NOT ({form})", t=rows) if by_kernels else rows
+    form = " OR ".join(f"{name} IS NOT NULL" for name in _FORMS if name in rows.columns)
+    parts, rest = list[Relation | None](), rows
     if by_kernels:
-        some = log.engine.view(f"SELECT * FROM t WHERE {form}", t=rows)
+        some, rest = (log.engine.view(f"SELECT * FROM t WHERE {no}({form})", t=rows) for no in ("", "NOT "))
         parts.append(_by_kernels(log, some, creditor, number, wrong))
     if not by_kernels or log.engine.rows("SELECT count(*) AS n FROM t", t=rest)[0]["n"]:
         parts.append(_by_owners(log, rest, creditor, number, wrong, part=by_kernels))
-    parts = [part for part in parts if part]
-    both = "SELECT * FROM a UNION ALL SELECT * FROM b"
-    outcomes = log.engine.view(both, a=parts[0], b=parts[1]) if len(parts) > 1 else (parts[0] if parts else None)
+    outcomes, *others = filter(None, parts) if any(parts) else [None]
+    if outcomes and others:
+        outcomes = log.engine.view("SELECT * FROM a UNION ALL SELECT * FROM b", a=outcomes, b=others[0])
     if needed and not creditor.pairs:
         if not _any(log, (*_FORMS, "owners", "rankers", "fault")):
             raise InputError(f"{log.path}: {NO_CREDIT}")

@@ -49,10 +49,8 @@ def ratio_in(outcome: AnyOutcome, names: Collection[str] = ()) -> AnyOutcome:
 
 def single_outcomes(outcomes: Collection[AnyOutcome]) -> list[str | Outcome]:
     """Return the different outcomes that a log must have: of ratios, numerator and denominator."""
-    singles: list[str | Outcome] = []
-    for outcome in map(ratio_in, outcomes):
-        singles += outcome if isinstance(outcome, Ratio) else [outcome]
-    return list(dict.fromkeys(singles))
+    singles = [one if isinstance(one, Ratio) else (one,) for one in map(ratio_in, outcomes)]
+    return list(dict.fromkeys(name for pair in singles for name in pair))
 
 
 def outcome_name(outcome: AnyOutcome) -> str:
@@ -66,8 +64,8 @@ def credited_outcome(log: ClickLog, outcome: AnyOutcome, rankers: Collection[str
         return credited(log, rankers, outcome=outcome_name(outcome))
     numerator, denominator = (credited(log, rankers, outcome=name) for name in outcome)
     sql = "SELECT n.*, abs(d.y) AS weight FROM numerator n JOIN denominator d ON n.line = d.line AND n.pair = d.pair"
-    parts = {"numerator": numerator.outcomes, "denominator": denominator.outcomes}
-    return numerator._replace(outcomes=log.engine.keep(sql, **parts))
+    both = log.engine.keep(sql, numerator=numerator.outcomes, denominator=denominator.outcomes)
+    return numerator._replace(outcomes=both)
 
 
 def outcome_sums(engine: Any, outcomes: Any, grouping: Grouping, step: float = 0.0) -> tuple[PairSums, list[Growth]]:

@@ -157,12 +157,6 @@ class ClickLog:
         """All impressions, with ``line`` and the columns of `LOG_COLUMNS` that the log has, perhaps without clicks."""
         return self.loaded.impressions
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that rows can have."""
-        clicks = ("clicks", *["owners"] * self.loaded.by_event) if self.loaded.placed is not None else ()
-        return (*self.table.columns, *clicks)
-
     def find(self, line: int) -> Position:
         """Return the file that contains a line of the relation, and the row in that file."""
         at = self.loaded.find(int(line))

@@ -137,11 +137,6 @@ def test_an_event_whose_value_cannot_be_added_up_is_named(tmp_path, value):
     assert compared(**files) == (0, 0, 1)
 
 
-def test_the_digest_of_separate_events_is_in_the_provenance(tmp_path):
-    found = [compare_log(with_values(tmp_path, "csv", "seen", values)).provenance for values in ("ab", "ac")]
-    assert found[0]["sha256"] == found[1]["sha256"] and found[0]["events_sha256"] != found[1]["events_sha256"]
-
-
 def test_repeated_and_bad_exposures_take_no_events_from_the_others(tmp_path):
     """Each of 40 exposures came twice; the list of impression 40 is bad."""
     rows = [exposure(n, user=f"u{n}", time=n) for n in range(40)]

@@ -116,17 +116,6 @@ def test_columns_may_be_named_like_sql_keywords_and_lists_may_contain_objects(tm
     assert compared(**settings) == (2, 4, 0) and describe_log(ClickLog(**settings)).users == 6
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_mapping_of_a_message_reads_decimal_commas(tmp_path, kind):
-    names = ("impression", "time", "query", "shown", "owners", "rankers")
-    text = "[exposures]\n" + "".join(f'{name} = "{name}"\n' for name in names)
-    text += """[events]\nimpression = "impression"\nitem = "item"\ndwell = "replace(seen, ',', '.')"\n"""
-    events = [{"impression": f"i{n}", "item": "a", "seen": value} for n, value in enumerate(["40,5", "29,9", "30,0"])]
-    settings = mapped(write(tmp_path / "shown.jsonl", [exposure(n, time=n) for n in range(3)]), text)
-    events = write(tmp_path / f"events.{kind}", events)
-    assert compared(**settings, events=events, outcome="dwell>=30") == (2, 0, 1)
-
-
 def test_wikimedia_logs_name_the_owners_of_clicked_places_only(real_data, tmp_path):
     """In 1,000 searches, Wikimedia's library counts 754 for A, 81 for B and 71 ties; 94 have no click."""
     (tmp_path / "wikimedia.toml").write_text(WIKIMEDIA)

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 
 import duckdb
 import pytest
-import sqlglot
 from click.testing import CliRunner
 
 from ltr_duel.cli.main import cli
@@ -111,15 +110,6 @@ def test_spark_gives_the_same_integers(tmp_path):
         assert_same_numbers(tmp_path, settings, ("user",))
     finally:
         session.stop()
-
-
-def test_places_of_lists_are_written_in_the_dialect_of_the_engine():
-    """DuckDB and Postgres count the entries of lists from 1, Spark from 0."""
-    for dialect, expected in (("postgres", "AS INT) + 0]"), ("spark", "AS INT) + -1]")):
-        assert (
-            expected
-            in sqlglot.transpile("SELECT owners[CAST(place AS INTEGER)] FROM t", read="duckdb", write=dialect)[0]
-        )
 
 
 @pytest.mark.parametrize(("owner", "losses"), [("new", 1), ("", 0), (None, 0), ("nobody", None)])

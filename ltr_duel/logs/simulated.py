@@ -12,11 +12,31 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ltr_duel import core, interleaving
 from ltr_duel.bandits import POLICIES, Policy, Run, duel, multiduel, new_recorder, relabelled
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import InputError, IntMatrix, IntVector, SignMatrix, Streams, coin, errors, inlined, random_below
-from ltr_duel.interleaving import METHODS, Comparison, Method
+from ltr_duel.core import (
+    InputError,
+    IntMatrix,
+    IntVector,
+    SignMatrix,
+    Streams,
+    coin,
+    errors,
+    implement,
+    inlined,
+    random_below,
+    stream,
+)
+from ltr_duel.interleaving import (
+    METHODS,
+    Comparison,
+    Method,
+    click_list,
+    credit_pair,
+    credit_slate,
+    draw_pair,
+    draw_slate,
+)
 from ltr_duel.logs.table import LOG_COLUMNS
 from ltr_duel.logs.writer import write_log
 from ltr_duel.rankers import REDRAWING, Rankings
@@ -67,7 +87,7 @@ def next_visit(oracle: LoggedOracle, rng: np.random.Generator) -> int:
 @inlined
 def show(record: Record, c: Comparison, row: int, length: int, rng: np.random.Generator) -> int:
     """Simulate the user's clicks on the drawn list, and record list and clicks; return the number of clicks."""
-    n_clicks = interleaving.click_list(c, record.query[row], length, rng)
+    n_clicks = click_list(c, record.query[row], length, rng)
     for k in range(length):
         record.shown[row, k], record.owner[row, k] = c.page.shown[k], c.page.owner[k]
     for k in range(n_clicks):
@@ -80,11 +100,11 @@ def _duel(oracle: LoggedOracle, first: int, second: int, streams: Streams) -> in
     row = next_visit(oracle, streams.queries)
     record.rankers[row, 0], record.rankers[row, 1] = first, second
     query = record.query[row]
-    length = interleaving.draw_pair(c.method, c.lists, query, first, second, c.page, streams.lists)
+    length = draw_pair(c.method, c.lists, query, first, second, c.page, streams.lists)
     n_clicks = show(record, c, row, length, streams.clicks)
     if n_clicks > 0:
-        won = interleaving.credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks)
-        outcome = core.vector.sign(won, 0.0)
+        won = credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks)
+        outcome = int(won > 0.0) - int(won < 0.0)
     return outcome if outcome != 0 else coin(streams.feedback)
 
 
@@ -96,10 +116,10 @@ def _multiduel(oracle: LoggedOracle, slate: IntVector, size: int, won: SignMatri
         for b in range(a + 1, size):
             won[a, b], repeated = 0, repeated or slate[a] == slate[b]
     query = record.query[row]
-    length = interleaving.draw_slate(c.method, c.lists, query, slate, size, c.page, streams.lists)
+    length = draw_slate(c.method, c.lists, query, slate, size, c.page, streams.lists)
     n_clicks = show(record, c, row, length, streams.clicks)
     if n_clicks > 0:
-        interleaving.credit_slate(c.method, c.lists, query, slate, size, c.page, length, n_clicks, won)
+        credit_slate(c.method, c.lists, query, slate, size, c.page, length, n_clicks, won)
     for a in range(size):
         for b in range(a + 1, size):
             if won[a, b] == 0:
@@ -107,8 +127,8 @@ def _multiduel(oracle: LoggedOracle, slate: IntVector, size: int, won: SignMatri
     record.filled[0] -= repeated  # a set that contains a ranker twice is not an impression
 
 
-core.implement(duel, LoggedOracle, _duel)
-core.implement(multiduel, LoggedOracle, _multiduel)
+implement(duel, LoggedOracle, _duel)
+implement(multiduel, LoggedOracle, _multiduel)
 
 
 def simulate_log(
@@ -131,9 +151,9 @@ def simulate_log(
     Parameters
     ----------
     path : path
-        Path of the log; the suffix selects JSON lines, CSV or Parquet.
+        The suffix selects JSON lines, CSV or Parquet.
     rankings : Rankings
-        Rankings with a fixed order of ties.
+        With a fixed order of ties.
     clicks, pairs, outcome, slates, top
         See `Live`. The default outcome rule of probabilistic interleaving differs: it is ``sampled``, which has the
         same mean and requires no page token.
@@ -187,7 +207,7 @@ def simulate_log(
         constant["owners"] = None
     if not users:
         constant["user"] = None
-    interests = core.stream(seed, "logs", "users").integers(0, rankings.n_queries, (users, _OWN_QUERIES))
+    interests = stream(seed, "logs", "users").integers(0, rankings.n_queries, (users, _OWN_QUERIES))
     shapes: list[Any] = [1, _ROWS, _ROWS, *((_ROWS, width) for width in (size, top, top, top))]
     record = Record(*(np.zeros(shape, np.int64) for shape in shapes))
     logged = LoggedOracle(oracle.pairs, oracle.slates, interests, record)

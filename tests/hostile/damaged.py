@@ -155,8 +155,9 @@ MATRICES: Table = {  # a matrix for `prefs show m`
     "metadata is a list": (parquet(metadata=b"[1, 2]"), "not a preference matrix"),
     "another version": (
         parquet({"format": "ltr_duel.preferences/9"}),
-        "written by another version",
+        "another version of this program (ltr_duel.preferences/9)",
     ),
+    "names are null": (parquet({"names": None}), "its metadata is damaged"),
     "one name too few": (parquet({"names": ["a"]}), "1 rows; 1 rankers have 0 pairs"),
     "names in another order": (parquet({"names": ["b", "a"]}), "'first' is not in the order of the names"),
     "a name twice": (parquet({"names": ["a", "a"]}, second=["a"]), "2 rankers needs 2 different names"),

@@ -131,8 +131,8 @@ def _compared(
     If a policy reacts to outcomes, the clusters "query" and "both" are replaced by users, or by impressions if no row
     has a user, which are the units of the confidence sequence.
     """
-    outcomes, rows, creditor, whole = credited_outcome(log, outcome, rankers)
-    facts, policies, name = log.facts(rows, rankers), policies_of(log.engine, rows), outcome_name(outcome)
+    outcomes, rows, creditor, whole, facts = credited_outcome(log, outcome, rankers)
+    policies, name = policies_of(log.engine, rows), outcome_name(outcome)
     cluster = cluster or ("user" if facts["named"] else "query")
     if policies and cluster in ("query", "both"):
         cluster = "user" if facts["named"] else "impression"

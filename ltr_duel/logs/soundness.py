@@ -71,8 +71,8 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     True
     """
     errors.require_one_of("planned frequencies", planned or "even", ("even",))
-    rows = credited(log, rankers, columns=("clicks",)).rows
-    facts, repeated = log.facts(rows, rankers), log.bad.repeated
+    found = credited(log, rankers, columns=("clicks",))
+    rows, facts, repeated = found.rows, found.facts, log.bad.repeated
     first = "; the first row of each counts" * (repeated > 0)
     sentence = f"{repeated:,} rows repeat an impression of another row{first}"
     findings = [limited("repeated impressions", repeated / max(facts["n"] + repeated, 1), 0.0, sentence)]
@@ -147,7 +147,7 @@ def _rankers(log: ClickLog, rows: Any, facts: dict[str, Any], planned: str) -> l
     if not sets:
         return [not_checked("rankers and owners", _NO_OWNERS)]
     findings = [_pairs_shown(engine, lists, sets, planned), _pairs_over_time(engine, lists, sets)]
-    if "owners" not in log.loaded.impressions.columns:  # of all documents, not only of those with events
+    if "owners" not in rows.columns or "owners" not in log.table.columns:  # owners of all documents
         return [*findings, not_checked("owners of position 1, interleaved lists", _NO_OWNERS)]
     kinds = _ownership(engine, lists)
     return [*findings, _interleaved_lists(kinds), _owners_of_position_1(kinds, sets)]
@@ -289,7 +289,7 @@ def _events_without_exposure(log: ClickLog) -> Finding:
     sql = "SELECT (SELECT count(impression) FROM events) AS total, count(e.impression) AS lost,"
     sql += " min(e.impression) AS name FROM events e LEFT JOIN exposures x ON e.impression = x.impression"
     sql += " WHERE x.impression IS NULL"
-    (row,) = log.engine.rows(sql, events=log.loaded.events, exposures=log.loaded.impressions)
+    (row,) = log.engine.rows(sql, events=log.loaded.events, exposures=log.table)
     if not row["total"]:
         return not_checked("events without exposure", "no event names an impression")
     sentence = f"{row['lost']:,} of {row['total']:,} events have no exposure in the log"

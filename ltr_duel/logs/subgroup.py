@@ -90,7 +90,7 @@ def subgroups(
     >>> table.frame[["week", "impressions"]].values.tolist()
     [['1970-01-01 to 01-07', 605], ['1970-01-08 to 01-12', 395]]
     """
-    outcomes, rows, _, whole = credited_outcome(log, comparison.outcome, rankers)
+    outcomes, rows, _, whole, facts = credited_outcome(log, comparison.outcome, rankers)
     part, labels, relations = _parts(log, rows, comparison, by)
     parts, pairs, engine = len(labels), len(comparison.pairs), log.engine
     if parts < 2:
@@ -98,7 +98,6 @@ def subgroups(
     chosen = ", ".join(f'o."{name}"' for name in outcomes.columns if name != "pair")
     sql = f"SELECT {chosen}, CAST(o.pair * {parts} + {part} AS BIGINT) AS pair FROM outcomes o"
     sql += " JOIN part_of_line l ON o.line = l.line" * bool(relations)
-    facts = log.facts(rows, rankers)
     grouping = Grouping(pairs * parts, comparison.cluster, whole, facts["named"] == facts["n"])
     confidence, dated = comparison.confidence if stop_at is None else stop_at, by in DATED
     split = compared(

@@ -49,6 +49,11 @@ IDENTIFIED_AT: Final = _column(
     "identification time: first checkpoint from which the winner is recommended to the end; inf if there is none",
 )
 LOWER_BOUND: Final = _column("lower_bound", "float64", "constant c of the asymptotic lower bound c ln t on the regret")
+REFERENCE_ERROR: Final = _column(
+    "reference_error",
+    "float64",
+    "standard error that the error of an estimated matrix causes in the policy's mean average regret at the horizon",
+)
 WINNER_PROBABILITY: Final = _column(
     "winner_probability",
     "float64",

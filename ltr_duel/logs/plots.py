@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
+from ltr_duel.analysis import COLOURS, DASHES, add_legend, prepared_axes
 from ltr_duel.core import FloatVector, InputError, statistics
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import Comparison
@@ -99,7 +99,7 @@ def plot_comparison(
     else:
         ax.set_xlabel("impressions")
         ax.set_xscale("log")
-    legend_beside(ax)
+    add_legend(ax)
     return ax
 
 

@@ -45,7 +45,7 @@ def plot_accuracy(
     """
     frame = tidy(results)
     require_table(frame, columns.CORRECT)
-    ax, width = prepared_axes(ax, 7.2, 4.2, title, choices.get("width", "")), choices.get("width", "")
+    ax = prepared_axes(ax, 7.2, 4.2, title, width := choices.get("width", ""))
     if frame[columns.CORRECT].notna().any():
         runs, t = frame.groupby([columns.POLICY, columns.T])[columns.CORRECT].count(), frame[columns.T]
         if few := int(runs.min()) < _FEW_RUNS:
@@ -95,21 +95,20 @@ def plot_identification(
         final = identified(final, results.matrix.condorcet_winner)
     require_table(final, columns.POLICY, columns.T, columns.IDENTIFIED_AT)
     styles = chosen_styles(final[columns.POLICY], choices)
-    ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(styles), title, choices.get("width", ""))
-    small = choices.get("width") == "column"
+    ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(styles), title, width := choices.get("width", ""))
     edge, earliest = 2 * float(final[columns.T].max()), float(final[columns.IDENTIFIED_AT].min())
     for row, (policy, style) in enumerate(styles.items()):
         times = final.loc[final[columns.POLICY] == policy, columns.IDENTIFIED_AT].dropna().to_numpy(np.float64)
         finite = np.sort(times[np.isfinite(times)])
         lift = (np.arange(len(finite)) % 5 - 2) * 0.06
-        ax.plot(finite, row + lift, "o", color=style.color, alpha=0.5, ms=3 if small else 4, lw=0)
+        ax.plot(finite, row + lift, "o", color=style.color, alpha=0.5, ms=3 if width == "column" else 4, lw=0)
         if len(times):
             ax.plot([min(float(np.median(times)), edge)] * 2, [row - 0.3, row + 0.3], color=style.color, lw=2.5)
         if len(finite) < len(times):
             never = f"{len(times) - len(finite)} of {len(times)} never"
             ax.annotate(
                 never, (1, row), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
-                va="center", fontsize=6.5 if small else 8, color=style.color,
+                va="center", fontsize=6.5 if width == "column" else 8, color=style.color,
             )  # fmt: skip
     left = min(earliest, edge / 4) / 1.5 if earliest > 0 else 0.9
     ax.set(xscale="log", xlim=(left, edge), ylim=(len(styles) - 0.5, -0.5))

@@ -42,6 +42,11 @@ OUTCOMES: Final = _column(
 STUDY: Final = _column("study", "int64", "number of the study within a figure, from 1")
 PROBLEM: Final = _column("problem", "str", "name of the problem")
 HORIZON: Final = _column("horizon", "int64", "steps of the whole run")
+REFERENCE_ERROR: Final = _column(
+    "reference_error",
+    "float64",
+    "standard error that the error of an estimated matrix causes in the policy's mean average regret at the horizon",
+)
 CORRECT: Final = _column("correct", "float64", "1 if the Condorcet winner is recommended, else 0; NaN if there is none")
 IDENTIFIED_AT: Final = _column(
     "identified_at",
@@ -49,11 +54,6 @@ IDENTIFIED_AT: Final = _column(
     "identification time: first checkpoint from which the winner is recommended to the end; inf if there is none",
 )
 LOWER_BOUND: Final = _column("lower_bound", "float64", "constant c of the asymptotic lower bound c ln t on the regret")
-REFERENCE_ERROR: Final = _column(
-    "reference_error",
-    "float64",
-    "standard error that the error of an estimated matrix causes in the policy's mean average regret at the horizon",
-)
 WINNER_PROBABILITY: Final = _column(
     "winner_probability",
     "float64",

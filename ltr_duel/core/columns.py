@@ -42,11 +42,6 @@ OUTCOMES: Final = _column(
 STUDY: Final = _column("study", "int64", "number of the study within a figure, from 1")
 PROBLEM: Final = _column("problem", "str", "name of the problem")
 HORIZON: Final = _column("horizon", "int64", "steps of the whole run")
-REFERENCE_ERROR: Final = _column(
-    "reference_error",
-    "float64",
-    "standard error that the error of an estimated matrix causes in the policy's mean average regret at the horizon",
-)
 CORRECT: Final = _column("correct", "float64", "1 if the Condorcet winner is recommended, else 0; NaN if there is none")
 IDENTIFIED_AT: Final = _column(
     "identified_at",
@@ -104,6 +99,7 @@ def regret_label(column: str) -> str:
 
 
 REGRET: Final = regret_column("average")
+REFERENCE_ERROR: Final = "reference_error"  # of summaries: the standard error that an estimated matrix adds to a mean
 COPELAND: Final = regret_column("copeland")
 
 

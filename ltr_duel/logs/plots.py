@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
+from ltr_duel.analysis import COLOURS, DASHES, add_legend, prepared_axes
 from ltr_duel.core import InputError, statistics
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import Comparison
@@ -97,5 +97,5 @@ def plot_comparison(
         ax.xaxis.set_major_formatter(ConciseDateFormatter(ticks))  # type: ignore[no-untyped-call]
     else:
         ax.set(xlabel="impressions", xscale="log")
-    legend_beside(ax)
+    add_legend(ax)
     return ax

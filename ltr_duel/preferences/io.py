@@ -123,7 +123,9 @@ def _table(matrix: PreferenceMatrix) -> Any:
     return pa.table(columns).replace_schema_metadata(metadata)
 
 
-def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> PreferenceMatrix:
+def load_preferences(
+    path: str | Path, *, most_rankers: int = MOST_RANKERS, comparisons: int | None = None
+) -> PreferenceMatrix:
     """Read a matrix: Parquet or CSV as written by `save_preferences`, or a plain square matrix (text, .gz, .npy).
 
     Parameters
@@ -133,6 +135,9 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
     most_rankers : int
         Limit on the number of rankers. A larger matrix is rejected before memory is allocated for it. Reading a matrix
         needs about a hundred bytes for each pair.
+    comparisons : int, optional
+        The number of comparisons of each pair, for a published matrix whose file states none. The standard errors are
+        then sqrt(p (1 - p) / comparisons).
 
     Returns
     -------
@@ -159,9 +164,9 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
     try:
         with path.open("rb") as file:
             head = file.peek(6)[:6]
-            if head.startswith(b"PAR1"):
-                return _from_parquet(path, file, most)
-            return (read_npy if head == NPY else read_text)(path, file, most)
+            reader = _from_parquet if head.startswith(b"PAR1") else read_npy if head == NPY else read_text
+            matrix = reader(path, file, most)
+            return matrix if comparisons is None else _counted(matrix, comparisons)
     except InputError as error:
         message = str(error)
         raise InputError(message if message.startswith(str(path)) else f"{path}: {message}") from None
@@ -172,6 +177,16 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
     except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, zlib.error, lzma.LZMAError) as error:
         reason = places.cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
         raise InputError(f"{path}: not a preference matrix ({reason})") from None
+
+
+def _counted(matrix: PreferenceMatrix, comparisons: int) -> PreferenceMatrix:
+    """Return the matrix with the standard errors of this number of comparisons of each pair."""
+    errors.require_whole("the number of comparisons of each pair", comparisons, 1)
+    if matrix.comparisons.any():
+        raise InputError("the file contains the numbers of comparisons, so none can be given")
+    pairs = ~np.eye(len(matrix), dtype=bool)
+    error = np.sqrt(matrix.p * matrix.p.T / comparisons) * pairs  # symmetric to the last digit
+    return PreferenceMatrix(matrix.p, matrix.names, error, comparisons * pairs, matrix.provenance)
 
 
 def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix:

@@ -304,16 +304,15 @@ RUN = [
 ]
 
 REPRODUCE = [
-    typed("reproduce", "name figures (or all, or claims) and give --out DIR; --list lists the figures"),
-    typed("reproduce all", "name figures (or all, or claims) and give --out DIR; --list lists the figures"),
+    typed("reproduce", "name figures (or all) and give --out DIR; --list lists the figures"),
+    typed("reproduce all", "name figures (or all) and give --out DIR; --list lists the figures"),
     typed("reproduce rucb_figure --out o", "no figure 'rucb_figure'; did you mean 'rucb_figure_"),
     typed("reproduce all --out o --scale quik", "no scale 'quik'; did you mean 'quick'? (quick, paper)"),
     typed("reproduce --list --experiments folder", "folder: no figure files"),
     typed("reproduce --list --experiments absent", "'absent' does not exist"),
     typed("reproduce --list --experiments m.csv", "'m.csv' is a file"),
-    typed("reproduce claims --out m.csv", "m.csv"),
-    typed("reproduce claims --out folder", "folder: no reproduced figures are here"),
-    typed("reproduce claims --out folder --jobs 0", "the number of jobs must be "),
+    typed("reproduce beat_the_mean_table_1 --out m.csv", "m.csv"),
+    typed("reproduce beat_the_mean_figure_1 --out folder --jobs 0", "the number of jobs must be "),
     typed("reproduce all --data absent --out o", "'absent' does not exist"),
 ]
 

@@ -59,15 +59,6 @@ STUDY = r"store/studies/[0-9a-f]{64}\.json: damaged \(.*'ltr-duel run' with the 
 STUDIES = {"empty": "", "of a list": "[1, 2]", "of null": "null", "of no JSON": "{", "without groups": "{}"}
 READERS = ("status", "results")
 
-SURROGATE = {
-    "is a list": "[]",
-    "is cut off": '{"name": "be',
-    "is deeply nested": DEEP,
-    "has no scale": '{"name": "a", "figure": {}}',
-    "has a list for a figure": '{"name": "a", "figure": [], "scale": "quick", "sources": [], "runs": 1, "seconds": 1}',
-}
-WHOLE = '{"name": "a", "figure": {}, "scale": "quick", "sources": [], "runs": 1, "seconds": 1, "date": "2026-01-01"}'
-
 CASES = [
     *(
         Case(f"{word}: a study {name}", (word, "store"), None, {"store": store(content("studies", text))}, STUDY)
@@ -83,23 +74,6 @@ CASES = [
         None,
         {"store": store(other_matrix)},
         r"problems/.*: missing, or another matrix; 'ltr-duel run' with the experiment's file writes it",
-    ),
-    *(
-        Case(
-            f"reproduce: a figure that {name}",
-            ("reproduce", "claims", "--out", "made"),
-            None,
-            {"made/a/about.json": text, "made/a/data.parquet": b""},
-            r"made/a/about\.json: damaged \(.*; remove the file, and reproduce the figure again",
-        )
-        for name, text in SURROGATE.items()
-    ),
-    Case(
-        "reproduce: a table that is cut off",
-        ("reproduce", "claims", "--out", "made"),
-        None,
-        {"made/a/about.json": WHOLE, "made/a/data.parquet": b"PAR1"},
-        r"made/a/data\.parquet: damaged \(",
     ),
     *(
         Case(f"{word}: a {name}", (word, "store"), None, {"store": writer}, "contains no results of 'ltr-duel run'")

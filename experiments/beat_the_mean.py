@@ -117,7 +117,7 @@ def beat_the_mean_figure_2_top():
     Setting: T = 10^10, 100 trials. Each bandit beats each later one by .1, but all except the best beat their next
     neighbour by .1 gamma, with gamma = 1.3. Beat the Mean receives gamma as a parameter: the radius of equation (4).
     """
-    problem = matrix(family="strong_neighbours", gamma=1.3, size=SIZES, quick=QUICK_SIZES)
+    problem = matrix(family="strong_neighbours", gamma=1.3, size=SIZES, quick={"size": [50, 100, 200]})
     return [long_runs(["beat_the_mean:gamma=1.3", IF2, IF1], problem, repetitions=100, quick={"repetitions": 20})]
 
 

@@ -173,7 +173,7 @@ def multi_dueling_figure_2():
         anywhere=True, why="on corpora that are not the paper's"),
 ])  # fmt: skip
 def multi_dueling_other_corpora():
-    """Regret in NDCG on four corpora that the paper does not use in this way.
+    """Regret in NDCG on four corpora that the paper does not use.
 
     The paper: MDB performs best on its four corpora.
 

@@ -33,7 +33,7 @@ of_paper = partial(figure, "rucb")
         ratio("savage", RUCB, where=ALL_ARMS, low=5, high=10, words="64 arms, savage / rucb"),
         ratio("savage", RUCB, where=SUBSETS, each=["rankers"], subsets=True, low=5, high=10),
         why=f"only the panel of 64 arms has the paper's arms; {UNKNOWN}, so the other intervals are ranges over 20"
-        " random subsets"),
+        " random subsets, which a further subset exceeds with a chance of 1 in 21 on each side"),
     row("R3", "while reaching higher levels of accuracy in roughly 20% of the time", "6, Figure 4 (bottom)",
         time_ratio(RUCB, "savage", levels=[0.5, 0.7, 0.9], each=["rankers"], high=0.3),
         why=f"up to 0.3 counts as roughly 20%; {UNKNOWN}, so runs of 20 subsets are pooled, and subsets are resampled"),

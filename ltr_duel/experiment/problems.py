@@ -137,13 +137,11 @@ def _means(spec: UtilitySpec, reading: Reading) -> Iterator[Choice]:
     if spec.path or spec.synthetic:
         dataset = _dataset(spec, spec.path, reading)
         means = column_means(dataset)
-        for size in spec.size:
+        for size in spec.size or (len(means),):
             if size > len(means):
                 raise InputError(f"size: {dataset.name} has {len(means)} features, not {size}")
             facts = {columns.CORPUS: spec.name, columns.SIZE: size}
-            yield Choice([spec.name, f"K={size}"], facts, means[:size].tolist())
-        if spec.subsets:
-            yield Choice([spec.name], {columns.CORPUS: spec.name}, means.tolist())
+            yield Choice([spec.name, f"K={size}" * bool(spec.size)], facts, means[:size].tolist())
 
 
 def _corpus_problems(spec: CorpusSpec, reading: Reading) -> Iterator[Problem]:

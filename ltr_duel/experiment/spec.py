@@ -167,10 +167,8 @@ class MatrixSpec(ProblemSpec):
             raise InputError("a matrix with 'p' needs a 'name'")
         if bool(self.family) != bool(self.size):
             raise InputError("'family' and 'size' must be given together")
-        if not self.family and (self.gamma or self.gap or self.draws > 1):
-            raise InputError("'gamma', 'gap' and 'draws' require a 'family'")
-        if self.comparisons and not self.file:
-            raise InputError("'comparisons' requires a 'file'")
+        if (self.comparisons and not self.file) or (not self.family and (self.gamma or self.gap or self.draws > 1)):
+            raise InputError("'gamma', 'gap' and 'draws' require a 'family', 'comparisons' a 'file'")
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,7 @@ class UtilitySpec(ReadingSpec):
     path: str = schema.value(schema.text, default="")  # a corpus: its features' means, scaled per query, are used
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)
     size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())  # number of arms, or of first features
-    subsets: Subsets | None = schema.table(Subsets, default=None)  # random features, instead of the first
+    subsets: Subsets | None = schema.table(Subsets, default=None)
     model: tuple[str, ...] = schema.axis(_model, default=("normal",))
 
     def __post_init__(self) -> None:
@@ -193,10 +191,8 @@ class UtilitySpec(ReadingSpec):
         self.check_reading(file_given=bool(self.path))
         if not (self.set or self.family or self.name):
             raise InputError("'means', and means of the features of a corpus, need a 'name'")
-        if self.subsets and not corpus:
-            raise InputError("'subsets' requires 'path' or 'synthetic'")
-        if bool(self.size) + (self.subsets is not None) != bool(self.family or corpus):
-            raise InputError("'size' (or 'subsets' of features) must be given with 'family', 'path' or 'synthetic'")
+        if bool(self.size) != bool(self.family or corpus) and not (corpus and self.subsets):
+            raise InputError("'size' must be given with 'family', 'path' or 'synthetic', and only with them")
 
 
 def _policy(given: Any) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ UTILITY_SETS = [
     *("arith6", "arith51", "arith201"),
     *("geom6", "geom51", "geom201"),
 ]
-LESS_NOISE = {"comparisons": 720, "variance_reduction": ["integrated", "antithetic", "control"]}
+LESS_NOISE = {"comparisons": 720, "variance_reduction": "auto"}
 REGRET_MATRIX = (
     "The paper does not state which preferences define the regret. Here, the preferences of probabilistic interleaving "
     "under the same click model are used for all policies. They are estimated with expected outcomes over users, "
@@ -51,7 +51,7 @@ few = {"horizon": 100_000, "repetitions": 4}
 
 def users(of_corpus, *, subsets=None, quick_subsets=None, **settings):
     """Simulate users of all rankers of a corpus, or of random subsets of them that have a Condorcet winner."""
-    settings, quick = {**LESS_NOISE, **settings}, {"comparisons": 1000, "variance_reduction": []}
+    settings, quick = {**LESS_NOISE, **settings}, {"comparisons": 1000, "variance_reduction": "none"}
     if subsets:
         settings["subsets"], quick["subsets"] = ({**one, "condorcet": True} for one in (subsets, quick_subsets))
     return of_corpus.using(answers="live", quick=quick, **settings)
@@ -98,7 +98,7 @@ def multi_dueling_table_3():
     because rankers of the same quality may be ahead by chance.
     """
     sampled = {"sizes": [3, 10, 100], "multileavings": 3000, "repetitions": 30, "resamples": 20, **LESS_NOISE}
-    quick = {"repetitions": 6, "resamples": 3, "comparisons": 600, "variance_reduction": []}
+    quick = {"repetitions": 6, "resamples": 3, "comparisons": 600, "variance_reduction": "none"}
     table = partial(measured, distortion, clicks=CLICKS, **sampled, quick=quick)
     return [
         table(real("MSLR-WEB30K/Fold1"), MSLR_EXCERPT, corpus="MSLR"),

@@ -6,7 +6,7 @@ from ltr_duel.papers import another, excerpt, matrix, published, real
 from ltr_duel.papers import corpus as any_corpus
 
 # The papers' estimates use the sign of the marginal outcome and one user for each list. The package has other defaults.
-PAPERS_RULE = {"outcome": "marginal_sign", "comparisons": 4000, "variance_reduction": []}
+PAPERS_RULE = {"outcome": "marginal_sign", "comparisons": 4000, "variance_reduction": "none"}
 corpus = partial(any_corpus, **PAPERS_RULE)
 
 # Every entry of the matrix is a multiple of 1/6,248, so 6,248 comparisons of each pair are behind it.

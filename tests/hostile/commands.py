@@ -128,11 +128,10 @@ status m.csv => m.csv: contains no results of 'ltr-duel run'
 results folder => folder: contains no results of 'ltr-duel run'
 results folder --regret averge => no regret 'averge'; did you mean 'average'? (
 results folder --format gif => 'gif' is not one of 'png', 'pdf', 'svg'
-reproduce all => name figures (or all, or claims) and give --out DIR; --list lists the figures
+reproduce all => name figures (or all) and give --out DIR; --list lists the figures
 reproduce rucb_figure --out o => no figure 'rucb_figure'; did you mean 'rucb_figure_
 reproduce all --out o --scale quik => no scale 'quik'; did you mean 'quick'? (quick, paper)
 reproduce --list --experiments folder => folder: no figure files
-reproduce claims --out folder => folder: no reproduced figures are here
 check folder => folder: there is no such plug-in file
 
 data info nowhere => nowhere: there is no such file or folder

@@ -236,10 +236,3 @@ STORES: Table = {  # a store for `results store`
     "a file": ("text", "contains no results of 'ltr-duel run'"),
     "an empty folder": (Path.mkdir, "contains no results of 'ltr-duel run'"),
 }
-WHOLE = '{"name": "a", "figure": {}, "scale": "quick", "sources": [], "runs": 1, "seconds": 1, "date": "2026-01-01"}'
-FIGURES: Table = {  # a figure for `reproduce claims --out made`
-    "is a list": ("[]", "made/a/about.json: damaged (~; remove the file, and reproduce the figure again"),
-    "is cut off": ('{"name": "be', "made/a/about.json: damaged ("),
-    "has no scale": ('{"name": "a", "figure": {}}', "made/a/about.json: damaged ("),
-    "has no table": (WHOLE, "made/a/data.parquet: damaged ("),
-}

@@ -17,8 +17,8 @@ from ltr_duel.logs import (
     subgroups,
     usual_subgroups,
 )
+from tests.browser import look_at
 from tests.logs.written import DAY, drawn, log_of, text_of
-from tests.papers.browser import look_at
 
 CLEAR = np.random.default_rng(0).permutation(np.repeat([1, -1, 0], [300, 100, 200]))
 LONG = ("LM Jelinek-Mercer title+abstract", "covered_term_ratio document")

@@ -7,15 +7,14 @@ a published matrix, a surrogate.
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import tomli_w
 
-from ltr_duel.core import InputError, cache_home
-from ltr_duel.data import CORPORA, ReadOptions, is_converted
+from ltr_duel.core import InputError
+from ltr_duel.data import CORPORA, ReadOptions, find_corpus
 from ltr_duel.experiment import read_spec
 from ltr_duel.papers.declaration import SOURCES, Figure, Problem, Source, Study
 
@@ -56,12 +55,8 @@ def first_present(sources: Sequence[Source], scale: str, root: Path | None) -> F
 
 
 def _corpus(name: str, root: Path | None) -> Path | None:
-    """Return the path of a corpus, or None; catalogue names are searched among the converted corpora."""
-    if name not in CORPORA:
-        return _below(root, name)
-    own = re.compile(re.escape(name) + r"-[0-9a-f]{20}")
-    folders = sorted((cache_home() / "corpora").glob(f"{name}-*"))
-    return next((one.resolve() for one in folders if own.fullmatch(one.name) and is_converted(one)), None)
+    """Return the path of a corpus, or None; corpora of the catalogue are in the cache if they were fetched."""
+    return find_corpus(f"corpus-{name}") if name in CORPORA else _below(root, name)
 
 
 def _below(root: Path | None, name: str) -> Path | None:

@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.data import Dataset, ReadOptions, convert, feature_files, load_dataset, open_converted
+from ltr_duel.data import Dataset, feature_files, load_dataset
 from tests.hostile.case import Case, Content
 
 GOOD = "1 qid:1 1:0.5 2:3\n0 qid:1 2:1\n2 qid:2 1:4 2:2\n"
 NULLS = GOOD.replace("0.5", "NULL")
 FACTS = {
-    "format": 4, "omitted": "", "name": "forged", "grades": 3, "sha256": "0", "lower_is_better": False,
-    "feature_names": ["1", "2"],
-    "queries": 2, "documents": 3, "features": 2, "options": {}, "parts": [],
+    "format": 5, "omitted": "", "name": "forged", "grades": 3, "sha256": "0", "lower_is_better": False,
+    "feature_names": ["1", "2"], "options": {},
 }  # fmt: skip
 HUGE = b"\x93NUMPY\x01\x00v\x00" + (
     b"{'descr': '<f4', 'fortran_order': True, 'shape': (1000000, 1000000), }".ljust(117) + b"\n"
@@ -60,10 +59,6 @@ def fetched(name: str, archive: Content, says: str, options: str = "") -> Case:
     return Case(f"fetch: {name}", words, files={"given": archive}, says=says)
 
 
-def bomb(text: bytes, times: int) -> bytes:
-    return gzip.compress(text * times)
-
-
 def zipped(*members: tuple[str, str]) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive, warnings.catch_warnings():
@@ -83,8 +78,8 @@ def tarred(*members: tuple[str, bytes]) -> bytes:
     return data.getvalue()
 
 
-def converted(**changes: Any) -> Callable[[Path], None]:
-    """Return a function that writes a folder like a converted corpus, with forged facts."""
+def stored(**changes: Any) -> Callable[[Path], None]:
+    """Return a function that writes a folder like a corpus of the cache, with forged facts."""
 
     def write(path: Path) -> None:
         path.mkdir()
@@ -143,9 +138,6 @@ FILES = [
     read("zero width space", "1 qid:1 1:1\u200b 2:1\n", r"a zero width space \(U\+200B\)"),
     read("form feed", "1 qid:1\f1:1\n", r"a\.txt:1:"),
     read("carriage return inside", "1 qid:1 1:1\r2:2\n", "a carriage return inside the line"),
-    read("bomb of empty lines", bomb(b"\n", 3_000_000), r"unpacks to more than 0\.002 GB; --limit GB", "--limit 0.002"),
-    read("bomb of documents", bomb(b"0 qid:1 1:1\n", 300_000), r"unpacks to more than 0\.002 GB", "--limit 0.002"),
-    read("wide bomb", "0 qid:1 10000:1\n" * 2000, r"with 10,000 features need .* 0\.05 GB may be used", "--limit 0.05"),
     read("a fill that does not exist", NULLS, "no fill 'mean'", "--fill mean"),
     read("a fill of infinity", NULLS, "the fill must be a finite number", "--fill inf"),
     read("an empty fill", NULLS, "no fill ''", "--fill ''"),
@@ -158,9 +150,6 @@ FILES = [
     read("no features", GOOD, "features must be between 1 and 1e.06, not 0", "--features 0"),
     read("features 1e30", GOOD, "features must be between 1 and 1e.06", "--features 1e30"),
     read("features 1.5", GOOD, "'1.5' is not a whole number", "--features 1.5"),
-    read("limit 0", GOOD, "the limit must be a number of gigabytes above 0, not 0.0", "--limit 0"),
-    read("limit nan", GOOD, "the limit must be a number of gigabytes above 0, not nan", "--limit nan"),
-    read("limit x", GOOD, "'x' is not a valid float", "--limit x"),
     read("dialect", GOOD, "did you mean 'yahoo'", "--dialect yaho"),
     read("split of a file", GOOD, "a split or a fold requires a folder", "--split train"),
     read("no such split", GOOD, "no split 'x'", "--split x"),
@@ -190,16 +179,14 @@ COMMANDS = [
     typed("demo --fill 0 --out o", "require --data"),
     typed("rankers evaluate qrels:a.txt --rankers run:r --labels round", "judgements are not feature files"),
     typed("data info d", "is in two|appears again, .*--split train", {"d/train.txt": GOOD, "d/test.txt": GOOD}),
-    typed("data info d --fold 2", "there are no folds", {"d/train.txt": GOOD}),
+    typed("data info d --fold 2", "there is no fold 2", {"d/train.txt": GOOD}),
     typed("data info d --split vali", "no 'vali' part in this folder", {"d/train.txt": GOOD}),
-    typed("data info c --fill 3", "this corpus was converted without fill, but 3.0 is asked for", {"c": converted()}),
-    typed("data info c7", "made by another version .format 1.", {"c7": converted(format=1)}),
-    typed("data info c1", "corpus.json is damaged: 'name' is missing or wrong", {"c1": converted(name=["x"])}),
-    typed("data info c5", "a file is missing or damaged", {"c5": converted(), "c5/features.npy": HUGE}),
-    typed("data info c6", "a file is missing or damaged", {"c6": converted(), "c6/features.npy": b""}),
-    typed("data info c2", "cannot be read; convert the corpus again", {"c2/corpus.json": "[" * 5000}),
-    typed("data info c3", "cannot be read; convert the corpus again", {"c3/corpus.json": "[]"}),
-    typed("data info c4", "cannot be read; convert the corpus again", {"c4/corpus.json": "null"}),
+    typed("data info c --fill 3", "this corpus was read without fill, but 3.0 is asked for", {"c": stored()}),
+    typed("data info c7", "made by another version .format 1.", {"c7": stored(format=1)}),
+    typed("data info c5", "a file is missing or damaged", {"c5": stored(), "c5/features.npy": HUGE}),
+    typed("data info c6", "a file is missing or damaged", {"c6": stored(), "c6/features.npy": b""}),
+    typed("data info c3", "cannot be read; remove this folder and read the text again", {"c3/corpus.json": "[]"}),
+    typed("data info c4", "cannot be read; remove this folder and read the text again", {"c4/corpus.json": "null"}),
 ]
 ARCHIVES = [
     fetched("nothing in it", zipped(), "the archive is empty|damaged"),
@@ -215,12 +202,8 @@ ARCHIVES = [
     fetched("gzip of no text", gzip.compress(b"\x89PNG" * 999), "neither zip, tar nor rar"),
 ]
 CALLS = [
-    called("a converted corpus in another way", lambda: open_converted(Path("a.txt")), "corpus.json cannot be read"),
     called("options", lambda: load_dataset("a.txt", repeated="x"), "no way to read repeated features 'x'"),
     called("first id", lambda: load_dataset("a.txt", first_id=-1), "must be 0 or 1, not -1"),
-    called("limit", lambda: ReadOptions(limit=-1.0), "above 0, not -1"),
-    called("limit that is too small", lambda: load_dataset("a.txt", limit=1e-9), "--limit GB allows more"),
-    called("limit of a conversion", lambda: convert("a.txt", ReadOptions(limit=1e-9)), "--limit GB allows more"),
     called("nothing there", lambda: load_dataset("b.txt"), "b.txt: there is no such file or folder"),
     called("long name", lambda: load_dataset("x" * 300), "File name too long"),
     called("a device", lambda: feature_files(Path("/dev/zero")), "neither a file nor a folder"),

@@ -29,10 +29,8 @@ from ltr_duel.analysis import (
 from ltr_duel.core import load_plugin
 from ltr_duel.data import (
     Dataset,
-    convert,
     describe,
     feature_files,
-    is_converted,
     make_corpus,
     write_svmlight,
 )
@@ -74,7 +72,6 @@ def one_run() -> Results:
 
 
 CASES = [
-    called("limit='x'", lambda: load_dataset("corpus.txt", limit="x"), "a number of gigabytes above 0, not 'x'"),
     called("fill='x'", lambda: load_dataset("corpus.txt", fill="x"), "no fill 'x'"),
     called("fill=[1]", lambda: load_dataset("corpus.txt", fill=[1]), "finite number of float32, .* not a list"),
     *(called(f"{option}={value if isinstance(value, str) else type(value).__name__}",
@@ -88,14 +85,12 @@ CASES = [
           ("dialect", [1, 2], "the dialect must be a str, not a list"),
           ("fill", 10**400, "finite number of float32, .* not an integer of more than 300 digits"),
           ("features", True, "features must be a whole number, not True"),
-          ("limit", 10**400, "a number of gigabytes above 0, not an integer of more than 300 digits"),
           ("name", 5, "the name of a corpus must be a str, not 5"),
           ("grades", "x", "the number of grades must be a whole number, not 'x'"),
           ("feature_names", 5, "the names of features must be a list of names, not 5"),
       )),
     called("split=array", lambda: feature_files(".", np.zeros(3)), "no split a ndarray"),
     called("Dataset with grades 'x'", lambda: replace(corpus(), grades="x"), "grades must be a whole number, not 'x'"),
-    called("is_converted(5)", lambda: is_converted(5), "a corpus must be the path of a file or folder, not 5"),
     called("ties=array", lambda: feature_rankers(corpus(), ties=np.zeros(3)), "no tie rule a ndarray"),
     called("measures=5", lambda: evaluate_rankers(rankings(), 5), "measures must be a list of names, not 5"),
     called("evaluate(5)", lambda: evaluate_rankers(5), "rankings must be a Rankings, not 5"),
@@ -106,7 +101,6 @@ CASES = [
     called("run_experiment('x')", lambda: run_experiment("x", "o"), "of make_schedule, must be a Schedule, not 'x'"),
     called("gaps(5)", lambda: gaps(5), "the matrix must be a PreferenceMatrix, not 5"),
     called("describe(5)", lambda: describe(5), "the corpus must be a Dataset, not 5"),
-    called("convert(5)", lambda: convert(5), "a corpus must be the path of a file or folder, not 5"),
     called("load_plugin(5)", lambda: load_plugin(5), "a plug-in must be the path of a file or folder, not 5"),
     called("credit(5)", lambda: interleave({"a": ["x"], "b": ["y"]}).credit(5), "a list of document ids, not 5"),
     *(called(f"a long name: {name}", call, r"a{20}\S*: \([0-9]+ characters\) (cannot be written: )?File name too long")

@@ -81,16 +81,14 @@ def test_the_first_source_that_is_there_is_taken(figure_file, tmp_path):
     assert (chosen["source"], chosen["note"], chosen["answers"]) == ("real data", "a part", "live")
 
 
-def test_a_converted_corpus_of_the_cache_is_data_too(tmp_path, monkeypatch):
+def test_a_fetched_corpus_is_data_too(tmp_path, monkeypatch):
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
     wanted = [real("mslr-web10k"), surrogate()]
-    for name in ("mslr-web10k-" + "0" * 20, "mslr-web10k-train-" + "0" * 20):
-        (tmp_path / "corpora" / name).mkdir(parents=True)
-    (tmp_path / "corpora" / ("mslr-web10k-train-" + "0" * 20) / "corpus.json").touch()
+    folder = tmp_path / "corpora" / ("mslr-web10k-" + "0" * 20)
+    folder.mkdir(parents=True)
     assert first_present(wanted, "paper", None).source == "surrogate"
-    (tmp_path / "corpora" / ("mslr-web10k-" + "0" * 20) / "corpus.json").touch()
-    entry = {"path": str(tmp_path / "corpora" / ("mslr-web10k-" + "0" * 20))}
-    assert first_present(wanted, "paper", None).entry == entry
+    (folder / "corpus-mslr-web10k").touch()
+    assert first_present(wanted, "paper", None).entry == {"path": str(folder)}
 
 
 def test_a_source_of_two_files_needs_both(tmp_path):

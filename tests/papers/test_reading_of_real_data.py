@@ -25,7 +25,7 @@ def test_a_source_says_how_its_corpus_is_read(tmp_path):
 
 
 def test_the_corpus_of_yandex_is_read_with_rounded_labels(tmp_path, monkeypatch):
-    """This also holds for the text form; a corpus that was converted under its name has the same declaration."""
+    """This also holds for the text form; a corpus that was fetched under its name has the same declaration."""
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
     (tmp_path / "IMAT2009").mkdir()
     (tmp_path / "IMAT2009" / "imat2009_learning.txt").write_text(LEARNING)

@@ -1,4 +1,4 @@
-"""``ltr-duel data``: get corpora, inspect and check feature files, and manage the cache."""
+"""``ltr-duel data``: get corpora, inspect feature files, and manage the cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ltr_duel.core import InputError, cache_home
 
 @click.group(cls=Commands)
 def command() -> None:
-    """Get, inspect and check corpora."""
+    """Get and inspect corpora."""
 
 
 @command.command("list")
@@ -42,7 +42,7 @@ def list_corpora() -> None:
 @reading_options
 @click.pass_context
 def fetch(context: click.Context, /, name: str, folder: Path | None, run: bool, reading: Reading, **given: Any) -> None:
-    """Get the corpus NAME: download it or take your archive, verify its checksum, unpack, check and store it."""
+    """Get the corpus NAME: download it or take your archive, verify its checksum, unpack, read and store it."""
     from ltr_duel.cli.demo import command as demo
 
     folder = folder or Path("corpora") / name
@@ -66,29 +66,6 @@ def info(path: Path, reading: Reading) -> None:
     dataset = reading.load(path)
     for label, value in [("corpus", dataset.name), ("format", form), *_facts(dataset, data.describe(dataset))]:
         click.echo(f"{label:<20} {value}")
-
-
-@command.command()
-@click.argument("path", type=PATH)
-@click.option("--corpus", help="Name of the expected corpus in `ltr-duel data list`.")
-@reading_options
-def check(path: Path, corpus: str | None, reading: Reading) -> None:
-    """Compare PATH with published checksums and counts, and read it completely."""
-    split, fold, given = reading.for_files
-    how = reading.options if corpus is None else data.CORPORA[corpus].reading(**given)
-    problems = []
-    for file in data.feature_files(path, split, fold):
-        if names := data.published_names(file):
-            click.echo(f"{file}: is the published {', '.join(names)}")
-        elif differs := data.differing_name(file, corpus):
-            problems.append(f"{file}: the checksum differs from the published {differs}")
-        else:
-            click.echo(f"{file}: no published checksum to compare with")
-    dataset = data.load_dataset(path, split=split, fold=fold, cache=reading.cache, **vars(how))
-    click.echo(f"{dataset.n_docs:,} documents, {dataset.n_queries:,} queries")
-    if problems := problems + (data.wrong_counts(dataset, corpus) if corpus else []):
-        raise InputError("; ".join(problems))
-    click.echo("no problems found")
 
 
 @command.command()

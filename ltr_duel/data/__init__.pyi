@@ -6,9 +6,6 @@ from .cache import find_corpus as find_corpus
 from .cache import limit as limit
 from .catalogue import CORPORA as CORPORA
 from .catalogue import Corpus as Corpus
-from .check import differing_name as differing_name
-from .check import published_names as published_names
-from .check import wrong_counts as wrong_counts
 from .dataset import Dataset as Dataset
 from .dataset import Description as Description
 from .dataset import describe as describe

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import InputError, arguments, cache_home, digest_of, handed_over, host, mapped, several
+from ltr_duel.core import InputError, arguments, cache_home, digest_of, handed_over, host, mapped, places
 from ltr_duel.core import files as core_files
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.dialects import sidecar_of
@@ -95,20 +95,27 @@ def is_corpus(path: str | Path) -> bool:
         return False
 
 
-def read_facts(folder: Path) -> dict[str, Any]:
-    """Return the content of ``corpus.json``."""
+def open_corpus(folder: Path, asked: ReadOptions | None = None, *, part: bool = False) -> Dataset:
+    """Open a stored corpus; its features are a read-only memory map.
+
+    Raises `InputError` if a file is damaged, the options are others than those with which the text was read, or a
+    ``part`` is asked for.
+    """
+    again = "remove this folder and read the text again"
     try:
         facts = json.loads((folder / "corpus.json").read_bytes())
-        if facts["format"] == _FORMAT:
-            return {**facts}
+        version, options = facts["format"], facts["options"]
     except _DAMAGE:
-        raise InputError(f"{folder}: corpus.json cannot be read; remove this folder and read the text again") from None
-    raise InputError(f"{folder}: made by another version (format {facts['format']}); read its text again")
-
-
-def open_corpus(folder: Path) -> Dataset:
-    """Open a stored corpus; its features are a read-only memory map. Raises `InputError` if it is damaged."""
-    facts = read_facts(folder)
+        raise InputError(f"{folder}: corpus.json cannot be read; {again}") from None
+    if version != _FORMAT:
+        raise InputError(f"{folder}: made by another version (format {version}); {again}")
+    chosen = {} if asked is None else asked.chosen
+    if part or any(options.get(key) != value for key, value in chosen.items()):
+        made, wanted = (", ".join(f"{key} {value}" for key, value in how.items()) for how in (options, chosen))
+        raise InputError(
+            f"{folder}: this corpus was read with {made or 'no options'}, not with {wanted or 'a split or fold'}; to"
+            " read it differently, give the path of its text"
+        )
     try:
         features = np.asarray(np.load(folder / "features.npy", mmap_mode="r", allow_pickle=False))
         documents, queries = _read_arrow(folder / "documents.arrow"), _read_arrow(folder / "queries.arrow")
@@ -121,9 +128,7 @@ def open_corpus(folder: Path) -> Dataset:
             **{field: facts[field] for field in _FIELDS} | {"feature_names": tuple(facts["feature_names"])},
         )
     except _DAMAGE as error:
-        raise InputError(
-            f"{folder}: a file is missing or damaged ({error}); remove this folder and read the text again"
-        ) from None
+        raise InputError(f"{folder}: a file is missing or damaged ({error}); {again}") from None
     _mark_used(folder)
     return dataset
 
@@ -232,8 +237,7 @@ def clear() -> int:
     for entry in freed:
         remove(entry.path)
     if stuck := [entry.path for entry in freed if entry.path.exists()]:
-        others = f" and {several(len(stuck) - 1, 'other entry')}" if len(stuck) > 1 else ""
-        raise InputError(f"{stuck[0]}{others} cannot be deleted, because a file is in use or the folder is read-only")
+        raise InputError(f"{stuck[0]}: cannot be deleted, because a file is in use or the folder is read-only")
     return sum(entry.size for entry in freed)
 
 
@@ -250,17 +254,12 @@ def remove(path: Path) -> None:
 
 def _make_room(size: int) -> None:
     """Remove the least recently used entries until ``size`` more bytes fit; raise `InputError` if they cannot."""
-    home, most = cache_home(), limit()
-    if size > most:
-        raise InputError(f"{home}: {size / 1e9:,.3g} GB is more than the limit of the cache ({LIMIT})")
-    try:
+    home, most, used = cache_home(), limit(), entries()
+    with places.said_of(home):
         home.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(home).free
-    except OSError as error:
-        raise InputError(f"{home}: cannot be written: {error.strerror}") from None
-    if 2 * size > free:
-        raise InputError(f"{home}: {size / 1e9:,.3g} GB is more than half of the free disk")
-    used = entries()
+    if size > most or 2 * size > shutil.disk_usage(home).free:
+        why = f"the limit of the cache, {LIMIT}" if size > most else "half of the free disk"
+        raise InputError(f"{home}: {size / 1e9:,.3g} GB is more than {why}")
     total = sum(entry.size for entry in used)
     for entry in used:
         if total + size <= most:

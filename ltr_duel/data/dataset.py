@@ -121,21 +121,19 @@ class Dataset:
         labels: str = "grades",
         unlabelled: str = "refuse",
     ) -> Dataset:
-        """Make a corpus from a data frame with one row for each document.
+        """Make a corpus from a data frame with one row for each document; the rows of a query are adjacent.
 
         Parameters
         ----------
         frame : data frame
-            Of pandas, Polars, PyArrow or another library that narwhals reads. The rows of a query are adjacent.
+            Of pandas, Polars, PyArrow or another library that narwhals reads.
         query, label, document : str, optional
-            Columns with the ids of queries, the grades and the ids of documents; by default found by their usual
-            names, such as ``qid``, ``label`` and ``docno``. A corpus needs no ids of documents.
+            Columns with the ids of queries, the grades and the ids of documents; by default those with usual names,
+            such as ``qid``, ``label`` and ``docno``. A corpus needs no ids of documents.
         features : sequence of str, optional
-            Columns with the features; by default all other columns but those that were the index of a data frame.
-        name : str
-            Name of the corpus in plots and reports.
-        grades : int, optional
-            Number of relevance grades, as for `load_dataset`.
+            Columns with the features; by default all others but those that were the index of a data frame.
+        name, grades
+            As for `load_dataset`.
         fill, labels, unlabelled
             Treatment of missing values, of labels that are no grades, and of label -1; see `ReadOptions`.
 
@@ -146,8 +144,7 @@ class Dataset:
         Raises
         ------
         InputError
-            If a column is missing or not numeric, a value is infinite, or a missing value has no ``fill``; if a label
-            is not a whole number (1.0 is 1) or an id is missing; or if the rows of a query are not adjacent.
+            If a column or id is missing, or a value is not valid or needs an option.
 
         Examples
         --------
@@ -188,10 +185,8 @@ class Dataset:
         ----------
         X : array_like, sparse matrix or data frame, shape (n_docs, n_features)
             The features.
-        y : array_like, shape (n_docs,)
-            The grades.
-        qid : array_like, shape (n_docs,)
-            The query of each document; the rows of a query are adjacent.
+        y, qid : array_like, shape (n_docs,)
+            The grade and the query of each document; the rows of a query are adjacent.
         documents : array_like of str, shape (n_docs,), optional
             Ids of the documents.
         feature_names : sequence of str, optional
@@ -199,8 +194,7 @@ class Dataset:
         name, grades, fill, labels, unlabelled
             As for `from_frame`.
         omitted : {"zero", "missing"}, optional
-            Value of the entries that a sparse matrix omits: 0 or NaN. None: 0, but a model that was trained with
-            missing values is refused if zeros and omitted entries cannot be told apart, as for text (`ReadOptions`).
+            Value of the entries that a sparse matrix omits, as of features that text omits; see `ReadOptions`.
 
         Returns
         -------

@@ -15,7 +15,6 @@ from ltr_duel.data.cache import (
     keep_corpus,
     limit,
     open_corpus,
-    read_facts,
     remove,
     text_key,
 )  # fmt: skip
@@ -116,8 +115,8 @@ def load_dataset(
     grades = None if grades is None else errors.require_whole("the number of grades", grades, 1, _MOST_GRADES)
     names = None if feature_names is None else tuple(arguments.as_names("the names of features", feature_names))
     workers = parallel.checked_jobs(jobs)
-    if _is_corpus(path, options, part=bool(split or fold)):
-        dataset = open_corpus(path)
+    if is_corpus(path):
+        dataset = open_corpus(path, options, part=bool(split or fold))
         name, grades = name or dataset.name, grades or dataset.grades
     else:
         files, name = feature_files(path, split, fold), name or default_name(path, split, fold)
@@ -163,20 +162,3 @@ def _open_or_read(files: Sequence[Path], options: ReadOptions, jobs: int, name: 
         if mark == f"text-{text_key(files, options)}":
             return open_corpus(keep_corpus(dataset, mark, options))
     return dataset
-
-
-def _is_corpus(path: Path, options: ReadOptions, *, part: bool) -> bool:
-    """Return whether a path is a folder of the cache; raise `InputError` if it cannot be read as asked."""
-    if not is_corpus(path):
-        return False
-    if part:
-        raise InputError(f"{path}: this is a folder of the cache; give the path of its text to choose a split or fold")
-    stored = read_facts(path)["options"]
-    for key, value in options.chosen.items():
-        if stored.get(key) != value:
-            how = f"with {key} {stored[key]}" if key in stored else f"without {key}"
-            raise InputError(
-                f"{path}: this corpus was read {how}, but {value} is asked for; to read it differently, give the path"
-                " of its text"
-            )
-    return True

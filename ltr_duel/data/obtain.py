@@ -1,4 +1,4 @@
-"""Get a corpus: show its terms, download and unpack its archive, compare it with the published files, and store it."""
+"""Get a corpus: show its terms, download and unpack its archive, read and store it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from typing import Any
 from ltr_duel.core import InputError, progress
 from ltr_duel.data.cache import keep_corpus
 from ltr_duel.data.catalogue import Corpus
-from ltr_duel.data.check import differing_name, published_names
 from ltr_duel.data.folders import default_name, feature_files
 from ltr_duel.data.load import load_dataset
 from ltr_duel.data.unpack import unpack
@@ -58,11 +57,6 @@ def fetch(
         is_new = True
     try:
         part = _part_to_read(unpacked, corpus)
-        for file in feature_files(part, split, fold):
-            names = published_names(file)
-            if not names and (differs := differing_name(file, corpus.name)):
-                raise InputError(f"{file}: the checksum differs from the published {differs}")
-            report(f"check    {file}{f', is the published {names[0]}' if names else ''}")
         name = default_name(Path(corpus.name), split, fold)
         grades = corpus.grades if options.labels == corpus.labels else None
         dataset = load_dataset(part, name=name, split=split, fold=fold, grades=grades, **vars(options))

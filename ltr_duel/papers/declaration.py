@@ -64,7 +64,7 @@ class Source(_Settings):
     """A source for the data of a problem. Its settings are keys that the problem has only if this source is used.
 
     paths: possible paths of a corpus below the user's folder of data, the best first: feature files, folders, or
-        catalogue names of converted corpora. At least one of them must exist.
+        catalogue names of fetched corpora. At least one of them must exist.
     """
 
     kind: str  # one of `SOURCES`

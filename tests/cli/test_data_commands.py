@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import os
 import subprocess
 import sys
@@ -15,7 +13,6 @@ from click.testing import CliRunner, Result
 from ltr_duel.cli.data import command
 from ltr_duel.core import InputError
 from ltr_duel.data import CORPORA, load, load_dataset, make_corpus, write_svmlight
-from tests.data.test_text import SHARED, needs_real_files
 
 
 @pytest.fixture(autouse=True)
@@ -56,29 +53,6 @@ def test_a_wrong_limit_is_refused_before_anything_is_printed(monkeypatch: pytest
     assert isinstance(result.exception, InputError) and result.output == ""
 
 
-def test_check_says_when_a_checksum_differs(tmp_path: Path) -> None:
-    folder = tmp_path / "MSLR-WEB10K" / "Fold1"
-    folder.mkdir(parents=True)
-    write_svmlight(make_corpus(queries=3, features=136, doc_ids=False), folder / "test.txt")
-    with pytest.raises(InputError, match=r"checksum differs from the published mslr-web10k Fold1/test\.txt"):
-        run("check", folder)
-
-
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_check_knows_a_published_file_by_its_bytes_or_its_text(tmp_path: Path, pack, monkeypatch) -> None:
-    text = b"0 qid:1 1:1 2:3\n1 qid:2 1:5 2:4"
-    (tmp_path / "a.txt").write_bytes(pack(text))
-    names = {hashlib.sha256(text).hexdigest(): ["some a.txt"]}
-    monkeypatch.setattr("ltr_duel.data.check.published", lambda: names)
-    assert "a.txt: is the published some a.txt\n2 documents, 2 queries\n" in run("check", tmp_path / "a.txt").output
-
-
-def test_check_compares_counts_with_the_published_ones(tmp_path: Path) -> None:
-    write_svmlight(make_corpus(queries=3, features=46), tmp_path / "a.txt")
-    with pytest.raises(InputError, match="mq2008: 3 queries found, 784 published"):
-        run("check", tmp_path / "a.txt", "--corpus", "mq2008")
-
-
 def test_bad_input_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("0 qid:1 1:1 1:2\n")
     done = subprocess.run(
@@ -93,9 +67,3 @@ def test_bad_input_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
         f"ltr-duel: {tmp_path}/a.txt:1:13: feature 1 occurs twice on this line; each id may occur once;"
         " --repeated last uses the last value\n"
     )
-
-
-@needs_real_files
-def test_check_knows_the_real_mq2008() -> None:
-    output = run("check", SHARED / "MQ2008" / "Fold1", "--corpus", "mq2008").output
-    assert "no published checksum" in output and output.endswith("no problems found\n")

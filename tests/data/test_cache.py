@@ -101,11 +101,11 @@ def test_options_that_change_numbers_are_another_corpus(tmp_path, corpora):
     assert load_dataset(tmp_path / "a.txt", fill=9, features=2).sha256 == high.sha256 and len(folders(corpora)) == 2
     folder = next(folder for folder in folders(corpora) if load_dataset(folder).features[0, 0] == 9)
     assert load_dataset(folder, fill=9).sha256 == high.sha256
-    with pytest.raises(InputError, match=r"this corpus was read with fill 9, but 7 is asked for; .* its text"):
+    with pytest.raises(InputError, match=r"this corpus was read with fill 9, not with fill 7; .* its text"):
         load_dataset(folder, fill=7)
-    with pytest.raises(InputError, match="this corpus was read without labels, but round is asked for"):
+    with pytest.raises(InputError, match=r"this corpus was read with fill 9, not with labels round; .* its text"):
         load_dataset(folder, labels="round")
-    with pytest.raises(InputError, match="give the path of its text to choose a split or fold"):
+    with pytest.raises(InputError, match=r"not with a split or fold; .* its text"):
         load_dataset(folder, split="test")
 
 
@@ -162,7 +162,7 @@ def test_a_folder_of_another_version_is_refused(tmp_path, corpora):
     load_dataset(text_file(tmp_path))
     facts = folders(corpora)[0] / "corpus.json"
     facts.write_text(facts.read_text().replace('"format": 5', '"format": 4'))
-    with pytest.raises(InputError, match=r"made by another version \(format 4\); read its text again"):
+    with pytest.raises(InputError, match=r"made by another version \(format 4\); .* read the text again"):
         load_dataset(facts.parent)
 
 
@@ -280,7 +280,7 @@ def test_files_of_the_user_in_the_same_folder_stay(corpora, monkeypatch):
 def test_a_folder_that_cannot_be_deleted_is_named(tmp_path, corpora, monkeypatch):
     load_dataset(text_file(tmp_path))
     monkeypatch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
-    with pytest.raises(InputError, match=r"a-[0-9a-f]{20} cannot be deleted, because a file is in use"):
+    with pytest.raises(InputError, match=r"a-[0-9a-f]{20}: cannot be deleted, because a file is in use"):
         clear()
     assert len(folders(corpora)) == 1
 

@@ -37,12 +37,6 @@ def own_home(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def made_here(monkeypatch):
-    """Skip the check of published members, because these tests make the archives."""
-    monkeypatch.setattr("ltr_duel.data.check.published", dict)
-
-
-@pytest.fixture
 def server(tmp_path):
     """Serve the files of a folder; return the folder and its address."""
     folder = tmp_path / "served"
@@ -131,7 +125,7 @@ def test_without_the_terms_accepted_nothing_is_fetched(server, capsys):
     assert not Path("corpora").exists()
 
 
-def test_mslr_goes_from_the_server_to_the_cache(server, capsys, made_here):
+def test_mslr_goes_from_the_server_to_the_cache(server, capsys):
     folder, address = server
     parts = [part(136, seed, 10 * seed) for seed in range(5)]
     data = zipped({f"MSLR/Fold{k + 1}/test.txt": parts[k] for k in range(5)})
@@ -166,7 +160,7 @@ def test_what_may_not_be_fetched_is_explained(name, capsys):
     assert CORPORA[name].obtain in error and "--archive" in error
 
 
-def test_both_yahoo_sets_come_out_of_one_archive(made_here):
+def test_both_yahoo_sets_come_out_of_one_archive():
     files = {
         f"ltrc/set{s}.{word}.txt": part(30 + s, 3 * s + i, 100 * s + 10 * i)
         for s in (1, 2)
@@ -189,14 +183,11 @@ def test_a_corpus_that_is_one_text_is_read_as_declared():
     "data, says",
     [
         (istella(b"0 qid:1 1:1\n0 qid:1 1:x\n"), "train.txt:2:11: feature value 'x'"),
-        (istella(b"0 qid:1 1:1\n"), "the checksum differs from the published istella-s sample/train.txt"),
         (zipped({"docs/readme.md": b"x"}), "given: no feature files found; is this the archive of Istella-S"),
         (b"<!DOCTYPE html><html>", "given: this is a web page"),
     ],
 )
-def test_an_archive_with_other_content_leaves_nothing(capsys, data, says, request):
-    if "checksum" not in says:
-        request.getfixturevalue("made_here")
+def test_an_archive_with_other_content_leaves_nothing(capsys, data, says):
     assert fetch_archive("istella-s", data) == 2
     assert says in capsys.readouterr().err
     assert not Path("c/unpacked").exists() and not Path("home/corpora").exists()
@@ -209,7 +200,7 @@ def test_an_archive_with_another_digest_is_refused(capsys):
     assert "not the published" in capsys.readouterr().err
 
 
-def test_run_goes_on_to_the_demo_with_the_corpus(monkeypatch, made_here):
+def test_run_goes_on_to_the_demo_with_the_corpus(monkeypatch):
     calls = []
     monkeypatch.setattr(demo, "callback", lambda **given: calls.append(given))
     assert fetch_archive("istella-s", istella(part(220, 0, 0)), "--run") == 0

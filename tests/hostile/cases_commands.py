@@ -139,7 +139,6 @@ SIMULATE = [
 ]
 
 RANKERS = [
-    typed("data check small.txt --corpus ''", "no corpus ''; ("),
     typed("rankers evaluate absent", "absent: there is no such file or folder"),
     typed("rankers evaluate small.txt --measure NDGC@10", "no measure 'NDGC@10'; did you mean 'NDCG@k'? ("),
     typed("rankers evaluate small.txt --measure NDCG@0", "write a cut-off from 1 to 100,000, as in 'NDCG@10'"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -63,19 +62,14 @@ def estimate_lines(paths: Sequence[Path]) -> int:
         size = path.stat().st_size
         with files.reading(path, "a feature file") as raw:
             source = texts.unpacked(path, raw)
-            if source is raw:
-                starts = (max(size - _SAMPLE_BYTES, 0) * k // (_SAMPLES - 1) for k in range(_SAMPLES))
-                sample = b"".join(_read_at(raw, start) for start in starts)
-                lines += sample.count(b"\n") * size / max(len(sample), 1)
-            else:
-                sample = source.read(_SAMPLES * _SAMPLE_BYTES)
-                lines += sample.count(b"\n") * size / max(raw.tell(), 1)
+            samples = []
+            for k in range(_SAMPLES):
+                if source is raw:
+                    raw.seek(max(size - _SAMPLE_BYTES, 0) * k // (_SAMPLES - 1))
+                samples.append(source.read(_SAMPLE_BYTES))
+            taken = sum(map(len, samples)) if source is raw else raw.tell()
+            lines += sum(sample.count(b"\n") for sample in samples) * size / max(taken, 1)
     return int(lines) + 1
-
-
-def _read_at(raw: io.BufferedReader, start: int) -> bytes:
-    raw.seek(start)
-    return raw.read(_SAMPLE_BYTES)
 
 
 def _last_line_end(text: NDArray[np.uint8], end: int) -> int:

@@ -43,7 +43,7 @@ _FORMAT = 5  # increase it when a folder has other content, or the same text bec
 _DEFAULT_LIMIT = 30.0  # gigabytes
 _NAME = re.compile(r"\.?[^.].*-[0-9a-f]{20}(\.[0-9a-f]{16}\.tmp)?")  # with a final part: not finished, or being deleted
 _FIELDS = ("name", "grades", "sha256", "lower_is_better", "omitted", "feature_names")  # of a corpus, in corpus.json
-_DAMAGE = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, MemoryError)
+_DAMAGE = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, MemoryError, RecursionError)
 
 
 class Entry(NamedTuple):

@@ -94,7 +94,6 @@ class ReadingSpec(ProblemSpec):
     labels: str | None = schema.value(schema.text, default=None)
     unlabelled: str | None = schema.value(schema.text, default=None)
     omitted: str | None = schema.value(schema.text, default=None)
-    limit: float | None = schema.value(schema.number(0), default=None)
 
     @property
     def reading(self) -> dict[str, Any]:

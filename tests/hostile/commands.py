@@ -136,8 +136,6 @@ check folder => folder: there is no such plug-in file
 
 data info nowhere => nowhere: there is no such file or folder
 data info /dev/null => /dev/null: this is neither a file nor a folder
-data check small.txt --corpus '' => no corpus ''; (
-data check small.txt --corpus mq2008 => 3 queries found, 784 published
 data fetch mq2008 => run this again with --accept-terms
 data fetch mq2008 --accept-terms --archive nowhere --folder c => nowhere: there is no such file
 data fetch imat2009 --accept-terms --archive m.csv --folder m.csv => m.csv: this is a file, but a folder

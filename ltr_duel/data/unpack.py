@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ltr_duel.core import InputError, texts
 from ltr_duel.core import files as core_files
-from ltr_duel.data.text.other_formats import refuse_web_page
+from ltr_duel.data.text.chunks import refuse_web_page
 
 # Programs that unpack rar, with their arguments.
 _UNRAR = {
@@ -28,17 +28,12 @@ _DAMAGED = (
 )  # fmt: skip
 
 
-def unpack(archive: Path, folder: Path) -> Path:
+def unpack(archive: Path, folder: Path) -> None:
     """Unpack zip, tar (plain, gz, bz2, xz) or rar; copy the file if it is feature text and not an archive.
 
     The folder must not exist; it appears only when everything is unpacked. Members cannot leave the folder: zipfile and
-    the filter "data" of tarfile see to it.
-
-    Raises `InputError` if the archive is damaged, empty or of an unknown kind, or needs a program that is not
-    installed.
+    the filter "data" of tarfile see to it. Raises `InputError` if the archive cannot be unpacked.
     """
-    if folder.exists():
-        raise InputError(f"{folder}: exists already; remove it to unpack again")
     with core_files.reading(archive, "an archive") as raw:
         head = raw.read(512)
     refuse_web_page(archive, head)
@@ -46,7 +41,7 @@ def unpack(archive: Path, folder: Path) -> Path:
         try:
             if head.startswith(b"Rar!"):
                 _unpack_rar(archive, temporary)
-            elif head.startswith(b"PK") or zipfile.is_zipfile(archive):
+            elif head.startswith(b"PK"):
                 with zipfile.ZipFile(archive) as zipped:
                     zipped.extractall(temporary)
             elif tarfile.is_tarfile(archive):
@@ -61,14 +56,13 @@ def unpack(archive: Path, folder: Path) -> Path:
             raise InputError(f"{archive}: the archive is damaged or cut short ({error}); get it again") from None
         if not any(temporary.iterdir()):
             raise InputError(f"{archive}: the archive is empty")
-    return folder
 
 
 def _is_text(archive: Path) -> bool:
     """Return whether a file that is no archive begins like feature text."""
     with core_files.reading(archive, "an archive") as raw:
-        head = texts.unpacked(archive, raw).peek(1)
-    return head[:1].isdigit() or head.startswith((b"-", b"#"))
+        first = texts.unpacked(archive, raw).peek(1)[:1]
+    return bool(first) and first in b"0123456789-#"
 
 
 def _unpack_rar(archive: Path, folder: Path) -> None:

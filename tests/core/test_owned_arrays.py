@@ -12,7 +12,7 @@ from ltr_duel.core import as_writable
 from ltr_duel.core.arrays import frozen, handed_over
 from ltr_duel.data import load, load_dataset, make_corpus, write_svmlight
 from ltr_duel.interleaving import Comparer
-from ltr_duel.preferences import PreferenceMatrix, arxiv, estimate_preferences, load_preferences, save_preferences
+from ltr_duel.preferences import PreferenceMatrix, arxiv
 from ltr_duel.rankers import feature_rankers
 from ltr_duel.simulation import FromMatrix, Results, simulate
 from tests.conftest import random_rankings
@@ -58,13 +58,6 @@ def test_a_matrix_owns_its_arrays():
     about["seed"] = 2
     assert matrix.p[0, 1] == 0.9 and matrix.standard_error[0, 1] == 0.1 and matrix.comparisons[0, 1] == 7
     assert matrix.provenance == {"seed": 1} and p.flags.writeable
-
-
-def test_an_estimated_and_a_read_matrix_own_their_arrays(tmp_path):
-    matrix = estimate_preferences(random_rankings(3, 2, 5), comparisons=4, jobs=1)
-    for one in (matrix, matrix[["ranker 2", "ranker 0"]], load_preferences(save_preferences(matrix, tmp_path / "m"))):
-        assert one.tally is not None
-        refuse_writing(one)
 
 
 def test_a_corpus_owns_its_arrays(tmp_path, monkeypatch):

@@ -33,9 +33,9 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
-from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import coin_divergence, most_victorious
+from ltr_duel.bandits.thompson import posterior_rows, record_posterior
 from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
@@ -75,8 +75,8 @@ class State(NamedTuple):
     """The state of Auto with K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
-    prefer: FloatMatrix  # (K, K) the probability that arm i beats arm j, see `posterior`
-    log_mass: FloatMatrix  # (K, K) see `posterior`
+    prefer: FloatMatrix  # (K, K) the probability that arm i beats arm j, see `thompson`
+    log_mass: FloatMatrix  # (K, K) see `thompson`
     won: IntVector  # (K,) duels that the arm won against any arm
     met: IntVector  # (K,) duels of the arm
     pooled: FloatVector  # (K,) the probability that the arm wins more than half of its duels
@@ -312,4 +312,5 @@ register(
     cost="O(K); without a Condorcet winner up to K^2 coins",
     where="part of this package",
     for_sets="auto_sets",
+    numbers=2,  # `auto_sets` changed; with pairs, versions 1 and 2 choose the same arms
 )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.bandits import POLICIES, MatrixOracle, Policy, Run, new_recorder
-from ltr_duel.bandits.batched import Lateness
+from ltr_duel.bandits.delayed import Lateness
 from ltr_duel.core import Streams, stream
 
 NAMES = POLICIES.names()

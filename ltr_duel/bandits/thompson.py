@@ -1,22 +1,20 @@
-"""Find the arm with the largest Beta sample, as in Thompson sampling, but draw only a few of the samples.
+"""Thompson sampling with few Beta draws: pairwise posteriors, and the largest of many samples.
 
-A row consists of K posteriors, a level x, and the probabilities ``chance[k] = Pr(theta_k > x)``. After a_k wins and b_k
-losses, ``theta_k ~ Beta(a_k + 1, b_k + 1)``. A win adds one term to a probability, as in `posterior`:
+**Posteriors.** With a uniform prior for theta_ij = Pr(arm i beats arm j), ``theta_ij ~ Beta(a + 1, b + 1)`` after ``a``
+wins and ``b`` losses of arm i. For the question whether a sample of theta_ij exceeds a level x, a coin with probability
+Pr(theta_ij > x) has the same distribution. Let ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. A win adds one term,
 
     Pr(Beta(a + 2, b + 1) > x) - Pr(Beta(a + 1, b + 1) > x) = m(a + 1, b) (1 - x),
 
-and a loss adds ``- m(a, b + 1) x``, with ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. For each arm, a coin decides whether
-its sample is above the level; many coins are flipped at once (see `coin_words`). If exactly one sample is above the
-level, it is the largest, and no sample is drawn. If several samples are above the level, only these are drawn,
-conditional on being above it. If no sample is above the level, all samples are drawn, conditional on being below it.
-For every level, the chosen arm has the same distribution as if all K samples were drawn.
+and a loss ``- m(a, b + 1) x``. ``log_mass`` stores ln m for x = 1/2, because m would underflow.
 
-Steps are cheap if usually only one or a few samples are above the level. Draws reduce the row's ``patience``.
-When the patience is exhausted, a new level is computed from the current posteriors, which takes K sums of binomial
-probabilities. The level depends only on earlier steps, never on the samples of the current step.
+**Levels.** A row consists of K posteriors, a level, and the probabilities of a sample above it. Coins decide which
+samples are above the level. If there is exactly one, it is the largest, and no sample is drawn. If there are several,
+only these are drawn, conditional on being above; if there is none, all are drawn, conditional on being below. For every
+level, the chosen arm has the same distribution as if all K samples were drawn. Draws use up the row's ``patience``;
+then the posteriors give a new level, which depends only on earlier steps, never on the samples of the current step.
 
-Functions that run for nanoseconds are `inlined`, because a call needs 90 ns to pass the eighty numbers that describe
-the arrays of a row.
+Functions that run for nanoseconds are `inlined`: a call passes the eighty numbers that describe the arrays of a row.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.coin_words import (
+from ltr_duel.bandits.tournament import (
     BLOCK,
     Coins,
     LaneVector,
@@ -35,16 +33,54 @@ from ltr_duel.bandits.coin_words import (
     WordVector,
     block_mask,
     fair_odds,
-    new_lane,
     new_seed,
     odds_of,
     toss_block,
 )
-from ltr_duel.bandits.posterior import draw_above
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, draws, inlined, kernel, larger, trailing_zeros
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, draws, inlined, kernel, larger, trailing_zeros, uniform
 
 _FIRST, _PATIENCE = 4, 16  # draws per arm before the first level of a row is computed, and before each later level
 _HALVINGS = 12  # bisections of the interval in search of a new level
+
+
+def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:
+    """Return the initial ``prefer`` and ``log_mass``, shape (K, K) each, for pairs without duels."""
+    return np.full((n_arms, n_arms), 0.5), np.zeros((n_arms, n_arms))
+
+
+@kernel
+def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, loser: int, won: int, duels: int) -> None:
+    """Update a pair after a duel; ``winner`` has now won ``won`` of the pair's ``duels`` duels."""
+    log_mass[winner, loser] += log(duels / (2.0 * won))
+    log_mass[loser, winner] = log_mass[winner, loser]
+    change = 0.5 * exp(log_mass[winner, loser])
+    prefer[winner, loser] += change
+    prefer[loser, winner] -= change
+
+
+@kernel
+def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) -> float:
+    """Draw theta ~ Beta(a + 1, b + 1) and return max(theta, ``level``). Most samples below the level need no Beta draw.
+
+    For x > level > mode, the density f satisfies f(x) <= g(x) = f(level) exp(-h (x - level)), where -h is the slope of
+    ln f at the level. With probability 1 - (area under g) the result is the level. Otherwise a point is drawn
+    under g: if it is under f, its theta is the result; if not, the result is the level.
+    """
+    n = a + b
+    if n == 0 or level * n <= a:
+        return max(level, draws.beta_draw(a + 1.0, b + 1.0, rng))
+    h = b / (1.0 - level) - a / level  # > 0
+    log_f = log(n + 1.0) + log_mass + n * 0.6931471805599453 + a * log(level) + b * log(1.0 - level)
+    area = exp(log_f) / h
+    if area >= 1.0:
+        return max(level, draws.beta_draw(a + 1.0, b + 1.0, rng))
+    if uniform(rng) >= area:
+        return level
+    theta = level - log(1.0 - uniform(rng)) / h
+    if theta >= 1.0:
+        return level
+    ratio = exp(a * log(theta / level) + b * log((1.0 - theta) / (1.0 - level)) + h * (theta - level))
+    return theta if uniform(rng) < ratio else level
 
 
 class Levels(NamedTuple):
@@ -67,7 +103,7 @@ class Posteriors(NamedTuple):
 
     good: IntVector  # (K,)
     bad: IntVector  # (K,)
-    log_mass: FloatVector  # (K,) see `posterior`
+    log_mass: FloatVector  # (K,) as in the description of this module
     prior: int  # value of every entry of ``good`` and of ``bad`` before the first duel
 
 
@@ -88,14 +124,16 @@ def new_levels(rows: int, n_arms: int) -> Levels:
     """Return rows without wins or losses."""
     chance, patience = np.full((rows, n_arms), 0.5), np.full(rows, _FIRST * n_arms)
     odds, every, some = fair_odds(rows, n_arms), np.arange(n_arms), np.zeros(n_arms, np.int64)
-    return Levels(np.full(rows, 0.5), chance, odds, patience, new_lane(), every, some, *np.zeros((3, n_arms)))
+    return Levels(
+        np.full(rows, 0.5), chance, odds, patience, np.zeros(BLOCK // 4, np.uint64), every, some, *np.zeros((3, n_arms))
+    )
 
 
 @kernel
 def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int, log_mass: float) -> None:
     """Update an arm of a row after a duel; the arm now has ``a`` wins and ``b`` losses.
 
-    ``log_mass`` is ln(C(a + b, a) / 2^(a + b)), as in `posterior`.
+    ``log_mass`` is ln(C(a + b, a) / 2^(a + b)), see above.
     """
     level = levels.level[row]
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
@@ -113,7 +151,14 @@ def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least
 @inlined
 def draw_largest(levels: Levels, row: int, known: Posteriors, field: Field, least: float, rng: Generator) -> int:
     """Return the arm of the field with the largest posterior sample, or -1 if no sample exceeds ``least``."""
-    above = toss_coins(levels, Coins(field.arms, field.odds, levels.chance[row], levels.lane), rng)
+    coins, size = Coins(field.arms, field.odds, levels.chance[row], levels.lane), field.arms.shape[0]
+    above, seed = 0, new_seed(rng)
+    for at in range(0, size, BLOCK):
+        mask = toss_block(coins, seed, at // 4, at, block_mask(size, at), rng)
+        while mask != 0:
+            levels.some[above] = field.arms[at + trailing_zeros(np.uint64(mask))]
+            above += 1
+            mask &= mask - 1
     above = keep_arms(levels.some, above, field, field.bonus)
     if above > 0:
         return largest_above(levels, row, above, known, rng)
@@ -139,19 +184,6 @@ def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
             some[kept] = k
             kept += 1
     return kept
-
-
-@inlined
-def toss_coins(levels: Levels, coins: Coins, rng: Generator) -> int:
-    """Flip the coins; write the arms whose samples are above the level to ``some``, and return their number."""
-    count, size, seed = 0, coins.arms.shape[0], new_seed(rng)
-    for at in range(0, size, BLOCK):
-        mask = toss_block(coins, seed, at // 4, at, block_mask(size, at), rng)
-        while mask != 0:
-            levels.some[count] = coins.arms[at + trailing_zeros(np.uint64(mask))]
-            count += 1
-            mask &= mask - 1
-    return count
 
 
 @kernel

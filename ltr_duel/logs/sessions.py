@@ -72,9 +72,12 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
         raise InputError(f"{log.path}: the log has no impression that can be used")
     whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[-1]}
     user = np.where(whole["named"], whole["user"], -1) if whole["named"].any() else None
-    sessions = Sessions.of_documents(whole["length"], whole["query"], whole["shown"], whole["click"], user)
+    length, query, shown, click = (whole[name] for name in ("length", "query", "shown", "click"))
+    names = list(numbers["query"]), list(numbers["shown"])
+    sessions = Sessions.from_documents(length, query, shown, click, user, *names)
     if graded:
-        return sessions._replace(item=whole["grade"], items=int(whole["grade"].max()) + 1, graded=True)
+        items = int(whole["grade"].max()) + 1
+        return sessions._replace(item=whole["grade"], items=items, graded=True, names=None)
     return sessions
 
 

@@ -44,7 +44,6 @@ from ltr_duel.rankers import (
     feature_rankers,
     pool_runs,
     rankers_named,
-    read_runs,
     run_rankers,
 )
 from ltr_duel.simulation import Results, distortion_table
@@ -99,9 +98,8 @@ CASES = [
     called("ties=array", lambda: feature_rankers(corpus(), ties=np.zeros(3)), "no tie rule a ndarray"),
     called("measures=5", lambda: evaluate_rankers(rankings(), 5), "measures must be a list of names, not 5"),
     called("evaluate(5)", lambda: evaluate_rankers(5), "rankings must be a Rankings, not 5"),
-    called("read_runs('x')", lambda: read_runs("x", corpus()), "paths of runs must be a list or tuple, not 'x'"),
-    called("run_rankers(5)", lambda: run_rankers(corpus(), 5), "runs must be a Mapping or Sequence, not 5"),
-    called("run_rankers([5])", lambda: run_rankers(corpus(), [5]), "each run must be a RunFile, not 5"),
+    called("run_rankers(5)", lambda: run_rankers(corpus(), 5), "runs must be a Mapping, not 5"),
+    called("run_rankers({'a': 5})", lambda: run_rankers(corpus(), {"a": 5}), "each run must be a MatchedRun, not 5"),
     called("pool_runs(5, 5)", lambda: pool_runs(5, 5), "runs must be a mapping of names to runs, not 5"),
     called("run_experiment('x')", lambda: run_experiment("x", "o"), "of make_schedule, must be a Schedule, not 'x'"),
     called("gaps(5)", lambda: gaps(5), "the matrix must be a PreferenceMatrix, not 5"),

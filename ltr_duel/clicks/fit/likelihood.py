@@ -44,7 +44,8 @@ def lists_of(sessions: Sessions, weight: FloatVector | None = None) -> Lists:
 def work_for(ranks: int) -> Work:
     """Return scratch memory for lists of up to this length."""
     n = PER_RANK * ranks
-    return Work(*np.empty((2, ranks + 1)), Entries(np.empty(n, np.int64), *np.empty((2, n))))
+    out = Entries(np.empty(n, np.int64), np.empty(n), np.empty(n))
+    return Work(np.empty(ranks + 1), np.empty(ranks + 1), out)
 
 
 @kernel

@@ -29,10 +29,9 @@ from ltr_duel.experiment import Backend, StudyResults, make_schedule, run_experi
 from ltr_duel.interleaving import METHODS
 from ltr_duel.logs import simulate_log
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
-from ltr_duel.preferences.estimate.settings import REDUCTIONS
 from ltr_duel.rankers import Rankings, feature_rankers
 from ltr_duel.rankers.ties import TIE_RULES
-from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, RunKey, simulate
+from ltr_duel.simulation import FromMatrix, FromUtilities, Live, RunKey, simulate
 
 TABLE = Path(__file__).with_name("golden.toml")
 PLAIN = {"outcome": "marginal_sign", "variance_reduction": "none"}
@@ -194,19 +193,12 @@ def rows() -> dict[str, Callable[[], Made]]:
     methods = [method for method in METHODS if method.init.__module__.startswith("ltr_duel.interleaving.methods.")]
     pairs = [(method.name, outcome) for method in methods if method.pairs for outcome in method.outcomes]
     slates = [method.name for method in methods if method.slates]
-    alone = {"antithetic": ("integrated", "antithetic")}
     families = [(family.name, grades) for family in CLICK_MODELS for grades in family.tables]
     return {
         **{f"policy {policy.name}": partial(runs, matrix, policy.name) for policy in policies},
         **{f"method {name} {outcome}": partial(estimate, toy, method=name, outcome=outcome) for name, outcome in pairs},
         **{f"method {name} of sets": partial(_sets, name) for name in slates},
-        **{
-            f"reduction {name}": partial(estimate, toy, variance_reduction=alone.get(name, (name,)))
-            for name in REDUCTIONS
-        },
-        "reduction all": partial(
-            estimate, toy, variance_reduction=("stratified", "integrated", "antithetic", "control"), comparisons=240
-        ),
+        "reduction all": partial(estimate, toy, variance_reduction="auto", comparisons=240),
         "blocks of sets": partial(estimate, toy, size=3, comparisons=300),
         "blocks": partial(estimate, feature_rankers(corpus(3), features=["a", "b"], jobs=1), comparisons=4100),
         **{f"rankings {ties}": partial(ranked, ties) for ties in TIE_RULES},
@@ -225,7 +217,7 @@ def rows() -> dict[str, Callable[[], Made]]:
             f"utilities {link}": partial(runs, FromUtilities([0.75, 0.5, 0.25], link=link), "rucb", "mdb", horizon=300)
             for link in ("linear", "logistic", "natural")
         },
-        "utilities normal": partial(runs, NormalScores([1.0, 0.5, 0.0]), "rucb", "mdb", horizon=300),
+        "utilities normal": partial(runs, FromUtilities([1.0, 0.5, 0.0], "normal"), "rucb", "mdb", horizon=300),
         "log of pairs": partial(log, "rucb", outcome="marginal_sign"),
         "log of sets": partial(log, "mdb", users=9),
         "study": study,

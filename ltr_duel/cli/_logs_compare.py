@@ -27,10 +27,6 @@ _ROWS = 10  # number of pairs in a printed table
     help="Clusters of standard errors: user, query, both or impression.  [default: user, else query]",
 )  # fmt: skip
 @click.option(
-    "--per", type=click.Choice(["impression", "user"]), default="impression", show_default=True,
-    help="Unit that counts once; with user, the mean is the share of users won minus the share lost.",
-)  # fmt: skip
-@click.option(
     "--confidence", type=float, default=0.95, show_default=True,
     help="Confidence of the intervals; --stop-at replaces it.",
 )  # fmt: skip
@@ -58,7 +54,7 @@ _ROWS = 10  # number of pairs in a printed table
 @options.plugin
 @options.wide
 def compare(
-    kind: str, skip_bad: int, cluster: str, per: str, confidence: float, stop_at: float | None, margin: float,
+    kind: str, skip_bad: int, cluster: str, confidence: float, stop_at: float | None, margin: float,
     rankers: tuple[str, ...], outcomes: tuple[str, ...], guards: tuple[str, ...], ways: tuple[str, ...],
     no_checks: bool, out: Path | None, report: Path | None, **given: Any,
 ) -> None:  # fmt: skip
@@ -70,7 +66,7 @@ def compare(
     log = opened(singles, given | {"context": ways, "kind": kind, "skip_bad": skip_bad})
     comparison = logs.compare_log(
         log, outcomes, margins, cluster=cluster, confidence=confidence if stop_at is None else stop_at,
-        rankers=rankers, looks=report is not None or stop_at is not None, per=per,
+        rankers=rankers, looks=report is not None or stop_at is not None,
     )  # fmt: skip
     decision = logs.decide(comparison, stop_at, margin=margin, checks=not no_checks)
     about = comparison.provenance
@@ -84,7 +80,6 @@ def compare(
             parts += [part] if part is not None else []
             lines += [f"--by {way}: the log has only one part"] if part is None and way in ways else []
             bar.update()
-    decision = logs.with_opposite_parts(decision, parts)
     if out is not None:  # files first, because printing may end early
         preferences.save_preferences(comparison.preferences, out)
     if report is not None:

@@ -95,10 +95,6 @@ OUT_FILE, OUT_FIGURE = Place(), Place(endings=(".png", ".pdf", ".svg"))
 NEW_STORE, CONTINUED_FOLDER = Place(continues=True), Place(folder=True, continues=True)
 
 jobs = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Number of threads.")
-most_rankers = click.option(
-    "--most-rankers", type=COUNT, default=10_000, show_default=True,
-    help="Maximum number of rankers; larger matrices are rejected before memory is allocated.",
-)  # fmt: skip
 batch = click.option(
     "--batch", type=COUNT, default=1, show_default=True,
     help="Number of comparisons that the policy chooses before it receives any of their outcomes.",

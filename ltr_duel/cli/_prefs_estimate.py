@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,36 +17,6 @@ from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
 from ltr_duel.core import several
-
-_DIGITS = re.compile("[0-9]{1,9}")
-
-
-class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
-    """A share of the work, written 2/5."""
-
-    name = "number/of"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """Parse both numbers."""
-        number, _, of = str(value).partition("/")
-        if not (_DIGITS.fullmatch(number) and _DIGITS.fullmatch(of) and 1 <= int(number) <= int(of)):
-            self.fail(f"'{value}' is not a share (for example 2/5, the second of five)", param, ctx)
-        return int(number), int(of)
-
-
-class Names(click.ParamType):  # type: ignore[type-arg]  # as above
-    """Several names, separated by commas."""
-
-    name = "name,name"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """Split at commas."""
-        if isinstance(value, tuple):
-            return value
-        names = tuple(filter(None, (part.strip() for part in value.split(","))))
-        if value and not names:
-            self.fail(f"'{value}' contains no name", param, ctx)
-        return names
 
 
 def goal_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -85,33 +54,24 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--against", help="Compare only pairs with this ranker.")
 @goal_options
 @click.option(
-    "--variance-reduction", type=Names(), default="auto", show_default=True,
-    help="auto (all that apply), none, or some of common, stratified, integrated, antithetic, control.",
+    "--variance-reduction", type=click.Choice(preferences.VARIANCE_REDUCTION), default="auto", show_default=True,
+    help="Reach the same error with fewer lists, or compare plainly.",
 )  # fmt: skip
-@click.option("--share", type=Part(), help="Do only this share of the work; a run without --share combines all shares.")
 @options.checked_plugin
 @options.seed
 @options.jobs
 @click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
-def estimate(
-    path: Path, corpus: Corpus, store: Path | None, share: tuple[int, int] | None, jobs: int,
-    out: Path, **settings: Any,
-) -> None:  # fmt: skip
+def estimate(path: Path, corpus: Corpus, store: Path | None, jobs: int, out: Path, **settings: Any) -> None:
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
     A method for sets, such as sosm, multileaves sets of rankers, and each list compares all pairs of its set.
 
     Partial results are stored beside OUT until OUT is written; after an interruption, the same command resumes.
-    Several machines with a common folder can divide the work: run with --share 1/2 on one machine, with --share 2/2 on
-    another, and finally without --share.
     """
-    only_writer(None if share else out)
+    only_writer(out)
     rankings = corpus.rank(corpus.load(path), jobs=jobs)
     parts = store or _parts_of(out)
-    matrix = preferences.estimate_preferences(rankings, jobs=jobs, store=parts, share=share, **settings)
-    if share:
-        click.echo(f"{parts}: share {share[0]} of {share[1]} is counted")
-        return
+    matrix = preferences.estimate_preferences(rankings, jobs=jobs, store=parts, **settings)
     _save(matrix, out, parts)
 
 

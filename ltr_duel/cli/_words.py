@@ -26,7 +26,7 @@ _HEADINGS = {
         ("exposures", "events", "source", "connect", "within", "kind", "skip_bad"), "How a log is read"
     ),
     **dict.fromkeys(("ties", "tie_seed"), "Documents with equal scores"),
-    **dict.fromkeys(("plugin", "plugins", "seed", "jobs", "most_rankers", "wide", "help"), "How it runs"),
+    **dict.fromkeys(("plugin", "plugins", "seed", "jobs", "wide", "help"), "How it runs"),
 }  # fmt: skip
 
 

@@ -56,11 +56,10 @@ def check(store: Path) -> None:
 )  # fmt: skip
 @click.option("--events", type=OUT_FILE, help="Table of all events to write (same suffixes).")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to omit.")
-@click.option("--spreadsheet", is_flag=True, help="In CSV, put ' before text that looks like a formula.")
-def export(store: Path, out: Path | None, events: Path | None, without: tuple[str, ...], spreadsheet: bool) -> None:
+def export(store: Path, out: Path | None, events: Path | None, without: tuple[str, ...]) -> None:
     """Write the pages of STORE that count as a click log for 'logs compare', also while the experiment runs."""
     out = out or OUT_FILE.convert(f"{store.stem}.parquet", None, click.get_current_context())
-    rows = live.export_log(store, out, events=events, without=without, spreadsheet=spreadsheet)
+    rows = live.export_log(store, out, events=events, without=without)
     click.echo(f"{out}: {several(rows, 'impression')}")
     if not rows:
         click.echo("no page of several rankers counts yet: its window must be over, see the settings", err=True)

@@ -47,7 +47,7 @@ def check(kind: str, outcome: str, planned: str | None, **given: Any) -> None:
     """
     log = opened(outcome, given | {"kind": kind, "skip_bad": None})
     facts = logs.describe_log(log)
-    echo_lines(logs.log_lines(facts))
+    echo_lines(facts.lines)
     findings = logs.check_log(log, planned=planned or "") if facts.rankers else []
     if findings:
         click.echo("is the experiment sound?")

@@ -84,7 +84,7 @@ def command(
     _print_basis(chosen, basis, measured=comparison is not None)
     print_table(_table(plans, winners, per_day))
     if any(plan.few_users for plan in plans):
-        click.echo("at least: more may be needed, because the plan has fewer than 25 effective users.")
+        click.echo("at least: more may be needed, because the plan has fewer than 40 effective users.")
     if comparison is not None and chosen.size > 1:
         who = "queries" if comparison.cluster == "query" else "users"
         often = f"about {chosen.size:,.0f} impressions of the pair each"

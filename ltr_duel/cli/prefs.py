@@ -40,11 +40,10 @@ command.add_command(estimate)
     "--plot", type=OUT_FIGURE,
     help="Draw a heat map (.png, .svg, .pdf) in Copeland order; pairs whose better ranker is uncertain are grey.",
 )  # fmt: skip
-@options.most_rankers
 @options.wide
-def show(file: Path, as_json: bool, rows: int, plot: Path | None, most_rankers: int) -> None:
+def show(file: Path, as_json: bool, rows: int, plot: Path | None) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and the properties of its preferences."""
-    matrix = read_matrix(file, most_rankers)
+    matrix = read_matrix(file)
     if plot is not None:
         analysis.save_figure(analysis.plot_preferences(matrix), plot)
     if as_json:
@@ -71,11 +70,10 @@ def show(file: Path, as_json: bool, rows: int, plot: Path | None, most_rankers: 
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of pairs to list.")
-@options.most_rankers
 @options.wide
-def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
+def compare(a: Path, b: Path, rows: int) -> None:
     """Compare the matrices in A and B on the rankers that both have."""
-    agreement = preferences.compare_matrices(read_matrix(a, most_rankers), read_matrix(b, most_rankers))
+    agreement = preferences.compare_matrices(read_matrix(a), read_matrix(b))
     echo_lines(_agreement_lines(agreement))
     click.echo()
     print_table(_agreement_table(agreement, rows))

@@ -49,7 +49,6 @@ _RESULTS = Place(results=_FILES)
 @click.option("--repetitions", type=COUNT, default=20, show_default=True, help="Runs of each policy.")
 @options.seed
 @options.jobs
-@options.most_rankers
 @click.option("--out", type=_RESULTS, help="The folder to write to.  [default: simulation; with --log no folder]")
 @options.abscissa
 @click.option("--log", type=OUT_FILE, help="With --live: write the click log of the first run to this file.")
@@ -57,7 +56,7 @@ _RESULTS = Place(results=_FILES)
 @options.wide
 def command(
     file: Path | None, live: Path | None, corpus: Corpus, clicks: str, method: str, outcome: str, slates: str, top: int,
-    comparisons: int | None, sets: str | None, policies: tuple[str, ...], most_rankers: int, out: Path | None, x: str,
+    comparisons: int | None, sets: str | None, policies: tuple[str, ...], out: Path | None, x: str,
     log: Path | None, users: int, **run: Any,  # horizon, batch, delay, repetitions, seed and jobs
 ) -> None:  # fmt: skip
     """Run policies against the preference matrix in FILE, and plot their regret.
@@ -109,7 +108,7 @@ def command(
                 seed=run["seed"], jobs=run["jobs"],
             )  # fmt: skip
     if file is not None:
-        matrix = read_matrix(file, most_rankers)
+        matrix = read_matrix(file)
         if source is not None:
             _require_same_order(file, matrix.provenance, rankings.provenance)
             _print_differences(file, matrix.provenance, source.provenance)

@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import json
 import socket
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from ltr_duel.core import digest as core_digest
 from ltr_duel.experiment.spec import MATRIX_ANSWERS
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, measure_by_query
-from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
+from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, Live, OracleSource, places
 
 _MOST_OPEN = 4  # number of problems that a process keeps open; few, because runs are sorted by problem
 
@@ -123,7 +123,7 @@ def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Ranking
     if rankings is not None:
         return live_oracle(answers, rankings)
     if answers["kind"] == "utilities":
-        return utility_oracle(answers["model"], answers["means"], matrix.names)
+        return FromUtilities(answers["means"], answers["model"], matrix.names)
     return FromMatrix(matrix, sets=INDEPENDENT_COINS if answers["kind"] == INDEPENDENT_COINS else "")
 
 
@@ -131,8 +131,3 @@ def live_oracle(answers: dict[str, Any], rankings: Rankings) -> Live:
     """Make the oracle of simulated users. Raises `InputError` for inconsistent settings."""
     options = {name: answers[name] for name in ("pairs", "outcome", "slates", "top")}
     return Live(rankings, answers["clicks"], **options)
-
-
-def utility_oracle(model: str, means: Sequence[float], names: Sequence[str] = ()) -> NormalScores | FromUtilities:
-    """Make the oracle of arms with random utilities."""
-    return NormalScores(means, names) if model == "normal" else FromUtilities(means, link=model, names=names)

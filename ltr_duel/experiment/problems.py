@@ -18,7 +18,7 @@ import numpy as np
 from ltr_duel.core import InputError, cache_home, columns, schema, sources, stream
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset
-from ltr_duel.experiment.problem import Problem, live_oracle, utility_oracle
+from ltr_duel.experiment.problem import Problem, live_oracle
 from ltr_duel.experiment.spec import (
     READING,
     CorpusSpec,
@@ -43,6 +43,7 @@ from ltr_duel.preferences import (
     save_preferences,
 )
 from ltr_duel.rankers import Rankings, column_means, pool_named, rankers_named
+from ltr_duel.simulation import FromUtilities
 
 _OPTION = re.compile(rf"(?<!\S)--({'|'.join(sorted(READING))})(?![\w-])".replace("_", "-"))
 TO_ESTIMATE = "to_estimate"  # key in the provenance of a placeholder for a matrix; runs must not use placeholders
@@ -115,7 +116,7 @@ def _matrices(spec: MatrixSpec, folder: Path) -> Iterator[Choice]:
 
 def _utility_problems(spec: UtilitySpec, reading: Reading) -> Iterator[Problem]:
     for arms, model in product(_means(spec, reading), spec.model):
-        matrix = _canonical(utility_oracle(model, arms.content).preferences())
+        matrix = _canonical(FromUtilities(arms.content, model).preferences())
         facts = {columns.SOURCE: "utilities", columns.RANKERS: len(matrix), columns.MODEL: model}
         name = _name(*arms.words, _if_several(model, spec.model))
         answers = {"kind": "utilities", "model": model, "means": arms.content}
@@ -240,7 +241,7 @@ def _estimate(rankings: Rankings, spec: CorpusSpec, settings: dict[str, Any], re
     ``to_estimate`` in its provenance contains the name of the missing matrix and the comparisons that it requires.
     """
     settings = settings | {"variance_reduction": spec.variance_reduction}
-    plain = spec.ties == "redraw_at_inference" or spec.variance_reduction in ((), ("none",))
+    plain = spec.ties == "redraw_at_inference" or spec.variance_reduction == "none"
     comparisons = spec.comparisons or (MANY if plain else FEW)
     inputs = [rankings.provenance, rankings.names, settings, comparisons, spec.seed, sources.sources_digest()]
     path, size = cache_home() / "preferences" / f"{core_digest.digest_of(inputs)}.parquet", len(rankings)

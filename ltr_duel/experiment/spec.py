@@ -19,7 +19,7 @@ from ltr_duel.core import InputError, arguments, schema
 from ltr_duel.core import plugins as core_plugins
 from ltr_duel.data import ReadOptions
 from ltr_duel.interleaving import METHODS
-from ltr_duel.preferences import FAMILIES, REDUCTIONS, UTILITY_FAMILIES, UTILITY_SETS
+from ltr_duel.preferences import FAMILIES, UTILITY_FAMILIES, UTILITY_SETS, VARIANCE_REDUCTION
 from ltr_duel.rankers import TIE_RULES
 from ltr_duel.simulation import INDEPENDENT_COINS, REGRETS
 
@@ -41,7 +41,7 @@ def _square(given: Any) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(map(entry, row)) for row in rows)
 
 
-_reduction = schema.one_of("variance reduction", ("auto", "none", *REDUCTIONS))
+_reduction = schema.one_of("variance reduction", VARIANCE_REDUCTION)
 _model = schema.one_of("model of utilities", ("normal", "linear", "logistic", "natural"))
 
 
@@ -129,8 +129,7 @@ class CorpusSpec(ReadingSpec):
     outcome: tuple[str, ...] = schema.axis(schema.text, default=("",))  # empty: the method's first
     top: tuple[int, ...] = schema.axis(schema.whole(1, 1000), default=(10,))
     comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
-    # A list is one value: a combination of reductions.
-    variance_reduction: tuple[str, ...] = schema.axis(_reduction, empty=True, default=("auto",))
+    variance_reduction: str = schema.value(_reduction, default="auto")
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*MATRIX_ANSWERS, "live")), default=("matrix",))
     slates: str = schema.value(schema.component(METHODS), default="sosm")
     seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)

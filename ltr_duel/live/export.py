@@ -35,7 +35,6 @@ def export_log(
     *,
     events: str | Path | None = None,
     without: Sequence[str] = (),
-    spreadsheet: bool = False,
 ) -> int:
     """Write the counted pages of several rankers as a click log, in the order of their display; return the row count.
 
@@ -51,11 +50,10 @@ def export_log(
         credit = "owners" if settings.method.partition(":")[0] == "team_draft" else "page"
         every = (*_COLUMNS, *_RECORD, credit, *settings.context)
         names = tuple(name for name in every if name not in without)
-        how: dict[str, Any] = {"spreadsheet": spreadsheet, "private": True}  # the files contain queries and users
-        log = outputs.enter_context(write_log(out, names, **how))
+        log = outputs.enter_context(write_log(out, names, private=True))  # contains queries and users
         _write(log, names, db.execute(_ROWS, about), _row)
         if events:
-            happened = outputs.enter_context(write_log(events, _EVENTS, **how))
+            happened = outputs.enter_context(write_log(events, _EVENTS, private=True))
             _write(happened, _EVENTS, db.execute(_HAPPENED, about), _event)
     return log.rows
 

@@ -23,7 +23,7 @@ from ltr_duel.live.plan import LivePlan
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.store import Store
 from ltr_duel.live.validation import FORGOTTEN
-from ltr_duel.logs import BettingTest, PairDecision, Sequences, impressions_to_go, pair_decisions, running_sentence
+from ltr_duel.logs import PairDecision, confidence_sequence, impressions_to_go, pair_decisions, running_sentence
 
 _OF_SETTINGS = "name", "rankers", "policy", "method", "outcome", "confidence", "margin", "window", "batch", "credit"
 _FORGOT = "Forgotten users who return count as new users, so errors are too small and winners are declared too early."
@@ -134,9 +134,9 @@ def state_of(
     named = [(names[a], names[b]) for a, b in zip(*pairs, strict=True)]
     compared = (seen if settings.count == "seen" else shown) - alone
     decided = [part[pairs].astype(np.float64) for part in (first_wins, first_losses, first_ties)]
-    test = BettingTest(Sequences(*decided, *np.zeros((3, len(named)))))
+    now = confidence_sequence(*decided, confidence=settings.confidence, tests=len(named))
     error = {"confidence": settings.confidence, "margin": settings.margin}
-    decisions = pair_decisions(test, named, len(named), compared, **error)
+    decisions = pair_decisions(now, named, len(named), compared, **error)
     together = compared_pairs(plan)
     if plan.version == 1 or not POLICIES.configure(settings.policy).component.adaptive:  # pairs are missing by chance
         together.update(map(frozenset, named))

@@ -17,7 +17,6 @@ __all__ = [
     "Ratio",
     "check_log",
     "compare_log",
-    "confidence_sequence",
     "decide",
     "describe_log",
     "plan_impressions",

@@ -7,7 +7,7 @@ formulas therefore hold for a ratio of two outcomes, whose "number" is the sum o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,11 +44,9 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector |
         mean = (total * times).sum(axis=1) / n
         share = count / n[:, None]
         residual = (total - count * mean[:, None]) ** 2
-        left = 1 - share
-        error = np.sqrt((residual / left * times).sum(axis=1)) / n
+        error = np.sqrt((residual / (1 - share) * times).sum(axis=1)) / n
         freedom = 1 / (share**2 * times).sum(axis=1) - 1
-        alone = ~(freedom > 1e-9)
-        return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
+    return _unless_alone(~(freedom > 1e-9), mean, error, freedom)
 
 
 def cautious_means(
@@ -59,42 +57,28 @@ def cautious_means(
     Without added clusters, two won impressions would have a sample variance of 0 (Agresti, Min. Statistics in Medicine
     2005). The size of an added cluster is the geometric mean of the mean cluster size and the design effect. The design
     effect is 1 if the outcomes within a cluster are independent; if they are all equal, it is the mean cluster size.
-    The degrees of freedom are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums.
+    The degrees of freedom are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums, about
+    count * (rest + alike * count) for a correlation ``alike`` within a cluster, and rest = 1 - alike.
     """
-    all_n, all_y = count * times, total * times
+    all_n, all_y, squared = count * times, total * times, count * count
     once, sum_y = all_n.sum(axis=1), all_y.sum(axis=1)
-    squared = count * count
-    pairs = (all_n, count), (all_n, squared), (all_n * count, squared)
-    powers = [np.einsum("pg,pg->p", *two) for two in pairs]
+    squares, cubes, fourths, crossed, summed = (
+        np.einsum("pg,pg->p", a, b)
+        for a, b in ((all_n, count), (all_n, squared), (all_n * count, squared), (all_n, total), (all_y, total))
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        crossed, summed = np.einsum("pg,pg->p", all_n, total), np.einsum("pg,pg->p", all_y, total)
-        design, size = _design(once, sum_y, square, powers[0], crossed, summed)
-        n = once + 2 * np.sqrt(design * size)
+        design, size = _design(once, sum_y, square, squares, crossed, summed)
+        added = np.sqrt(design * size)
+        n = once + 2 * added
         mean = sum_y / n
         residual = (total - count * mean[:, None]) ** 2 / (1 - count / n[:, None])
-        return _with_two_added((residual * times).sum(axis=1), mean, once, design, size, powers)
-
-
-def _with_two_added(
-    residual: FloatVector,
-    mean: FloatVector,
-    once: FloatVector,
-    design: FloatVector,
-    size: FloatVector,
-    powers: Sequence[FloatVector],
-) -> Means:
-    """Return means with two clusters added; ``powers``: sums of clusters' sizes to the powers 2, 3 and 4."""
-    squares, cubes, fourths = powers
-    added = np.sqrt(design * size)
-    n = once + 2 * added
-    theirs = added**2 * (2 + 2 * mean**2) / (1 - added / n)  # residuals of the two clusters that are added
-    error = np.sqrt(residual + theirs) / n
-    alike = (design - 1) / np.maximum(size - 1, 1e-9)  # correlation within a cluster
-    rest = 1 - alike  # the variance of a cluster's sum is about count * (rest + alike * count)
-    spread = rest * once + alike * squares + 2 * added**2
-    freedom = spread**2 / (rest**2 * squares + 2 * rest * alike * cubes + alike**2 * fourths + 2 * added**4) - 1
-    alone = ~(once > size * (1 + 1e-12))  # one cluster has all outcomes
-    return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
+        of_added = added**2 * (2 + 2 * mean**2) / (1 - added / n)
+        error = np.sqrt((residual * times).sum(axis=1) + of_added) / n
+        alike = (design - 1) / np.maximum(size - 1, 1e-9)
+        rest = 1 - alike
+        spread = rest * once + alike * squares + 2 * added**2
+        freedom = spread**2 / (rest**2 * squares + 2 * rest * alike * cubes + alike**2 * fourths + 2 * added**4) - 1
+    return _unless_alone(~(once > size * (1 + 1e-12)), mean, error, freedom)
 
 
 def cautious_of_moments(
@@ -105,12 +89,12 @@ def cautious_of_moments(
         alone = ~(n**2 > nn * (1 + 1e-9))
         design, size = _design(n, total, square, nn, nt, tt)
         added = np.sqrt(design * size)
-        n, nn = n + 2 * added, nn + 2 * added**2
+        n = n + 2 * added
         mean = total / n
-        residuals = np.maximum(tt - 2 * mean * nt + mean**2 * (nn - 2 * added**2), 0) + added**2 * (2 + 2 * mean**2)
-        error = np.sqrt(residuals / (1 - nn / n**2)) / n
-        freedom = n**2 / nn - 1
-    return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
+        residuals = np.maximum(tt - 2 * mean * nt + mean**2 * nn, 0) + added**2 * (2 + 2 * mean**2)
+        freedom = n**2 / (nn + 2 * added**2) - 1
+        error = np.sqrt(residuals * (1 + 1 / freedom)) / n
+    return _unless_alone(alone, mean, error, freedom)
 
 
 def _design(
@@ -123,6 +107,11 @@ def _design(
     return np.clip((together + 2 * size**2) / (single + 2 * size), 1.0, size), size
 
 
+def _unless_alone(alone: Any, mean: FloatVector, error: FloatVector, freedom: FloatVector) -> Means:
+    """Return the means; a pair of a single cluster has no error."""
+    return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
+
+
 def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Means:
     """Return means and errors from sums of y and y^2, as if all outcomes were independent."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -132,10 +121,7 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 
 
 def two_way(users: Means, queries: Means, cells: Means) -> Means:
-    """Return errors clustered by users and queries at once (Cameron, Gelbach, Miller, JBES 2011).
-
-    The error is at least the larger of the errors by users and by queries.
-    """
+    """Return errors clustered by users and queries at once (Cameron, Gelbach, Miller, JBES 2011), at least each."""
     least = np.maximum(users.error, queries.error)
     with np.errstate(invalid="ignore"):
         both = users.error**2 + queries.error**2 - cells.error**2
@@ -146,12 +132,13 @@ def two_way(users: Means, queries: Means, cells: Means) -> Means:
 def interval_ends(
     cautious: Means, confidence: float, p: FloatVector | None = None, bound: float = 1.0
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of confidence intervals, clipped to [-bound, bound], from the result of `cautious_means`.
-
-    If p-values of "the mean is 0" are given, an interval is widened to contain 0 unless its test rejects 0.
-    """
+    """Return the ends of Student's intervals; with p-values of "the mean is 0", they contain 0 unless p rejects it."""
     half = statistics.student_reach(cautious.error, cautious.freedom, confidence)
-    middle = np.where(np.isfinite(half), cautious.mean, 0.0)
+    return clipped_ends(cautious.mean, half, True if p is None else p < 1 - confidence, bound)
+
+
+def clipped_ends(mean: FloatVector, half: FloatVector, refuted: Any, bound: float) -> tuple[FloatVector, FloatVector]:
+    """Return the ends of intervals within [-bound, bound], extended to contain 0 unless it is refuted."""
+    middle = np.where(np.isfinite(half), mean, 0.0)
     low, high = np.maximum(middle - half, -bound), np.minimum(middle + half, bound)
-    accepted = np.zeros(len(low), np.bool_) if p is None else p >= 1 - confidence
-    return np.where(accepted, np.minimum(low, 0.0), low), np.where(accepted, np.maximum(high, 0.0), high)
+    return np.where(refuted, low, np.minimum(low, 0.0)), np.where(refuted, high, np.maximum(high, 0.0))

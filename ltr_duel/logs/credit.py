@@ -16,8 +16,8 @@ import numpy as np
 from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, errors
 from ltr_duel.interleaving import METHODS, MOST_RANKERS, Lists, Method, Page
 from ltr_duel.logs.kernel_credit import Clicked, credit_rows, number_rows
-from ltr_duel.logs.page_tokens import TokenRows, read_tokens
-from ltr_duel.logs.table import NO_RANKERS, Impressions, marks_of, ragged, texts_of
+from ltr_duel.logs.page_tokens import Pages, read_tokens
+from ltr_duel.logs.table import NO_RANKERS, Impressions, marks_of, ragged
 
 ANOTHER_LIST = "the page token belongs to another list than 'shown'"
 _SHAPE = (MOST_RANKERS, MOST_RANKERS)
@@ -74,10 +74,9 @@ class Creditor:
         ids, ptr = ragged(have["shown"])
         places, click_ptr = ragged(have["clicks"])
         numbers, owners, kept = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int32), np.zeros(len(ptr) - 1)
-        parts = read_tokens(have["page"], texts_of(ids), ptr, rows, numbers, owners, kept)
-        together = [part for part in parts if part.fit.any()]
-        read = np.concatenate([np.zeros(0, np.int64), *(part.rows[part.fit > 0] for part in together)])
-        turns: list[tuple[int, TokenRows | None]] = [(int(part.rows[part.fit.argmax()]), part) for part in together]
+        parts = read_tokens(have["page"], have["shown"], rows, numbers, owners, kept)
+        read = np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)])
+        turns: list[tuple[int, Pages | None]] = [(int(part.rows[0]), part) for part in parts]
         turns += [(int(row), None) for row in np.setdiff1d(rows, read)]
         found: list[Outcomes] = []
         for row, part in sorted(turns, key=lambda turn: turn[0]):  # rankers are numbered in their order of appearance
@@ -85,16 +84,13 @@ class Creditor:
                 if part is None:
                     found.append(self._token(have, row))
                     continue
-                query = np.flatnonzero(part.fit)
                 self._one_method(part.heads[0].method, part.heads[0].outcome)
-                sets = [part.heads[k].rankers for k in query]
                 component, params = METHODS.configure(part.heads[0].method)[1:]
             except InputError as error:
-                same = [row] if part is None else part.rows[part.fit > 0].tolist()
-                wrong.update(dict.fromkeys(same, str(error)))
+                wrong.update(dict.fromkeys([row] if part is None else part.rows.tolist(), str(error)))
                 continue
-            arms, good = self._arms(sets, part.rows[query], wrong)
-            clicked = Clicked(part.rows[query][good], query[good], ptr, numbers, owners, click_ptr, places, kept)
+            arms, good = self._arms([head.rankers for head in part.heads], part.rows, wrong)
+            clicked = Clicked(part.rows[good], part.query[good], ptr, numbers, owners, click_ptr, places, kept)
             found.append(self._credited(component, params, part.heads[0].outcome, part.lists, clicked, arms))
         return found
 

@@ -1,4 +1,4 @@
-"""The decision on a whole experiment, and its sentence."""
+"""The decision on each pair of rankers and on a whole experiment, with guardrails, and its sentences."""
 
 from __future__ import annotations
 
@@ -8,16 +8,64 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import InputError, several
+from ltr_duel.core import errors, several
 from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
-from ltr_duel.logs.pair_decision import Guardrail, PairDecision, at_one_look, guardrail_tests, pair_decisions
 
 if TYPE_CHECKING:
     from ltr_duel.logs.comparison import Comparison
     from ltr_duel.logs.findings import Finding
+    from ltr_duel.logs.sequential import Intervals
 
 FEWEST = 20.0  # minimum effective number of observations for a projection
 _FAR = 1000  # a decision that needs more than this multiple of the impressions is not projected
+_CLUSTERS = {"user": "users", "query": "queries", "both": "users and queries"}
+
+
+class PairDecision(NamedTuple):
+    """The decision on a pair of rankers."""
+
+    first: str
+    second: str
+    verdict: str  # "stop", "no difference" or "go on"
+    winner: str  # winner if the verdict is "stop", else ""
+    observations: int  # impressions, or users' first impressions in the log of a policy
+    mean: float  # mean outcome of the first ranker against the second
+    low: float  # interval of the mean; the intervals of all pairs hold together (Bonferroni)
+    high: float
+    p: float  # p-value of "the mean is 0", corrected for all pairs (Bonferroni); valid at every look if `e_value` is
+    e_value: float  # e-value against "the mean is 0"; NaN for a decision at a single look
+    more: float  # about the further impressions of the log until a decision, if the mean persists; inf: never
+    more_to_win: float  # like `more`, but until the ranker with the higher mean wins
+    effective: float  # effective number of independent observations
+
+
+class Guardrail(NamedTuple):
+    """Test of a further outcome on a pair; positive means favour the ranker that leads by the primary outcome.
+
+    The limit is one-sided. A decision requires the primary outcome and each guardrail, so each test may use the whole
+    error (intersection-union; Berger, Technometrics 1982).
+    """
+
+    outcome: str
+    ahead: str  # the ranker that leads by the primary outcome
+    behind: str
+    mean: float  # mean of the further outcome
+    low: float  # one-sided lower limit
+    margin: float
+    confidence: float  # confidence of the limit
+
+    @property
+    def holds(self) -> bool:
+        """Whether the data show that the leading ranker, if it is worse at all, is worse by less than the margin."""
+        return self.low > -self.margin
+
+    def __str__(self) -> str:
+        """Return the test as a line of text."""
+        verdict = " holds:" if self.holds else ": the log does not show that it holds;"
+        return (
+            f"guardrail {self.outcome}{verdict} the mean of {self.ahead} against {self.behind} is {self.mean:+z.4f},"
+            f" and at least {self.low:+z.4f} with {100 * self.confidence:.4g}% confidence (margin {self.margin:g})"
+        )
 
 
 class Decision(NamedTuple):
@@ -65,7 +113,7 @@ def decide(
     Raises
     ------
     InputError
-        For numbers out of range, or for looks at a comparison in which each user counts once.
+        For numbers out of range.
 
     Examples
     --------
@@ -77,55 +125,86 @@ def decide(
     >>> decision.verdict, decision.winner
     ('stop', 'new')
     """
-    confidence, every_look = comparison.confidence if stop_at is None else stop_at, stop_at is not None
-    if every_look and comparison.unit == "user":
-        raise InputError("a comparison in which each user counts once is valid for one look only")
-    about = comparison.named_pairs, comparison.tests, comparison.impressions
-    pairs = (
-        pair_decisions(comparison.sequential_test, *about, confidence=confidence, margin=margin)
-        if every_look
-        else at_one_look(comparison)
-    )
-    further, ahead = _projection(comparison.names, pairs)
-    winner = ahead if further == 0 else ""
-    verdict = _verdict(pairs, winner)
-    sentence = _every_look(comparison, pairs, margin) if every_look else _one_look(comparison, pairs, winner)
+    every_look, names = stop_at is not None, comparison.names
+    confidence, tests = comparison.confidence if stop_at is None else stop_at, comparison.tests
+    errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
+    now = comparison.intervals(confidence, tests, every_look=every_look)
+    pairs = pair_decisions(
+        now, comparison.named_pairs, tests, comparison.impressions if every_look else 0, confidence=confidence,
+        margin=margin if every_look else 0.0,
+    )  # fmt: skip
+    further, ahead = _projection(names, pairs)
+    winner = "" if further else ahead
+    who = "" if comparison.adaptive else _CLUSTERS.get(comparison.cluster, "")
+    sentence = _one_look(comparison, pairs, winner)
+    if every_look:
+        sentence = running_sentence(names, pairs, margin, comparison.impressions, "impressions", who)
+    verdicts = {pair.verdict for pair in pairs}
+    verdict = "stop" if winner else "go on" if "go on" in verdicts else max(verdicts)
     days = days_to_a_whole_week((comparison.provenance["last"] - comparison.provenance["first"]) / 86_400)
     waits = every_look and days > 0
     if waits and verdict != "go on":
         wait = f"wait {days:.0f} day{'s' if days >= 1.5 else ''} until the week is complete"
         verdict, sentence = "wait", f"{wait}; so far: {sentence.removeprefix('stop: ')}"
-    guardrails = guardrail_tests(comparison, confidence, every_look=every_look)
     findings = tuple(comparison.findings) if checks else None
     failed = [finding.name for finding in findings or () if finding.verdict == "fails"]
+    guardrails = _guardrails(comparison, confidence, every_look=every_look)
     protecting = [guardrail for guardrail in guardrails if guardrail.ahead == winner]
     broken = [guardrail for guardrail in protecting if not guardrail.holds]
-    notes = [*drift_notes(comparison), *filter(None, (comparison.provenance.get("caution"),))]
+    notes = [warning for warning in comparison.warnings if warning.endswith(CHANGED)]
+    notes += filter(None, [comparison.provenance.get("caution")])
     if protecting and not broken:
         words = {1: "The guardrail holds", 2: "Both guardrails hold"}
         notes.append(f"{words.get(len(protecting), f'All {len(protecting)} guardrails hold')} for ranker '{winner}'.")
+    harmed = {frozenset(guardrail[1:3]) for guardrail in guardrails if not guardrail.holds}
+    labels = [_label(pair, waits, frozenset(pair[:2]) in harmed) for pair in pairs]
     if failed or broken:
         notes.append(f"By the primary outcome alone, the result would be: {sentence}")
-        verdict, sentence = "no decision", _no_decision(failed, broken, winner)
-    harmed = {frozenset((guardrail.ahead, guardrail.behind)) for guardrail in guardrails if not guardrail.holds}
-    labels = tuple(
-        "no decision" if verdict == "no decision" else _label(pair, waits, frozenset(pair[:2]) in harmed)
-        for pair in pairs
-    )
+        verdict, sentence, labels = "no decision", _no_decision(failed, broken, winner), ["no decision"] * len(pairs)
     return Decision(
-        verdict, winner, sentence, tuple(notes), tuple(pairs), labels, confidence, every_look, margin, findings,
+        verdict, winner, sentence, tuple(notes), tuple(pairs), tuple(labels), confidence, every_look, margin, findings,
         tuple(guardrails),
     )  # fmt: skip
 
 
-def _verdict(pairs: Sequence[PairDecision], winner: str) -> str:
-    """Return the verdict on all pairs together: "stop", "no difference" or "go on"."""
-    verdicts = {pair.verdict for pair in pairs}
-    if winner or verdicts == {"stop"}:
-        return "stop"
-    if verdicts == {"no difference"}:
-        return "no difference"
-    return "go on" if "go on" in verdicts else "stop"
+def pair_decisions(
+    now: Intervals, named_pairs: Sequence[tuple[str, str]], tests: int, impressions: int, *, confidence: float,
+    margin: float = 0.0,
+) -> list[PairDecision]:  # fmt: skip
+    """Decide for each pair whether to stop, by intervals of this confidence that hold together for ``tests`` pairs.
+
+    impressions: those of all pairs, from which further impressions are projected; 0 at one planned look.
+    """
+    errors.require_between("the margin", margin, 0, 1)
+    won, lost, alpha = now.low > 0, now.high < 0, (1 - confidence) / tests
+    same = ~(won | lost) & (-margin < now.low) & (now.high < margin)
+    to_win = np.full(len(won), np.inf)
+    if impressions:
+        to_win = np.maximum((now.growth(alpha) - 1) * impressions, 1.0)
+    more = to_win = np.where(won | lost, 0.0, to_win)
+    if margin > 0:
+        to_tie = np.maximum((now.growth(alpha, margin) - 1) * max(impressions, 1), 1.0)
+        more = np.where(same, 0.0, np.minimum(to_win, to_tie))
+    verdict = np.select([won | lost, same], ["stop", "no difference"], "go on").tolist()
+    side = np.where(won, 0, np.where(lost, 1, 2)).tolist()
+    e_value = np.exp(np.minimum(now.log_e, 700.0))
+    columns = now.n.astype(np.int64), now.mean, now.low, now.high, now.p, e_value, more, to_win, now.effective
+    return [
+        PairDecision(*pair, verdict[k], (*pair, "")[side[k]], *(column[k].item() for column in columns))
+        for k, pair in enumerate(named_pairs)
+    ]
+
+
+def _guardrails(comparison: Comparison, confidence: float, *, every_look: bool) -> list[Guardrail]:
+    """Test for each pair and guardrail that the ranker ahead is not worse by the margin or more."""
+    guardrails = []
+    for name, other in comparison.guarded.items():
+        limits = other.intervals(confidence, 0.5, every_look=every_look).facing(comparison.signs)  # half a test
+        for k, pair in enumerate(comparison.named_pairs):
+            mean, low = float(limits.mean[k]), float(min(limits.low[k], limits.mean[k]))
+            ahead, behind = pair[:: comparison.signs[k]]
+            guardrails.append(Guardrail(name, ahead, behind, mean, low, comparison.margins[name], confidence))
+    return guardrails
 
 
 def _label(pair: PairDecision, waits: bool, harmed: bool) -> str:
@@ -145,8 +224,8 @@ def _projection(names: Sequence[str], pairs: Sequence[PairDecision]) -> tuple[fl
     The experiment may stop once a ranker wins against all others, or every pair is decided; pairs that were never shown
     are never decided.
     """
-    shown_all = len(pairs) == len(names) * (len(names) - 1) // 2
-    ways = [(max((pair.more for pair in pairs), default=np.inf) if shown_all else np.inf, "")]
+    all_shown = len(pairs) == len(names) * (len(names) - 1) // 2
+    ways = [(max((pair.more for pair in pairs), default=np.inf) if all_shown else np.inf, "")]
     for name in names:
         own = [pair for pair in pairs if name in pair[:2]]
         leads = all((pair.first if pair.mean > 0 else pair.second) == name and pair.mean != 0 for pair in own)
@@ -167,55 +246,15 @@ def impressions_to_go(names: Sequence[str], pairs: Sequence[PairDecision]) -> fl
     return np.inf if further and _too_few(winner, pairs) else further
 
 
-def running_sentence(names: Sequence[str], pairs: Sequence[PairDecision], margin: float, impressions: int) -> str:
-    """Return whether to stop a live experiment, whose closed pages of several rankers are ``impressions``."""
-    return _running(names, pairs, margin, impressions, "pages of several rankers")
-
-
-def _one_look(comparison: Comparison, pairs: Sequence[PairDecision], winner: str) -> str:
-    """Return the sentence of a decision at a single look."""
-    p = max(pair.p for pair in pairs)
-    reason = f"p {'< 1e-12' if p < 1e-12 else f'= {p:.3g}'}"
-    if len(pairs) > 1:
-        reason = f"{sum(bool(pair.winner) for pair in pairs)} of {len(pairs)} pairs are decided"
-    answer = f"{winner} wins" if winner else "no ranker is shown to win"
-    drift = _drift_of(comparison, winner)
-    sentences = [
-        f"{answer}{_against_all(comparison.names)} ({reason}).",
-        f"Its mean outcome is ahead over the whole log; {drift}" * bool(drift),
-        "This is valid for one planned look; use --stop-at to look repeatedly.",
-        "" if winner else _never_shown(comparison.names, comparison.named_pairs),
-    ]
-    return " ".join(filter(None, sentences))
-
-
-def _every_look(comparison: Comparison, pairs: Sequence[PairDecision], margin: float) -> str:
-    """Return the sentence of a decision that is valid at every look."""
-    drift = _drift_of(comparison, _projection(comparison.names, pairs)[1])
-    about = comparison.names, pairs, margin, comparison.impressions
-    if comparison.adaptive:  # a policy changes the shares
-        stay = "the means and the pairs' shares of the log stay as they are"
-        return _running(*about, "impressions in the log, over all pairs", stay=stay, drift=drift)
-    who = {"user": "users", "query": "queries", "both": "users and queries"}.get(comparison.cluster, "")
-    return _running(*about, "impressions", who, drift=drift)
-
-
-def _running(
-    names: Sequence[str],
-    pairs: Sequence[PairDecision],
-    margin: float,
-    impressions: int,
-    unit: str,
-    who: str = "",
-    *,
-    stay: str = "the means stay as they are",
-    drift: str = "",
-) -> str:
-    """Return whether to stop; ``unit`` is counted, ``who`` are the clusters, ``drift`` says that a mean has changed."""
+def running_sentence(
+    names: Sequence[str], pairs: Sequence[PairDecision], margin: float, impressions: int,
+    unit: str = "pages of several rankers", who: str = "",
+) -> str:  # fmt: skip
+    """Return whether to stop; ``unit``: what is counted, by default pages of a live experiment; who: the clusters."""
     further, winner = _projection(names, pairs)
     if winner and further == 0:
-        later = drift or "a later change of users or rankers is not ruled out."
-        return f"stop: {winner} wins{_against_all(names)}. So far its mean outcome is ahead; {later}"
+        later = "So far its mean outcome is ahead; a later change of users or rankers is not ruled out."
+        return f"stop: {winner} wins{_against_all(names)}. {later}"
     if further == 0:
         if all(pair.verdict == "no difference" for pair in pairs):
             return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
@@ -232,7 +271,22 @@ def _running(
         return f"go on: the decision needs more than {_FAR:,} times the present number of {unit}{which}."
     until = f" until {winner} wins against all others" if winner and len(pairs) > 1 else ""
     more = f", of more {who}" if who.endswith("queries") else ""  # further impressions of the same queries say little
-    return f"go on: about {further:,.0f} further {unit}{more}{until}, if {stay}{which}."
+    return f"go on: about {further:,.0f} further {unit}{more}{until}, if the means stay as they are{which}."
+
+
+def _one_look(comparison: Comparison, pairs: Sequence[PairDecision], winner: str) -> str:
+    """Return the sentence of a decision at a single look."""
+    p = max(pair.p for pair in pairs)
+    reason = f"p {'< 1e-12' if p < 1e-12 else f'= {p:.3g}'}"
+    if len(pairs) > 1:
+        reason = f"{sum(bool(pair.winner) for pair in pairs)} of {len(pairs)} pairs are decided"
+    answer = f"{winner} wins" if winner else "no ranker is shown to win"
+    sentences = [
+        f"{answer}{_against_all(comparison.names)} ({reason}).",
+        "This is valid for one planned look; use --stop-at to look repeatedly.",
+        "" if winner else _never_shown(comparison.names, comparison.named_pairs),
+    ]
+    return " ".join(filter(None, sentences))
 
 
 def _no_decision(failed: Sequence[str], broken: Sequence[Guardrail], winner: str) -> str:
@@ -247,17 +301,6 @@ def _no_decision(failed: Sequence[str], broken: Sequence[Guardrail], winner: str
         unproved = f"the log does not show that {several(len(broken), 'guardrail')} {hold} ({names})"
         against.append(f"{winner} is ahead, but {unproved}")
     return f"no decision: {'; '.join(against)}."
-
-
-def drift_notes(comparison: Comparison) -> list[str]:
-    """Return the warnings of a drift: the mean of the first half of the log differs from that of the second half."""
-    return [warning for warning in comparison.warnings if warning.endswith(CHANGED)]
-
-
-def _drift_of(comparison: Comparison, winner: str) -> str:
-    """Return a clause on a drift of the winner's mean; "" if there is none."""
-    drifted = {name for note in drift_notes(comparison) for name in note.partition(": ")[0].split(" against ")}
-    return "the mean changed while the log grew (see the note), and may change again." * (winner in drifted)
 
 
 def _never_shown(names: Sequence[str], shown: Collection[tuple[str, ...]]) -> str:

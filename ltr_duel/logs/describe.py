@@ -24,10 +24,7 @@ _FORMS = {
 class LogFacts(NamedTuple):
     """Result of `describe_log`."""
 
-    format: str
     impressions: int
-    first: float  # time of the first impression, seconds since 1970
-    last: float
     queries: int  # number of different queries
     users: int  # number of different users; 0 if no row has a user
     shown: tuple[int, int]  # lengths of the shortest and longest list; 0, 0 if the log has no lists
@@ -35,13 +32,8 @@ class LogFacts(NamedTuple):
     clicked: int  # number of impressions with a click
     forms: dict[str, int]  # basis of credit -> number of impressions; 'nothing' if there is no basis
     rankers: tuple[str, ...]  # credited rankers
-    method: str  # method and outcome rule of the credit; "" if no row is credited
-    columns: tuple[str, ...]  # columns with at least one value
-    other_columns: tuple[str, ...]  # columns that are not read
     bad: int  # number of unusable lines
-    sentences: tuple[str, ...]  # one message per reason: the first bad line, and the number of such lines
-    caution: str  # caution about the outcome rule
-    outcome: str  # the event that counts as a click
+    lines: tuple[str, ...]  # the description as text; bad lines come last
 
 
 def describe_log(log: ClickLog) -> LogFacts:
@@ -63,13 +55,9 @@ def describe_log(log: ClickLog) -> LogFacts:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> row = '{"impression": 1, "time": 0, "query": "q", "shown": ["a", "b"], "clicks": [2]}'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clicks.jsonl"
-    ...     _ = path.write_text(row)
-    ...     facts = describe_log(ClickLog(path))
+    >>> import pandas as pd
+    >>> row = {"impression": 1, "time": 0, "query": "q", "shown": ["a", "b"], "clicks": [2]}
+    >>> facts = describe_log(ClickLog(pd.DataFrame([row])))
     >>> facts.impressions, facts.clicks, facts.shown
     (1, 1, (2, 2))
     """
@@ -80,77 +68,59 @@ def describe_log(log: ClickLog) -> LogFacts:
     columns = [name for name in LOG_COLUMNS if name in rows.columns]
     forms = [name for name in _FORMS if name in columns]
     form = ", ".join([*(f"CASE WHEN {name} IS NOT NULL THEN '{name}' END" for name in forms), "'nothing'"])
-    lengths = {"length": "shown" if "shown" in columns else "owners", "clicked": "clicks"}
-    sizes = ", ".join(f"coalesce(array_length({column}), 0) AS {name}" for name, column in lengths.items())
-    own = ", ".join(f'"{name}"' for name in columns)
-    counts = {
-        "n": "count(*)", "first": "min(time)", "last": "max(time)", "queries": "count(DISTINCT query)",
-        "users": 'count(DISTINCT "user")' if "user" in columns else "0",
-        "shortest": "min(length)", "longest": "max(length)", "clicks": "sum(clicked)",
-        "clicked": "count(*) FILTER (WHERE clicked > 0)",
-        **{f"form {name}": f"count(*) FILTER (WHERE form = '{name}')" for name in (*forms, "nothing")},
-        **{f"has {name}": f'count("{name}")' for name in columns},
-    }  # fmt: skip
-    chosen = ", ".join(f'{value} AS "{name}"' for name, value in counts.items())
-    sql = f"SELECT {chosen} FROM (SELECT {own}, {sizes}, coalesce({form}) AS form FROM rows) AS each"
-    (found,) = log.engine.query(sql, rows=rows).to_pylist()
-    n = found["n"]
-    if n == 0:
+    counts = {f"form {name}": f"count(*) FILTER (WHERE form = '{name}')" for name in (*forms, "nothing")}
+    counts |= {f"has {name}": f'count("{name}")' for name in columns}
+    sql = f"""
+        SELECT count(*) AS impressions, min(time) AS first, max(time) AS last, count(DISTINCT query) AS queries,
+            {'count(DISTINCT "user")' if "user" in columns else "0"} AS users, min(length) AS shortest,
+            max(length) AS longest, sum(clicked) AS clicks, count(*) FILTER (WHERE clicked > 0) AS clicked,
+            {", ".join(f'{value} AS "{name}"' for name, value in counts.items())}
+        FROM (
+            SELECT {", ".join(f'"{name}"' for name in columns)}, coalesce({form}) AS form,
+                coalesce(array_length({"shown" if "shown" in columns else "owners"}), 0) AS length,
+                coalesce(array_length(clicks), 0) AS clicked
+            FROM rows
+        ) AS each"""
+    (got,) = log.engine.query(sql, rows=rows).to_pylist()
+    if not (n := got["impressions"]):
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: the log has no impression that can be used{first}")
     has_lists = LISTS & set(log.loaded.impressions.columns)
-    return LogFacts(
-        log.format, n, found["first"], found["last"], found["queries"], found["users"],
-        (found["shortest"], found["longest"]) if has_lists else (0, 0), int(found["clicks"]), found["clicked"],
-        forms={name: found[f"form {name}"] for name in (*forms, "nothing") if found[f"form {name}"]},
-        rankers=tuple(creditor.names),
-        method=f"{creditor.method} ({creditor.outcome})" if creditor.method else "",
-        columns=tuple(name for name in columns if found[f"has {name}"]),
-        other_columns=log.other_columns,
-        bad=log.bad.count,
-        sentences=tuple(log.bad.sentences),
-        caution=creditor.caution,
-        outcome=log.outcome.name,
+    shortest, longest = (got["shortest"], got["longest"]) if has_lists else (0, 0)
+    facts = LogFacts(
+        n, got["queries"], got["users"], (shortest, longest), int(got["clicks"]), got["clicked"],
+        {name: got[f"form {name}"] for name in (*forms, "nothing") if got[f"form {name}"]},
+        tuple(creditor.names), log.bad.count, (),
     )  # fmt: skip
-
-
-def log_lines(facts: LogFacts) -> list[str]:
-    """Return the description of a log as lines of text, bad lines last."""
-    n, (shortest, longest) = facts.impressions, facts.shown
     documents = several(longest, "document") if shortest == longest else f"{shortest} to {longest} documents"
-    basis = _FORMS if longest else _FORMS | {"owners": "the owners of the items with events"}
     events = several(facts.clicks, "click")
-    if facts.outcome != "click":
-        events = f"{several(facts.clicks, 'shown document')} with events ({facts.outcome})"
+    if log.outcome.name != "click":
+        events = f"{several(facts.clicks, 'shown document')} with events ({log.outcome.name})"
+    hint = user_hint(log.other_columns)
+    no_users = "no values in 'user': each impression counts as one user" + f"; {hint}" * bool(hint)
+    basis = _FORMS if longest else _FORMS | {"owners": "the owners of the items with events"}
     lines = [
-        f"{several(n, 'impression')} from {date_words(facts.first)} to {date_words(facts.last)} ({facts.format})",
+        f"{several(n, 'impression')} from {date_words(got['first'])} to {date_words(got['last'])} ({log.format})",
         f"{several(facts.queries, 'query')}; {f'lists of {documents}' if longest else 'no lists'}; {events}, on"
         f" {facts.clicked / n:.1%} of the impressions",
+        f"{several(facts.users, 'user')}, {n / facts.users:.1f} impressions each" if facts.users else no_users,
+        *(f"credit for {several(k, 'impression')} is based on {basis[name]}" for name, k in facts.forms.items()),
     ]
-    if facts.users:
-        lines.append(f"{several(facts.users, 'user')}, {n / facts.users:.1f} impressions each")
-    else:
-        hint = user_hint(facts.other_columns)
-        lines.append("no values in 'user': each impression counts as one user" + f"; {hint}" * bool(hint))
-    for form, count in facts.forms.items():
-        lines.append(f"credit for {several(count, 'impression')} is based on {basis[form]}")
     if facts.rankers:
-        lines.append(f"{several(len(facts.rankers), 'ranker')}, by {facts.method}: {', '.join(facts.rankers)}")
-    lines += [*filter(None, [facts.caution]), f"columns: {', '.join(facts.columns)}"]
-    if facts.other_columns:
-        lines.append(f"not read: {', '.join(map(_not_read, facts.other_columns))}")
+        method = f"{creditor.method} ({creditor.outcome})"
+        lines.append(f"{several(len(facts.rankers), 'ranker')}, by {method}: {', '.join(facts.rankers)}")
+    lines += [creditor.caution] * bool(creditor.caution)
+    lines.append(f"columns: {', '.join(name for name in columns if got[f'has {name}'])}")
+    if log.other_columns:
+        near = {name: difflib.get_close_matches(name, LOG_COLUMNS, n=1) for name in log.other_columns}
+        names = (f"{name} (did you mean '{like[0]}'?)" if like else name for name, like in near.items())
+        lines.append(f"not read: {', '.join(names)}")
     if facts.bad:
-        lines.append(f"{several(facts.bad, 'line')} cannot be used:")
-        lines += [f"  {sentence}" for sentence in facts.sentences]
-    return [errors.in_one_line(line) for line in lines]
+        lines += [f"{several(facts.bad, 'line')} cannot be used:", *(f"  {sentence}" for sentence in log.bad.sentences)]
+    return facts._replace(lines=tuple(map(errors.in_one_line, lines)))
 
 
 def user_hint(columns: Sequence[str]) -> str:
     """Return a hint to rename an unread column whose name suggests user ids, or "" if there is no such column."""
     name = next((column for column in columns if _NAMES_USERS.search(column)), "")
     return f"rename the column '{name}' to 'user' in the file, or map it with --source" if name else ""
-
-
-def _not_read(column: str) -> str:
-    near = difflib.get_close_matches(column, LOG_COLUMNS, n=1)
-    return f"{column} (did you mean '{near[0]}'?)" if near else column

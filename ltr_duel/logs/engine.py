@@ -26,6 +26,7 @@ from ltr_duel.core import InputError, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
 _USUAL, _MOST = 640_000_000, 2_500_000_000  # bytes, for logs of up to 10^7 rows and for the longest logs
+_AT_ONCE = 2 * 10**7  # number of rows whose windows fit into memory
 _ROWS, _EACH = 10**7, 20  # rows of usual logs; bytes that each further row adds to the limit
 _SHARE = 0.5  # maximum share of the free memory
 _LEAST = 256_000_000  # minimum limit in bytes; some queries fail with less
@@ -54,6 +55,7 @@ class Engine:
         import duckdb
 
         self._memory, self._folder = memory_limit(rows), make_folder()
+        self.passes = 1 + rows // _AT_ONCE  # number of parts in which windows are computed
         config = {"memory_limit": f"{self._memory}B", "temp_directory": self._folder}
         self.duckdb: Any = duckdb.connect(f"{self._folder}/tables.db", config=config)  # stored on disk to save memory
         self._damaged, self._numbers = damaged, count(1)

@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from ltr_duel.core import IntMatrix, IntVector
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector
 
 ERROR = 0.01  # maximum probability of a false alarm of a test
 RATE = 0.01  # share of faulty rows or events above which a check fails
-_HEAVY = 0.02  # share of the impressions up to which a user is usual, however many users there are
 
 
 class Finding(NamedTuple):
@@ -29,8 +28,7 @@ class Finding(NamedTuple):
 
 def tested(name: str, p: float, sentence: str) -> Finding:
     """Return the finding for a test with p-value ``p``."""
-    near = next((said for digits in (2, 3, 4) if float(said := f"{p:.{digits}g}") != ERROR), f"{p:.6g}")
-    said = "p < 1e-12" if p < 1e-12 else f"p = {near}"
+    said = "p < 1e-12" if p < 1e-12 else f"p = {p:.3g}"
     return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} ({said})")
 
 
@@ -50,21 +48,13 @@ def not_checked(name: str, sentence: str) -> Finding:
     return Finding(name, "not checked", np.nan, sentence)
 
 
-def usual_share(users: int) -> float:
-    """Return the share of the impressions above which one of `users` users is unusual; 1 for up to 20 users."""
-    return min(max(_HEAVY, 20 / max(users, 1)), 1.0)
-
-
 def even(counts: IntVector) -> float:
-    """Return the p-value of "all categories are equally likely" (chi-squared); 1 for a single category."""
+    """Return the p-value of "all categories are equally likely" (of two exact, else chi-squared); 1 for one."""
     if len(counts) < 2 or not counts.sum():
         return 1.0
-    return float(special.chdtrc(len(counts) - 1, ((counts - counts.mean()) ** 2).sum() / counts.mean()))
-
-
-def fair(heads: int, tosses: int) -> float:
-    """Return the p-value of "the coin is fair" (exact)."""
-    return float(min(1.0, 2 * special.bdtr(min(heads, tosses - heads), tosses, 0.5)))
+    if len(counts) == 2:
+        return float(min(1.0, 2 * special.bdtr(counts.min(), counts.sum(), 0.5)))
+    return _chi_squared(counts[None], np.full((1, len(counts)), counts.mean()), len(counts) - 1)
 
 
 def unchanged(table: IntMatrix) -> float:
@@ -72,16 +62,17 @@ def unchanged(table: IntMatrix) -> float:
     table = table[:, table.sum(axis=0) > 0]
     if not table.size:
         return 1.0
-    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0).min() / max(table.sum(), 1)
-    rare = expected[:, 0] < 5
+    rare = table.sum(axis=1) * (table.sum(axis=0).min() / table.sum()) < 5
     table = np.concatenate([table[~rare], table[rare].sum(axis=0, keepdims=True)])
     table = table[table.sum(axis=1) > 0]
-    if min(table.shape) < 2 or (table.sum(axis=1) * table.sum(axis=0).min() / table.sum()).min() < 5:
-        return 1.0
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-    return float(
-        special.chdtrc((table.shape[0] - 1) * (table.shape[1] - 1), ((table - expected) ** 2 / expected).sum())
-    )
+    if min(table.shape) < 2 or expected.min() < 5:
+        return 1.0
+    return _chi_squared(table, expected, (table.shape[0] - 1) * (table.shape[1] - 1))
+
+
+def _chi_squared(table: IntMatrix, expected: FloatMatrix, freedom: int) -> float:
+    return float(special.chdtrc(freedom, ((table - expected) ** 2 / expected).sum()))
 
 
 def finding_lines(findings: Sequence[Finding], *, only_failures: bool = False) -> list[str]:

@@ -16,8 +16,7 @@ import numpy as np
 
 from ltr_duel.core import FloatVector, statistics
 from ltr_duel.logs.clusters import Means, cautious_of_moments, naive_means, two_way
-from ltr_duel.logs.outcomes import UNIT
-from ltr_duel.logs.sums import Grouping, Sequences, growth, running, sequences_of
+from ltr_duel.logs.sums import Grouping, Growth, Sequences
 
 _STEPS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400, 364 * 86400)  # seconds
 _MOST = 64  # maximum number of looks
@@ -48,42 +47,33 @@ def days_to_a_whole_week(days: float) -> float:
     return 7 - over if days >= 14 and 1 < over < 6 else 0.0
 
 
-def looks_of(engine: Any, times: Any, outcomes: Any, by: Grouping, step: float) -> tuple[list[Look], list[Any]]:
-    """Return the state of a comparison at the end of each period of ``step`` seconds (UTC), and results of `running`.
+def looks_of(engine: Any, times: Any, parts: Sequence[Growth], by: Grouping, step: float) -> list[Look]:
+    """Return the state of a comparison at the end of each period of ``step`` seconds (UTC).
 
-    times: a relation with the ``time`` of each impression.
+    times: a relation with the ``time`` of each impression; parts: the growth of the sums, see `pair_sums`.
     """
     block = f"CAST(floor(time / {step!r}) AS BIGINT)"
     sql = f"SELECT {block} AS block, count(*) AS n, max(time) AS last FROM shown GROUP BY {block} ORDER BY 1"
     periods = engine.query(sql, shown=times).to_pydict()
-    number = {block: k for k, block in enumerate(periods["block"])}
-    unit = 1.0 if by.whole else float(UNIT)
+    blocks, unit = np.array(periods["block"], np.int64), float(by.unit)
 
-    def until(sums: Any, name: str, scale: float = 1.0) -> FloatVector:
-        out = np.zeros((len(number), by.pairs))
-        at = [number[block] for block in sums["block"].to_pylist()], sums["pair"].to_numpy()
-        np.add.at(out, at, sums[name].to_numpy().astype(np.float64) / scale)
-        return out.cumsum(axis=0)
+    def until(part: Growth, name: str, scale: float = 1.0) -> FloatVector:
+        return np.asarray(part.until(name, blocks, by.pairs) / scale, np.float64)
 
-    outcomes = engine.keep("SELECT * FROM o", o=outcomes) if len(by.keys) > 1 else outcomes
-    parts = [running(engine, outcomes, keys, by, step) for keys in by.keys]
-    sums = [growth(engine, part, by) for part in parts]
-    n, total, square = (until(sums[0], name, k) for name, k in (("n", 1.0), ("total", unit), ("square", unit)))
+    n, total, square = (until(parts[0], name, k) for name, k in (("n", 1.0), ("total", unit), ("square", unit)))
     if by.cluster == "impression":
         kinds = [naive_means(n + 2, total, square + 2)]
     else:
         scales = {"nn": 1.0, "nt": unit, "tt": unit**2}
-        products = [[until(part, name, scale) for name, scale in scales.items()] for part in sums]
+        products = [[until(part, name, scale) for name, scale in scales.items()] for part in parts]
         kinds = [cautious_of_moments(n, total, square, *moments) for moments in products]
     mean = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
-    means = two_way(*kinds) if by.cluster == "both" else kinds[0]
-    sequences = sequences_of(lambda name, *, outcomes=False: until(sums[0], name, unit if outcomes else 1.0), by)
+    means, sequences = two_way(*kinds) if by.cluster == "both" else kinds[0], parts[0].sequences(by, blocks)
     impressions = np.cumsum(periods["n"]).tolist()
-    looks = [
+    return [
         Look(last, impressions[k], n[k], mean[k], means.of(k), sequences.of(k))
         for k, last in enumerate(periods["last"])
     ]
-    return looks, parts
 
 
 def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list[str]:

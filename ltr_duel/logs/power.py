@@ -5,7 +5,7 @@ and the design effect, by which clusters multiply the variance of a mean. A test
 exceeds its critical value: the larger one of Student's, for the effective number of users and with the one won and the
 one lost cluster that `compare_log` adds, and that of the sign test of clusters, in its normal approximation with a
 correction for continuity. The test at any time has the critical values at the level of the boundary of its normal
-mixture. Below 25 effective users the result is up to a quarter too short, so it is a lower limit ("at least").
+mixture. Below 40 effective users the result is up to a quarter too short, so it is a lower limit ("at least").
 
 The clearest effect of a log is overestimated, because its pair was selected. Effects are therefore shrunk (empirical
 Bayes: Efron, Morris, JASA 1973): the true means of pairs are modelled as draws around 0 with a common variance, which
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import optimize, special
@@ -27,7 +27,7 @@ from ltr_duel.logs.comparison import Comparison
 from ltr_duel.logs.sequential import normal_boundary
 from ltr_duel.preferences import PreferenceMatrix
 
-FEWEST = 25.0  # effective number of users below which a plan is a lower limit
+FEWEST = 40.0  # effective number of users below which a plan is a lower limit
 _SURE = 0.8  # confidence of the upper bound of the design effect
 
 
@@ -124,36 +124,30 @@ def _impressions(pair: PairVariance, effect: float, power: float, level: float, 
         return _power_beyond(pair, effect, math.exp(log_n), level, always=always) - float(special.ndtri(power))
 
     low, high = math.log(2 * pair.size), math.log(1e14)
-    if missing(low) >= 0:
-        return math.exp(low) * pair.each
     if missing(high) < 0:
         return math.inf
-    return math.exp(optimize.brentq(missing, low, high, rtol=1e-10)) * pair.each
+    return math.exp(low if missing(low) >= 0 else optimize.brentq(missing, low, high, rtol=1e-10)) * pair.each
 
 
 def _power_beyond(pair: PairVariance, effect: float, n: float, level: float, *, always: bool) -> float:
     """Return by how many standard deviations the expected sum of n outcomes of the pair exceeds the critical value."""
     square = max(pair.square, effect)  # a mean of fractional outcomes may exceed their mean square
-    single = square - effect**2
-    added = math.sqrt(pair.design * pair.size)
-    clustered = n * single * pair.design
+    added, users = math.sqrt(pair.design * pair.size), n / pair.size
+    clustered = n * (square - effect**2) * pair.design
     variance = clustered + 2 * added**2
-    users = n / pair.size
     normal = float(normal_boundary([variance], level)[0]) if always else -float(special.ndtri(level / 2))
-    student = -float(special.stdtrit(max(users - 1, 0.5), float(special.ndtr(-normal))))
-    signs = normal * math.sqrt(clustered + n * pair.size * effect**2) + pair.design
     if special.ndtr(-normal) * 2 < 2.0 ** (1 - users):
         return -math.inf  # even if all users agree, the sign test cannot be significant
+    student = -float(special.stdtrit(max(users - 1, 0.5), float(special.ndtr(-normal)))) * math.sqrt(variance)
+    signs = normal * math.sqrt(clustered + n * pair.size * effect**2) + pair.design
     chance = n * effect**2 * (1 - 1 / pair.each)  # because the number of the pair's impressions is random
-    return (n * effect - max(student * math.sqrt(variance), signs)) / math.sqrt(clustered + chance + 1e-300)
+    return (n * effect - max(student, signs)) / math.sqrt(clustered + chance + 1e-300)
 
 
 def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
     """Return the expected effects of pairs, given their means and errors."""
     finite = np.isfinite(error)
-    if not finite.any():
-        return np.zeros_like(mean)
-    varies = max(0.0, float(np.mean(mean[finite] ** 2 - error[finite] ** 2)))
+    varies = max(0.0, float(np.mean(mean[finite] ** 2 - error[finite] ** 2))) if finite.any() else 0.0
     total = varies + np.where(finite, error, 1.0) ** 2
     return np.where(finite & (total > 0), mean, 0.0) * varies / np.where(total > 0, total, 1.0)
 
@@ -171,46 +165,34 @@ def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
         )
     if comparison.ratio:
         raise InputError(f"'{comparison.provenance['events']}' is a ratio: plan with one of its two outcomes")
-    n, means, naive = comparison.counts.astype(np.float64), comparison.means, comparison.naive
-    effects = shrunk(comparison.cautious.mean, comparison.cautious.error)
+    n, means, naive, size = comparison.denominator, comparison.means, comparison.naive, comparison.sizes
     with np.errstate(invalid="ignore", divide="ignore"):
         square = np.where(n > 1, naive.error**2 * (n - 1), 0.0) + means.mean**2
         design = means.error**2 * n / (naive.error**2 * (n - 1))
         upper = np.where(np.isnan(design), np.inf, design) * means.freedom / special.chdtri(means.freedom, _SURE)
-        alone = comparison.sizes <= 1 + 1e-9  # each user has one impression, so there is nothing to estimate
-        largest = np.inf if comparison.cluster == "both" else comparison.sizes
-        upper = np.where(alone, 1.0, np.clip(upper, 1.0, largest))
-    return _largest_first(
-        [
-            PairVariance(
-                *comparison.named_pairs[k], float(effects[k]), min(float(square[k]), 1.0), float(upper[k]),
-                float(max(comparison.sizes[k], upper[k])), comparison.impressions / float(n[k]),
-                bool(comparison.sequences.others[k]),
-            )
-            for k in np.flatnonzero((square > 0) & (means.freedom > 0))
-        ]
-    )  # fmt: skip
+        largest = np.where(size <= 1 + 1e-9, 1.0, np.inf if comparison.cluster == "both" else size)
+        upper = np.clip(upper, 1.0, largest)  # of users who come once, there is nothing to estimate
+    effects = shrunk(comparison.cautious.mean, comparison.cautious.error)
+    columns = effects, np.minimum(square, 1.0), upper, np.maximum(size, upper), comparison.impressions / n
+    between = comparison.sequences.others > 0
+    return _largest_first(comparison.named_pairs, *columns, between, usable=(square > 0) & (means.freedom > 0))
 
 
 def pairs_in_matrix(matrix: PreferenceMatrix) -> list[PairVariance]:
     """Return the numbers of pairs of preferences estimated without variance reduction, the largest effect first."""
     first, second = np.triu_indices(len(matrix), 1)
     n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
-    mean = 2 * matrix.p[first, second] - 1
-    effects, square = shrunk(mean, error), np.minimum(error**2 * (n - 1) + mean**2, 1.0)
-    between = matrix.tally is not None and matrix.wins is None
-    return _largest_first(
-        [
-            PairVariance(
-                matrix.names[first[k]], matrix.names[second[k]], float(effects[k]), float(square[k]),
-                each=float(len(first)), between=between,
-            )
-            for k in np.flatnonzero((n >= 2) & (error > 0) & np.isfinite(error))
-        ]
-    )  # fmt: skip
+    mean, one = 2 * matrix.p[first, second] - 1, np.ones(len(first))
+    columns = shrunk(mean, error), np.minimum(error**2 * (n - 1) + mean**2, 1.0), one, one, one * len(first)
+    between = np.full(len(first), matrix.tally is not None and matrix.wins is None)
+    names = [(matrix.names[a], matrix.names[b]) for a, b in zip(first, second, strict=True)]
+    return _largest_first(names, *columns, between, usable=(n >= 2) & (error > 0) & np.isfinite(error))
 
 
-def _largest_first(pairs: list[PairVariance]) -> list[PairVariance]:
+def _largest_first(names: Sequence[tuple[str, str]], *columns: Any, usable: Any) -> list[PairVariance]:
+    """Return the pairs that are usable; ``columns`` are the fields of `PairVariance` after the names."""
+    made = ([*names[k], *(column[k].item() for column in columns)] for k in np.flatnonzero(usable).tolist())
+    pairs = list(map(PairVariance._make, made))
     if not pairs:
         raise InputError("no pair ever had a winner, or one user had all impressions: a plan needs other data")
     return sorted(pairs, key=lambda pair: -abs(pair.effect))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 from ltr_duel.logs.attribution import Outcome
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import UNIT, Credited, credited
-from ltr_duel.logs.sums import Clusters, Grouping, PairSums, pair_sums
+from ltr_duel.logs.sums import Clusters, Grouping, Growth, PairSums, pair_sums
 
 LINES = "line"  # kind of cluster in the sums of a ratio if each impression is a cluster
 
@@ -49,10 +49,8 @@ def ratio_in(outcome: AnyOutcome, names: Collection[str] = ()) -> AnyOutcome:
 
 def single_outcomes(outcomes: Collection[AnyOutcome]) -> list[str | Outcome]:
     """Return the different outcomes that a log must have: of ratios, numerator and denominator."""
-    singles: list[str | Outcome] = []
-    for outcome in map(ratio_in, outcomes):
-        singles += outcome if isinstance(outcome, Ratio) else [outcome]
-    return list(dict.fromkeys(singles))
+    singles = [one if isinstance(one, Ratio) else (one,) for one in map(ratio_in, outcomes)]
+    return list(dict.fromkeys(name for pair in singles for name in pair))
 
 
 def outcome_name(outcome: AnyOutcome) -> str:
@@ -66,15 +64,15 @@ def credited_outcome(log: ClickLog, outcome: AnyOutcome, rankers: Collection[str
         return credited(log, rankers, outcome=outcome_name(outcome))
     numerator, denominator = (credited(log, rankers, outcome=name) for name in outcome)
     sql = "SELECT n.*, abs(d.y) AS weight FROM numerator n JOIN denominator d ON n.line = d.line AND n.pair = d.pair"
-    parts = {"numerator": numerator.outcomes, "denominator": denominator.outcomes}
-    return numerator._replace(outcomes=log.engine.keep(sql, **parts))
+    both = log.engine.keep(sql, numerator=numerator.outcomes, denominator=denominator.outcomes)
+    return numerator._replace(outcomes=both)
 
 
-def outcome_sums(engine: Any, outcomes: Any, grouping: Grouping, parts: Sequence[Any] = ()) -> PairSums:
-    """Return the sums of credited outcomes; of a ratio, the size of a cluster is the sum of its denominator."""
-    sums = pair_sums(engine, outcomes, grouping, parts)
+def outcome_sums(engine: Any, outcomes: Any, grouping: Grouping, step: float = 0.0) -> tuple[PairSums, list[Growth]]:
+    """Return `pair_sums` of credited outcomes; of a ratio, the size of a cluster is the sum of its denominator."""
+    sums, parts = pair_sums(engine, outcomes, grouping, step)
     if "weight" not in outcomes.columns:
-        return sums
+        return sums, parts
     clusters = []
     for keys in grouping.keys:
         groups = ["pair", *(f'"{key}"' for key in keys or (LINES,))]
@@ -84,4 +82,4 @@ def outcome_sums(engine: Any, outcomes: Any, grouping: Grouping, parts: Sequence
         sql = f"SELECT pair, n, total, count(*) AS number FROM {each} GROUP BY pair, n, total ORDER BY pair, n, total"
         pair, n, total, number = (column.to_numpy() for column in engine.query(sql, outcomes=outcomes).columns)
         clusters.append(Clusters(pair.astype(np.int64), n / UNIT, total, number))
-    return replace(sums, kinds=tuple(clusters), cluster=LINES if sums.cluster == "impression" else sums.cluster)
+    return replace(sums, kinds=tuple(clusters), cluster=LINES if sums.cluster == "impression" else sums.cluster), parts

@@ -40,19 +40,17 @@ def comparison_table(comparison: Comparison, decision: Decision, rows: int = ROW
 
 def _clearest(comparison: Comparison, decision: Decision) -> list[int]:
     """Return the pairs, the clearest first."""
-    pairs, names = decision.pairs, comparison.named_pairs
-    if decision.every_look:
-        return sorted(range(len(pairs)), key=lambda k: -pairs[k].e_value)
-    return sorted(range(len(pairs)), key=lambda k: (comparison.p[k], names[k]))
+    clear = [-pair.e_value for pair in decision.pairs] if decision.every_look else comparison.p.tolist()
+    names = comparison.named_pairs
+    return sorted(range(len(clear)), key=lambda k: (clear[k], names[k] if not decision.every_look else ()))
 
 
 def _row(comparison: Comparison, decision: Decision, k: int) -> dict[str, str]:
     """Return the cells of a pair; wins, losses and ties only if they determine the mean."""
-    pair = decision.pairs[k]
-    sign = 1 if pair.mean >= 0 else -1
+    pair, sign = decision.pairs[k], comparison.signs[k]
     won, lost = (comparison.wins[k], comparison.losses[k])[::sign]
     row = {"pair": " > ".join(pair[:2][::sign]), "verdict": decision.labels[k]}
-    row[f"{comparison.unit}s"] = f"{comparison.counts[k]:,}"
+    row["impressions"] = f"{comparison.counts[k]:,}"
     if comparison.first_impressions:
         row["first impressions"] = f"{pair.observations:,}"
     else:
@@ -62,9 +60,8 @@ def _row(comparison: Comparison, decision: Decision, k: int) -> dict[str, str]:
     row["mean, first impressions" if comparison.first_impressions else "mean"] = f"{sign * pair.mean:+z.4f}"
     row |= {"interval": _ends(*sorted((sign * pair.low, sign * pair.high))), "p, corrected": _p(pair.p)}
     if decision.every_look:
-        more = (
-            "too few to say" if pair.effective < FEWEST else "more than 1e9" if pair.more > 1e9 else f"{pair.more:,.0f}"
-        )
+        many = "more than 1e9" if pair.more > 1e9 else f"{pair.more:,.0f}"
+        more = "too few to say" if pair.effective < FEWEST else many
         row["impressions to go"] = more if pair.verdict == "go on" else "-"
     return row
 
@@ -79,28 +76,23 @@ def _p(value: float) -> str:
 
 def column_notes(comparison: Comparison, decision: Decision) -> list[str]:
     """Return a note on the error that several pairs share."""
-    if comparison.tests < 2:
-        return []
     when = "is ever wrong, at any number of looks" if decision.every_look else "is wrong at this look"
-    return [
-        f"With probability {decision.confidence:.4g} no interval, verdict or winner {when}: all {comparison.tests}"
-        " pairs share the error (Bonferroni)."
-    ]
+    note = f"With probability {decision.confidence:.4g} no interval, verdict or winner {when}: all {comparison.tests}"
+    return [f"{note} pairs share the error (Bonferroni)."] * (comparison.tests > 1)
 
 
 def subgroup_table(part: SubgroupTable, pairs: int = ROWS) -> pd.DataFrame:
     """Return the table of parts of a log, or of secondary outcomes, as formatted strings."""
     frame = part.shown(pairs)
-    return pd.DataFrame(
-        {
-            part.by: frame[part.by],
-            "pair": frame["pair"],
-            "impressions": [f"{n:,}" for n in frame["impressions"]],
-            ", ".join(filter(None, ["mean", part.unit])): [f"{mean:+z.4f}" for mean in frame["mean"]],
-            "interval": [_ends(*both) for both in zip(frame["low"], frame["high"], strict=True)],
-            "p, corrected": [_p(p) for p in frame["p_corrected"]],
-        }
-    )
+    columns = {
+        part.by: frame[part.by],
+        "pair": frame["pair"],
+        "impressions": [f"{n:,}" for n in frame["impressions"]],
+        ", ".join(filter(None, ["mean", part.unit])): [f"{mean:+z.4f}" for mean in frame["mean"]],
+        "interval": list(map(_ends, frame["low"], frame["high"])),
+        "p, corrected": list(map(_p, frame["p_corrected"])),
+    }
+    return pd.DataFrame(columns)
 
 
 def subgroup_note(confidence: float) -> str:
@@ -115,18 +107,19 @@ def comparison_lines(comparison: Comparison) -> list[str]:
     """Return sentences about data and settings; changes over time belong to the decision."""
     about, cluster = comparison.provenance, comparison.cluster
     robust = f"clustered by {'user and query' if cluster == 'both' else cluster}"
-    lines = [
+    if cluster == "impression":
+        robust = "as if all impressions were independent"
+    users = several(about["users"], "user") if about["users"] else "no values in 'user'"
+    notes = [*filter(None, [about.get("caution")]), *comparison.warnings]
+    return [
         f"{about['log']}: {several(comparison.impressions, 'impression')}, {len(comparison.names)} rankers,"
         f" {several(len(comparison.pairs), 'pair')}, by {about['method']} ({about['outcome']})",
-        f"from {date_words(about['first'])} to {date_words(about['last'])}, {several(about['queries'], 'query')}"
-        + (f", {several(about['users'], 'user')}" if about["users"] else ", no values in 'user'"),
-        f"the answer is for {_whose(comparison)}: intervals of {comparison.confidence:.0%}, errors"
-        f" {'as if all impressions were independent' if cluster == 'impression' else robust}",
+        f"from {date_words(about['first'])} to {date_words(about['last'])}, {several(about['queries'], 'query')},"
+        f" {users}",
+        f"the answer is for {_whose(comparison)}: intervals of {comparison.confidence:.0%}, errors {robust}",
+        *[f"bad lines that were skipped: {about['bad_lines']:,}"] * (about["bad_lines"] > 0),
+        *(f"note: {note}" for note in notes if not note.endswith(CHANGED)),
     ]
-    if about["bad_lines"]:
-        lines.append(f"bad lines that were skipped: {about['bad_lines']:,}")
-    notes = [about["caution"]] if "caution" in about else []
-    return lines + [f"note: {note}" for note in [*notes, *comparison.warnings] if not note.endswith(CHANGED)]
 
 
 def _whose(comparison: Comparison) -> str:
@@ -143,13 +136,15 @@ def save_comparison(
     from ltr_duel.analysis import png_bytes, render_page  # imports matplotlib, which text reports do not need
     from ltr_duel.logs.plots import plot_comparison
 
-    stop_at, about, pairs = decision.confidence if decision.every_look else None, comparison.provenance, decision.pairs
-    ahead = [pairs[k][:2][:: 1 if pairs[k].mean >= 0 else -1] for k in _clearest(comparison, decision)]
-    names = list(dict.fromkeys([*(name for pair in ahead for name in pair), *comparison.names]))
+    about, table = comparison.provenance, comparison_table(comparison, decision)
+    names = list(dict.fromkeys([*" > ".join(table["pair"]).split(" > "), *comparison.names]))
     headline, _, rest = decision.sentence.partition(". ")
     if not headline.startswith(tuple(names)):
         headline = headline[:1].upper() + headline[1:]
-    drawn = [plot_comparison(comparison, stop_at=stop_at, margin=decision.margin)] if comparison.looks else []
+    picture = b""
+    if comparison.looks:
+        stop_at = decision.confidence if decision.every_look else None
+        picture = png_bytes(plot_comparison(comparison, stop_at=stop_at, margin=decision.margin))
     page = render_page(
         _TEMPLATE,
         title=f"Comparison of {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}",
@@ -160,18 +155,14 @@ def save_comparison(
         decision=decision,
         verdicts=[finding.verdict for finding in decision.findings or ()],
         findings=finding_lines(decision.findings or ()),
-        table=comparison_table(comparison, decision),
+        table=table,
         columns=column_notes(comparison, decision),
         guards=list(map(str, decision.guardrails)),
         tables=[
-            (
-                _HEADINGS.get(part.by, f"By {part.by}"),
-                subgroup_table(part, _PAIRS.get(part.by, 3)),
-                part.lines(_PAIRS.get(part.by, 3)),
-            )
-            for part in parts
+            (_HEADINGS.get(part.by, f"By {part.by}"), subgroup_table(part, pairs), part.lines(pairs))
+            for part, pairs in ((part, _PAIRS.get(part.by, 3)) for part in parts)
         ],
-        picture=b"".join(map(png_bytes, drawn)),
+        picture=picture,
         whose=_whose(comparison),
         correction=subgroup_note(decision.confidence),
         settings=about | {name: date_words(about[name]) for name in ("first", "last")},

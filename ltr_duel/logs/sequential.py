@@ -1,37 +1,34 @@
 """Tests that are valid at any number of looks at a running experiment: confidence sequences and e-values.
 
-Two tests, for two kinds of data; which one applies does not depend on the outcomes, so the error is that of one test.
+Which of two tests applies does not depend on the outcomes, so the error is that of one test.
 
-`ClusteredTest`, for logs with users (or queries): S is the sum of a pair's outcomes so far, V its clustered variance.
-Seen at the times V, S is close to a Brownian motion, and the normal mixture of Robbins (Annals of Mathematical
-Statistics 1970), sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))), is an e-value of "the mean is 0". Half of the weight
-is at the rho whose boundary is narrowest at V = 1000, the rest is spread over eleven powers of 4, because V varies from
-30 to 100,000 (asymptotically valid: Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Annals of Statistics 2024).
-Positive correlation within users makes a crossing less likely (Slepian's inequality, Bell System Technical Journal
-1962). With few users, S^2 / V is replaced by the square of the normal deviate that has the p-value of `compare_log`.
+`clustered_sequence`, for logs with users (or queries): S is the sum of a pair's outcomes so far, V its clustered
+variance. The normal mixture of Robbins (Annals of Mathematical Statistics 1970), sqrt(rho / (V + rho))
+exp(S^2 / (2 (V + rho))), is an e-value of "the mean is 0". Half of the weight is at the rho whose boundary is narrowest
+at V = 1000, the rest is spread over eleven powers of 4 (asymptotically valid: Waudby-Smith, Arbour, Sinha, Kennedy,
+Ramdas. Annals of Statistics 2024). With few users, S^2 / V is replaced by the square of the normal deviate that has the
+p-value of one look.
 
-`BettingTest`, for outcomes whose expectation, given the past, is the mean: logs of policies (first impressions of users
-only), live experiments, independent impressions. A gambler bets a share l < 1 / 2 of the capital that the mean is above
-m; each outcome y multiplies the capital by 1 + l (y - m). If the mean is at most m, the capital ever reaches 1 / alpha
-times its initial value with probability at most alpha (Ville's inequality), also for a mixture of bets. The values m
-that no side refutes form the confidence sequence (Waudby-Smith, Ramdas. JRSS B 2024). Sums suffice: wins (1), losses
-(-1) and ties (0) multiply the capital by 1 + l (1 - m), 1 - l (1 + m) and 1 - l m; for other outcomes, with x = y - m,
-1 + l x >= exp(l x - psi(l) x^2), psi(l) = (-log(1 - 2 l) - 2 l) / 4 (Fan's inequality, as in Howard, Ramdas, McAuliffe,
-Sekhon. Annals of Statistics 2021). Half of the weight has the distribution of their Proposition 9, the other half is
-uniform over log l.
+`confidence_sequence`, for outcomes whose expectation, given the past, is the mean: logs of policies (first impressions
+of users only), live experiments, independent impressions. A bet of a share l < 1 / 2 of the capital that the mean is
+above m multiplies it by 1 + l (y - m); if the mean is at most m, the capital ever grows by 1 / alpha with probability
+at most alpha. The values m that no side refutes form the confidence sequence (Waudby-Smith, Ramdas. JRSS B 2024). Of
+outcomes y other than 1, -1 and 0, sums suffice by Fan's inequality, with x = y - m: 1 + l x >= exp(l x - psi(l) x^2),
+psi(l) = (-log(1 - 2 l) - 2 l) / 4. Half of the weight has the distribution of Proposition 9 of Howard, Ramdas,
+McAuliffe, Sekhon (Annals of Statistics 2021), the other half is uniform over log l.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics
-from ltr_duel.logs.clusters import Means
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, errors, statistics
+from ltr_duel.logs.clusters import Means, clipped_ends, naive_means
 from ltr_duel.logs.sums import Sequences
 
 TUNED_AT = 1000.0  # sum of squared deviations at which half of either mixture is narrowest
@@ -43,12 +40,41 @@ _RHO = 4.0 ** np.arange(11)  # values of rho that share half of the weight evenl
 _LOG_WEIGHT = np.log(np.append(np.full(len(_RHO), 0.5 / len(_RHO)), 0.5))
 
 
-class ConfidenceSequence(NamedTuple):
-    """A confidence sequence of several pairs at one time; each field has one entry per pair."""
+class Intervals(NamedTuple):
+    """Means with intervals and tests that hold together; each field has one entry per pair."""
 
+    n: FloatVector  # number of observations; of a ratio, the sum of the denominator
+    mean: FloatVector
     low: FloatVector
     high: FloatVector
-    log_e: FloatVector  # natural logarithm of the two-sided e-value of "the mean is 0"
+    p: FloatVector  # p-value of "the mean is 0", corrected for the number of tests (Bonferroni)
+    log_e: FloatVector  # natural logarithm of its e-value; NaN at one planned look
+    error: FloatVector  # standard error
+    deviation: FloatVector  # the mean in standard errors; in small samples, the normal deviate with the same p-value
+    effective: FloatVector  # effective number of independent observations
+
+    def facing(self, signs: IntVector) -> Intervals:
+        """Return the intervals with the two rankers exchanged in each pair whose sign is -1."""
+        low, high = np.sort([signs * self.low, signs * self.high], axis=0)
+        return self._replace(mean=signs * self.mean, low=low, high=high)
+
+    def growth(self, alpha: float, margin: float | None = None) -> FloatVector:
+        """Return about the factor by which observations must grow until 0, or all outside of the margin, is refuted.
+
+        Means and variances are assumed to persist, and both tests to have the boundary of the normal mixture.
+        """
+        square = self.deviation**2
+        if margin is not None:
+            square = (np.maximum(margin - np.abs(self.mean), 0.0) / self.error) ** 2
+        finite, variance = np.isfinite(self.error), _variance(self.error, self.n)
+
+        def is_open(log_times: FloatVector) -> NDArray[np.bool_]:
+            times = np.exp(log_times)
+            return np.asarray(~finite | (_log_e(square * times, variance * times, alpha) < -np.log(alpha)))
+
+        longest = np.full(len(square), np.log(_LONGEST))
+        high = np.exp(_bisected(is_open, np.zeros(len(square)), longest)[1])
+        return np.where(is_open(longest), np.inf, high)
 
 
 def confidence_sequence(
@@ -62,45 +88,23 @@ def confidence_sequence(
     confidence: float = 0.95,
     tests: float = 1,
     tuned_at: float = TUNED_AT,
-) -> ConfidenceSequence:
+) -> Intervals:
     """Return intervals of the mean outcome that hold simultaneously at all times, and e-values.
 
-    Parameters
-    ----------
-    wins, losses, ties : array of float, shape (pairs,)
-        Observations that are 1, -1 and 0.
-    others, lead, square : array of float, shape (pairs,)
-        Number of observations with other values, their sum, and the sum of their squares.
-    confidence : float
-        Probability that all intervals hold at all looks; above 0 and below 1.
-    tests : float
-        Number of pairs that share the error (Bonferroni). A pair tested on one side counts as half.
-    tuned_at : float
-        Sum of squared deviations from the mean at which half of the mixture of bets is narrowest; it must be chosen
-        before the data are seen.
-
-    Returns
-    -------
-    ConfidenceSequence
-
-    Raises
-    ------
-    InputError
-        For a confidence out of range, or if `tuned_at` is not positive.
-
-    Examples
-    --------
-    >>> wide, narrow = (confidence_sequence([3 * n], [2 * n], [5 * n]) for n in (10, 1_000))
-    >>> bool(wide.low[0] < 0 < narrow.low[0])
-    True
+    wins, losses, ties: numbers of observations that are 1, -1 and 0; others, lead, square: number of the others, their
+    sum, and the sum of their squares; tests: number of pairs that share the error (a one-sided test counts as half).
     """
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
-    errors.require_between("the value of tuned_at", tuned_at, 1e-6)
-    parts = (wins, losses, ties, others, lead, square)
-    sums = Sequences(*np.broadcast_arrays(*(np.asarray(part, np.float64) for part in parts)))
-    bets, level = _bets(confidence, tests, tuned_at)
-    log_e = np.maximum(bets.log_capital(sums, 0.0), bets.log_capital(sums.mirrored(), 0.0)) - np.log(2)
-    return ConfidenceSequence(bets.low(sums, level), -bets.low(sums.mirrored(), level), log_e)
+    parts = np.broadcast_arrays(*np.atleast_1d(wins, losses, ties, others, lead, square))
+    sums = Sequences(*(part.astype(np.float64) for part in parts))
+    alpha, mirrored, n = (1 - confidence) / (2 * tests), sums.mirrored(), sums.n
+    bets, level = Bets.tuned(tuned_at, alpha), float(-np.log(alpha))
+    log_e = np.maximum(bets.log_capital(sums, 0.0), bets.log_capital(mirrored, 0.0)) - np.log(2)
+    spread = naive_means(n + 2, sums.mean * n, sums.wins + sums.losses + sums.square + 2)
+    return Intervals(
+        n, sums.mean, bets.low(sums, level), -bets.low(mirrored, level), np.minimum(tests * np.exp(-log_e), 1.0), log_e,
+        spread.error, spread.mean / spread.error, n,
+    )  # fmt: skip
 
 
 class Bets(NamedTuple):
@@ -111,20 +115,15 @@ class Bets(NamedTuple):
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
         """Return a mixture for the error ``alpha``; ``tuned_part`` of its weight is optimal at the sum ``spread``."""
-        two = 2 * alpha
-        shape = spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))) / 4
+        log = np.log(1 / (2 * alpha))
+        shape = spread / (2 * log + np.log(1 + 2 * log)) / 4
         edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])
         above = special.gammainc(shape, shape * (1 - 2 * edges)) / special.gammainc(shape, shape)
-        weight = -tuned_part * np.diff(above) + (1 - tuned_part) / len(_SHARES)
         with np.errstate(divide="ignore"):
-            return cls(np.log(weight))
+            return cls(np.log(-tuned_part * np.diff(above) + (1 - tuned_part) / len(_SHARES)))
 
     def log_capital(self, sums: Sequences, m: ArrayLike) -> FloatVector:
         """Return the logarithm of the capital of bets that the mean is above ``m``."""
-        return _log_sum(self.log_gain(sums, m) + self.log_weight)
-
-    def log_gain(self, sums: Sequences, m: ArrayLike) -> FloatMatrix:
-        """Return the logarithm of the capital for each share, shape (..., shares); it is linear in ``sums``."""
         wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in sums)
         m = np.asarray(m, np.float64)[..., None]
         logs = (
@@ -132,130 +131,32 @@ class Bets(NamedTuple):
         )
         if others.any():
             logs = logs + _SHARES * (lead - others * m) - _PSI * (square - 2 * m * lead + others * m**2)
-        return np.asarray(logs, np.float64)
+        return _log_sum(logs + self.log_weight)
 
     def low(self, sums: Sequences, log_level: float) -> FloatVector:
-        """Return the largest mean that is refuted because the capital reaches the level; -1 if none is.
-
-        All smaller means are refuted too, because bets against smaller means gain more.
-        """
+        """Return the largest mean that is refuted, as all smaller ones are: the capital reaches the level; else -1."""
         mean = np.asarray(sums.mean, np.float64)
         return _bisected(lambda m: self.log_capital(sums, m) >= log_level, np.full(mean.shape, -1.0), mean)[0]
 
 
-def _bets(confidence: float, tests: float, tuned_at: float = TUNED_AT) -> tuple[Bets, float]:
-    """Return the bets, and the logarithm of the capital that either side must reach."""
-    alpha = (1 - confidence) / (2 * tests)
-    return Bets.tuned(tuned_at, alpha), float(-np.log(alpha))
+def clustered_sequence(
+    cautious: Means, p: FloatVector, n: FloatVector, mean: FloatVector, *, confidence: float, tests: float = 1,
+    bound: float = 1.0,
+) -> Intervals:  # fmt: skip
+    """Return the intervals that hold at all looks, and e-values.
 
-
-class BettingTest(NamedTuple):
-    """The test of observations whose expectation does not depend on the past; each field has one entry per pair."""
-
-    sums: Sequences
-
-    @property
-    def n(self) -> FloatVector:
-        """Number of observations of each pair."""
-        return self.sums.n
-
-    @property
-    def mean(self) -> FloatVector:
-        """Mean of the observations of each pair."""
-        return self.sums.mean
-
-    @property
-    def effective(self) -> FloatVector:
-        """Effective number of independent observations."""
-        return self.sums.n
-
-    def sequence(self, confidence: float, tests: float) -> ConfidenceSequence:
-        """Return the confidence sequence."""
-        return confidence_sequence(*self.sums, confidence=confidence, tests=tests)
-
-    def growth(self, confidence: float, tests: float, margin: float = 0.0) -> FloatVector:
-        """Return the factor by which observations must increase to decide each pair, if the pair's mean persists."""
-        bets, level = _bets(confidence, tests)
-        ahead, within = ([bets.log_gain(sums, m) for sums in (self.sums, self.sums.mirrored())] for m in (0.0, -margin))
-
-        def decided(times: FloatVector) -> NDArray[np.bool_]:
-            def reached(gain: FloatMatrix) -> Any:
-                return _log_sum(gain * times[:, None] + bets.log_weight) >= level
-
-            first, second = map(reached, ahead)
-            same = reached(within[0]) & reached(within[1]) if margin > 0 else False
-            return np.asarray(first | second | same)
-
-        return _smallest_factor(decided, len(self.n))
-
-    def select(self, pairs: Any) -> BettingTest:
-        """Return the data of some of the pairs."""
-        return BettingTest(Sequences(*(part[pairs] for part in self.sums)))
-
-
-class ClusteredTest(NamedTuple):
-    """The test of all impressions, clustered by users or queries; each field has one entry per pair."""
-
-    means: Means  # means and errors for intervals, with one won and one lost cluster added
-    p: FloatVector  # p-value of a single look
-    n: FloatVector  # number of impressions; for a ratio of outcomes, the sum of the denominator
-    mean: FloatVector  # mean of the impressions
-    bound: float = 1.0  # largest possible mean
-
-    @property
-    def effective(self) -> FloatVector:
-        """Effective number of clusters."""
-        return self.means.freedom + 1
-
-    def sequence(self, confidence: float, tests: float) -> ConfidenceSequence:
-        """Return e-values, and intervals of the mean over impressions; the intervals hold at all looks."""
-        alpha = (1 - confidence) / tests
-        log_e = self._log_e(np.ones(len(self.n)), alpha)
-        normal, freedom = normal_boundary(self._variance(), alpha), self.means.freedom
-        quantile = -statistics.student_quantile(special.ndtr(-normal), np.where(freedom > 0, freedom, 1.0))
-        half = np.where(freedom > 0, quantile * self.means.error, np.inf)
-        mean = np.where(np.isfinite(half), self.means.mean, 0.0)
-        inside = log_e < -np.log(alpha)
-        low, high = np.maximum(mean - half, -self.bound), np.minimum(mean + half, self.bound)
-        return ConfidenceSequence(
-            np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high), log_e
-        )
-
-    def growth(self, confidence: float, tests: float, margin: float = 0.0) -> FloatVector:
-        """Return the factor by which impressions must grow to decide each pair, if its mean and variance persist."""
-        alpha = (1 - confidence) / tests
-
-        def decided(times: FloatVector) -> NDArray[np.bool_]:
-            ahead = self._log_e(times, alpha) >= -np.log(alpha)
-            return np.asarray(ahead | self._within(times, alpha, margin) if margin > 0 else ahead)
-
-        return _smallest_factor(decided, len(self.n))
-
-    def select(self, pairs: Any) -> ClusteredTest:
-        """Return the data of some of the pairs."""
-        means = Means(*(part[pairs] for part in self.means))
-        return ClusteredTest(means, self.p[pairs], self.n[pairs], self.mean[pairs], self.bound)
-
-    def _variance(self) -> FloatVector:
-        finite = np.isfinite(self.means.error)  # infinite for a pair without impressions
-        return np.multiply(self.means.error, self.n, out=np.ones(len(self.n)), where=finite) ** 2
-
-    def _log_e(self, times: FloatVector, alpha: float) -> FloatVector:
-        """Return the logarithm of the e-value of "the mean is 0" if impressions grow by the factor `times`."""
-        square = special.ndtri(self.p / 2) ** 2 * times
-        return np.where(self.means.freedom > 0, self._mixture(square, times, alpha), 0.0)
-
-    def _mixture(self, square: FloatVector, times: FloatVector, alpha: float) -> FloatVector:
-        constant, slope = _components(self._variance() * times, alpha)
-        return _log_sum(constant + slope * square[..., None])
-
-    def _within(self, times: FloatVector, alpha: float, margin: float) -> NDArray[np.bool_]:
-        """Return whether the interval is within the margin: the e-values refute both ends of the margin."""
-        room = np.maximum(margin - np.abs(self.means.mean), 0.0)
-        several = self.means.freedom > 0
-        error = np.where(several, self.means.error, np.inf) / np.sqrt(times)
-        p = statistics.student_p(room, error, np.where(several, self.means.freedom * times, 1.0))
-        return self._mixture(special.ndtri(p / 2) ** 2, times, alpha) > -np.log(alpha)
+    cautious: means and errors for intervals; p: p-value of one look; n, mean: of the impressions (of a ratio, n is the
+    sum of the denominator); bound: the largest possible mean.
+    """
+    alpha, several = (1 - confidence) / tests, cautious.freedom > 0
+    variance, deviation = _variance(cautious.error, n), special.ndtri(p / 2)
+    log_e = np.where(several, _log_e(deviation**2, variance, alpha), 0.0)
+    tail = special.ndtr(-normal_boundary(variance, alpha))
+    quantile = -statistics.student_quantile(tail, np.where(several, cautious.freedom, 1.0))
+    half = np.where(several, quantile * cautious.error, np.inf)
+    ends = clipped_ends(cautious.mean, half, log_e >= -np.log(alpha), bound)
+    corrected = np.minimum(tests * np.exp(-log_e), 1.0)
+    return Intervals(n, mean, *ends, corrected, log_e, cautious.error, deviation, cautious.freedom + 1)
 
 
 def normal_boundary(variance: ArrayLike, alpha: float) -> FloatVector:
@@ -269,20 +170,23 @@ def normal_boundary(variance: ArrayLike, alpha: float) -> FloatVector:
     return np.asarray(np.sqrt(_bisected(below, np.zeros(constant.shape[:-1]), highest)[1]), np.float64)
 
 
+def _variance(error: FloatVector, n: FloatVector) -> FloatVector:
+    """Return the variance of a sum of n observations; 1 for a pair without an error."""
+    return np.asarray(np.multiply(error, n, out=np.ones(len(n)), where=np.isfinite(error)) ** 2)
+
+
+def _log_e(square: FloatVector, variance: FloatVector, alpha: float) -> FloatVector:
+    """Return the logarithm of the e-value of a sum with this squared deviation, in variances, and this variance."""
+    constant, slope = _components(variance, alpha)
+    return _log_sum(constant + slope * square[..., None])
+
+
 def _components(variance: ArrayLike, alpha: float) -> tuple[FloatMatrix, FloatMatrix]:
     """Return the logarithm of each mixture component: a constant, and the slope in the squared deviation."""
     log = -2 * np.log(alpha)
     narrowest = TUNED_AT / (log + np.log(1 + log))  # about the rho whose boundary is the narrowest at this variance
     ratio = np.asarray(variance, np.float64)[..., None] / np.append(_RHO, narrowest)
     return _LOG_WEIGHT - np.log1p(ratio) / 2, ratio / (1 + ratio) / 2
-
-
-def _smallest_factor(decided: Callable[[FloatVector], NDArray[np.bool_]], size: int) -> FloatVector:
-    """Return for each pair the smallest factor, from 1, by which it is decided; infinity above `_LONGEST`."""
-    longest = np.full(size, np.log(_LONGEST))
-    never = ~decided(np.exp(longest))
-    high = _bisected(lambda log_factor: ~decided(np.exp(log_factor)), np.zeros(size), longest)[1]
-    return np.where(never, np.inf, np.exp(high))
 
 
 def _bisected(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from ltr_duel.clicks import Sessions
@@ -16,7 +17,7 @@ ITEMS = ("auto", "document", "grade")
 
 
 def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
-    """Read all lists and clicks of a log into memory (about 30 bytes per shown document).
+    """Read all lists and clicks of a log into memory.
 
     Parameters
     ----------
@@ -36,53 +37,35 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> row = '{"impression": 1, "time": 0, "query": "q", "shown": ["a", "b"], "clicks": [2], "grades": [0, 1]}'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clicks.jsonl"
-    ...     _ = path.write_text(row)
-    ...     sessions = sessions_in_log(ClickLog(path))
+    >>> row = {"impression": 1, "time": 0, "query": "q", "shown": ["a", "b"], "clicks": [2], "grades": [0, 1]}
+    >>> sessions = sessions_in_log(ClickLog(pa.Table.from_pylist([row])))
     >>> sessions.graded, sessions.item.tolist(), sessions.click.tolist()
     (True, [0, 1], [False, True])
     """
     errors.require_one_of("kind of items", by, ITEMS)
-    numbers: dict[str, dict[str, int]] = {"query": {}, "shown": {}, "user": {}}
-    graded, parts = by != "document", list[dict[str, Any]]()
-    for batch in log.batches((*numbers, "clicks", "grades")):
-        table = batch.table
-        lengths, counts = (pc.list_value_length(table.column(name)).to_numpy() for name in ("shown", "clicks"))
-        click, first = np.zeros(lengths.sum(), np.bool_), np.cumsum(lengths) - lengths
-        click[np.repeat(first, counts) + pc.list_flatten(table.column("clicks")).to_numpy() - 1] = True
-        part = {"length": lengths, "click": click, "named": marks_of(table, "user")}
-        for name, known in numbers.items():
-            if name in table.schema.names:
-                column = table.column(name)
-                part[name] = _codes(pc.list_flatten(column) if name == "shown" else column.fill_null(""), known)
-        marks = marks_of(table, "grades")
-        graded = graded and bool(marks.all())
-        if by == "grade" and not graded:
-            raise InputError(
-                f"{log.find(batch.lines[int(marks.argmin())])}: no grades; use 'document' instead of 'grade'"
-            )
-        if graded:
-            part["grade"] = pc.list_flatten(table.column("grades")).to_numpy().astype(np.int64)
-        parts.append(part)
-    if not sum(len(part["length"]) for part in parts):
+    batches = list(log.batches(("query", "shown", "user", "clicks", "grades")))
+    if not sum(len(batch.lines) for batch in batches):
         raise InputError(f"{log.path}: the log has no impression that can be used")
-    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[-1]}
-    user = np.where(whole["named"], whole["user"], -1) if whole["named"].any() else None
-    length, query, shown, click = (whole[name] for name in ("length", "query", "shown", "click"))
-    names = list(numbers["query"]), list(numbers["shown"])
-    sessions = Sessions.from_documents(length, query, shown, click, user, *names)
-    if graded:
-        items = int(whole["grade"].max()) + 1
-        return sessions._replace(item=whole["grade"], items=items, graded=True, names=None)
-    return sessions
+    table = pa.Table.from_batches([batch.table for batch in batches])
+    graded = marks_of(table, "grades")
+    if by == "grade" and not graded.all():
+        line = np.concatenate([batch.lines for batch in batches])[graded.argmin()]
+        raise InputError(f"{log.find(line)}: no grades; use 'document' instead of 'grade'")
+    length, clicks = (pc.list_value_length(table[name]).to_numpy() for name in ("shown", "clicks"))
+    click = np.zeros(length.sum(), np.bool_)
+    click[np.repeat(np.cumsum(length) - length, clicks) + pc.list_flatten(table["clicks"]).to_numpy() - 1] = True
+    named = marks_of(table, "user")
+    user = np.where(named, _numbers(table["user"])[0], -1) if named.any() else None
+    query, queries = _numbers(table["query"])
+    document, documents = _numbers(pc.list_flatten(table["shown"]))
+    sessions = Sessions.from_documents(length, query, document, click, user, queries, documents)
+    if by == "document" or not graded.all():
+        return sessions
+    grades = pc.list_flatten(table["grades"]).to_numpy().astype(np.int64)
+    return sessions._replace(item=grades, items=int(grades.max()) + 1, graded=True, names=None)
 
 
-def _codes(texts: Any, known: dict[str, int]) -> IntVector:
-    """Number texts in order of appearance; texts that earlier batches contained keep their number."""
-    encoded = texts.dictionary_encode()
-    codes = np.array([known.setdefault(text, len(known)) for text in encoded.dictionary.to_pylist()], np.int64)
-    return codes[encoded.indices.to_numpy()]
+def _numbers(texts: Any) -> tuple[IntVector, list[str]]:
+    """Number different texts in their order of appearance, and return the texts; null is an empty text."""
+    codes = texts.fill_null("").dictionary_encode().combine_chunks()
+    return codes.indices.to_numpy().astype(np.int64), codes.dictionary.to_pylist()

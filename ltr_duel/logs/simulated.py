@@ -26,7 +26,6 @@ from ltr_duel.core import (
     inlined,
     random_below,
     stream,
-    vector,
 )
 from ltr_duel.interleaving import (
     METHODS,
@@ -50,17 +49,14 @@ _COLUMNS = tuple(name for name in LOG_COLUMNS if name not in ("page", "propensit
 
 
 class Record(NamedTuple):
-    """The impressions that have not been written yet, one row per impression."""
+    """The impressions that have not been written yet, one row per impression; lists end with the first -1."""
 
     filled: IntVector  # (1,) number of impressions
     query: IntVector  # (rows,)
     user: IntVector  # (rows,)
-    size: IntVector  # (rows,) number of rankers
     rankers: IntMatrix  # (rows, K)
-    length: IntVector  # (rows,)
     shown: IntMatrix  # (rows, top)
-    owner: IntMatrix  # (rows, top)
-    clicked: IntVector  # (rows,) number of clicks
+    owner: IntMatrix  # (rows, top) as long as the list; -1 for none
     clicks: IntMatrix  # (rows, top) positions from 0
 
 
@@ -74,12 +70,12 @@ class LoggedOracle(NamedTuple):
 
 
 @inlined
-def next_visit(oracle: LoggedOracle, size: int, rng: np.random.Generator) -> int:
-    """Sample user and query of the next impression, which compares ``size`` rankers; return its row in the record."""
+def next_visit(oracle: LoggedOracle, rng: np.random.Generator) -> int:
+    """Sample user and query of the next impression; return its empty row in the record."""
     record, users = oracle.record, oracle.interests.shape[0]
     row = record.filled[0]
     record.filled[0] += 1
-    record.size[row] = size
+    record.rankers[row, :], record.shown[row, :], record.clicks[row, :] = -1, -1, -1
     if users == 0:
         record.query[row] = random_below(oracle.pairs.lists.query_ptr.shape[0] - 1, rng)
     else:
@@ -92,32 +88,29 @@ def next_visit(oracle: LoggedOracle, size: int, rng: np.random.Generator) -> int
 def show(record: Record, c: Comparison, row: int, length: int, rng: np.random.Generator) -> int:
     """Simulate the user's clicks on the drawn list, and record list and clicks; return the number of clicks."""
     n_clicks = click_list(c, record.query[row], length, rng)
-    record.length[row] = length
-    record.clicked[row] = n_clicks
     for k in range(length):
-        record.shown[row, k] = c.page.shown[k]
-        record.owner[row, k] = c.page.owner[k]
+        record.shown[row, k], record.owner[row, k] = c.page.shown[k], c.page.owner[k]
     for k in range(n_clicks):
         record.clicks[row, k] = c.page.clicks[k]
     return n_clicks
 
 
 def _duel(oracle: LoggedOracle, first: int, second: int, streams: Streams) -> int:
-    c, record = oracle.pairs, oracle.record
-    row = next_visit(oracle, 2, streams.queries)
-    record.rankers[row, 0] = first
-    record.rankers[row, 1] = second
-    query, outcome = record.query[row], 0
+    c, record, outcome = oracle.pairs, oracle.record, 0
+    row = next_visit(oracle, streams.queries)
+    record.rankers[row, 0], record.rankers[row, 1] = first, second
+    query = record.query[row]
     length = draw_pair(c.method, c.lists, query, first, second, c.page, streams.lists)
     n_clicks = show(record, c, row, length, streams.clicks)
     if n_clicks > 0:
-        outcome = vector.sign(credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks), 0.0)
+        won = credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks)
+        outcome = int(won > 0.0) - int(won < 0.0)
     return outcome if outcome != 0 else coin(streams.feedback)
 
 
 def _multiduel(oracle: LoggedOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
-    c, record = oracle.slates, oracle.record
-    row, repeated = next_visit(oracle, size, streams.queries), False
+    c, record, repeated = oracle.slates, oracle.record, False
+    row = next_visit(oracle, streams.queries)
     for a in range(size):
         record.rankers[row, a] = slate[a]
         for b in range(a + 1, size):
@@ -153,14 +146,14 @@ def simulate_log(
     seed: int = 0,
     compiled: bool = True,
 ) -> int:
-    """Write the log of one run of a policy on simulated users.
+    """Write the log of one run of a policy on simulated users; return the number of impressions.
 
     Parameters
     ----------
     path : path
-        Path of the log; the suffix selects JSON lines, CSV or Parquet.
+        The suffix selects JSON lines, CSV or Parquet.
     rankings : Rankings
-        Rankings with a fixed order of ties.
+        With a fixed order of ties.
     clicks, pairs, outcome, slates, top
         See `Live`. The default outcome rule of probabilistic interleaving differs: it is ``sampled``, which has the
         same mean and requires no page token.
@@ -175,11 +168,6 @@ def simulate_log(
     compiled : bool
         If False, run the same code as plain Python; the log is the same.
 
-    Returns
-    -------
-    int
-        Number of impressions written.
-
     Raises
     ------
     InputError
@@ -190,13 +178,13 @@ def simulate_log(
     --------
     >>> import tempfile
     >>> from ltr_duel.data import make_corpus
-    >>> from ltr_duel.logs import ClickLog, compare_log
+    >>> from ltr_duel.logs import compare_log
     >>> from ltr_duel.rankers import feature_rankers
     >>> rankings = feature_rankers(make_corpus(queries=20, documents=8, features=2))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "clicks.parquet"
     ...     _ = simulate_log(path, rankings, pairs="team_draft", horizon=100)
-    ...     sorted(compare_log(ClickLog(path)).names)
+    ...     sorted(compare_log(path).names)
     ['1', '2']
     """
     errors.require_between("the horizon", horizon, 1)
@@ -209,71 +197,64 @@ def simulate_log(
         outcome = "sampled"  # its default uses a coin of the list, which only page tokens contain
     live = Live(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
     label, component, params = POLICIES.configure(policy)
-    duels, oracle = component.feedback == "duel", live.open()
+    duels, oracle, size = component.feedback == "duel", live.open(), len(rankings)
     method = METHODS.configure(pairs if duels else slates)
     rule = live.provenance["outcome"] if duels else "".join(method.component.slate_outcomes[:1])
-    team_draft = method.component.name == "team_draft"
     constant = {"method": method.label, "outcome": rule or None, "policy": label}
-    owned = team_draft or rule == "sampled" or method.component.foreign
-    given = {"user": users > 0, "rankings": not team_draft, "owners": owned}
-    constant |= dict.fromkeys(name for name, present in given.items() if not present)
+    if team_draft := method.component.name == "team_draft":
+        constant["rankings"] = None
+    elif rule != "sampled" and not method.component.foreign:
+        constant["owners"] = None
+    if not users:
+        constant["user"] = None
     interests = stream(seed, "logs", "users").integers(0, rankings.n_queries, (users, _OWN_QUERIES))
-    logged = LoggedOracle(oracle.pairs, oracle.slates, interests, _empty_record(top, len(rankings)))
+    shapes: list[Any] = [1, _ROWS, _ROWS, *((_ROWS, width) for width in (size, top, top, top))]
+    record = Record(*(np.zeros(shape, np.int64) for shape in shapes))
+    logged = LoggedOracle(oracle.pairs, oracle.slates, interests, record)
     key = RunKey(live.provenance, component.name, params._asdict(), horizon, 0, seed, 20, "")
     run = Run(
-        component, params, len(rankings), relabelled(logged, run_order(key, len(rankings))), run_streams(key),
-        new_recorder(len(rankings), checkpoints(horizon)), horizon=horizon,
+        component, params, size, relabelled(logged, run_order(key, size)), run_streams(key),
+        new_recorder(size, checkpoints(horizon)), horizon=horizon,
         compiled=compiled and component.compiled and live.compiled,
     )  # fmt: skip
     with write_log(path, _COLUMNS) as log:
         while run.t < horizon:
             run.advance(min(horizon, run.t + _ROWS))
-            if n := int(logged.record.filled[0]):
-                columns = _columns(logged.record, np.arange(log.rows, log.rows + n), rankings, orders=not team_draft)
+            if n := int(record.filled[0]):
+                columns = _columns(record, np.arange(log.rows, log.rows + n), rankings, orders=not team_draft)
                 log.write(columns | {name: [value] * n for name, value in constant.items()})
-            logged.record.filled[0] = 0
+            record.filled[0] = 0
         if not log.rows:
             raise InputError(f"{path}: no step of '{label}' compares different rankers, so the log would be empty")
     return log.rows
 
 
-def _empty_record(top: int, rankers: int) -> Record:
-    widths = {"rankers": rankers, "shown": top, "owner": top, "clicks": top}
-    arrays = {name: np.zeros((_ROWS, widths[name]) if name in widths else _ROWS, np.int64) for name in Record._fields}
-    return Record(**arrays | {"filled": np.zeros(1, np.int64)})
-
-
 def _columns(record: Record, number: IntVector, rankings: Rankings, *, orders: bool) -> dict[str, Any]:
     """Return the recorded impressions, with these numbers, as columns of a log; ``orders``: also the rankings."""
-    _, query, user, size, rankers, length, shown, owner, clicked, clicks = (field[: len(number)] for field in record)
+    _, query, user, rankers, shown, owner, clicks = (field[: len(number)] for field in record)
     first, documents = rankings.query_ptr[query], np.diff(rankings.query_ptr)[query]
-    document, names = _flat(shown, length), np.array(rankings.names)
+    listed, named, clicked = shown >= 0, rankers >= 0, clicks >= 0
+    names, length = np.array(rankings.names), listed.sum(axis=1)
     columns = {
         "impression": _texts(number),
         "time": pa.array(BEGINS + SECONDS * number),
         "query": _texts(query),
         "user": _texts(user),
-        "shown": _lists(_texts(document), length),
-        "clicks": _lists(pa.array((_flat(clicks, clicked) + 1).astype(np.int32)), clicked),
-        "rankers": _lists(pa.array(names[_flat(rankers, size)].tolist(), pa.string()), size),
-        "owners": _lists(pa.array(_flat(owner, length).astype(np.int32)), length),
-        "grades": _lists(pa.array(rankings.relevance[np.repeat(first, length) + document].astype(np.int32)), length),
+        "shown": _lists(_texts(shown[listed]), length),
+        "clicks": _lists(pa.array((clicks[clicked] + 1).astype(np.int32)), clicked.sum(axis=1)),
+        "rankers": _lists(pa.array(names[rankers[named]].tolist(), pa.string()), named.sum(axis=1)),
+        "owners": _lists(pa.array(owner[listed].astype(np.int32)), length),
+        "grades": _lists(pa.array(rankings.relevance[(first[:, None] + shown)[listed]].astype(np.int32)), length),
     }
     if orders:
-        arms, row = _flat(rankers, size), np.repeat(np.arange(len(number)), size)
-        each = [rankings.order[a, first[r] : first[r] + documents[r]] for a, r in zip(arms, row, strict=True)]
-        columns["rankings"] = _lists(_lists(_texts(np.concatenate(each)), documents[row]), size)
+        row = np.nonzero(named)[0]
+        each = [rankings.order[a, first[r] :][: documents[r]] for a, r in zip(rankers[named], row, strict=True)]
+        columns["rankings"] = _lists(_lists(_texts(np.concatenate(each)), documents[row]), named.sum(axis=1))
     return columns
 
 
 def _texts(numbers: Any) -> Any:
     return pa.array(numbers).cast(pa.string())
-
-
-def _flat(table: IntMatrix, lengths: IntVector) -> IntVector:
-    """Return the first entries of each row, concatenated."""
-    flat: IntVector = table[np.arange(table.shape[1]) < lengths[:, None]]
-    return flat
 
 
 def _lists(values: Any, lengths: IntVector) -> Any:

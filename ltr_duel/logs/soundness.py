@@ -17,23 +17,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import InputError, IntMatrix, IntVector, errors, several
-from ltr_duel.logs.findings import (
-    ERROR,
-    RATE,
-    Finding,
-    even,
-    fair,
-    limited,
-    not_checked,
-    seldom,
-    tested,
-    unchanged,
-    usual_share,
-)
+from ltr_duel.core import InputError, IntMatrix, errors, several
+from ltr_duel.logs.findings import ERROR, RATE, Finding, even, limited, not_checked, seldom, tested, unchanged
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.loose import lost_events
 from ltr_duel.logs.outcomes import credited
@@ -41,8 +28,9 @@ from ltr_duel.logs.outcomes import credited
 _STEPS = 240  # number of time steps in which gaps are measured
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _POSITIONS = 10  # number of positions whose owners are used
+_HEAVY = 0.02  # share of the impressions up to which a user is usual, however many users there are
 _ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share of its lists with a click
-_BY_CHANCE = 1e-6  # below `ERROR`, because a user with a few easy queries also clicks on nearly all lists
+_USUALLY = 0.5  # share of all lists with a click above which a user who clicks on all lists is no robot
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
 _EACH = 20  # minimum number of lists per ranker for a test of position 1 of three or more rankers
 _LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
@@ -76,33 +64,20 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from ltr_duel.data import make_corpus
-    >>> from ltr_duel.logs import ClickLog, simulate_log
-    >>> from ltr_duel.rankers import feature_rankers
-    >>> rankings = feature_rankers(make_corpus(queries=20, documents=8, features=2))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clicks.parquet"
-    ...     _ = simulate_log(path, rankings, pairs="team_draft", horizon=400)
-    ...     findings = check_log(ClickLog(path))
-    >>> {finding.verdict for finding in findings} <= {"sound", "not checked"}
+    >>> import pandas as pd
+    >>> row = {"time": 0, "query": "q", "shown": ["x", "y"], "clicks": [2], "rankers": ["old", "new"]}
+    >>> log = pd.DataFrame([row | {"impression": k, "owners": [k % 2, 1 - k % 2]} for k in range(100)])
+    >>> {finding.verdict for finding in check_log(ClickLog(log))} <= {"sound", "not checked"}
     True
     """
     errors.require_one_of("planned frequencies", planned or "even", ("even",))
     rows = credited(log, rankers, columns=("clicks",)).rows
-    facts, repeated = log.facts(rows, rankers), log.bad.repeated
-    first = "; the first row of each counts" * (repeated > 0)
-    sentence = f"{repeated:,} rows repeat an impression of another row{first}"
-    findings = [limited("repeated impressions", repeated / max(facts["n"] + repeated, 1), 0.0, sentence)]
-    if not facts["clicked"]:
-        ids = ", or are the ids of impressions in another form" if log.loaded.events is not None else ""
-        sentence = f"no impression has a counted event ({log.outcome.name}): are events in another column or file{ids}?"
-        findings.append(Finding("clicks", "fails", 0.0, sentence))
-    findings += _users(log.engine, rows, facts)
-    findings += _rankers(log, rows, facts, planned)
-    findings.append(_gaps(log.engine, rows, facts))
-    return findings + (_events(log) if log.loaded.events is not None else [])
+    facts = log.facts(rows, rankers)
+    findings = [_repeated_impressions(log, facts), *_clicks(log, facts), *_users(log.engine, rows, facts)]
+    findings += [*_rankers(log, rows, facts, planned), _gaps(log.engine, rows, facts)]
+    if log.loaded.events is not None:
+        findings += [_events_to_come(log), _events_without_exposure(log), *lost_events(log)]
+    return findings
 
 
 def policies_of(engine: Any, rows: Any) -> list[str]:
@@ -110,8 +85,7 @@ def policies_of(engine: Any, rows: Any) -> list[str]:
     if "policy" not in rows.columns:
         return []
     sql = "SELECT policy FROM impressions WHERE policy IS NOT NULL GROUP BY policy ORDER BY min(line)"
-    names = engine.query(sql, impressions=rows)["policy"].to_pylist()
-    return [name for name in names if _reacts(name)]
+    return [name for name in engine.query(sql, impressions=rows)["policy"].to_pylist() if _reacts(name)]
 
 
 def _reacts(name: str) -> bool:
@@ -119,6 +93,20 @@ def _reacts(name: str) -> bool:
         return POLICIES.configure(name).component.adaptive
     except InputError:
         return True
+
+
+def _repeated_impressions(log: ClickLog, facts: dict[str, Any]) -> Finding:
+    repeated = log.bad.repeated
+    first = "; the first row of each counts" * (repeated > 0)
+    sentence = f"{repeated:,} rows repeat an impression of another row{first}"
+    return limited("repeated impressions", repeated / max(facts["n"] + repeated, 1), 0.0, sentence)
+
+
+def _clicks(log: ClickLog, facts: dict[str, Any]) -> list[Finding]:
+    """Return a failure if no event counts."""
+    ids = ", or are the ids of impressions in another form" if log.loaded.events is not None else ""
+    sentence = f"no impression has a counted event ({log.outcome.name}): are events in another column or file{ids}?"
+    return [] if facts["clicked"] else [Finding("clicks", "fails", 0.0, sentence)]
 
 
 def _users(engine: Any, rows: Any, facts: dict[str, Any]) -> list[Finding]:
@@ -131,68 +119,41 @@ def _users(engine: Any, rows: Any, facts: dict[str, Any]) -> list[Finding]:
     repeated = engine.query(sql, impressions=rows)["n"][0].as_py()
     sentence = f"{repeated:,} rows have the same user, query and time as another row"
     findings = [limited("repeated rows", repeated / n, RATE / 10, sentence)]
-    each = f"SELECT count(*) AS n, count(CASE WHEN array_length(clicks) > 0 THEN 1 END) AS clicked {named}"
-    sql = f"SELECT n, clicked, count(*) AS users FROM ({each}) AS u GROUP BY n, clicked ORDER BY n, clicked"
-    lists, clicked, users = (
-        column.to_numpy().astype(np.int64) for column in engine.query(sql, impressions=rows).columns
-    )
-    number, most = int(users.sum()), int(lists.max())
-    limit = usual_share(number)
+    each = f'SELECT "user", count(*) AS n, count(CASE WHEN array_length(clicks) > 0 THEN 1 END) AS clicked {named}'
+    sql = f'SELECT n, clicked, count(*) AS users, min("user") AS name FROM ({each}) AS u GROUP BY n, clicked'
+    kinds = engine.query(f"{sql} ORDER BY n DESC, clicked", impressions=rows)
+    lists, clicked, users = (kinds[name].to_numpy().astype(np.int64) for name in ("n", "clicked", "users"))
+    number, most, name = int(users.sum()), int(lists[0]), kinds["name"][0].as_py()
+    limit = min(max(_HEAVY, 20 / number), 1.0)
     share = f"{most / n:.1%} of the" if most / n >= 0.0005 else f"{most:,} of the {n:,}"  # avoids "0.0%"
     usual = f"; up to {limit:.1%} is usual" if limit < 1 else ""
-    sentence = f"one of {number:,} users has {share} impressions{usual}"
-    findings.append(limited("heaviest user", most / n, limit, sentence))
-    many = lists >= _ROBOT
-    often = many & (clicked >= _CLICKED * lists)
-    p = np.array([_as_often(int(k), lists, clicked, users) for k in np.flatnonzero(often)])
-    robot = np.zeros(len(lists), np.bool_)
-    robot[often] = p * users[many].sum() < _BY_CHANCE
-    theirs = int((lists * users)[robot].sum())
-    sentence = f"no user with {_ROBOT} or more lists clicks on nearly all of them, much more often than others do"
-    if theirs:
-        who = several(int(users[robot].sum()), "user")
-        sentence = f"{who} with {_ROBOT} or more lists clicked on nearly all of {several(theirs, 'list')}"
+    sentence = errors.in_one_line(f"user '{name}' has {share} impressions, the most of {several(number, 'user')}")
+    findings.append(limited("heaviest user", most / n, limit, sentence + usual))
+    often = (lists >= _ROBOT) & (clicked >= _CLICKED * lists)
+    if (clicked * users)[~often].sum() > _USUALLY * (lists * users)[~often].sum():
+        return [*findings, not_checked("robots", "users click on most lists")]
+    robots, theirs = int(users[often].sum()), int((lists * users)[often].sum())
+    sentence = f"{several(robots, 'user')} with {_ROBOT} or more lists clicked on nearly all of {theirs:,} lists"
     return [*findings, limited("robots", theirs / n, RATE, sentence)]
-
-
-def _as_often(k: int, lists: IntVector, clicked: IntVector, users: IntVector) -> float:
-    """Return the probability that a user like kind k clicks on so many lists, if this user is like the others.
-
-    The shares of clicked lists of the other users have a Beta distribution with the same mean and variance.
-    """
-    others, rate = users - (np.arange(len(users)) == k), clicked / lists
-    if not others.any():
-        return 1.0
-    mean = others @ rate / others.sum()
-    chance = max(mean * (1 - mean), 1e-9)
-    variance = others @ ((rate - mean) ** 2 - chance / lists) / max(others @ (1 - 1 / lists), 1e-9)
-    if variance <= 1e-6 * chance:
-        return float(stats.binom.sf(clicked[k] - 1, lists[k], mean))
-    alike = max(chance / variance - 1, 1e-3)
-    return float(stats.betabinom.sf(clicked[k] - 1, lists[k], mean * alike, (1 - mean) * alike))
 
 
 def _rankers(log: ClickLog, rows: Any, facts: dict[str, Any], planned: str) -> list[Finding]:
     """Check how often each set of rankers was shown, and which ranker owns the positions of the lists."""
-    engine, columns = log.engine, set(rows.columns)
-    if "rankers" not in columns:
-        return [not_checked("rankers and owners", _NO_OWNERS)]
-    span = max(facts["last"] - facts["first"], 1e-9) * (1 + 1e-9)
-    block = f"CAST(floor((time - {facts['first']!r}) / {span!r} * {_BLOCKS}) AS BIGINT) AS block"
-    sql = f"SELECT *, {block} FROM impressions WHERE rankers IS NOT NULL AND array_length(rankers) > 1"
-    lists = engine.view(sql, impressions=rows)
-    named = engine.query("SELECT rankers FROM lists GROUP BY rankers", lists=lists)["rankers"].to_pylist()
-    sets = sorted({tuple(sorted(names)) for names in named})
+    engine, sets = log.engine, list[tuple[str, ...]]()
+    if "rankers" in rows.columns:
+        span = max(facts["last"] - facts["first"], 1e-9) * (1 + 1e-9)
+        block = f"CAST(floor((time - {facts['first']!r}) / {span!r} * {_BLOCKS}) AS BIGINT) AS block"
+        sql = f"SELECT *, {block} FROM impressions WHERE rankers IS NOT NULL AND array_length(rankers) > 1"
+        lists = engine.view(sql, impressions=rows)
+        named = engine.query("SELECT rankers FROM lists GROUP BY rankers", lists=lists)["rankers"].to_pylist()
+        sets = sorted({tuple(sorted(names)) for names in named})
     if not sets:
         return [not_checked("rankers and owners", _NO_OWNERS)]
-    findings = [
-        _pairs_shown(sets, _shown(engine, lists, sets), planned),
-        _pairs_over_time(engine, lists, sets, policies_of(engine, rows)),
-    ]
-    whole = "owners" in log.loaded.impressions.columns  # owners of all shown documents
-    if "owners" not in columns or not whole:
+    findings = [_pairs_shown(engine, lists, sets, planned), _pairs_over_time(engine, lists, sets)]
+    if "owners" not in rows.columns or "owners" not in log.loaded.impressions.columns:  # owners of all documents
         return [*findings, not_checked("owners of position 1, interleaved lists", _NO_OWNERS)]
-    return [*findings, *_owners(engine, lists, sets)]
+    kinds = _ownership(engine, lists)
+    return [*findings, _interleaved_lists(kinds), _owners_of_position_1(kinds, sets)]
 
 
 def _shown(engine: Any, lists: Any, sets: Sets, within: str = "") -> IntMatrix:
@@ -207,27 +168,26 @@ def _shown(engine: Any, lists: Any, sets: Sets, within: str = "") -> IntMatrix:
     return shown
 
 
-def _pairs_shown(sets: Sets, shown: IntMatrix, planned: str) -> Finding:
+def _pairs_shown(engine: Any, lists: Any, sets: Sets, planned: str) -> Finding:
     """Test whether all sets of rankers were shown equally often; a set that was never shown counts with 0 lists."""
     kinds = several(len(sets), "set") + " of rankers"
     if planned != "even":
         how = "; --planned even tests for equal frequencies" * (len(sets) > 1)
         return not_checked("pairs shown", f"{kinds}{how}")
-    counts, sizes = shown.sum(axis=1), {len(names) for names in sets}
-    missing: Sets = []
+    missing, sizes = Sets(), {len(names) for names in sets}
     if len(sizes) == 1:
-        everyone = sorted({name for names in sets for name in names})
-        missing = sorted(set(combinations(everyone, sizes.pop())) - set(sets))
+        missing = sorted(set(combinations(sorted({name for names in sets for name in names}), sizes.pop())) - set(sets))
     sentence = f"{kinds}, planned to be shown equally often"
     if missing:
         more = f" and {len(missing) - 1:,} more" * (len(missing) > 1)
         sentence += f"; never shown: {' and '.join(missing[0])}{more}"
-    return tested("pairs shown", even(np.append(counts, np.zeros(len(missing), np.int64))), sentence)
+    counts = np.append(_shown(engine, lists, sets).sum(axis=1), np.zeros(len(missing), np.int64))
+    return tested("pairs shown", even(counts), sentence)
 
 
-def _pairs_over_time(engine: Any, lists: Any, sets: Sets, policies: Sequence[str]) -> Finding:
+def _pairs_over_time(engine: Any, lists: Any, sets: Sets) -> Finding:
     """Test whether the shares of the sets of rankers stay the same."""
-    name = "pairs over time"
+    name, policies = "pairs over time", policies_of(engine, lists)
     if policies:
         return not_checked(name, f"{' and '.join(policies)} chose the rankers by earlier outcomes, so shares change")
     if len(sets) < 2:
@@ -237,62 +197,35 @@ def _pairs_over_time(engine: Any, lists: Any, sets: Sets, policies: Sequence[str
         if engine.query(f"SELECT max(n) AS n FROM ({each}) AS p", lists=lists)["n"][0].as_py() > 1:
             return not_checked(name, "propensities of the same rankers differ, so shares change")
     shown = _shown(engine, lists, sets, "block")
-    p, sentence = unchanged(shown), f"shares of {several(len(sets), 'set')} of rankers, by tenths of the time"
-    some = shown > 0
+    p, some = unchanged(shown), shown > 0
+    sentence = f"shares of {several(len(sets), 'set')} of rankers, by tenths of the time"
     parts = [(some[:, :k].any(axis=1), some[:, k:].any(axis=1)) for k in range(1, _BLOCKS)]
     if p < ERROR and any(a.any() and b.any() and not (a & b).any() for a, b in parts):
         sentence += "; the sets shown first are never shown again later: use a separate folder for each experiment"
     return tested(name, p, sentence)
 
 
-def _owners(engine: Any, lists: Any, sets: Sets) -> list[Finding]:
-    """Check that lists have documents of several rankers, and that each ranker owns the first position equally often.
+def _ownership(engine: Any, lists: Any) -> list[dict[str, Any]]:
+    """Count lists by rankers, owner of position 1 (``top``), first owner (``head``; -1: none) and numbers of owners.
 
-    A log may omit the owners of documents that rankers share, such as a common top. Of two rankers, either is as likely
-    to own the first position with an owner; of more rankers, only if all their lists have an owner at position 1.
+    ``two``: two documents have an owner; ``mixed``: they differ; ``single``: the list has one document.
     """
     numbers = range(1, _POSITIONS + 1)
-    each = ", ".join(
-        f"coalesce(CASE WHEN array_length(owners) >= {k} THEN owners[{k}] END, -1) AS o{k}" for k in numbers
-    )
+    each = (f"coalesce(CASE WHEN array_length(owners) >= {k} THEN owners[{k}] END, -1) AS o{k}" for k in numbers)
+    positions = f"SELECT rankers, owners, {', '.join(each)} FROM lists WHERE owners IS NOT NULL"
     head = f"coalesce({', '.join(f'nullif(o{k}, -1)' for k in numbers)}, -1) AS head"
-    owned = " + ".join(f"CASE WHEN o{k} >= 0 THEN 1 ELSE 0 END" for k in numbers)
-    others = " OR ".join(f"(o{k} >= 0 AND o{k} <> head)" for k in numbers)
-    mixed = f"CASE WHEN {others} THEN 1 ELSE 0 END AS mixed"
-    two = f"CASE WHEN {owned} > 1 THEN 1 ELSE 0 END AS two"
-    keys = f"o1 AS top, head, {mixed}, {two}, CASE WHEN array_length(owners) = 1 THEN 1 ELSE 0 END AS single"
-    positions = f"SELECT rankers, owners, {each} FROM lists WHERE owners IS NOT NULL"
-    rows = f"SELECT rankers, {keys} FROM (SELECT *, {head} FROM ({positions}) AS p) AS q"
+    two = f"{' + '.join(f'CASE WHEN o{k} >= 0 THEN 1 ELSE 0 END' for k in numbers)} > 1 AS two"
+    mixed = f"({' OR '.join(f'(o{k} >= 0 AND o{k} <> head)' for k in numbers)}) AS mixed"
+    marks = f"o1 AS top, head, {mixed}, {two}, array_length(owners) = 1 AS single"
     columns = "rankers, top, head, mixed, two, single"
-    sql = f"SELECT {columns}, count(*) AS n FROM ({rows}) AS k GROUP BY {columns}"
-    kinds = [row | {"set": tuple(sorted(row["rankers"]))} for row in engine.query(sql, lists=lists).to_pylist()]
-    findings = [_interleaved(kinds)]
-    p: list[tuple[float, str]] = []
-    for names in sets:
-        own = [row for row in kinds if row["set"] == names]
-        heads = np.zeros(len(names), np.int64)
-        for row in own:
-            if row["head"] >= 0:
-                heads[names.index(row["rankers"][row["head"]])] += row["n"]
-        total, many = int(heads.sum()), len(names) > 2
-        unowned = many and any(row["top"] < 0 and row["two"] for row in own)
-        if not total or unowned or (many and total < _EACH * len(names)):
-            continue
-        most = int(heads.argmax())
-        which = f"the first positions of {len(names)} rankers" if many else "the first owned positions"
-        which += f" against {names[1 - most]}" if not many and len(sets) > 1 else ""
-        sentence = f"{names[most]} owns {heads[most] / total:.2%} of {which}"
-        p.append((even(heads) if many else fair(int(heads[0]), total), sentence))
-    name = "owners of position 1"
-    if not p:
-        return [*findings, not_checked(name, "too few lists have an owner at position 1")]
-    return [*findings, tested(name, min(1.0, len(p) * min(p)[0]), min(p)[1])]
+    sql = f"SELECT rankers, {marks} FROM (SELECT *, {head} FROM ({positions}) AS p) AS q"
+    kinds = engine.query(f"SELECT {columns}, count(*) AS n FROM ({sql}) AS k GROUP BY {columns}", lists=lists)
+    return list(kinds.to_pylist())
 
 
-def _interleaved(kinds: Sequence[dict[str, Any]]) -> Finding:
+def _interleaved_lists(kinds: Sequence[dict[str, Any]]) -> Finding:
     """Check that lists have documents of several rankers."""
-    name = "interleaved lists"
-    lists = sum(row["n"] for row in kinds if row["two"] or row["single"])
+    name, lists = "interleaved lists", sum(row["n"] for row in kinds if row["two"] or row["single"])
     if not lists:
         return not_checked(name, "no list has two documents with an owner")
     alone = sum(row["n"] for row in kinds if row["single"] or (row["two"] and not row["mixed"]))
@@ -300,6 +233,32 @@ def _interleaved(kinds: Sequence[dict[str, Any]]) -> Finding:
     if alone > _ONE_OWNER * lists:
         sentence += "; is this an A/B test (one ranker per list), or a session or time used as impression?"
     return limited(name, alone / lists, _ONE_OWNER, sentence)
+
+
+def _owners_of_position_1(kinds: Sequence[dict[str, Any]], sets: Sets) -> Finding:
+    """Test whether each ranker owns the first position equally often.
+
+    A log may omit the owners of documents that rankers share, such as a common top. Of two rankers, either is as likely
+    to own the first position with an owner; of more rankers, only if all their lists have an owner at position 1.
+    """
+    p = list[tuple[float, str]]()
+    for names in sets:
+        own, many = [row for row in kinds if tuple(sorted(row["rankers"])) == names], len(names) > 2
+        heads = np.zeros(len(names), np.int64)
+        for row in own:
+            if row["head"] >= 0:
+                heads[names.index(row["rankers"][row["head"]])] += row["n"]
+        total, most = int(heads.sum()), int(heads.argmax())
+        unowned = many and any(row["top"] < 0 and row["two"] for row in own)
+        if not total or unowned or (many and total < _EACH * len(names)):
+            continue
+        which = f"the first positions of {len(names)} rankers" if many else "the first owned positions"
+        which += f" against {names[1 - most]}" if not many and len(sets) > 1 else ""
+        p.append((even(heads), f"{names[most]} owns {heads[most] / total:.2%} of {which}"))
+    name = "owners of position 1"
+    if not p:
+        return not_checked(name, "too few lists have an owner at position 1")
+    return tested(name, min(1.0, len(p) * min(p)[0]), min(p)[1])
 
 
 def _gaps(engine: Any, rows: Any, facts: dict[str, Any]) -> Finding:
@@ -314,29 +273,28 @@ def _gaps(engine: Any, rows: Any, facts: dict[str, Any]) -> Finding:
     return limited("gaps", share, max(quiet, 0.2), sentence)
 
 
-def _events(log: ClickLog) -> list[Finding]:
-    """Check for events that belong to no exposure or list, and for exposures later than all events."""
-    engine, events = log.engine, log.loaded.events
-    sql = "SELECT max(time) AS last, count(time) AS timed, count(impression) AS total FROM events"
-    last, timed, total = engine.query(sql, events=events).to_pylist()[0].values()
-    findings = [not_checked("events to come", "no event has a time")]
-    if timed:
-        first = "(SELECT min(line) FROM log WHERE impression IS NOT NULL GROUP BY impression)"
-        where = f" WHERE impression IS NULL OR line IN {first}" * (log.bad.repeated > 0)  # events belong to first rows
-        sql = f"SELECT count(*) AS shown, count(CASE WHEN time > {last!r} THEN 1 END) AS later FROM log{where}"
-        shown, later = engine.query(sql, log=log.table).to_pylist()[0].values()
-        usual = max(RATE, -np.log(ERROR) / timed)  # rarely exceeded if events are spread over time like exposures
-        sentence = f"{later:,} of {shown:,} exposures are later than the last event"
-        findings = [limited("events to come", later / max(shown, 1), usual, sentence)]
-    name = "events without exposure"
-    if total:
-        joined = "events e LEFT JOIN exposures x ON e.impression = x.impression WHERE x.impression IS NULL"
-        sql = f"SELECT count(e.impression) AS n, min(e.impression) AS name FROM {joined}"
-        (unknown,) = engine.rows(sql, events=events, exposures=log.loaded.impressions)
-        lost, sentence = unknown["n"], f"{unknown['n']:,} of {total:,} events have no exposure in the log"
-        if lost:
-            sentence += f", for example the event of impression '{unknown['name']}'"
-        findings.append(seldom(name, lost, total, RATE, sentence))
-    else:
-        findings.append(not_checked(name, "no event names an impression"))
-    return findings + lost_events(log)
+def _events_to_come(log: ClickLog) -> Finding:
+    """Check for exposures that are later than all events."""
+    (events,) = log.engine.rows("SELECT max(time) AS last, count(time) AS timed FROM e", e=log.loaded.events)
+    if not events["timed"]:
+        return not_checked("events to come", "no event has a time")
+    first = "(SELECT min(line) FROM log WHERE impression IS NOT NULL GROUP BY impression)"
+    where = f" WHERE impression IS NULL OR line IN {first}" * (log.bad.repeated > 0)  # events belong to first rows
+    sql = f"SELECT count(*) AS shown, count(CASE WHEN time > {events['last']!r} THEN 1 END) AS later FROM log{where}"
+    shown, later = log.engine.rows(sql, log=log.table)[0].values()
+    usual = max(RATE, -np.log(ERROR) / events["timed"])  # rarely exceeded if events are spread over time like exposures
+    sentence = f"{later:,} of {shown:,} exposures are later than the last event"
+    return limited("events to come", later / max(shown, 1), usual, sentence)
+
+
+def _events_without_exposure(log: ClickLog) -> Finding:
+    """Check for events whose impression is not in the log."""
+    sql = "SELECT (SELECT count(impression) FROM events) AS total, count(e.impression) AS lost,"
+    sql += " min(e.impression) AS name FROM events e LEFT JOIN exposures x ON e.impression = x.impression"
+    sql += " WHERE x.impression IS NULL"
+    (row,) = log.engine.rows(sql, events=log.loaded.events, exposures=log.loaded.impressions)
+    if not row["total"]:
+        return not_checked("events without exposure", "no event names an impression")
+    sentence = f"{row['lost']:,} of {row['total']:,} events have no exposure in the log"
+    sentence += f", for example the event of impression '{row['name']}'" * (row["lost"] > 0)
+    return seldom("events without exposure", row["lost"], row["total"], RATE, sentence)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ltr_duel.core import FloatVector, IntVector, statistics
 from ltr_duel.logs.clusters import (
@@ -21,7 +23,6 @@ from ltr_duel.logs.clusters import (
     naive_means,
     two_way,
 )
-from ltr_duel.logs.engine import named
 from ltr_duel.logs.outcomes import UNIT
 
 CLUSTERS = ("user", "query", "both", "impression")
@@ -153,99 +154,119 @@ class Grouping(NamedTuple):
         """The columns of each dimension of clusters; () if each impression is a cluster."""
         return CLUSTER_KEYS.get(self.cluster, ((),))
 
+    @property
+    def unit(self) -> int:
+        """The integer that represents the outcome 1 in sums."""
+        return 1 if self.whole else UNIT
 
-def running(engine: Any, outcomes: Any, keys: tuple[str, ...], by: Grouping, step: float = 0.0) -> Any:
-    """Return for each outcome the sums of its cluster until then, as a relation; ``step``: length of a period.
 
-    The columns are ``pair``, ``block`` (number of the period), ``y``, ``square``, ``n`` and ``total`` (number and sum
-    of the cluster's outcomes so far), ``seen`` (its first outcome) and ``last`` (1 for its last outcome). Without keys,
-    each impression is a cluster. The unit of sums is 1 / UNIT, or 1 if all outcomes are wins, losses and ties. An
-    impression without a user is a cluster of its own.
+class Growth(NamedTuple):
+    """What each period of the log adds to the sums of each pair, and to the products of its clusters' n and total."""
+
+    pair: IntVector
+    block: IntVector  # number of the period
+    sums: dict[str, Any]  # columns of `_SUMS`, exact integers; products are floats
+
+    def until(self, name: str, blocks: IntVector, pairs: int) -> Any:
+        """Return the sum at the end of each period, shape (blocks, pairs)."""
+        out = np.zeros((len(blocks), pairs), self.sums[name].dtype)
+        np.add.at(out, (np.searchsorted(blocks, self.block), self.pair), self.sums[name])
+        return out.cumsum(axis=0)
+
+    def sequences(self, by: Grouping, blocks: IntVector) -> Sequences:
+        """Return the sums of all outcomes, or of users' first ones, as sequences; fields have shape (blocks, pairs)."""
+        first = "first_" * (by.cluster in ("user", "both"))
+        n, ones, minus, ties, total, square = (
+            self.until(first + name, blocks, by.pairs).astype(np.float64) / (by.unit if name in _OF_Y else 1)
+            for name in ("n", "ones", "minus", "ties", "total", "square")
+        )
+        return Sequences(ones, minus, ties, n - ones - minus - ties, total - (ones - minus), square - ones - minus)
+
+
+_OF_Y = ("total", "square")  # sums in units of outcomes
+_SUMS = """
+  count(*) AS n, CAST(sum(y) AS BIGINT) AS total, CAST(sum(square) AS BIGINT) AS square,
+  count(CASE WHEN y > 0 THEN 1 END) AS won, count(CASE WHEN y < 0 THEN 1 END) AS lost,
+  count(CASE WHEN y = {one} THEN 1 END) AS ones, count(CASE WHEN y = -{one} THEN 1 END) AS minus,
+  count(CASE WHEN y = 0 THEN 1 END) AS ties"""
+_CLUSTERED = """,
+  count(CASE WHEN size = 1 THEN 1 END) AS first_n,
+  count(CASE WHEN size = 1 AND y = {one} THEN 1 END) AS first_ones,
+  count(CASE WHEN size = 1 AND y = -{one} THEN 1 END) AS first_minus,
+  count(CASE WHEN size = 1 AND y = 0 THEN 1 END) AS first_ties,
+  CAST(coalesce(sum(CASE WHEN size = 1 THEN y END), 0) AS BIGINT) AS first_total,
+  CAST(coalesce(sum(CASE WHEN size = 1 THEN square END), 0) AS BIGINT) AS first_square,
+  CAST(sum(2 * size - 1) AS DOUBLE) AS nn,
+  CAST(sum(lead + (size - 1) * y) AS DOUBLE) AS nt,
+  CAST(sum(CAST(y AS {big}) * (2 * lead - y)) AS DOUBLE) AS tt"""
+_ROWS = """SELECT pair, {block} AS block, {y} AS y, {square} AS square, line, time{keys} FROM outcomes"""
+_RUNNING = """SELECT pair, block, y, square,
+  row_number() OVER ({cluster}) AS size,
+  CAST(sum(y) OVER ({cluster} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS BIGINT) AS lead,
+  CASE WHEN lead(line) OVER ({cluster}) IS NULL THEN 1 END AS last FROM rows_of_pairs"""
+_FINAL = """SELECT *, CASE WHEN last = 1 THEN size END AS last_size, CASE WHEN last = 1 THEN lead END AS last_lead
+  FROM rows_until"""
+
+
+def growth(engine: Any, outcomes: Any, keys: tuple[str, ...], by: Grouping, step: float) -> tuple[Growth, Clusters]:
+    """Return what each period of ``step`` seconds adds to the sums, and the clusters; 0: the whole log is one period.
+
+    The rows of a cluster are numbered by time, so that each row adds to the cluster's products what its sums grow by:
+    of n squared, for example, 2 n - 1. An impression without a user is a cluster of its own. A log beyond
+    `Engine.passes` is summed in parts of its clusters, which DuckDB's windows hold in memory.
     """
-    block = f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "0"
-    y = "CASE WHEN y > 0 THEN 1 WHEN y < 0 THEN -1 ELSE 0 END" if by.whole else "y"
-    chosen = ["pair", f"{block} AS block", f"{y} AS y", *([] if by.whole else ["square"])]
-    if not keys:
-        one = "1 AS n, y AS total, y AS seen, 1 AS last"
-        return engine.view(f"SELECT *, {one} FROM (SELECT {', '.join(chosen)} FROM outcomes) AS o", outcomes=outcomes)
-    of = ["pair", *map(named, keys)]
+    chosen = [f'"{key}"' for key in keys]
     if "user" in keys and not by.named:
         chosen.append('CASE WHEN "user" IS NULL THEN line ELSE -1 END AS own')
-        of.append("own")
-    order = f"PARTITION BY {', '.join(of)} ORDER BY time, line"
-    until = f"OVER ({order} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
-    sums = [f"row_number() OVER ({order}) AS n", f"CAST(sum(y) {until} AS BIGINT) AS total"]
-    sums += [
-        f"first_value(y) {until} AS seen",
-        f"CASE WHEN lead(line) OVER ({order}) IS NULL THEN 1 ELSE 0 END AS last",
-    ]
-    each = f"(SELECT {', '.join([*chosen, 'line', 'time', *map(named, keys)])} FROM outcomes) AS o"
-    own = ["pair", "block", "y", *([] if by.whole else ["square"])]
-    return engine.keep(f"SELECT {', '.join([*own, *sums])} FROM {each}", outcomes=outcomes)
+    names = [name.rpartition(" ")[2] for name in chosen]
+    rows = _ROWS.format(
+        block=f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "0",
+        y="CASE WHEN y > 0 THEN 1 WHEN y < 0 THEN -1 ELSE 0 END" if by.whole else "y",
+        square="CASE WHEN y <> 0 THEN 1 ELSE 0 END" if by.whole else "square",
+        keys="".join(f", {one}" for one in chosen),
+    )
+    sums = _SUMS.format(one=by.unit)
+    if not keys:
+        found = [engine.query(f"SELECT pair, block, {sums} FROM ({rows}) AS r GROUP BY pair, block", outcomes=outcomes)]
+        return _growth(found), Clusters(*np.zeros((4, 0), np.int64))
+    sums += _CLUSTERED.format(one=by.unit, big="BIGINT" if by.whole else "HUGEINT")
+    cluster = f"PARTITION BY {', '.join(['pair', *names])} ORDER BY time, line"
+    found = []
+    for part in range(engine.passes):
+        some = f" WHERE hash({', '.join(names)}) % {engine.passes} = {part}" * (engine.passes > 1)
+        each = f"(SELECT * FROM ({rows}) AS r{some}) AS rows_of_pairs"
+        until = f"({_RUNNING.format(cluster=cluster).replace('rows_of_pairs', each)}) AS rows_until"
+        sets = "GROUPING SETS ((pair, block), (pair, last_size, last_lead))"
+        sql = f"SELECT pair, block, last_size, last_lead, {sums} FROM ({_FINAL.replace('rows_until', until)}) AS f"
+        found.append(engine.query(f"{sql} GROUP BY {sets}", outcomes=outcomes))
+    table = pa.concat_tables(found)
+    last = table.filter(pc.is_valid(table["last_size"]))
+    pair, size, lead, number = (last[name].to_numpy() for name in ("pair", "last_size", "last_lead", "n"))
+    kinds, where = np.unique(np.stack([pair, size, lead], axis=1).astype(np.int64), axis=0, return_inverse=True)
+    counts = np.zeros(len(kinds), np.int64)
+    np.add.at(counts, where.ravel(), number)
+    clusters = Clusters(kinds[:, 0], kinds[:, 1], kinds[:, 2] * (UNIT // by.unit), counts)
+    return _growth([table.filter(pc.is_valid(table["block"]))]), clusters
 
 
-def growth(engine: Any, rows: Any, by: Grouping) -> Any:
-    """Return what each period adds to the sums of a pair, and to its clusters' products of n and total.
-
-    rows: the result of `running`. The columns ``first_...`` count the first outcomes of clusters, for the confidence
-    sequence.
-    """
-    one, big = (1, "BIGINT") if by.whole else (UNIT, "HUGEINT")
-    sums = {"n": "count(*)", "total": "CAST(sum(y) AS BIGINT)"}
-    sums["square"] = "CAST(sum(abs(y)) AS BIGINT)" if by.whole else "CAST(sum(square) AS BIGINT)"
-    marks = {"won": "y > 0", "lost": "y < 0", "ones": f"y = {one}", "minus": f"y = -{one}"}
-    for name in ("ones", "minus"):
-        marks[f"first_{name}"] = f"n = 1 AND {marks[name]}"
-    marks |= {"first_ties": "n = 1 AND y = 0", "first_n": "n = 1"}
-    sums |= {name: f"count(CASE WHEN {mark} THEN 1 END)" for name, mark in marks.items()}
-    square = "abs(y)" if by.whole else "square"
-    sums |= {
-        f"first_{name}": f"CAST(coalesce(sum(CASE WHEN n = 1 THEN {value} END), 0) AS BIGINT)"
-        for name, value in (("total", "y"), ("square", square))
-    }
-    products = {"nn": "2 * n - 1", "nt": "total + (n - 1) * y", "tt": f"CAST(y AS {big}) * (2 * total - y)"}
-    sums |= {name: f"CAST(sum({value}) AS DOUBLE)" for name, value in products.items()}
-    chosen = ", ".join(f"{value} AS {name}" for name, value in sums.items())
-    return engine.query(f"SELECT pair, block, {chosen} FROM rows_until GROUP BY pair, block", rows_until=rows)
+def _growth(tables: list[Any]) -> Growth:
+    table = pa.concat_tables(tables)
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    return Growth(columns.pop("pair").astype(np.int64), columns.pop("block").astype(np.int64), columns)
 
 
-def sequences_of(sums: Callable[..., Any], by: Grouping) -> Sequences:
-    """Return the sums of sequences; ``sums``: returns a column of `growth`, added up, in units of 1 or of outcomes."""
-    first = "first_" if by.cluster in ("user", "both") else ""
-    ones, minus = sums(f"{first}ones"), sums(f"{first}minus")
-    ties = sums("first_ties") if first else sums("n") - sums("won") - sums("lost")
-    others = sums(f"{first}n") - ones - minus - ties
-    lead = sums(f"{first}total", outcomes=True) - (ones - minus)
-    square = sums(f"{first}square", outcomes=True) - ones - minus
-    return Sequences(*(np.asarray(values, np.float64) for values in (ones, minus, ties, others, lead, square)))
-
-
-def pair_sums(engine: Any, outcomes: Any, by: Grouping, parts: Sequence[Any] = ()) -> PairSums:
-    """Return the sums of outcomes; ``parts``: the results of `running` for each of ``by.keys``, if available."""
-    outcomes = engine.keep("SELECT * FROM o", o=outcomes) if len(by.keys) > 1 and not parts else outcomes
-    parts = parts or [running(engine, outcomes, keys, by) for keys in by.keys]
-    columns = growth(engine, parts[0], by).to_pydict()
-
-    def by_pair(name: str, *, outcomes: bool = False) -> Any:
-        out = np.zeros(by.pairs, np.int64)
-        np.add.at(out, columns["pair"], np.array(columns[name], np.int64))
-        return out / (1 if by.whole else UNIT) if outcomes else out
-
-    wins, losses, n = by_pair("won"), by_pair("lost"), by_pair("n")
-    total, square = by_pair("total", outcomes=True), by_pair("square", outcomes=True)
-    kinds = tuple(_clusters(engine, part, by) for part, keys in zip(parts, by.keys, strict=True) if keys)
-    return PairSums(by.cluster, wins, losses, n - wins - losses, total, square, sequences_of(by_pair, by), kinds)
-
-
-def _clusters(engine: Any, rows: Any, by: Grouping) -> Clusters:
-    """Return the number of clusters with equal sums."""
-    sql = "SELECT pair, n, total, count(*) AS clusters FROM rows_until WHERE last = 1 GROUP BY pair, n, total"
-    found = sorted_columns(engine.query(sql, rows_until=rows))
-    return Clusters(found["pair"], found["n"], found["total"] * (UNIT if by.whole else 1), found["clusters"])
-
-
-def sorted_columns(table: Any) -> dict[str, IntVector]:
-    """Return the columns of an Arrow table of integers, with rows in the same order for every engine."""
-    columns = {name: table.column(name).to_numpy().astype(np.int64) for name in table.column_names}
-    order = np.lexsort([columns[name] for name in sorted(columns, key=lambda name: (name == "pair", name))])
-    return {name: values[order] for name, values in columns.items()}
+def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tuple[PairSums, list[Growth]]:
+    """Return the sums of outcomes, and for each of ``by.keys`` their growth in periods of ``step`` seconds."""
+    if len(by.keys) > 1 or engine.passes > 1:
+        outcomes = engine.keep("SELECT * FROM o", o=outcomes)
+    parts, clusters = zip(*(growth(engine, outcomes, keys, by, step) for keys in by.keys), strict=True)
+    blocks = np.unique(parts[0].block) if len(parts[0].block) else np.zeros(1, np.int64)
+    n, wins, losses, total, square = (
+        parts[0].until(name, blocks, by.pairs)[-1] for name in ("n", "won", "lost", "total", "square")
+    )
+    sequences = Sequences(*(values[-1] for values in parts[0].sequences(by, blocks)))
+    kinds = clusters if any(by.keys) else ()
+    sums = PairSums(
+        by.cluster, wins, losses, n - wins - losses, total / by.unit, square / by.unit, sequences, tuple(kinds)
+    )
+    return sums, list(parts)

@@ -90,13 +90,6 @@ LISTS: Final = {"shown", "owners"}  # exposures have lists if they have at least
 SCHEMA: Final = pa.schema([(name, column.kind) for name, column in LOG_COLUMNS.items()])
 
 
-class Texts(NamedTuple):
-    """Concatenated strings: string k is the bytes ``data[ptr[k]:ptr[k + 1]]``; null is an empty string."""
-
-    ptr: IntVector
-    data: NDArray[np.uint8]
-
-
 class Impressions(NamedTuple):
     """Consecutive checked rows of a log.
 
@@ -131,16 +124,6 @@ def marks_of(table: Any, name: str) -> NDArray[np.bool_]:
     if name not in table.schema.names:
         return np.zeros(table.num_rows, np.bool_)
     return np.asarray(table.column(name).is_valid().to_numpy(zero_copy_only=False))
-
-
-def texts_of(column: Any) -> Texts:
-    """Return the buffers of an Arrow column of strings without a copy."""
-    n = len(column)
-    _, offsets, data = column.buffers()
-    if offsets is None or n == 0:
-        return Texts(np.zeros(n + 1, np.int64), np.zeros(0, np.uint8))
-    ptr = np.frombuffer(offsets, np.int32)[column.offset : column.offset + n + 1].astype(np.int64)
-    return Texts(ptr, np.zeros(0, np.uint8) if data is None else as_writable(np.frombuffer(data, np.uint8)))
 
 
 def date_words(seconds: float, precision: str = "seconds") -> str:

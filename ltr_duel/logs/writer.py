@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
-import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +16,23 @@ from ltr_duel.core import InputError, errors, files
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 
 _MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; further columns are strings
-_KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".ndjson": "ubi"}
 _UBI_IDS = {"impression": "query_id", "user": "client_id"}
 _UBI_NEEDED = ("time", "shown", "clicks")
-_SIGNS = "=+\\-@\t\uff1d\uff0b\uff0d\uff20"  # first characters of formulas; the last four are full-width
-_FORMULA = re.compile(f"\\A(?=[{_SIGNS}\r\n])|(?<=[\r\n;\t|])(?=[{_SIGNS}])")  # possible starts of cells
-_END = "\r\n"  # both characters, so that `csv` quotes cells that contain either
 
 
 class LogWriter:
     """Writes batches of rows; created by `write_log`."""
 
-    def __init__(self, path: Path, kind: str, columns: tuple[str, ...], *, spreadsheet: bool) -> None:
-        self.rows, self._kind, self._spreadsheet = 0, kind, spreadsheet
+    def __init__(self, path: Path, suffix: str, columns: tuple[str, ...]) -> None:
+        self.rows, self._suffix = 0, suffix
         fields = [SCHEMA.field(name) for name in LOG_COLUMNS if name in columns]
         fields += [pa.field(name, _MORE.get(name, pa.string())) for name in columns if name not in LOG_COLUMNS]
         self._schema = pa.schema(fields)
-        text = kind != "parquet"
+        text = suffix != ".parquet"
         self._file: Any = path.open("w", encoding="utf-8", newline="") if text else pq.ParquetWriter(path, self._schema)
         self.close = self._file.close
-        if kind == "csv":
-            self._file.write(_csv_row(self._schema.names))
+        if suffix == ".csv":
+            csv.writer(self._file).writerow(self._schema.names)
 
     def write(self, columns: dict[str, Any]) -> None:
         """Write rows, given as columns: lists or Arrow arrays of the types of `LOG_COLUMNS`.
@@ -48,20 +42,15 @@ class LogWriter:
         arrays = [_array(field, columns[field.name]) for field in self._schema]
         batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
         self.rows += batch.num_rows
-        if self._kind == "parquet":
+        if self._suffix == ".parquet":
             self._file.write_batch(batch)
+        elif self._suffix == ".csv":
+            rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+            csv.writer(self._file).writerows([json.dumps(v) if isinstance(v, list) else v for v in row] for row in rows)
         else:
-            self._file.writelines(map(self._text, batch.to_pylist()))
-
-    def _text(self, row: dict[str, Any]) -> str:
-        if self._kind == "csv":
-            cells = ["" if v is None else json.dumps(v) if isinstance(v, list) else v for v in row.values()]
-            if self._spreadsheet:
-                cells = [_FORMULA.sub("'", cell) if isinstance(cell, str) else cell for cell in cells]
-            return _csv_row(cells)
-        given = {name: value for name, value in row.items() if value is not None}
-        records = [given] if self._kind == "jsonl" else _ubi_records(given)
-        return "".join(json.dumps(record) + "\n" for record in records)
+            filled = ({name: value for name, value in row.items() if value is not None} for row in batch.to_pylist())
+            records = (part for row in filled for part in ([row] if self._suffix == ".jsonl" else _ubi_records(row)))
+            self._file.writelines(json.dumps(record) + "\n" for record in records)
 
 
 def _array(field: pa.Field, value: Any) -> pa.Array:
@@ -69,13 +58,6 @@ def _array(field: pa.Field, value: Any) -> pa.Array:
         return value if isinstance(value, pa.Array) else pa.array(value, field.type)
     except (pa.ArrowException, OverflowError) as error:
         raise InputError(f"column '{field.name}' of a written log has the type {field.type}: {error}") from None
-
-
-def _csv_row(cells: list[Any]) -> str:
-    """Return a row of CSV; cells with a line break of either kind are quoted."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator=_END).writerow(cells)
-    return line.getvalue().removesuffix(_END) + "\n"
 
 
 def _ubi_records(row: dict[str, Any]) -> list[dict[str, Any]]:
@@ -93,7 +75,7 @@ def _ubi_records(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 @contextmanager
 def write_log(
-    path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS), *, spreadsheet: bool = False, private: bool = False
+    path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS), *, private: bool = False
 ) -> Iterator[LogWriter]:
     """Write a click log as JSON lines, CSV, Parquet or User Behavior Insights. The file appears complete or not at all.
 
@@ -104,9 +86,6 @@ def write_log(
         whose times are in whole milliseconds.
     columns : tuple of str
         Columns of `LOG_COLUMNS`, columns of a table of events, or further columns, which are strings.
-    spreadsheet : bool
-        In CSV, put ``'`` before each string, or line of a string, that a spreadsheet would read as a formula, because
-        queries are untrusted. If the log is read again, these strings still contain the ``'``.
     private : bool
         Whether only the owner may read the file, even if it replaces a file that others may read.
 
@@ -132,17 +111,14 @@ def write_log(
     {"query": "a", "clicks": []}
     {"query": "b", "clicks": [1, 3]}
     """
-    kind = _KINDS.get(Path(path).suffix)
-    if kind is None:
+    suffix = Path(path).suffix
+    if suffix not in (".jsonl", ".csv", ".parquet", ".ndjson"):
         raise InputError(f"{path}: a log must end in .jsonl, .csv or .parquet, or in .ndjson for search records (UBI)")
-    if kind == "ubi" and (absent := [name for name in _UBI_NEEDED if name not in columns]):
+    if suffix == ".ndjson" and (absent := [name for name in _UBI_NEEDED if name not in columns]):
         needed = errors.listed(_UBI_NEEDED)
         raise InputError(f"{path}: search records (UBI) need the columns {needed}, but {absent[0]} is missing")
     with files.replacing(path) as temporary:
         if private:
             temporary.chmod(0o600)
-        writer = LogWriter(temporary, kind, columns, spreadsheet=spreadsheet)
-        try:
+        with closing(LogWriter(temporary, suffix, columns)) as writer:
             yield writer
-        finally:
-            writer.close()

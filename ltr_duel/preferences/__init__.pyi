@@ -1,13 +1,11 @@
 from .compare import Agreement as Agreement
 from .compare import compare_matrices as compare_matrices
 from .estimate.api import estimate_preferences as estimate_preferences
-from .estimate.api import extend_preferences as extend_preferences
 from .estimate.settings import FEW as FEW
 from .estimate.settings import MANY as MANY
-from .estimate.settings import REDUCTIONS as REDUCTIONS
+from .estimate.settings import VARIANCE_REDUCTION as VARIANCE_REDUCTION
 from .io import load_preferences as load_preferences
 from .io import save_preferences as save_preferences
-from .io import write_preferences as write_preferences
 from .matrix import PreferenceMatrix as PreferenceMatrix
 from .properties.bounds import gaps as gaps
 from .properties.bounds import lower_bound as lower_bound

@@ -7,13 +7,15 @@ written.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import lzma
 import os
 import warnings
 import zlib
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,12 +25,12 @@ from ltr_duel.core import InputError, errors, files, places
 from ltr_duel.preferences.entries import SUM_TOLERANCE, require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import Tally, preferences_of
-from ltr_duel.preferences.text_tables import NPY, read_npy, read_text, require_few
+from ltr_duel.preferences.text_tables import read_text
 
 FORMAT = "ltr_duel.preferences/2"
 _KEY = b"ltr_duel"
-_WITHOUT_ERRORS = (".csv", ".npy", ".txt")
-MOST_RANKERS = 10_000  # default limit of the readers; a matrix of this size needs about 10 GB
+_SEPARATORS = {".csv": ",", ".txt": " "}
+_NUMBERS = {"p": True, "standard_error": True, "comparisons": False, "total": False, "square": False, "within": False}
 
 
 def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
@@ -75,30 +77,29 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
             f" {errors.shown(path)}"
         )
     path = Path(path)
-    if path.suffix in _WITHOUT_ERRORS and matrix.standard_error.any():
+    if path.suffix in (*_SEPARATORS, ".npy") and matrix.standard_error.any():
         warnings.warn(
             f"{path.name} cannot store standard errors, so readers treat this estimate as exact; .parquet keeps them",
             stacklevel=2,
         )
-    with files.replacing(path) as temporary:
+    with files.replacing(path) as temporary, temporary.open("wb") as file:
         if path.suffix == ".npy":
-            np.save(temporary, matrix.p, allow_pickle=False)
-        elif path.suffix in (".csv", ".txt"):
-            with temporary.open("w", newline="") as file:
-                writer = csv.writer(file, delimiter="," if path.suffix == ".csv" else " ", lineterminator="\n")
-                if path.suffix == ".csv":
-                    writer.writerow(["", *matrix.names])
-                for name, row in zip(matrix.names, matrix.p.tolist(), strict=True):
-                    writer.writerow([name, *row] if path.suffix == ".csv" else row)
+            np.save(file, matrix.p, allow_pickle=False)
+        elif path.suffix in _SEPARATORS:
+            file.write(_as_text(matrix, _SEPARATORS[path.suffix], path.suffix == ".csv").encode())
         else:
-            with temporary.open("wb") as file:
-                write_preferences(matrix, file)
+            pq.write_table(_table(matrix), file)
     return path
 
 
-def write_preferences(matrix: PreferenceMatrix, file: BinaryIO) -> None:
-    """Write a matrix as Parquet into an open file."""
-    pq.write_table(_table(matrix), file)
+def _as_text(matrix: PreferenceMatrix, separator: str, named: bool) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    if named:
+        writer.writerow(["", *matrix.names])
+    for name, row in zip(matrix.names, matrix.p.tolist(), strict=True):
+        writer.writerow([name, *row] if named else row)
+    return text.getvalue()
 
 
 def _table(matrix: PreferenceMatrix) -> Any:
@@ -123,16 +124,12 @@ def _table(matrix: PreferenceMatrix) -> Any:
     return pa.table(columns).replace_schema_metadata(metadata)
 
 
-def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> PreferenceMatrix:
+def load_preferences(path: str | Path) -> PreferenceMatrix:
     """Read a matrix: Parquet or CSV as written by `save_preferences`, or a plain square matrix (text, .gz, .npy).
 
     Parameters
     ----------
     path : str or Path
-        A file or a pipe.
-    most_rankers : int
-        Limit on the number of rankers. A larger matrix is rejected before memory is allocated for it. Reading a matrix
-        needs about a hundred bytes for each pair.
 
     Returns
     -------
@@ -141,7 +138,7 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
     Raises
     ------
     InputError
-        If the file does not exist, is damaged or too large, or does not contain a preference matrix.
+        If the file does not exist, is damaged, does not contain a preference matrix, or does not fit into memory.
 
     Examples
     --------
@@ -155,13 +152,9 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"load_preferences requires the path of a file, not {errors.shown(path)}")
     path = Path(path)
-    most = errors.require_whole("the largest number of rankers", most_rankers, 1, 10**6)
     try:
         with path.open("rb") as file:
-            head = file.peek(6)[:6]
-            if head.startswith(b"PAR1"):
-                return _from_parquet(path, file, most)
-            return (read_npy if head == NPY else read_text)(path, file, most)
+            return _read(path, file)
     except InputError as error:
         message = str(error)
         raise InputError(message if message.startswith(str(path)) else f"{path}: {message}") from None
@@ -174,28 +167,37 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
         raise InputError(f"{path}: not a preference matrix ({reason})") from None
 
 
-def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix:
-    # Arrow's threads are not used, because a thread that drops the last reference to a Python file at shutdown aborts
-    # Python.
-    readable = file if file.seekable() else pa.BufferReader(_whole(path, file, most_rankers))
-    source = pq.ParquetFile(readable, pre_buffer=False)
+def _read(path: Path, file: BufferedReader) -> PreferenceMatrix:
+    head, about = file.peek(6)[:6], {"file": os.fsencode(path.name).decode(errors="replace")}
+    if head.startswith(b"PAR1"):
+        return _from_parquet(path, file)
+    if head == b"\x93NUMPY":
+        return PreferenceMatrix(np.load(file, allow_pickle=False), provenance=about)
+    p, names = read_text(path, file)
+    return PreferenceMatrix(p, names, provenance=about)
+
+
+def _from_parquet(path: Path, file: BufferedReader) -> PreferenceMatrix:
+    # Without Arrow's threads: a thread that drops the last reference to a Python file at shutdown aborts Python.
+    source = pq.ParquetFile(file, pre_buffer=False)
     names, provenance = _metadata(path, source.schema_arrow.metadata or {})
-    size, rows = len(names), source.metadata.num_rows
-    require_few(path, size, most_rankers)
+    size, columns = len(names), source.schema_arrow.names
     require_room(size, 6)
-    if rows != size * (size - 1) // 2:
-        raise InputError(f"{path}: {rows:,} rows; {size:,} rankers have {size * (size - 1) // 2:,} pairs")
-    counted = "total" in source.schema_arrow.names
-    wanted = ("p", "standard_error", "comparisons", *(("total", "square", "within") if counted else ()))
+    if source.metadata.num_rows != size * (size - 1) // 2:
+        pairs = size * (size - 1) // 2
+        raise InputError(f"{path}: {source.metadata.num_rows:,} rows; {size:,} rankers have {pairs:,} pairs")
+    counted = "total" in columns
+    wanted = list(_NUMBERS) if counted else list(_NUMBERS)[:3]
     for name in wanted:
         kind = source.schema_arrow.field(name).type
-        if not (pa.types.is_integer(kind) or (pa.types.is_floating(kind) and name in ("p", "standard_error"))):
-            whole = "numbers" if name in ("p", "standard_error") else "whole numbers"
-            raise InputError(f"{path}: column '{name}' must contain {whole}, not {kind}")
+        if not (pa.types.is_integer(kind) or (pa.types.is_floating(kind) and _NUMBERS[name])):
+            raise InputError(
+                f"{path}: column '{name}' must contain {'numbers' if _NUMBERS[name] else 'whole numbers'}, not {kind}"
+            )
     table = source.read([*wanted, "first", "second"], use_threads=False)
     i, j = upper = np.triu_indices(size, 1)
-    for name, place in (("first", i), ("second", j)):
-        if table[name].to_pylist() != [names[k] for k in place]:
+    for name, positions in (("first", i), ("second", j)):
+        if table[name].to_pylist() != [names[k] for k in positions]:
             raise InputError(f"{path}: column '{name}' is not in the order of the names")
 
     def square(column: str, diagonal: float, mirrored: Any) -> Any:
@@ -206,45 +208,28 @@ def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceM
         full[upper], full.T[upper] = values, mirrored(values)
         return full
 
-    counts = square("comparisons", 0, lambda count: count)
+    counts, error = (square(name, 0, lambda value: value) for name in ("comparisons", "standard_error"))
     p = square("p", 0.5, lambda p: 1 - p)
     tally = None
     if counted:
         tally = Tally(np.triu(counts, 1), *(square(name, 0, np.zeros_like) for name in wanted[3:])).kept(size)
         if np.abs(preferences_of(tally) - p).max() > SUM_TOLERANCE:
             raise InputError(f"{path}: p does not agree with the counts")
-    error = square("standard_error", 0, lambda error: error)
     return PreferenceMatrix(p, names, error, counts, provenance, tally)
 
 
 def _metadata(path: Path, metadata: dict[bytes, bytes]) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Read the names and the provenance from the schema's metadata, which is untrusted input."""
-    try:
-        about = json.loads(metadata.get(_KEY, b"{}"))
-    except RecursionError:
-        raise InputError(f"{path}: its metadata is nested too deeply") from None
+    """Read the names and the provenance from the schema's metadata."""
+    about = json.loads(metadata.get(_KEY, b"{}"))
     written = about.get("format") if isinstance(about, dict) else None
-    if isinstance(written, str) and written.startswith("ltr_duel.preferences/") and written != FORMAT:
-        raise InputError(
-            f"{path}: written by another version ({written[:40]}); use that version to save the matrix as .csv"
-        )
     if written != FORMAT:
+        if isinstance(written, str) and written.startswith("ltr_duel.preferences/"):
+            raise InputError(f"{path}: written by another version of this program ({written[:40]})")
         from ltr_duel.data import parquet_words
 
         hint = "" if "matrix" in (words := parquet_words(path)) else f"; it is {words}"
         raise InputError(f"{path}: a Parquet file, but not a preference matrix of this program ({FORMAT}){hint}")
-    names, provenance = about.get("names"), about.get("provenance")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{path}: its metadata is damaged: 'names' must be a list of strings")
-    if not isinstance(provenance, dict):
-        raise InputError(f"{path}: its metadata is damaged: 'provenance' must be a table")
+    names, provenance = about["names"], about["provenance"]
+    if not isinstance(names, list) or not isinstance(provenance, dict):
+        raise InputError(f"{path}: not a preference matrix (its metadata is damaged)")
     return tuple(names), provenance
-
-
-def _whole(path: Path, file: IO[bytes], most_rankers: int) -> bytes:
-    """Read a pipe to its end, because reading Parquet starts with the last bytes."""
-    most = 200 * most_rankers**2
-    data = file.read(most + 1)
-    if len(data) > most:
-        raise InputError(f"{path}: contains more bytes than a matrix of {most_rankers:,} rankers needs")
-    return data

@@ -12,16 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, frozen, notebook
-from ltr_duel.preferences.entries import (
-    ROUNDING,
-    checked_names,
-    counts,
-    require_probabilities,
-    require_room,
-    square,
-    symmetric,
-)
-from ltr_duel.preferences.properties.intervals import IntervalRule, effective_counts, interval
+from ltr_duel.preferences.entries import ROUNDING, checked_names, probabilities, require_room, symmetric
+from ltr_duel.preferences.properties.intervals import effective_counts, wilson
 from ltr_duel.preferences.tally import Tally, wins_and_ties
 
 
@@ -42,7 +34,7 @@ class PreferenceMatrix:
     provenance : dict
         The origin of the matrix, as JSON.
     tally : Tally, optional
-        The exact counts of an estimated matrix, to which more comparisons can be added.
+        The exact counts of an estimated matrix.
 
     Raises
     ------
@@ -66,13 +58,11 @@ class PreferenceMatrix:
     tally: Tally | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        p = square("p", self.p)
-        size = p.shape[0]
+        p, names = probabilities(self.p, self.names)
+        size = len(p)
         require_room(size, 1 + 2 * bool(np.size(self.standard_error)) + 3 * bool(np.size(self.comparisons)))
-        names = checked_names(self.names, size)
-        require_probabilities(p, names)
         error = symmetric("standard_error", self.standard_error, size)
-        comparisons = counts("comparisons", self.comparisons, size)
+        comparisons = symmetric("comparisons", self.comparisons, size, np.int64)
         if not isinstance(self.provenance, Mapping):
             raise InputError(f"the provenance must be a dict, not {errors.shown(self.provenance)}")
         if self.tally is not None and not isinstance(self.tally, Tally):
@@ -156,11 +146,11 @@ class PreferenceMatrix:
             return None
         return wins_and_ties(self.tally, 2 if "stratified" in reductions else 1)
 
-    def intervals(self, confidence: float = 0.95, rule: IntervalRule = "wilson") -> tuple[FloatMatrix, FloatMatrix]:
-        """Return the ends of a confidence interval for each entry (see `ltr_duel.preferences.properties.intervals`)."""
+    def intervals(self, confidence: float = 0.95) -> tuple[FloatMatrix, FloatMatrix]:
+        """Return the ends of a two-sided confidence interval for each entry, by Wilson's rule."""
         n = effective_counts(self.p, self.standard_error, self.comparisons)
         np.fill_diagonal(n, np.inf)
-        return interval(self.p, n, confidence=confidence, rule=rule)
+        return wilson(self.p, n, confidence)
 
     @property
     def condorcet_winner(self) -> str | None:

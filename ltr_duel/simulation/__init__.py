@@ -10,7 +10,6 @@ __all__ = [
     "FromMatrix",
     "FromUtilities",
     "Live",
-    "NormalScores",
     "OracleSource",
     "Results",
     "RunResult",

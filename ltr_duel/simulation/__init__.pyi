@@ -36,4 +36,3 @@ from .statistics import identified as identified
 from .statistics import summarise as summarise
 from .statistics import with_correct as with_correct
 from .utility import FromUtilities as FromUtilities
-from .utility import NormalScores as NormalScores

@@ -49,7 +49,7 @@ def measure_distortion(
     multileavings: int = 3000,
     repetitions: int = 30,
     comparisons: int = 4000,
-    variance_reduction: Sequence[str] = (),
+    variance_reduction: str = "none",
     top: int = 10,
     seed: int = 0,
     jobs: int = -1,
@@ -74,9 +74,8 @@ def measure_distortion(
         Number of sets of each size.
     comparisons : int
         Number of comparisons of each pair, for the preference matrix.
-    variance_reduction : sequence of str
-        Ways to estimate the preference matrix with fewer comparisons, see
-        `ltr_duel.preferences.estimate_preferences`.
+    variance_reduction : {"none", "auto"}
+        Whether the matrix is estimated with fewer lists for the same error, see `estimate_preferences`.
     top : int
         Number of documents shown.
     seed : int

@@ -41,8 +41,8 @@ class OracleSource(Protocol):
 
     Examples
     --------
-    >>> from ltr_duel.simulation import NormalScores
-    >>> source: OracleSource = NormalScores([1.0, 0.5])
+    >>> from ltr_duel.simulation import FromUtilities
+    >>> source: OracleSource = FromUtilities([1.0, 0.5])
     >>> source.names
     ('0', '1')
     """

@@ -99,7 +99,7 @@ def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -
 
     For given impressions, average regret is the sum over the arms of gap times impressions. It is linear in the gaps,
     so the variances of independently estimated gaps add up. If pairs share lists (of sets) or queries
-    (variance reduction ``stratified`` or ``common``), their errors are correlated, and the matrix does not contain the
+    (variance reduction ``stratified``), their errors are correlated, and the matrix does not contain the
     correlation. In this case the standard errors are added up, which is an upper bound. The winner is assumed to be
     correct. The result is zero for an exact matrix, and NaN if there is no Condorcet winner.
     """
@@ -107,6 +107,6 @@ def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -
     if winner is None:
         return np.full(len(displayed), np.nan)
     error = matrix.standard_error[matrix.index(winner)]
-    if "size" in matrix.provenance or {"stratified", "common"} & set(matrix.provenance.get("variance_reduction", ())):
+    if "size" in matrix.provenance or "stratified" in matrix.provenance.get("variance_reduction", ()):
         return displayed @ error
     return np.sqrt(np.square(displayed) @ error**2)

@@ -49,14 +49,13 @@ def test_the_commands_have_few_options(ltr_duel):
         assert len(options) <= most, sorted(options)
 
 
-@pytest.mark.parametrize("column", ["user_id", "userId", "session"])
-def test_a_column_of_users_of_another_name_is_pointed_out(ltr_duel, tmp_path, column):
-    row = '{"impression": "%d", "time": %d, "query": "q", "%s": "u%d", "rankers": ["a", "b"], "shown": ["x", "y"], '
-    rows = [(row + '"owners": [0, 1], "clicks": [1]}') % (k, k, column, k) for k in range(4)]
+def test_a_column_of_users_of_another_name_is_pointed_out(ltr_duel, tmp_path):
+    row = {"query": "q", "session": "u", "rankers": ["a", "b"], "shown": ["x", "y"], "owners": [0, 1], "clicks": [1]}
+    rows = [json.dumps(row | {"impression": k, "time": k}) for k in range(4)]
     (tmp_path / "clicks.jsonl").write_text("\n".join(rows))
     for command in ("compare", "check"):
         answer = ltr_duel("logs", command, tmp_path / "clicks.jsonl")
-        assert f"rename the column '{column}' to 'user' in the file, or map it with --source" in answer.out, answer.err
+        assert "rename the column 'session' to 'user' in the file, or map it with --source" in answer.out, answer.err
 
 
 def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
@@ -94,43 +93,35 @@ def test_line_breaks_in_names_do_not_reach_the_terminal(ltr_duel, tmp_path):
     rows.append(rows[0] | {"rankers": ["\x1b[4m", "old"], "time": 100, "impression": "last"})
     path = tmp_path / "clicks.jsonl"
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
-    for words in (["check"], ["compare", "--skip-bad", 2]):
+    for words in (["compare", "--skip-bad", 2], ["check"]):
         answer = ltr_duel("logs", words[0], path, *words[1:])
         assert answer.out and not {"\x1b", "\r"} & {*answer.out}, answer.err
-    assert "user 'x\\r\\ny\\x1b[31m' has 3" in answer.out
+    assert "user 'x\\r\\ny\\x1b[31m' has 100.0% of the impressions" in answer.out
     answer = ltr_duel("logs", "compare", path, "--skip-bad", 1)
     assert answer.code == 2 and "clicks.jsonl:32: the name of a ranker must be one printable line" in answer.err
 
 
-def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_documented_way_out_works(
+def test_a_rule_that_random_clicks_move_is_said_in_every_output_and_the_documented_mapping_avoids_it(
     ltr_duel, corpus, tmp_path
 ):
-    """On NP2004 the papers' rule named a winner under random clicks, and no output stated that this proves nothing."""
     path, page = tmp_path / "clicks.parquet", tmp_path / "page.html"
     simulate = ["simulate", "--live", corpus, "--rankers", "features:1,2", "--clicks", "random", "--comparisons", 50]
     simulate += ["--policy", "random", "--horizon", 400, "--repetitions", 1, "--log", path, "--users", 100]
     warning = "marginal_sign: under random clicks, the mean outcome is not 0, so the result does not show that"
     warning += " users prefer a ranker."
-    answer = ltr_duel(*simulate, "--outcome", "marginal_sign")
-    assert answer.code == 0 and f"note: {warning} Use --outcome sampled instead.\n" in answer.out
+    assert f"note: {warning} Use --outcome sampled instead.\n" in ltr_duel(*simulate, "--outcome", "marginal_sign").out
     assert warning in ltr_duel("logs", "check", path).out.splitlines()
     said = ltr_duel("logs", "compare", path, "--stop-at", 0.95, "--report", page).out
     assert f"note: {warning}" in said and said.splitlines()[-3] == warning, "above the decision"
-    method = page.read_text().partition("Method and assumptions")[2].partition("Provenance")[0]
-    assert warning in method
+    assert warning in page.read_text().partition("Method and assumptions")[2].partition("Provenance")[0]
     text = (DOCS / "logs.md").read_text(encoding="utf-8").partition("### Another outcome rule")[2]
     (tmp_path / "expectation.toml").write_text(text.partition("```toml\n")[2].partition("```")[0])
     said = ltr_duel("logs", "compare", path, "--source", tmp_path / "expectation.toml").out
     assert "by probabilistic (expectation)" in said and "random clicks" not in said
-    before = path.read_bytes()
-    refused = ltr_duel(*simulate, "--outcome", "sampled")
+    refused, before = ltr_duel(*simulate, "--outcome", "sampled"), path.read_bytes()
     assert refused.code == 2 and f"{path}: already exists" in refused.err and path.read_bytes() == before
     answer = ltr_duel(*simulate, "--overwrite")  # by the default rule
     assert answer.code == 0 and "random clicks" not in answer.out + ltr_duel("logs", "compare", path).out
-    answer = ltr_duel(*simulate, "--outcome", "marginal_bernoulli", "--overwrite")
-    assert answer.code == 2 and "use 'sampled', which has the same mean" in answer.err
-    answer = ltr_duel("simulate", "arxiv.npy", "--policy", "rucb", "--outcome", "sampled")
-    assert answer.code == 2 and "--outcome requires --live" in answer.err
 
 
 SHOP = """[exposures]
@@ -153,7 +144,6 @@ time = "moment"
 
 
 def test_a_mapping_says_where_the_rows_are_and_any_column_slices(ltr_duel, tmp_path):
-    """Regression: LOG was required, and only columns of a log could be mapped or used for slices."""
     searches, orders = ["search;moment;words;client;list;team;geraet"], ["client;item;moment"]
     for k in range(60):
         day = f"2026-10-05 08:{k:02d}:00"
@@ -163,18 +153,15 @@ def test_a_mapping_says_where_the_rows_are_and_any_column_slices(ltr_duel, tmp_p
         (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
     mapping = tmp_path / "shop.toml"
     words = ["--source", mapping, "--outcome", "purchase", "--within", "1d"]
-    mapping.write_text(SHOP.format(tmp_path, ""))
+    mapping.write_text(SHOP.format(tmp_path, 'device = "upper(geraet)"'))
     answer = ltr_duel("logs", "check", *words)
-    assert "60 impressions" in answer.out and "not read" not in answer.out, answer.err
+    assert "60 impressions" in answer.out and "not read: device\n" in answer.out, answer.err
     assert "According to 60 impressions of" in ltr_duel("power", *words, "--effect", 0.1).out
-    answer = ltr_duel("logs", "compare", *words, "--by", "geraet")
-    assert answer.code == 0 and re.search(r"^ *phone +old > new +30 ", answer.out, re.M), answer.err
+    for column, part in (("geraet", "phone"), ("device", "PHONE")):
+        answer = ltr_duel("logs", "compare", *words, "--by", column)
+        assert answer.code == 0 and re.search(rf"^ *{part} +old > new +30 ", answer.out, re.M), answer.err
     answer = ltr_duel("logs", "compare", *words, "--by", "colour")
     assert answer.code == 2 and "there is no column 'colour' to slice by" in answer.err
-    mapping.write_text(SHOP.format(tmp_path, 'device = "upper(geraet)"'))
-    answer = ltr_duel("logs", "compare", *words, "--by", "device")
-    assert answer.code == 0 and re.search(r"^ *PHONE +old > new +30 ", answer.out, re.M), answer.err
-    assert "not read: device\n" in ltr_duel("logs", "check", *words).out
     mapping.write_text(SHOP.format(tmp_path, "").replace("file =", "# file ="))
     answer = ltr_duel("logs", "check", *words)
     assert answer.code == 2 and f"{mapping}: give a LOG, or map the source of the exposures: file = '...'" in answer.err
@@ -220,7 +207,7 @@ def test_a_ratio_may_decide_and_guard(ltr_duel, shop, tmp_path, stop):
     answer = ltr_duel(*shop, "--outcome", "buy/click", "--guardrail", "click/buy:2", "--report", page, *stop)
     assert answer.code == 0, answer.err
     row = next(line.split() for line in answer.out.splitlines() if line.startswith("new > old"))
-    assert row[-6 - 2 * bool(stop) :][:5] != [] and "+1.0000" in row and "30" in row
+    assert "+1.0000" in row and "30" in row
     assert "guardrail click/buy" in answer.out and "the mean of new against old is -1.0000" in answer.out
     assert "It is a ratio" in page.read_text() and "<img" not in page.read_text()
     answer = ltr_duel(*shop, "--outcome", "buy/click", "--out", tmp_path / "m.csv")
@@ -232,8 +219,6 @@ def test_a_ratio_may_decide_and_guard(ltr_duel, shop, tmp_path, stop):
     [
         (["--by", "day"], 0, "--by day: the log has only one part"),
         (["--by", "devcie"], 2, "there is no column 'devcie' to slice by"),
-        (["--per", "user"], 0, "the mean is the share of users who prefer"),
-        (["--per", "user", "--stop-at", 0.95], 2, "each user counts once is valid for one look only"),
         (["--outcome", "clik"], 2, "did you mean 'click'"),
         (["--within", "1d:frist"], 2, "did you mean 'first'"),
         (["--margin", 0.05], 2, "--margin requires --stop-at"),

@@ -20,7 +20,7 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.cli.main import cli, main
 from ltr_duel.experiment import make_schedule, run_experiment
 from ltr_duel.preferences import load_preferences, save_preferences
-from tests.hostile.cases_commands import FILES
+from tests.hostile.commands import FILES
 
 LEFT_OUT = {("data", "fetch"), ("data", "cache")}  # they use the network or the cache
 
@@ -59,11 +59,11 @@ RIGHT = {
     "--method": ("balanced",), "--slates": ("sosm",), "--ties": ("shared", "file"), "--measure": ("NDCG@10", "MAP"),
     "--regret": ("copeland",), "--rankers": ("features", "2"), "--sizes": ("2", "2,3"), "--scale": ("quick",),
     "--data": CORPORA, "--live": CORPORA, "--experiments": ("folder",), "--plugin": ("mine.py",),
-    "--shard": ("1/2",), "--share": ("1/2",), "--corpus": ("mq2008",),
+    "--shard": ("1/2",), "--corpus": ("mq2008",),
     "--backend": ("threads",), "--accuracy": ("0.9",), "--least-gap": ("0",), "--outcome": ("sign",),
     "--sets": ("independent-coins",), "--against": ("1",), "--until-winner": ("0.9",), "--target-error": ("0.2",),
     "--out": ("new",),
-    "--variance-reduction": ("common", "stratified"), "--rename": ("a=z",), "--dialect": ("letor",),
+    "--variance-reduction": ("none",), "--rename": ("a=z",), "--dialect": ("letor",),
     "--csv": ("new.csv",), "--top": ("3", "10"), "--rows": ("2",), "--sample": ("1",), "--size": ("2",),
     "--memory": ("1",), "--fill": ("0",), "--latex": ("new.tex",), "--plots": ("new",), "--features": ("3",),
     "--labels": ("round",), "--store": ("new.parts",), "names": ("perfect", "rucb", "balanced"), "file": MATRICES,

@@ -17,6 +17,13 @@ def served(experiment, query="q"):
     return [page.served for page in pages], [page.rankers for page in pages]
 
 
+def control(experiment, use):
+    """Use a control, written as its name and arguments between colons."""
+    what, *more = use.split(":")
+    shares = dict(zip(("share", "holdback"), map(float, more), strict=False)) if what == "share" else {}
+    experiment.control(what, *([] if shares else more), **shares)
+
+
 @pytest.mark.parametrize(
     "uses, words",
     [
@@ -36,9 +43,7 @@ def served(experiment, query="q"):
 def test_controls_in_turn_lead_to_a_state(tmp_path, uses, words):
     with opened(tmp_path) as experiment:
         for use in uses.split():
-            what, *more = use.split(":")
-            shares = dict(zip(("share", "holdback"), map(float, more), strict=False)) if what == "share" else {}
-            experiment.control(what, *([] if shares else more), **shares)
+            control(experiment, use)
         assert experiment.controls.words == words == experiment.state().controls.words
     with opened(tmp_path) as experiment:
         assert experiment.controls.words == words
@@ -68,9 +73,7 @@ def test_an_invalid_use_is_refused_and_leaves_no_row(tmp_path, uses, said):
     with opened(tmp_path) as experiment:
         with pytest.raises(InputError, match=said):
             for use in uses.split():
-                what, *more = use.split(":")
-                shares = dict(zip(("share", "holdback"), map(float, more), strict=False)) if what == "share" else {}
-                experiment.control(what, *([] if shares else more), **shares)
+                control(experiment, use)
         assert len(experiment.used) == len(uses.split()) - 1
 
 

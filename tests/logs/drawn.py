@@ -15,6 +15,7 @@ from scipy import special
 from ltr_duel.core import kernel, statistics, stream
 from ltr_duel.logs import PairVariance, plan_impressions
 from ltr_duel.logs.clusters import (
+    Means,
     cautious_means,
     clustered_means,
     interval_ends,
@@ -23,7 +24,7 @@ from ltr_duel.logs.clusters import (
 from ltr_duel.logs.comparison import compared
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.power import pairs_in_log
-from ltr_duel.logs.sequential import ClusteredTest, normal_boundary
+from ltr_duel.logs.sequential import _log_e, _variance, normal_boundary
 from ltr_duel.logs.subgroup import interaction_p
 from ltr_duel.logs.sums import Clusters, PairSums, Sequences
 from ltr_duel.rankers import evaluate_rankers
@@ -34,6 +35,14 @@ from tests.logs.sequences import boundary
 LEVEL = 0.05
 _REPEAT = 0.3**0.5
 _LOOKS = 30
+
+
+class Evidence(NamedTuple):
+    """The input of the test at any time: means for intervals, p-values of one look, and numbers of impressions."""
+
+    means: Means
+    p: np.ndarray
+    n: np.ndarray
 
 
 class DrawnLog(NamedTuple):
@@ -238,7 +247,7 @@ def plan_kept(rankers, effect, experiments):
                 signs = statistics.sign_p(*(np.array([one]) for one in ((decided + total) / 2, (decided - total) / 2)),
                                           np.array([total]), np.array([decided]))  # fmt: skip
                 p = np.maximum(statistics.student_p(*means), signs)
-                seen = ClusteredTest(means, p, np.array([float(len(y))]), np.array([total / len(y)]))
+                seen = Evidence(means, p, np.array([float(len(y))]))
                 if ahead(seen, LEVEL / pairs)[0] == 1 if test else p[0] < LEVEL / pairs and total > 0:
                     found[test] += 1
                     break
@@ -251,13 +260,13 @@ def looked_at(count, total, square, alpha=1.0):
     p = statistics.student_p(*cautious)
     for k in np.flatnonzero(p < 2 * special.ndtr(-np.sqrt(-2 * np.log(alpha)))):
         p[k] = max(p[k], statistics.sign_flip_p(total[k]))
-    n = count.sum(axis=1)
-    return ClusteredTest(cautious, p, n, total.sum(axis=1) / np.maximum(n, 1))
+    return Evidence(cautious, p, count.sum(axis=1))
 
 
 def ahead(test, alpha):
     """Return the sign of each mean for which the test at any time refutes 0, and 0 for the others."""
-    sure = test._log_e(np.ones(len(test.n)), alpha) >= -np.log(alpha)
+    log_e = _log_e(special.ndtri(test.p / 2) ** 2, _variance(test.means.error, test.n), alpha)
+    sure = (log_e >= -np.log(alpha)) & (test.means.freedom > 0)
     return np.where(sure, np.sign(test.means.mean), 0)
 
 
@@ -370,7 +379,7 @@ def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20,
             for n in looks:
                 means = cautious_means(size[None, :n].astype(float), total[None, :n], squares[None, :n].sum(axis=1))
                 for p in (statistics.student_p(*means), [statistics.sign_flip_p(total[:n])]):  # both must be small
-                    seen = ClusteredTest(means, np.array(p), size[None, :n].sum(axis=1), means.mean)
+                    seen = Evidence(means, np.array(p), size[None, :n].sum(axis=1))
                     if (ahead(seen, alpha)[0] < 1) if test else (p[0] >= alpha or means.mean[0] < 0):
                         break
                 else:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from ltr_duel.core import stream
-from ltr_duel.logs import Sequences, confidence_sequence
+from ltr_duel.logs import confidence_sequence
 from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, naive_means, two_way
-from ltr_duel.logs.outcomes import UNIT
-from ltr_duel.logs.sums import Clusters, PairSums
 from tests.logs.drawn import false_alarms, false_stops
 
 SQUARE = 0.5  # mean squared outcome: half of the impressions are ties
@@ -106,21 +103,6 @@ def test_one_observation_a_user_keeps_the_sequence_right_where_all_impressions_d
         return ever.mean()
 
     assert alarms(y[:, :, 0], every=10) <= 0.05 < alarms(y.reshape(logs, -1), every=90)
-
-
-def test_the_net_share_of_users_is_covered_where_it_differs_from_the_mean_over_impressions():
-    """Two of three users come once and prefer the first ranker; others come nine times and prefer the second."""
-    often = stats.binom.sf(4, 9, 0.35)  # a user of nine impressions has no tie
-    truth, held = 2 / 3 * 0.2 + 1 / 3 * (2 * often - 1), []
-    for seed in range(2000):
-        rng = stream(seed, "net share")
-        count = np.where(heavy := rng.random(150) < 1 / 3, 9, 1)
-        total = 2 * rng.binomial(count, np.where(heavy, 0.35, 0.6)) - count
-        users = Clusters(np.zeros(150, np.int64), count, total * UNIT, np.ones(150, np.int64))
-        one = np.zeros(1)
-        sums = PairSums("user", one, one, one, one, one, Sequences(*[one] * 6), (users,))
-        held.append(covered(sums.per_user().cautious(), truth))
-    assert 0.94 <= np.mean(held) <= 0.96
 
 
 def test_clusters_that_are_alike_may_be_counted_instead_of_listed():

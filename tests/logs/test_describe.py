@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, describe_log, log_lines
+from ltr_duel.logs import ClickLog, describe_log
 
 LINE = {"query": "q", "shown": ["a", "b"], "clicks": [1]}
 OWNED = {"rankers": ["x", "y"], "owners": [0, 1]}
@@ -25,31 +25,33 @@ def test_impressions_users_and_clicks_are_counted(tmp_path):
     rows[7] |= {"shown": ["a", "b", "c", "d"], "user": None}
     facts = described(tmp_path, *rows, {"time": 0})
     assert (facts.impressions, facts.users, facts.queries, facts.clicks, facts.clicked) == (60, 6, 4, 60, 40)
-    assert (facts.first, facts.last, facts.shown, facts.forms) == (0, 59, (2, 4), {"nothing": 60})
-    lines = log_lines(facts)
-    assert lines[1:3] == [
-        "4 queries; lists of 2 to 4 documents; 60 clicks, on 66.7% of the impressions", "6 users, 10.0 impressions each"
-    ]  # fmt: skip
-    assert "not read: visitor" in lines and lines[-2] == "1 line cannot be used:" and ":61: the time goes" in lines[-1]
+    assert (facts.shown, facts.forms) == ((2, 4), {"nothing": 60})
+    assert facts.lines[:3] == (
+        "60 impressions from 1970-01-01 00:00:00 to 1970-01-01 00:00:59 (jsonl)",
+        "4 queries; lists of 2 to 4 documents; 60 clicks, on 66.7% of the impressions",
+        "6 users, 10.0 impressions each",
+    )
+    assert {"not read: visitor", "1 line cannot be used:"} < {*facts.lines} and ":61: the time goes" in facts.lines[-1]
 
 
 def test_rows_are_counted_by_the_basis_of_their_credit(tmp_path):
     ranked = {"rankers": ["x", "y"], "rankings": [["a", "b"], ["b", "a"]]}
     facts = described(tmp_path, OWNED, ranked | {"owners": [0, 1]}, ranked, OWNED)
     assert facts.forms == {"rankings": 2, "owners": 2} and facts.rankers == ("x", "y")
-    assert facts.method == "team_draft (credit)" and "owners" in facts.columns and "user" not in facts.columns
+    columns = "columns: impression, time, query, shown, clicks, rankers, owners, rankings"
+    assert facts.lines[-2:] == ("2 rankers, by team_draft (credit): x, y", columns)
 
 
 def test_lines_that_cannot_be_credited_are_bad_lines(tmp_path):
     facts = described(tmp_path, OWNED, OWNED | {"method": "balanced"}, {})
     assert (facts.bad, facts.impressions) == (2, 1)
-    assert ":2: 'balanced' (credit) cannot credit by owners" in facts.sentences[0]
-    assert ":3: clicks cannot be credited" in facts.sentences[1]
+    assert ":2: 'balanced' (credit) cannot credit by owners" in facts.lines[-2]
+    assert ":3: clicks cannot be credited" in facts.lines[-1]
 
 
 def test_a_column_with_the_name_of_users_is_pointed_out(tmp_path):
-    lines = log_lines(described(tmp_path, {"client": "u1"}))
-    assert "no values in 'user': each impression counts as one user; rename the column 'client' to 'user'" in lines[2]
+    line = described(tmp_path, {"client": "u1"}).lines[2]
+    assert "no values in 'user': each impression counts as one user; rename the column 'client' to 'user'" in line
 
 
 def test_a_log_without_a_usable_line_is_refused_with_its_first_fault(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.core import stream
-from ltr_duel.logs import BettingTest, Sequences, impressions_to_go, pair_decisions
+from ltr_duel.logs import confidence_sequence, impressions_to_go, pair_decisions
 from tests.logs.drawn import (
     LEVEL,
     coverage,
@@ -26,13 +26,12 @@ def test_identical_rankers_differ_in_one_log_of_twenty_at_most(rankers, n, ties,
 
 
 def test_what_the_study_calls_a_stop_is_a_verdict_and_a_winner_has_one_against_each_other():
-    names, pairs, none = ("a", "b", "c"), [("a", "b"), ("a", "c"), ("b", "c")], np.zeros(3)
+    names, pairs = ("a", "b", "c"), [("a", "b"), ("a", "c"), ("b", "c")]
     stops, limits = [], boundary(400, LEVEL / 3)
     for seed in range(40):
         y = stream(seed, "stops").choice([-1, 0, 1], (3, 100), p=[0.2, 0.2, 0.6])
         won, lost, tied = ((y == one).sum(axis=1) for one in (1.0, -1.0, 0.0))
-        sequences = Sequences(won, lost, tied, none, none, none)
-        decisions = pair_decisions(BettingTest(sequences), pairs, 3, 300, confidence=0.95)
+        decisions = pair_decisions(confidence_sequence(won, lost, tied, tests=3), pairs, 3, 300, confidence=0.95)
         stop = np.abs(won - lost) >= limits[won + lost]
         assert [one.verdict == "stop" for one in decisions] == stop.tolist()
         further, wins = impressions_to_go(names, decisions), [one.winner for one in decisions]

@@ -1,4 +1,4 @@
-"""Pages read in batches equal pages read one by one; unusual texts are left to the reader of single pages."""
+"""Page tokens of a log, which are parsed many at once, are credited as by `Page`, or refused as by `Page`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 import re
 
 import numpy as np
-import pyarrow as pa
+import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.interleaving import Page, interleave
-from ltr_duel.logs.page_tokens import read_tokens
-from ltr_duel.logs.table import ragged, texts_of
+from ltr_duel.logs import ClickLog, compare_log
 
-RULES = (("team_draft", ""), ("sosm", ""), ("probabilistic:tau=1", "marginal_sign"), ("probabilistic", ""))
+RULES = ("team_draft", ""), ("sosm", ""), ("probabilistic:tau=1", "marginal_sign"), ("probabilistic", "")
+DOCUMENTS = [*(f"d{k}" for k in range(9)), *range(30, 39), -7, "http://x.org/?q=1&r=[2]", "", "12", "ü", 'a "b"']
 CHANGES = (
     {"shown": [1.5]}, {"kept": [0.5]}, {"kept": []}, {"outcome": "nonsense"}, {"version": 2}, {"rankers": ["a", "a"]},
     {"numbers": [0, 0]}, {"owners": [2, 0]}, {"orders": [[0, 0], [1, 0]]}, {"orders": [[0], [0]]},
@@ -23,57 +23,24 @@ IDS = ["x", "\x01", "\\n", "\\u0041", '"', "é", "~ !", "0", "01", "-0", "-", "1
 NUMBERS = ["0", "1", "2", "00", "-0", "-1", "-01", "1.0", "65536", "9" * 19, "0.5", "0.", ".5", "1e-05", "true", ""]
 
 
-def pages(number, seed=0):
-    """Yield pages of different methods, lengths, rankers and ids."""
-    rng = np.random.default_rng(seed)
-    ids = [f"d{k}" for k in range(30)] + list(range(30, 50)) + [-7, "http://x.org/?q=1&r=[2]", "", "12"]
+def pages(method, rule, number, rng):
+    """Yield pages of lists of different lengths, rankers and ids."""
     for k in range(number):
-        method, rule = RULES[k % 4]
-        some = rng.permutation(len(ids))[: rng.integers(1, 14)]
-        names = rng.permutation(["a", "bm 25", "ü"])[: 2 + (k % 8 > 4 and rule == "")].tolist()
-        lists = {name: [ids[m] for m in rng.permutation(some)[: rng.integers(1, 14)]] for name in names}
-        rule = "sampled" if len(lists) > 2 and method == "probabilistic" else rule
-        yield interleave(lists, method, outcome=rule, top=5, rng=rng)
-
-
-def read(texts, shown):
-    """Return what is read from each text; None for a text that is left to the reader of single pages."""
-    ids, ptr = ragged(pa.array(shown, pa.list_(pa.string())))
-    numbers, owners, kept = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int32), np.full(len(texts), -1.0)
-    found = [None] * len(texts)
-    parts = read_tokens(pa.array(texts), texts_of(ids), ptr, np.arange(len(texts)), numbers, owners, kept)
-    for part in parts:
-        for n in np.flatnonzero(part.fit):
-            row, (order, rank, query_ptr) = part.rows[n], part.lists
-            here, documents = slice(ptr[row], ptr[row + 1]), slice(query_ptr[n], query_ptr[n + 1])
-            ranks = np.take_along_axis(rank[:, documents], order[:, documents].astype(int), 1)
-            assert (ranks == np.arange(1, ranks.shape[1] + 1)).all()
-            *head, keeps = part.heads[n]
-            values = (kept[row],) * keeps
-            found[row] = *head, owners[here].tolist(), numbers[here].tolist(), order[:, documents].tolist(), values
-    return found
-
-
-def content(page):
-    owners = page._owner_positions()
-    return page.method, page.outcome, page.rankers, owners, list(page.numbers), page.orders.tolist(), page.kept
-
-
-def test_each_page_is_read_as_it_was_written():
-    made = list(pages(80))
-    found = read([page.to_json() for page in made], [[str(one) for one in page.shown] for page in made])
-    assert sum(len(page.kept) for page in made) > 5
-    assert found == [content(page) if not page.kept or page.kept[0] >= 1e-4 else None for page in made]
+        some = rng.permutation(len(DOCUMENTS))[: rng.integers(1, 14)]
+        names = rng.permutation(["a", "bm 25", "ü"])[: 3 if method == "sosm" else 2].tolist()
+        lists = {name: [DOCUMENTS[m] for m in rng.permutation(some)[: rng.integers(1, 14)]] for name in names}
+        yield interleave(lists, method, outcome=rule, top=5 + k % 2, rng=rng)
 
 
 def edits(text, shown, rng):
     """Yield texts that differ slightly from the text of a page, each with its claimed list."""
-    for _ in range(20):
-        at, size = rng.integers(0, len(text) + 1), rng.integers(0, 3)
+    head = text.index('"shown"')
+    for _ in range(15):
+        at, size = rng.integers(head, len(text) + 1), rng.integers(0, 3)
         yield text[:at] + "".join(rng.choice(LETTERS, rng.integers(0, 3))) + text[at + size :], shown
     for number in NUMBERS:
-        found = rng.choice(list(re.finditer(r"(?<=[\[,])-?[\d.]+(?=[\],])", text)))
-        yield text[: found.start()] + number + text[found.end() :], shown
+        place = rng.choice(list(re.finditer(r"(?<=[\[,])-?[\d.]+(?=[\],])", text)))
+        yield text[: place.start()] + number + text[place.end() :], shown
     given = json.loads(text)
     yield from ((json.dumps(given | change, separators=(",", ":")), shown) for change in CHANGES)
     yield json.dumps(dict(reversed(given.items())), separators=(",", ":")), shown
@@ -83,19 +50,30 @@ def edits(text, shown, rng):
             yield text.replace(f'"shown":[{first}', f'"shown":[{quote}{raw}{quote}'), [raw, *shown[1:]]
 
 
-def test_an_edited_page_is_read_as_one_by_one_or_left_alone():
-    rng = np.random.default_rng(1)
-    accepted = refused = 0
-    for page in pages(48, seed=2):
-        texts, shown = zip(*edits(page.to_json(), [str(one) for one in page.shown], rng), strict=True)
-        for text, ids, found in zip(texts, shown, read(texts, shown), strict=True):
-            try:
-                one = Page.from_json(text)
-            except InputError:
-                assert found is None, text
-                refused += 1
-                continue
-            if found is not None:
-                assert (found, ids) == (content(one), [str(document) for document in one.shown]), text
-                accepted += 1
-    assert accepted > 200 and refused > 500
+@pytest.mark.parametrize(("method", "rule"), RULES)
+def test_tokens_are_credited_or_refused_as_by_page(tmp_path, method, rule):
+    rng = np.random.default_rng(len(method))
+    made = [(page.to_json(), [str(one) for one in page.shown]) for page in pages(method, rule, 30, rng)]
+    tokens = [*made, *(edit for text, shown in made[:8] for edit in edits(text, shown, rng))]
+    rows, outcomes, refused = [], {}, 0
+    for k, (text, shown) in enumerate(tokens):
+        clicks = [n for n in range(1, len(shown) + 1) if rng.random() < 0.4]
+        rows.append({"impression": k, "time": k, "query": "q", "shown": shown, "clicks": clicks, "page": text})
+        try:
+            page = Page.from_json(text)
+            if [str(one) for one in page.shown] != shown:
+                raise InputError("another list")
+            won = page.credit([page.shown[n - 1] for n in clicks])
+        except InputError:
+            refused += 1
+            continue
+        for (a, b), y in won.items():
+            outcomes.setdefault((min(a, b), max(a, b)), []).append(y if a < b else -y)
+    path = tmp_path / "clicks.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    comparison = compare_log(ClickLog(path, skip_bad=len(rows)), looks=False)
+    assert comparison.provenance["bad_lines"] == refused > 100
+    for (a, b), mean, n in zip(comparison.pairs, comparison.means.mean, comparison.counts, strict=True):
+        first, second = comparison.names[a], comparison.names[b]
+        y = outcomes[min(first, second), max(first, second)]
+        assert n == len(y) and mean == pytest.approx(np.mean(y) if first < second else -np.mean(y), abs=1e-9)

@@ -85,9 +85,8 @@ def test_the_figure_is_scaled_to_its_interval(tmp_path):
     assert not plot_comparison(few).collections[0].get_paths() and plot_comparison(few).get_ylim()[1] > 1
 
 
-@pytest.mark.parametrize("settings", [{"looks": False}, {"per": "user"}])
-def test_a_comparison_without_a_development_has_no_figure_and_a_page_without_one(tmp_path, settings):
-    found = compare_log(fair(tmp_path / "log.jsonl"), **settings)
+def test_a_comparison_without_a_development_has_no_figure_and_a_page_without_one(tmp_path):
+    found = compare_log(fair(tmp_path / "log.jsonl"), looks=False)
     with pytest.raises(InputError, match="has no development over time"):
         plot_comparison(found)
     saved(tmp_path, found)

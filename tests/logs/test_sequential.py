@@ -6,13 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 from scipy.integrate import quad
 
-from ltr_duel.core import InputError, statistics, stream
-from ltr_duel.logs import BettingTest, confidence_sequence
+from ltr_duel.core import InputError, statistics
 from ltr_duel.logs.clusters import Means
-from ltr_duel.logs.sequential import _RHO, Bets, ClusteredTest, _components, normal_boundary
+from ltr_duel.logs.sequential import Bets, clustered_sequence, confidence_sequence, normal_boundary
 from ltr_duel.logs.sums import Sequences
 from tests.logs.sequences import boundary, compared, first_alarm
 
@@ -20,97 +19,67 @@ PUBLISHED = Bets.tuned(100, 0.05, tuned_part=1.0)  # the authors' library, confs
 NARROWEST = 1000 / (2 * np.log(20) + np.log(1 + 2 * np.log(20)))  # rho of half of the weight, at alpha = .05
 
 
-def between(lead, square, others=1.0):
-    """Return the sums of outcomes that are neither wins, losses nor ties."""
-    return Sequences(0.0, 0.0, 0.0, others, lead, square)
-
-
 def test_the_mixture_has_the_values_of_the_authors():
-    assert float(PUBLISHED.log_capital(between(10, 100), 0)) == pytest.approx(-0.2490165, abs=2e-3)
-    assert float(PUBLISHED.log_capital(between(33.02017, 100), 0)) == pytest.approx(np.log(20), abs=2e-3)
+    for lead, expected in ((10, -0.2490165), (33.02017, np.log(20))):
+        capital = PUBLISHED.log_capital(Sequences(0.0, 0.0, 0.0, 1.0, lead, 100), 0)
+        assert float(capital) == pytest.approx(expected, abs=2e-3)
 
 
-@pytest.mark.parametrize("m", [0.0, 0.1, 0.2])
-@pytest.mark.parametrize("seen", [(0, 0, 0, 0, 0, 0), (40, 20, 90, 0, 0, 0), (9, 4, 1, 30, 5.5, 6.0)])
-def test_the_capital_is_the_integral_over_the_shares(seen, m):
+@pytest.mark.parametrize("m", [0.0, 0.2])
+@pytest.mark.parametrize("sums", [(0, 0, 0, 0, 0, 0), (40, 20, 90, 0, 0, 0), (9, 4, 1, 30, 5.5, 6.0)])
+def test_the_capital_is_the_integral_over_the_shares(sums, m):
     """Half of the prior is the published density, half is uniform over log l from 1e-4 to .49."""
-    wins, losses, ties, others, lead, square = seen
-    spread = 500.0
-    bets = Bets.tuned(spread, 0.025)
-    shape = spread / (2 * np.log(20) + np.log(1 + 2 * np.log(20))) / 4
+    wins, losses, ties, others, lead, square = sums
+    shape = 500 / (2 * np.log(20) + np.log(1 + 2 * np.log(20))) / 4
+    gamma = stats.gamma(shape, scale=1 / shape)
 
     def capital(x):
         psi = (-np.log1p(-2 * x) - 2 * x) / 4
         won = (1 + x * (1 - m)) ** wins * (1 - x * (1 + m)) ** losses * (1 - x * m) ** ties
         return won * np.exp(x * (lead - others * m) - psi * (square - 2 * m * lead + others * m**2))
 
-    def integral(density, low, high, parts=25):
-        points = np.geomspace(low, high, parts)
-        return sum(quad(lambda x: density(x) * capital(x), a, b)[0] for a, b in pairwise(points))
+    def integral(density, low, high):
+        return sum(quad(lambda x: density(x) * capital(x), *ends)[0] for ends in pairwise(np.geomspace(low, high, 25)))
 
-    gamma = stats.gamma(shape, scale=1 / shape)
     published = integral(lambda x: 2 * gamma.pdf(1 - 2 * x) / gamma.cdf(1), 1e-9, 0.5)
     even = integral(lambda x: 1 / x / np.log(0.49 / 1.1e-4), 1.1e-4, 0.49)
-    assert float(bets.log_capital(Sequences(*seen), m)) == pytest.approx(np.log((published + even) / 2), abs=0.03)
+    found = Bets.tuned(500, 0.025).log_capital(Sequences(*sums), m)
+    assert float(found) == pytest.approx(np.log((published + even) / 2), abs=0.03)
 
 
 def test_nobody_gains_by_betting_on_the_truth():
     """After one more outcome with mean m, the expected capital is unchanged or lower."""
-    bets = Bets.tuned(100, 0.05)
-    for seen in (Sequences(0, 0, 0, 0, 0.0, 0.0), Sequences(30, 12, 8, 5, 2.0, 1.5)):
-        for chances, outcomes_ in (((0.5, 0.5), (-1, 1)), ((0.2, 0.5, 0.3), (-1, 0, 1)), ((0.4, 0.6), (-0.8, 0.9))):
-            m = float(np.dot(chances, outcomes_))
-            after = [float(bets.log_capital(one_more(seen, y), m)) for y in outcomes_]
-            ratio = np.dot(chances, np.exp(after)) / np.exp(float(bets.log_capital(seen, m)))
-            sure = all(y in (-1, 0, 1) for y in outcomes_)
-            assert ratio == pytest.approx(1, abs=1e-12) if sure else ratio < 1
-
-
-def one_more(seen, y):
-    if y in (-1, 0, 1):
-        field = {1: "wins", -1: "losses", 0: "ties"}[y]
-        return seen._replace(**{field: getattr(seen, field) + 1})
-    return seen._replace(others=seen.others + 1, lead=seen.lead + y, square=seen.square + y * y)
+    bets, before = Bets.tuned(100, 0.05), Sequences(30, 12, 8, 5, 2.0, 1.5)
+    for chances, outcomes in (((0.5, 0.5), (-1, 1)), ((0.2, 0.5, 0.3), (-1, 0, 1)), ((0.4, 0.6), (-0.8, 0.9))):
+        m, after = float(np.dot(chances, outcomes)), []
+        for y in outcomes:
+            field = {1: {"wins": 31}, -1: {"losses": 13}, 0: {"ties": 9}}
+            other = {"others": 6, "lead": 2 + y, "square": 1.5 + y * y}
+            after.append(float(bets.log_capital(before._replace(**field.get(y, other)), m)))
+        ratio = np.dot(chances, np.exp(after)) / np.exp(float(bets.log_capital(before, m)))
+        assert ratio == pytest.approx(1, abs=1e-12) if set(outcomes) <= {-1, 0, 1} else ratio < 1
 
 
 def test_the_interval_holds_what_the_e_value_does_not_refute():
     wins, losses, ties = np.array([20, 120, 550.0]), np.array([5, 60, 1450.0]), np.array([25, 220, 2000.0])
     for tests in (1, 10):
         now = confidence_sequence(wins, losses, ties, confidence=0.9, tests=tests)
-        refuted = now.log_e >= np.log(tests / 0.1)
-        assert refuted.tolist() == ((now.low > 0) | (now.high < 0)).tolist()
-    assert confidence_sequence([0], [0], [0]).low[0] == -1 and confidence_sequence([0], [0], [0]).high[0] == 1
+        excluded = (now.low > 0) | (now.high < 0)
+        assert (now.log_e >= np.log(tests / 0.1)).tolist() == (now.p <= 0.1).tolist() == excluded.tolist()
+    nothing = confidence_sequence([0], [0], [0])
+    assert (nothing.low[0], nothing.high[0]) == (-1, 1)
     with pytest.raises(InputError, match="confidence"):
         confidence_sequence([1], [1], [1], confidence=1.0)
 
 
-@pytest.mark.parametrize("margin", [0.0, 0.04])
-def test_a_betting_test_decides_at_its_growth(margin):
-    rng, none = stream(0, "pairs"), np.zeros(20)
-    wins, losses, ties = 30 * rng.dirichlet([2, 2, 1], 20).T
-    wins[0], losses[0], ties[0] = 9, 9, 12
-    test = BettingTest(Sequences(wins, losses, ties, none, none, none))
-    growth = test.growth(0.95, 1, margin)
-    assert np.isinf(growth[0]) == (margin == 0)
-    for part, expected in ((0.999, False), (1.001, True)):
-        now = confidence_sequence(*(np.where(np.isinf(growth), 1, part * growth) * one for one in test.sums))
-        decided = (now.low > 0) | (now.high < 0) | ((now.low > -margin) & (now.high < margin))
-        late = np.isfinite(growth) & (growth > 1.01)
-        assert (decided[late] == expected).all() and late.sum() > 10
-
-
 def alarms(logs, length, seed=0):
-    """Return the shares of logs of two identical rankers in which any look finds a difference."""
+    """Return the shares of logs of two identical rankers in which any look finds a difference, and any z-test."""
     limits = boundary(length, 0.05)
-    naive = sequential = 0
-    for y in compared(logs, length, seed):
-        found = first_alarm(y, limits)
-        sequential += int((found[0] <= length).sum())
-        naive += int((found[1] <= length).sum())
-    return sequential / logs, naive / logs
+    stops = [(first_alarm(y, limits) <= length).sum(axis=1) for y in compared(logs, length, seed)]
+    return np.sum(stops, axis=0) / logs
 
 
-def test_false_alarms_are_rare_and_repeated_z_tests_are_not():
+def test_looks_at_every_impression_seldom_find_a_difference_of_identical_rankers():
     sequential, naive = alarms(400, 1000)
     assert sequential <= 0.05 < 0.3 < naive
 
@@ -119,47 +88,41 @@ def test_false_alarms_are_rare_and_repeated_z_tests_are_not():
 def test_false_alarms_of_ten_thousand_logs():
     sequential, naive = alarms(10_000, 5000)
     print(f"false alarms of 10,000 logs of 5,000 impressions: sequential {sequential:.4f}, z-tests {naive:.4f}")
-    assert sequential <= 0.05
-    assert naive > 0.4
+    assert sequential <= 0.05 and naive > 0.4
 
 
-def e_value(deviation, variance, alpha):
-    constant, slope = _components(variance, alpha)
-    return np.exp(constant + slope * np.asarray(deviation)[..., None] ** 2).sum(axis=-1)
+def clustered(mean, error, freedom, n=1000.0, times=1.0, **given):
+    """Return the sequence of a pair after its impressions were multiplied, with the same mean and variance."""
+    means = Means(np.array([mean]), np.array([error]) / np.sqrt(times), np.array([freedom * times]))
+    return clustered_sequence(means, statistics.student_p(*means), np.array([n * times]), means.mean, **given)
 
 
 @pytest.mark.parametrize("variance", [3.0, 200.0, 50_000.0])
 def test_the_e_value_is_the_ratio_of_normal_densities_mixed_over_the_drift(variance):
     """If the drift is sampled with variance 1 / rho, S at time V has variance V + V^2 / rho."""
-    rho = np.append(_RHO, NARROWEST)
-    weight = np.append(np.full(len(_RHO), 0.5 / len(_RHO)), 0.5)
+    rho, weight = np.append(4.0 ** np.arange(11), NARROWEST), np.append(np.full(11, 0.5 / 11), 0.5)
     for deviation in (0.0, 1.5, 4.0):
-        s = deviation * np.sqrt(variance)
+        s, error = deviation * np.sqrt(variance), np.sqrt(variance) / 1000
         ratio = stats.norm.pdf(s, 0, np.sqrt(variance + variance**2 / rho)) / stats.norm.pdf(s, 0, np.sqrt(variance))
-        assert e_value(deviation, variance, 0.05) == pytest.approx(weight @ ratio)
+        now = clustered(s / 1000, error, 1e9, confidence=0.95)
+        assert np.exp(now.log_e[0]) == pytest.approx(weight @ ratio, rel=1e-5)
+    assert clustered(float(normal_boundary([variance], 0.05)[0]) * error, error, 1e9, confidence=0.95).log_e[
+        0
+    ] == pytest.approx(np.log(20), rel=1e-5)
 
 
-@pytest.mark.parametrize("alpha", [0.05, 0.05 / 190])
-def test_the_boundary_is_where_the_e_value_reaches_the_level(alpha):
-    variance = np.geomspace(0.1, 1e7, 30)
-    assert e_value(normal_boundary(variance, alpha), variance, alpha) == pytest.approx(1 / alpha)
+@pytest.mark.parametrize(("mean", "margin"), [(0.03, None), (-0.002, 0.03)])
+def test_the_further_impressions_are_about_those_at_which_the_sequence_decides(mean, margin):
+    (times,) = clustered(mean, 0.02, 200.0, confidence=0.95, tests=3).growth(0.05 / 3, margin)
+    for part, decided in ((0.95, False), (1.05, True)):
+        now = clustered(mean, 0.02, 200.0, times=part * times, confidence=0.95, tests=3)
+        within = margin is not None and -margin < now.low[0] and now.high[0] < margin
+        assert bool(now.low[0] > 0 or within) == decided
 
 
-def after(times, mean, error, freedom):
-    """Return the sequence after multiplying the impressions of a pair, with the same mean and variance."""
-    means = Means(np.array([mean]), np.array([error]) / np.sqrt(times), np.array([freedom * times]))
-    n, deviations = np.array([1000.0 * times]), special.ndtri(statistics.student_p(mean, error, freedom) / 2)
-    p = 2 * special.ndtr(np.array([deviations * np.sqrt(times)]))
-    return ClusteredTest(means, p, n, means.mean).sequence(0.95, 3)
-
-
-@pytest.mark.parametrize(("mean", "margin"), [(0.03, 0.0), (-0.002, 0.03)])
-def test_the_further_impressions_are_those_at_which_the_sequence_decides(mean, margin):
-    means = Means(np.array([mean]), np.array([0.02]), np.array([200.0]))
-    (times,) = ClusteredTest(means, statistics.student_p(*means), np.array([1000.0]), means.mean).growth(
-        0.95, 3, margin
-    )
-    for part, decided in ((0.99, False), (1.01, True)):
-        found = after(part * times, mean, 0.02, 200.0)
-        won = found.low[0] > 0 or found.high[0] < 0
-        assert bool(won or (margin > found.high[0] and found.low[0] > -margin)) == decided
+def test_the_further_outcomes_of_bets_are_those_of_the_normal_mixture():
+    """Wins and losses in the ratio 6 : 4 are decided at the factor that is said, to within a tenth of it."""
+    (times,) = confidence_sequence([60], [40], [50]).growth(0.05)
+    for part, decided in ((0.9, False), (1.1, True)):
+        assert (confidence_sequence(*(part * times * np.array([[60], [40], [50]]))).low[0] > 0) == decided
+    assert np.isinf(confidence_sequence([9], [9], [12]).growth(0.05)).all()

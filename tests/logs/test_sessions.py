@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, Impressions, sessions_in_log
+from ltr_duel.logs import ClickLog, sessions_in_log
 
 
 def opened(folder, *rows, skip_bad=0):
@@ -21,14 +21,7 @@ def opened(folder, *rows, skip_bad=0):
     return ClickLog(path, skip_bad=skip_bad)
 
 
-def row_by_row(self, columns, batches=ClickLog.batches):
-    for table, lines in batches(self, columns):
-        yield from (Impressions(table.slice(k, 1), lines[k : k + 1]) for k in range(len(lines)))
-
-
-@pytest.mark.parametrize("batches", [ClickLog.batches, row_by_row])
-def test_items_are_grades_or_the_documents_of_each_query(tmp_path, monkeypatch, batches):
-    monkeypatch.setattr(ClickLog, "batches", batches)
+def test_items_are_grades_or_the_documents_of_each_query(tmp_path):
     three = (
         ("q", "abc", [3, 1], {"grades": [2, 0, 1]}), ("p", "ab", [], {"grades": [1, 1]}),
         ("q", "ba", [2, 2], {"grades": [0, 2]}),

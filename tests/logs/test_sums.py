@@ -25,16 +25,21 @@ def drawn(pairs, unit, some_unknown, n=600):
     return columns | {"pair": rng.integers(0, pairs, n), "y": y, "square": abs(y) * abs(y) // UNIT}
 
 
-@pytest.mark.parametrize("open_engine", [partial(Engine, InputError), lambda: Warehouse(ibis.duckdb.connect())])
+@pytest.mark.parametrize(
+    ("open_engine", "passes"),
+    [(partial(Engine, InputError), 1), (partial(Engine, InputError), 3), (lambda: Warehouse(ibis.duckdb.connect()), 1)],
+)
 @pytest.mark.parametrize("unit", [UNIT, UNIT // 4], ids=["wins", "parts of wins"])
 @pytest.mark.parametrize(("cluster", "some_unknown"), [("user", True), ("user", False), ("query", False)])
 @pytest.mark.parametrize("pairs", [1, 3])
 @pytest.mark.filterwarnings("default")  # a warning of Ibis
-def test_each_look_has_the_sums_of_all_outcomes_until_then(open_engine, cluster, some_unknown, pairs, unit):
+def test_each_look_has_the_sums_of_all_outcomes_until_then(open_engine, passes, cluster, some_unknown, pairs, unit):
     engine, columns = open_engine(), drawn(pairs, unit, some_unknown)
     outcomes = engine.small({name: list(values) for name, values in columns.items()})
     grouping = Grouping(pairs, cluster, whole=unit == UNIT, named=not some_unknown)
-    looks, parts = looks_of(engine, outcomes, outcomes, grouping, 60.0)
+    engine.passes = passes
+    sums, parts = pair_sums(engine, outcomes, grouping, 60.0)
+    looks = looks_of(engine, outcomes, parts, grouping, 60.0)
     assert [look.impressions for look in looks] == list(range(60, 601, 60))
     for look, stop in zip(looks, range(60, 601, 60), strict=True):
         for pair in range(pairs):
@@ -56,6 +61,6 @@ def test_each_look_has_the_sums_of_all_outcomes_until_then(open_engine, cluster,
             assert [sequences.wins[pair], sequences.losses[pair], sequences.ties[pair]] == counts
             others = first[~np.isin(first, [1, -1, 0])]
             assert [sequences.lead[pair], sequences.square[pair]] == [others.sum(), np.square(others).sum()]
-    whole, from_periods = pair_sums(engine, outcomes, grouping), pair_sums(engine, outcomes, grouping, parts)
+    whole, _ = pair_sums(engine, outcomes, grouping)
     for name, values in vars(whole).items():
-        np.testing.assert_equal(getattr(from_periods, name), values, name)
+        np.testing.assert_equal(getattr(sums, name), values, name)

@@ -47,7 +47,7 @@ def numbers(log, cluster):
     found = credited(log)
     facts = log.facts(found.rows)
     grouping = Grouping(len(found.creditor.pairs), cluster, found.whole, facts["named"] == facts["n"])
-    sums = pair_sums(log.engine, found.outcomes, grouping)
+    sums, _ = pair_sums(log.engine, found.outcomes, grouping)
     clusters = [[part.tolist() for part in kind] for kind in sums.kinds]
     whole = [sums.wins.tolist(), sums.losses.tolist(), sums.ties.tolist(), [s.tolist() for s in sums.sequences]]
     return found.creditor.names, found.creditor.pairs, whole, clusters, facts
@@ -170,6 +170,11 @@ def test_a_comparison_of_files_imports_neither_ibis_nor_sqlglot(tmp_path):
     assert subprocess.check_output([sys.executable, "-c", text], text=True) == "[]\n"
 
 
+def section(name):
+    """Return a section of the page about engines."""
+    return re.split(r"\n## ", (DOCS / "engines" / "index.md").read_text().partition(f"\n## {name}\n")[2])[0]
+
+
 def test_every_command_of_the_page_on_duckdb_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exposures, events = random_tables(200)
@@ -183,7 +188,7 @@ def test_every_command_of_the_page_on_duckdb_runs(tmp_path, monkeypatch):
     (tmp_path / "mapping.toml").write_text(
         "".join(f"[{name}]\n" + "".join(f"{key} = '\"{key}\"'\n" for key in row) for name, row in sections.items())
     )
-    page = (DOCS / "engines" / "duckdb.md").read_text()
+    page = section("DuckDB")
     commands = re.findall(r"^ltr-duel (logs .*?)(?:  +#.*)?$", page, re.M)
     (options,) = re.findall(r"`(--connect .*?)`", page)
     commands.append(f"logs compare {options}".replace("/path/", f"{tmp_path}/"))
@@ -197,7 +202,7 @@ def test_every_command_of_the_page_on_postgres_runs_on_the_tables_of_the_page(po
     url, psycopg = postgres
     exposures, events = random_tables(200)
     exposures = [{**row, "query": f"q{n}"} for n, row in enumerate(exposures)]  # no user searches twice in a second
-    page = (DOCS / "engines" / "postgres.md").read_text()
+    page = section("Postgres")
     (made,) = re.findall(r"```sql\n(.*?)```", page, re.S)
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("CREATE DATABASE shop")
@@ -222,7 +227,7 @@ def test_the_example_of_the_page_on_spark_runs(tmp_path, monkeypatch):
         pytest.skip("no Java on this machine")
     monkeypatch.chdir(tmp_path)
     files(tmp_path, *random_tables(100))
-    (example,) = re.findall(r"```python\n(.*?)```", (DOCS / "engines" / "spark.md").read_text(), re.S)
+    (example,) = re.findall(r"```python\n(.*?)```", section("Spark"), re.S)
     # Java keeps the folder in which it started, so a separate process is used.
     found = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=True)
     here = compare_log(ClickLog("exposures.parquet", events="events.parquet", within="7d"))

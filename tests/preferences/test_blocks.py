@@ -1,4 +1,4 @@
-"""The same comparisons give the same bytes for any distribution: workers, pieces, shares, kills, extensions."""
+"""The same comparisons give the same bytes for any distribution: workers, pieces, kills."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.estimate import sampling as work
-from ltr_duel.preferences.estimate.api import estimate_preferences, extend_preferences
+from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.preferences.estimate.blocks import BLOCK
-from ltr_duel.preferences.io import load_preferences, save_preferences
+from ltr_duel.preferences.io import save_preferences
 from tests.conftest import random_rankings
 
 ROOT = Path(__file__).resolve().parents[2]
-ALL = ("stratified", "integrated", "antithetic", "control")
 SCRIPT = """
 import sys
 from tests.conftest import random_rankings
@@ -29,9 +28,8 @@ from ltr_duel.preferences.estimate import sampling as work
 from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.preferences.io import save_preferences
 work._COMPARISONS_IN_A_PIECE = int(sys.argv[3])
-way = tuple(filter(None, sys.argv[4].split(",")))
 matrix = estimate_preferences(random_rankings(5, 8, 12), comparisons=int(sys.argv[2]), seed=3, jobs=2,
-                              variance_reduction=way, store=sys.argv[1] + ".parts")
+                              variance_reduction=sys.argv[4], store=sys.argv[1] + ".parts")
 save_preferences(matrix, sys.argv[1])
 """
 
@@ -45,25 +43,11 @@ def data(matrix, tmp_path):
     return save_preferences(matrix, tmp_path / f"{time.monotonic_ns()}.parquet").read_bytes()
 
 
-@pytest.mark.parametrize("way", [(), ALL], ids=["plain", "reduced"])
-def test_extended_is_made_at_once(rankings, tmp_path, way):
-    options = {"seed": 1, "variance_reduction": way}
-    at_once = data(estimate_preferences(rankings, comparisons=8000, **options), tmp_path)
-    for begin in (40, 4000, 5300):  # within a block, at its end, within the next
-        path = save_preferences(estimate_preferences(rankings, comparisons=begin, **options), tmp_path / "m.parquet")
-        extended = extend_preferences(load_preferences(path), rankings, comparisons=8000)
-        assert data(extended, tmp_path) == at_once
-
-
-def test_workers_pieces_company_and_shares_change_nothing(rankings, tmp_path, monkeypatch):
+def test_workers_and_pieces_do_not_change_an_estimate(rankings, tmp_path, monkeypatch):
     one = estimate_preferences(rankings, comparisons=9000, jobs=1)
     expected = data(one, tmp_path)
     monkeypatch.setattr(work, "_COMPARISONS_IN_A_PIECE", 5000)
     assert data(estimate_preferences(rankings, comparisons=9000, jobs=2), tmp_path) == expected
-    store = tmp_path / "parts"
-    for number in (3, 1, 2):
-        estimate_preferences(rankings, comparisons=9000, store=store, share=(number, 3))
-    assert data(estimate_preferences(rankings, comparisons=9000, store=store), tmp_path) == expected
     few = estimate_preferences(rankings[[1, 4]], comparisons=9000)
     assert few.p[0, 1] == one.p[1, 4] and few.comparisons[0, 1] == 9000
     row = estimate_preferences(rankings, comparisons=9000, against="ranker 2")
@@ -71,7 +55,7 @@ def test_workers_pieces_company_and_shares_change_nothing(rankings, tmp_path, mo
     assert np.isinf(row.standard_error[0, 1]) and row.condorcet_winner in (None, "ranker 2")
 
 
-def test_what_the_store_knows_is_not_counted_again(rankings, tmp_path, monkeypatch):
+def test_stored_pieces_are_not_counted_again(rankings, tmp_path, monkeypatch):
     first = estimate_preferences(rankings, comparisons=4000, store=tmp_path / "parts")
     monkeypatch.setattr(work, "BlockWorker", None)  # would fail if called
     again = estimate_preferences(rankings, comparisons=4000, store=tmp_path / "parts")
@@ -89,14 +73,14 @@ def test_a_damaged_piece_is_counted_again(rankings, tmp_path):
         assert again.p.tobytes() == first.p.tobytes()
 
 
-def run_script(out, comparisons, piece, way=(), **environment):
+def run_script(out, comparisons, piece, way="auto", **environment):
     return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(out), str(comparisons), str(piece), ",".join(way)],
+        [sys.executable, "-c", SCRIPT, str(out), str(comparisons), str(piece), way],
         cwd=ROOT, env={**os.environ, **environment},
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("way", [("common",), ALL], ids="+".join)
+@pytest.mark.parametrize("way", ["none", "auto"])
 def test_interpreted_and_compiled_give_the_same_bytes(tmp_path, way):
     for name, disabled in (("compiled", "0"), ("interpreted", "1")):
         assert run_script(tmp_path / name, 80, 1000, way, NUMBA_DISABLE_JIT=disabled).wait() == 0
@@ -131,30 +115,17 @@ def test_twenty_kills_at_random_moments_change_nothing(tmp_path):
     assert kill_and_resume(tmp_path, 20, 4_000_000, 12_000) == 20
 
 
-def test_numbers_that_cannot_be_made_are_refused(rankings, tmp_path):
-    made = estimate_preferences(rankings, comparisons=100)
+def test_impossible_requests_are_refused(rankings):
     for sentence, arguments in {
-        "no variance reduction 'stratify'; did you mean 'stratified'": {"variance_reduction": ["stratify"]},
-        "omit 'common'": {"variance_reduction": ["stratified", "common"]},
-        "'antithetic' needs 'integrated'": {"variance_reduction": ["antithetic"]},
+        "no variance reduction 'stratified'.*auto, none": {"variance_reduction": "stratified"},
         "no ranker 'ranker 9'": {"against": "ranker 9"},
         "standard error must be between 1e-05 and 0.5, not 0": {"target_error": 0.0},
         "confidence must be between 0.5": {"until_winner": 1.5},
         "only one ranker": {"until_winner": 0.9, "against": "ranker 1"},
-        "the number of a share must be between 1 and 3, not 4": {"share": (4, 3), "store": tmp_path},
-        "needs a store": {"share": (1, 3)},
         "at most 1,073,741,824 comparisons": {"comparisons": 2**31},
     }.items():  # fmt: skip
         with pytest.raises(InputError, match=sentence):
             estimate_preferences(rankings, **{"comparisons": 100, **arguments})
-    with pytest.raises(InputError, match="only the matrix has"):
-        extend_preferences(made, rankings[[0, 1]], comparisons=200)
-    with pytest.raises(InputError, match="has no counts"):
-        extend_preferences(type(made)(made.p), rankings, comparisons=200)
-    other = type(made)(made.p, made.names, made.standard_error, made.comparisons,
-                       {**made.provenance, "corpus": "another"}, made.tally)  # fmt: skip
-    with pytest.raises(InputError, match=r"estimated with corpus = another, not toy; different settings"):
-        extend_preferences(other, rankings, comparisons=200)
 
 
 def test_blocks_fit_all_units():

@@ -14,7 +14,7 @@ from ltr_duel.preferences.properties.confidence import (
     copeland_confidence,
     pair_confidence,
 )
-from ltr_duel.preferences.properties.intervals import interval
+from ltr_duel.preferences.properties.intervals import wilson
 from ltr_duel.preferences.tally import SCALE, Tally, errors_of, preferences_of, wins_and_ties
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
@@ -38,10 +38,9 @@ def test_a_pair_has_as_many_comparisons_as_31_bits_can_count(lists, possible):
 
 
 @pytest.mark.parametrize("won, n", [(3, 10), (0, 10), (10, 10), (480, 1000)])
-@pytest.mark.parametrize("rule", ["wilson", "exact"])
-def test_intervals_are_the_textbook_ones(won, n, rule):
-    expected = stats.binomtest(won, n).proportion_ci(0.9, method=rule)
-    low, high = interval(np.array([won / n]), np.array([float(n)]), confidence=0.9, rule=rule)
+def test_intervals_are_the_textbook_ones(won, n):
+    expected = stats.binomtest(won, n).proportion_ci(0.9, method="wilson")
+    low, high = wilson(np.array([won / n]), np.array([float(n)]), 0.9)
     assert (low[0], high[0]) == (pytest.approx(expected.low, abs=1e-9), pytest.approx(expected.high, abs=1e-9))
 
 
@@ -52,8 +51,6 @@ def test_what_is_exact_has_no_interval_and_what_is_unknown_has_all():
     even = np.full((2, 2), 0.5)
     low, high = PreferenceMatrix(even, (), symmetric(2, np.inf), counts).intervals()
     assert (low[0, 1], high[0, 1], low[0, 0]) == (0, 1, 0.5)
-    with pytest.raises(InputError, match="no interval rule 'wald'"):
-        PreferenceMatrix(p).intervals(rule="wald")
 
 
 def test_wins_of_every_comparison_leave_room_for_doubt():

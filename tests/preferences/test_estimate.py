@@ -10,8 +10,8 @@ import pytest
 from ltr_duel.clicks.model import click_model
 from ltr_duel.core.errors import InputError
 from ltr_duel.interleaving import METHODS
-from ltr_duel.preferences.estimate import goals, sampling, settings
-from ltr_duel.preferences.estimate.api import estimate_preferences, extend_preferences
+from ltr_duel.preferences.estimate import settings
+from ltr_duel.preferences.estimate.api import estimate_preferences
 from tests.conftest import make_rankings, random_rankings
 from tests.reference.interleaving import expected_outcome
 
@@ -42,15 +42,6 @@ def test_standard_errors_are_the_spread_of_estimates():
         estimates.append(matrix.p[0, 1])
         errors.append(matrix.standard_error[0, 1])
     assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.2)  # 150 runs: 6 % is one standard error
-
-
-def test_the_number_of_workers_and_the_company_change_nothing():
-    rankings = random_rankings(6, 8, 20)
-    one = estimate_preferences(rankings, comparisons=60_000, jobs=1)
-    two = estimate_preferences(rankings, comparisons=60_000, jobs=2)
-    assert one.p.tobytes() == two.p.tobytes() and one.standard_error.tobytes() == two.standard_error.tobytes()
-    few = estimate_preferences(rankings[[1, 4]], comparisons=60_000)
-    assert few.p[0, 1] == one.p[1, 4]
 
 
 def test_another_seed_gives_another_estimate():
@@ -85,42 +76,13 @@ def test_input_that_cannot_be_compared_is_refused():
         estimate_preferences(make_rankings(ORDERS, 8, RELEVANCE))
 
 
-@pytest.fixture
-def earlier(monkeypatch):
-    """Make an estimate with other versions of the libraries, then extend it with the installed versions."""
-
-    def estimate(rankings, **given):
-        with monkeypatch.context() as patch:
-            patch.setattr(goals.machine, "versions_of", lambda libraries: dict.fromkeys(libraries, "0.0.1"))
-            return estimate_preferences(rankings, **given)
-
-    return estimate
-
-
-def test_an_upgrade_of_the_libraries_keeps_what_was_counted(earlier, tmp_path, monkeypatch):
-    rankings, how = random_rankings(3, 5, 8), {"variance_reduction": "none"}
-    before = earlier(rankings, comparisons=100, store=tmp_path, **how)
-    assert before.provenance["versions"]["numpy"] == "0.0.1"
-    extended = extend_preferences(before, rankings, comparisons=300)
-    at_once = estimate_preferences(rankings, comparisons=300, **how)
-    assert extended.p.tobytes() == at_once.p.tobytes() and extended.provenance == at_once.provenance
-    monkeypatch.setattr(sampling, "BlockWorker", None)  # would fail if called
-    assert estimate_preferences(rankings, comparisons=100, store=tmp_path, **how).p.tobytes() == before.p.tobytes()
-
-
-@pytest.mark.parametrize("name", ["blocks", "common"])
-def test_comparisons_of_another_numbers_version_are_not_mixed(name, tmp_path, monkeypatch):
-    rankings, how = random_rankings(3, 5, 8), {"comparisons": 100, "variance_reduction": ["common"]}
-    before = estimate_preferences(rankings, store=tmp_path, **how)
-    assert "numbers" not in before.provenance
-    with monkeypatch.context() as patch:
-        patch.setitem(settings.NUMBERS, name, 2)
-        with pytest.raises(InputError, match=f"with a different numbers version of {name}; different"):
-            extend_preferences(before, rankings, comparisons=200)
-        later = estimate_preferences(rankings, store=tmp_path, **how)
-    assert later.provenance["numbers"] == {name: 2} and len(list(tmp_path.iterdir())) == 2
-    with pytest.raises(InputError, match=f"with a different numbers version of {name}; different"):
-        extend_preferences(later, rankings, comparisons=200)
+def test_pieces_of_another_numbers_version_are_counted_again(tmp_path, monkeypatch):
+    rankings, options = random_rankings(3, 5, 8), {"comparisons": 100, "variance_reduction": "none"}
+    before = estimate_preferences(rankings, store=tmp_path, **options)
+    monkeypatch.setitem(settings.NUMBERS, "blocks", 2)
+    later = estimate_preferences(rankings, store=tmp_path, **options)
+    assert "numbers" not in before.provenance and later.provenance["numbers"] == {"blocks": 2}
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_a_raised_version_of_a_method_is_in_the_provenance():

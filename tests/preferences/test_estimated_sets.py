@@ -11,7 +11,7 @@ import pytest
 from ltr_duel.clicks.model import ClickModel
 from ltr_duel.core.errors import InputError
 from ltr_duel.logs import ClickLog, compare_log, simulate_log
-from ltr_duel.preferences import estimate_preferences, extend_preferences
+from ltr_duel.preferences import estimate_preferences
 from ltr_duel.preferences.estimate import sampling
 from tests.conftest import make_rankings, random_rankings
 from tests.reference.interleaving import sign_of, sosm_scores, team_draft_lists
@@ -45,8 +45,7 @@ def test_sets_of_some_rankers_share_out_the_comparisons_on_any_number_of_workers
     assert one.tally.lists.sum() == 500 * 6 * 5 // (3 * 2) * 3, "a list of three has three pairs"
     assert abs(one.tally.lists[np.triu_indices(6, 1)] - 500).max() < 4 * math.sqrt(500)
     monkeypatch.setattr(sampling, "_COMPARISONS_IN_A_PIECE", 300)
-    for share in ((2, 2), (1, 2)):
-        estimate_preferences(rankings, jobs=1, store=tmp_path, share=share, **given)
+    estimate_preferences(rankings, jobs=1, store=tmp_path, **given)
     monkeypatch.setattr(sampling, "SlateWorker", None)  # would fail if called
     assert estimate_preferences(rankings, jobs=2, store=tmp_path, **given).p.tobytes() == one.p.tobytes()
 
@@ -71,7 +70,6 @@ def test_a_log_of_sets_of_random_sizes_has_the_mean_of_the_preferences_in_sets_o
     [
         ({"method": "balanced", "size": 3}, "'balanced' does not compare sets of rankers; methods that do: "),
         ({"method": "sosm", "size": 5}, "the size of sets must be between 2 and 4, not 5"),
-        ({"method": "sosm", "variance_reduction": "common"}, "apply to pairs of rankers"),
         ({"method": "probabilistic", "size": 3, "outcome": "expectation"}, "'expectation' is for two rankers"),
         ({"method": "sosm", "until_winner": 0.9}, "goals, and one rival, need pairs"),
         ({"method": "sosm", "against": "ranker 1"}, "goals, and one rival, need pairs"),
@@ -80,9 +78,3 @@ def test_a_log_of_sets_of_random_sizes_has_the_mean_of_the_preferences_in_sets_o
 def test_what_sets_cannot_do_is_refused(given, says):
     with pytest.raises(InputError, match=says):
         estimate_preferences(random_rankings(4, 3, 5), **given)
-
-
-def test_a_matrix_of_sets_is_not_extended():
-    rankings = random_rankings(3, 3, 5)
-    with pytest.raises(InputError, match="cannot be added to a matrix of sets"):
-        extend_preferences(estimate_preferences(rankings, method="sosm", comparisons=10), rankings, comparisons=20)

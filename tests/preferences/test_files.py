@@ -87,15 +87,13 @@ def test_a_foreign_parquet_file_and_a_missing_one_are_refused(tmp_path):
     pq.write_table(pa.table({"x": [1]}), tmp_path / "other.parquet")
     with pytest.raises(InputError, match="a Parquet file, but not a preference matrix"):
         load_preferences(tmp_path / "other.parquet")
-    with pytest.raises(InputError, match=r"number of rankers must be between 1 and 1e\+06, not"):
-        load_preferences(tmp_path / "none", most_rankers=10**6 + 1)
     with pytest.raises(InputError, match="no such file; 'ltr-duel prefs estimate' makes"):
         load_preferences(tmp_path / "missing.parquet")
 
 
 def test_pickled_arrays_are_never_unpickled(tmp_path):
     np.save(tmp_path / "evil.npy", np.array([[{"a": 1}]], dtype=object), allow_pickle=True)
-    with pytest.raises(InputError, match="p must be real numbers, not object"):
+    with pytest.raises(InputError, match=r"not a preference matrix .*pickle"):
         load_preferences(tmp_path / "evil.npy")
 
 
@@ -134,7 +132,7 @@ def test_files_of_the_first_format_are_refused(tmp_path):
     table = pq.read_table(path)
     about = json.loads(table.schema.metadata[b"ltr_duel"]) | {"format": "ltr_duel.preferences/1"}
     pq.write_table(table.replace_schema_metadata({b"ltr_duel": json.dumps(about).encode()}), path)
-    with pytest.raises(InputError, match=r"another version \(ltr_duel.preferences/1\); use that version to save"):
+    with pytest.raises(InputError, match=r"another version of this program \(ltr_duel.preferences/1\)"):
         load_preferences(path)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.clicks.model import click_model
-from ltr_duel.preferences.estimate.api import estimate_preferences, extend_preferences
+from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.preferences.estimate.goals import beaten_for_certain
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.rankers.rankings import Rankings, inverse
@@ -78,13 +78,6 @@ def test_the_answer_is_wrong_no_more_often_than_allowed():
         expected = None if winner is None else rankings.names[winner]
         wrong += search["known"] and search["winner"] != expected
     assert wrong <= 300 * 0.2 + 3 * np.sqrt(300 * 0.2 * 0.8)
-
-
-def test_a_search_can_go_on():
-    rankings = random_rankings(6, 8, 20)
-    at_once = estimate_preferences(rankings, comparisons=500, until_winner=0.99)
-    later = extend_preferences(estimate_preferences(rankings, comparisons=500), rankings, until_winner=0.99)
-    assert later.p.tobytes() == at_once.p.tobytes() and later.provenance == at_once.provenance
 
 
 def test_certainty_is_one_sided():

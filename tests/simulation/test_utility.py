@@ -8,18 +8,14 @@ from ltr_duel.bandits.oracle import duel, multiduel
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import Streams, stream
 from ltr_duel.preferences.synthetic import UTILITY_SETS
-from ltr_duel.simulation.utility import FromUtilities, NormalScores
+from ltr_duel.simulation.utility import FromUtilities
 
 N = 4_000
-SAMPLES = np.array([[0.9, 0.5, 0.7], [0.1, 0.6, 0.0], [0.3, 0.3, 0.9]])
 ORACLES = {
     "bernoulli, linear": FromUtilities([0.9, 0.2, 0.5]),
     "bernoulli, logistic": FromUtilities([0.9, 0.2, 0.5], link="logistic"),
     "bernoulli, natural": FromUtilities([0.9, 0.2, 0.5], link="natural"),
-    "samples, linear": FromUtilities(samples=SAMPLES),
-    "common samples, logistic": FromUtilities(samples=5 * SAMPLES, link="logistic", common=True),
-    "samples, natural": FromUtilities(samples=SAMPLES, link="natural"),
-    "normal scores": NormalScores([0.8, 0.2, 0.5]),
+    "normal scores": FromUtilities([0.8, 0.2, 0.5], "normal"),
 }
 
 
@@ -59,7 +55,7 @@ def test_natural_link_is_a_coin_between_two_zeros():
 
 
 def test_normal_scores_of_a_slate_never_form_a_cycle():
-    oracle, chance, won = NormalScores([0.1, 0.0, 0.0]).open(), streams(2), np.zeros((3, 3), np.int8)
+    oracle, chance, won = FromUtilities([0.1, 0.0, 0.0], "normal").open(), streams(2), np.zeros((3, 3), np.int8)
     for _ in range(2000):
         multiduel(oracle, np.arange(3), 3, won, chance)
         assert not won[0, 1] == won[1, 2] == -won[0, 2]
@@ -68,7 +64,7 @@ def test_normal_scores_of_a_slate_never_form_a_cycle():
 def test_table_1_of_the_multi_dueling_paper():
     assert len(UTILITY_SETS) == 15
     assert {len(u) for u in UTILITY_SETS.values()} == {6, 51, 201}
-    p = NormalScores(UTILITY_SETS["2good4poor"]).preferences().p
+    p = FromUtilities(UTILITY_SETS["2good4poor"], "normal").preferences().p
     assert p[0, 1] == pytest.approx(norm.cdf(0.1 / np.sqrt(2)))
     assert p[0, 5] == pytest.approx(norm.cdf(0.6 / np.sqrt(2)))
 
@@ -78,10 +74,7 @@ def test_table_1_of_the_multi_dueling_paper():
     [
         ({"means": [0.5, 1.5]}, "a mean must be between 0 and 1, not 1.5"),
         ({"means": [0.5], "link": "probit"}, "no link 'probit'"),
-        ({}, "either the means"),
-        ({"samples": [[0.1, -2.0]], "link": "natural"}, "at least 0, not -2"),
-        ({"samples": [0.1, 0.2]}, "samples must be rows of numbers"),
-        ({"samples": [[np.nan]], "link": "logistic"}, "must be finite, not nan"),
+        ({"means": [0.5, np.nan], "link": "normal"}, "must be finite, not nan"),
     ],
 )
 def test_utilities_out_of_range_are_refused(arguments, sentence):

@@ -99,27 +99,20 @@ def queries_of(block: int, settings: Settings) -> IntVector:
 
     If queries are stratified, the units of a pair visit all queries in turn, in a new random order for each pass.
     """
-    return _queries(block, settings.seed, settings.rankings.n_queries, settings.lists_of_a_unit, settings.queries)
+    if not settings.stratified:
+        return np.zeros(0, np.int64)
+    return _queries_in_turn(block, settings.seed, settings.rankings.n_queries, BLOCK // settings.lists_of_a_unit)
 
 
 @lru_cache(maxsize=64)
-def _queries(block: int, seed: int, n_queries: int, lists_of_a_unit: int, how: str) -> IntVector:
-    if how == "drawn":
-        return np.zeros(0, np.int64)
-    size = BLOCK // lists_of_a_unit
-    if how == "common":
-        rng = stream(seed, "preferences", "queries", block)
-        return (rng.random(size) * n_queries).astype(np.int64)
+def _queries_in_turn(block: int, seed: int, n_queries: int, size: int) -> IntVector:
     units = np.arange(block * size, (block + 1) * size)
     passes = range(units[0] // n_queries, units[-1] // n_queries + 1)
-    orders = np.stack([_shuffled(number, seed, n_queries) for number in passes])
+    orders = np.empty((len(passes), n_queries), np.int64)
+    for order, number in zip(orders, passes, strict=True):
+        order[:] = np.arange(n_queries)
+        shuffle(order, stream(seed, "preferences", "pass", number))
     return orders[units // n_queries - passes[0], units % n_queries]
-
-
-def _shuffled(number: int, seed: int, n_queries: int) -> IntVector:
-    order = np.arange(n_queries)
-    shuffle(order, stream(seed, "preferences", "pass", number))
-    return order
 
 
 class BlockPlan(NamedTuple):

@@ -43,8 +43,7 @@ def fitted_slope(settings: Settings) -> float:
     """Return the slope of outcomes on differences of gains, fitted to rankers that order documents at random."""
     rng = stream(settings.seed, "preferences", "control")
     comparer = random_rankers(settings.comparer, rng)
-    each = tuple(name for name in settings.reductions if name in ("integrated", "antithetic"))
-    alone = replace(settings, comparer=comparer, reductions=each)
+    alone = replace(settings, comparer=comparer, stratified=False)
     evaluator, gains = open_evaluator(alone), gains_of(comparer)
     count = count_block if comparer.compiled else interpreted(count_block)
     lists, row = alone.lists_of_a_unit, np.zeros(4, np.int64)

@@ -16,12 +16,12 @@ approximation in Wilson's interval.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, IntVector, errors, machine
+from ltr_duel.core import IntVector, machine
 from ltr_duel.preferences.estimate.blocks import BLOCK
 from ltr_duel.preferences.estimate.sampling import PairSampler
 from ltr_duel.preferences.estimate.settings import Settings
@@ -29,46 +29,9 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import Tally, errors_of, preferences_of
 
 
-class Goal(NamedTuple):
-    """The goal of an estimate; see `estimate_preferences`."""
-
-    comparisons: int
-    against: str | None
-    target_error: float | None
-    until_winner: float | None
-    at_most: int
-
-
-def grown(sampler: PairSampler, tally: Tally, goal: Goal) -> PreferenceMatrix:
-    """Add comparisons to a tally until the goal is reached, and return the matrix."""
-    settings, at_most = sampler.settings, goal.at_most
-    if goal.target_error is not None:
-        errors.require_between("the target of the standard error", goal.target_error, 1e-5, 0.5)
-    if goal.until_winner is not None:
-        errors.require_between("the confidence", goal.until_winner, 0.5, 0.999999)
-    if goal.target_error is not None or goal.until_winner is not None:
-        at_most = settings.checked_count(at_most)
-    if settings.size and (goal.against, goal.target_error, goal.until_winner) != (None, None, None):
-        raise InputError("sets of rankers are compared a given number of times; goals, and one rival, need pairs")
-    if goal.until_winner is not None and goal.against is not None:
-        raise InputError("the Condorcet winner cannot be found from comparisons with only one ranker")
-    first, second = _pairs(settings.rankings.names, goal.against)
-    sampler.add(tally, first, second, np.full(len(first), goal.comparisons))
-    reached: dict[str, Any] = {"comparisons": goal.comparisons}
-    if goal.against is not None:
-        reached["against"] = goal.against
-    if goal.target_error is not None:
-        _reach_error(sampler, tally, (first, second), goal.target_error, at_most)
-        reached["target_error"] = goal.target_error
-    if goal.until_winner is not None:
-        reached["until_winner"] = goal.until_winner
-        reached["search"] = _search_winner(sampler, tally, goal.until_winner, at_most)
-    return matrix_of(settings, tally, reached)
-
-
 def matrix_of(settings: Settings, tally: Tally, reached: dict[str, Any]) -> PreferenceMatrix:
     """Return the matrix of a tally; ``reached`` contains the provenance entries about the number of comparisons."""
-    queries = settings.rankings.n_queries if settings.queries == "stratified" else 0
+    queries = settings.rankings.n_queries if settings.stratified else 0
     error = errors_of(tally, settings.lists_of_a_unit, queries)
     # Recorded for information only: results do not depend on these versions.
     versions = machine.versions_of(("ltr-duel", "numba", "numpy"))
@@ -79,17 +42,7 @@ def matrix_of(settings: Settings, tally: Tally, reached: dict[str, Any]) -> Pref
     return PreferenceMatrix(preferences_of(tally), settings.rankings.names, error, counts, provenance, tally)
 
 
-def _pairs(names: tuple[str, ...], against: str | None) -> tuple[IntVector, IntVector]:
-    first, second = np.triu_indices(len(names), 1)
-    if against is None:
-        return first, second
-    errors.require_one_of("ranker", against, names)
-    one = names.index(against)
-    with_it = (first == one) | (second == one)
-    return first[with_it], second[with_it]
-
-
-def _reach_error(
+def reach_error(
     sampler: PairSampler, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
 ) -> None:
     """Add blocks to pairs whose error is above the target; how many depends on the pair's current error."""
@@ -104,7 +57,7 @@ def _reach_error(
         sampler.add(tally, pairs[0][open_], pairs[1][open_], np.minimum(blocks * BLOCK, at_most))
 
 
-def _search_winner(sampler: PairSampler, tally: Tally, confidence: float, at_most: int) -> dict[str, Any]:
+def search_winner(sampler: PairSampler, tally: Tally, confidence: float, at_most: int) -> dict[str, Any]:
     """Add comparisons until the search ends; return the result as JSON."""
     names = sampler.settings.rankings.names
     size = len(names)

@@ -78,16 +78,12 @@ class PieceStore:
 
 
 class PairSampler:
-    """Counts comparisons for one estimate, on ``jobs`` threads, with or without a store of counted pieces.
+    """Counts comparisons for one estimate, on ``jobs`` threads, with or without a store of counted pieces."""
 
-    share: the slice of the pieces that this process counts; several machines can fill one store.
-    """
-
-    def __init__(self, settings: Settings, jobs: int, store: PieceStore | None, share: slice) -> None:
+    def __init__(self, settings: Settings, jobs: int, store: PieceStore | None) -> None:
         self.settings = settings
         self._jobs = jobs
         self._store = store
-        self._share = share
         self._local = threading.local()
         self._taken = NOTHING
         if store is not None:
@@ -95,7 +91,7 @@ class PairSampler:
 
     def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
         """Compare each pair ``first[n] < second[n]`` until ``tally`` contains ``upto[n]`` comparisons of it."""
-        if "control" in self.settings.reductions and self._taken is NOTHING:
+        if self.settings.reduced and self._taken is NOTHING:
             self._taken = taken_off(self.settings)
         begin = tally.lists[first, second]
         more = upto > begin
@@ -104,17 +100,16 @@ class PairSampler:
     def _add(self, tally: Tally, pieces: list[Piece]) -> None:
         if self._store:
             self._store.prepare()
-        ours = pieces[self._share]
         answers = parallel.run_tasks(
             self._count,
-            ours,
-            total=sum(len(piece.first) for piece in ours),
+            pieces,
+            total=sum(len(piece.first) for piece in pieces),
             weight=lambda piece: len(piece.first),
             jobs=self._jobs,
             label="preferences",
             unit="pair",
         )
-        for piece, rows in zip(ours, answers, strict=True):
+        for piece, rows in zip(pieces, answers, strict=True):
             tally.add(piece.first, piece.second, rows)
 
     def _count(self, piece: Piece) -> IntMatrix:

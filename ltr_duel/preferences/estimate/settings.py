@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -16,21 +15,16 @@ from ltr_duel.interleaving import METHODS, Comparer, require_able
 from ltr_duel.preferences.tally import MOST_COMPARISONS
 from ltr_duel.rankers import Rankings, require_rankings
 
-Reduction = Literal["common", "stratified", "integrated", "antithetic", "control"]
-REDUCTIONS: dict[str, str] = {
-    "common": "all pairs are compared on the same sequence of queries",
-    "stratified": "queries are visited in turn, in an order common to all pairs, with two evaluations each",
+REDUCTIONS = {
+    "antithetic": "lists are drawn in mirrored pairs, if the method can mirror lists",
+    "control": "the part of an outcome that the query predicts is subtracted, and its mean over queries is added back",
     "integrated": "the mean outcome of each list over its users, instead of the outcome of one user",
-    "antithetic": "lists are drawn in mirrored pairs; requires 'integrated' and a method that mirrors lists",
-    "control": "the part of an outcome that the query predicts is subtracted, and the mean of this part over queries is"
-    " added back",
+    "stratified": "queries are visited in turn, in an order common to all pairs, with two evaluations each",
 }
-# The numbers version (`ltr_duel.core.numbering`) of the blocks, and of each reduction.
-NUMBERS = dict.fromkeys(("blocks", *REDUCTIONS), 1)
-
+VARIANCE_REDUCTION = ("auto", "none")
+NUMBERS = dict.fromkeys(("blocks", *REDUCTIONS), 1)  # numbers versions, see `ltr_duel.core.numbering`
 MANY, FEW = 4000, 1000  # default numbers of comparisons of a pair, without and with variance reduction
 MOST_IN_A_SET = 200  # default size of sets if there are more rankers
-AUTO, NONE = "auto", "none"
 REDRAWN_RULE = "redraw_at_inference"  # the tie rule that uses two orders of ties for each list
 
 
@@ -40,30 +34,9 @@ class Settings:
 
     comparer: Comparer = field(repr=False)
     seed: int
-    reductions: tuple[Reduction, ...] = ()  # names in `REDUCTIONS`
+    reduced: bool = False  # whether the variance is reduced
+    stratified: bool = False  # whether queries are visited in turn; only if the variance is reduced
     size: int = 0  # number of rankers of a set; 0 if pairs are compared
-
-    def __post_init__(self) -> None:
-        for name in self.reductions:
-            errors.require_one_of("variance reduction", name, REDUCTIONS)
-        if self.size and self.reductions:
-            raise InputError("variance reductions apply to pairs of rankers; sets are compared without any")
-        if {"common", "stratified"} <= set(self.reductions):
-            raise InputError("stratified queries are already common to all pairs; omit 'common'")
-        if self.integrated and self.rankings.provenance.get("ties") == REDRAWN_RULE:
-            raise InputError(
-                f"the variance reduction 'integrated' needs one order of ties for each list; '{REDRAWN_RULE}' uses two"
-            )
-        if self.integrated and not self.comparer.compiled:
-            raise InputError(
-                "the variance reduction 'integrated' needs a compiled method, but"
-                f" '{self.comparer.configured.component.name}' is plain Python"
-            )
-        if self.antithetic and not (self.integrated and self.comparer.configured.component.draw_mirrored):
-            able = ", ".join(name for name in METHODS.names() if METHODS[name].draw_mirrored)
-            raise InputError(
-                f"the variance reduction 'antithetic' needs 'integrated' and a method that mirrors lists: {able}"
-            )
 
     @property
     def rankings(self) -> Rankings:
@@ -71,9 +44,14 @@ class Settings:
         return self.comparer.rankings
 
     @property
-    def queries(self) -> str:
-        """How queries are chosen: ``drawn``, ``common`` or ``stratified``."""
-        return next((how for how in ("common", "stratified") if how in self.reductions), "drawn")
+    def integrated(self) -> bool:
+        """Whether an outcome is the mean over the users of a list, which needs a compiled method."""
+        return self.reduced and self.comparer.compiled
+
+    @property
+    def antithetic(self) -> bool:
+        """Whether lists are drawn in mirrored pairs."""
+        return self.integrated and self.comparer.configured.component.draw_mirrored is not None
 
     @property
     def lists_of_an_evaluation(self) -> int:
@@ -83,7 +61,7 @@ class Settings:
     @property
     def evaluations_of_a_unit(self) -> int:
         """Two if queries are stratified, to estimate the variance within a query; otherwise one."""
-        return 2 if self.queries == "stratified" else 1
+        return 2 if self.stratified else 1
 
     @property
     def lists_of_a_unit(self) -> int:
@@ -91,19 +69,15 @@ class Settings:
         return self.lists_of_an_evaluation * self.evaluations_of_a_unit
 
     @property
-    def integrated(self) -> bool:
-        """Whether an outcome is the mean over the users of a list."""
-        return "integrated" in self.reductions
-
-    @property
-    def antithetic(self) -> bool:
-        """Whether lists are drawn in mirrored pairs."""
-        return "antithetic" in self.reductions
+    def reductions(self) -> list[str]:
+        """The names of the variance reductions in use."""
+        used = (self.antithetic, self.reduced, self.integrated, self.stratified)
+        return [name for name, is_used in zip(REDUCTIONS, used, strict=True) if is_used]
 
     @property
     def provenance(self) -> dict[str, Any]:
         """All settings that determine an estimate except the number of comparisons, as JSON."""
-        reduced = {"variance_reduction": sorted(self.reductions)} if self.reductions else {}
+        reduced = {"variance_reduction": self.reductions} if self.reduced else {}
         sets = {"size": self.size} if self.size else {}
         about = {**self.comparer.provenance, **sets, **reduced, "seed": self.seed}
         return numbered(about, **{name: NUMBERS[name] for name in ("blocks", *self.reductions)})
@@ -121,10 +95,8 @@ class Settings:
 
     def checked_count(self, comparisons: int | None) -> int:
         """Return the number of comparisons (the default for None), rounded up to whole units; at least two units."""
-        if comparisons is None:
-            comparisons = FEW if self.reductions else MANY
-        comparisons = errors.require_whole("the number of comparisons", comparisons)
-        errors.require_between("the number of comparisons", comparisons, 2)
+        comparisons = (FEW if self.reduced else MANY) if comparisons is None else comparisons
+        comparisons = errors.require_whole("the number of comparisons", comparisons, 2)
         comparisons = max(2, -(-comparisons // self.lists_of_a_unit)) * self.lists_of_a_unit
         if comparisons > MOST_COMPARISONS:
             raise InputError(
@@ -140,15 +112,21 @@ def make_settings(
     outcome: str,
     top: int,
     seed: int,
-    variance_reduction: str | Sequence[str],
+    variance_reduction: str = "auto",
     comparisons: int | None = None,
     size: int | None = None,
 ) -> Settings:
-    """Check the options of a user, and return the settings; ``comparisons``: the number of a pair, as far as known."""
+    """Check the options of a user, and return the settings; ``comparisons``: the number of a pair, as far as known.
+
+    Strata evaluate each query twice, so they need enough comparisons to see all queries: on 5,000 queries, 1,000
+    comparisons have an error of .0038 with strata, and of .0033 without. If ties are reordered before clicks are
+    credited, the clicks on a list do not determine its outcome, so nothing is reduced. Sets are never reduced.
+    """
     require_rankings(rankings)
     model = click_model(clicks, rankings.grades)
     if len(rankings) < 2:
         raise InputError(f"preferences need at least two rankers; there is {len(rankings)} ('{rankings.names[0]}')")
+    errors.require_one_of("variance reduction", variance_reduction, VARIANCE_REDUCTION)
     component = METHODS.configure(method).component
     sets = size is not None or not component.pairs
     if sets:
@@ -158,31 +136,7 @@ def make_settings(
         if outcome not in ("", *component.outcomes_of(sets=True)):
             raise InputError(f"the outcome rule '{outcome}' is for two rankers, not for sets")
     comparer = Comparer(rankings, model, method, outcome or component.default_outcome(sets=sets), top)
-    if isinstance(variance_reduction, str):
-        variance_reduction = (variance_reduction,)
-    if not isinstance(variance_reduction, Iterable) or not all(isinstance(one, str) for one in variance_reduction):
-        raise InputError(f"variance reductions must be a list of names: {', '.join(REDUCTIONS)}")
-    names = tuple(sorted(set(variance_reduction)))
-    if names == (AUTO,):
-        names = () if sets else usual_reductions(comparer, FEW if comparisons is None else comparisons)
-    elif names == (NONE,):
-        names = ()
-    return Settings(comparer, checked_seed(seed), names, size or 0)  # type: ignore[arg-type]  # `Settings` checks names
-
-
-def usual_reductions(comparer: Comparer, comparisons: int) -> tuple[Reduction, ...]:
-    """Return the default variance reductions for a comparer; docs/preferences.md contains the measurements behind them.
-
-    Strata evaluate each query twice, so they need enough comparisons to see all queries: on 5,000 queries, 1,000
-    comparisons have an error of .0038 with strata, and of .0033 without.
-    If ties are reordered before clicks are credited, the clicks on a list do not determine its outcome, so there are no
-    default reductions.
-    """
-    if comparer.rankings.provenance.get("ties") == REDRAWN_RULE:
-        return ()
-    comparisons = errors.require_whole("the number of comparisons", comparisons)
-    strata: tuple[Reduction, ...] = ("stratified",) if comparisons >= 2 * comparer.rankings.n_queries else ()
-    if not comparer.compiled:
-        return ("control", *strata)
-    mirrored: tuple[Reduction, ...] = ("antithetic",) if comparer.configured.component.draw_mirrored else ()
-    return (*mirrored, "control", "integrated", *strata)
+    comparisons = FEW if comparisons is None else errors.require_whole("the number of comparisons", comparisons)
+    reduced = variance_reduction == "auto" and not sets and rankings.provenance.get("ties") != REDRAWN_RULE
+    stratified = reduced and comparisons >= 2 * rankings.n_queries
+    return Settings(comparer, checked_seed(seed), reduced, stratified, size or 0)

@@ -6,7 +6,7 @@ for many comparisons. A ranker that won all of its few comparisons is therefore 
 standard error 0 is exact only if the matrix does not contain its number of comparisons.
 
 Pairs are assumed to be compared independently, so the probability of a Condorcet winner is a product. If pairs share
-queries (`variance_reduction` "common" and "stratified") or lists (of multileaving), the errors in a ranker's row
+queries (variance reduction "stratified") or lists (of multileaving), the errors in a ranker's row
 are positively correlated, and the product is too small (Slepian's inequality). The probabilities of Copeland winners
 are computed from sampled matrices, and the probabilities of Borda winners from sampled scores. The random stream of the
 samples depends on the matrix only, so the results are reproducible.

@@ -8,7 +8,6 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
-    "MatchedRun",
     "Rankings",
     "evaluate_rankers",
     "feature_rankers",

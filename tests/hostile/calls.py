@@ -46,7 +46,7 @@ write_svmlight(None, 'a.txt') => a Dataset and a path are required, not None
 write_svmlight(corpus(), '.') => there is a folder, not a file
 feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
 feature_rankers(None) => rankers require a Dataset, not None
-rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) File name too long
+rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long
 rankings()[[-1]] => numbered from 0 to 2; there is no -1
 evaluate_rankers(rankings(), 5) => measures must be a list of names, not 5
 run_rankers(corpus(), {'a': 5}) => each run must be a MatchedRun, not 5

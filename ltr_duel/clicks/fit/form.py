@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ltr_duel.core import FloatVector, IntVector, dispatch, inlined
+from ltr_duel.core import FloatVector, IntVector, dispatched, implement, inlined
 
 TINY = 1e-6  # fitted parameters are from TINY to 1 - TINY; an impossible click has probability TINY
 PER_RANK = 3  # maximum number of entries of a rank
@@ -45,13 +45,13 @@ class Entries(NamedTuple):
     asked: FloatVector
 
 
-@dispatch.dispatched
+@dispatched
 def step(model: Any, item: int, k: int, last: int) -> tuple[float, float, float, float]:
     """Return attract, notice, after_click and after_skip of an item at rank k after a click at ``last`` (-1: none)."""
     raise NotImplementedError
 
 
-@dispatch.dispatched
+@dispatched
 def entries(model: Any, rank: Rank, out: Entries, count: int) -> int:
     """Write the entries of a rank for all parameters but attraction, from number ``count`` on; return their number."""
     raise NotImplementedError
@@ -100,6 +100,6 @@ class Form(NamedTuple):
 def register(module: str, *blocks: str, cite: str) -> Form:
     """Make ``step`` and ``entries`` of a module the equations of its ``Model``; return the form."""
     parts, name = sys.modules[module], module.rpartition(".")[2]
-    dispatch.implement(step, parts.Model, parts.step)
-    dispatch.implement(entries, parts.Model, parts.entries)
+    implement(step, parts.Model, parts.step)
+    implement(entries, parts.Model, parts.entries)
     return Form(name, parts.Model, ("attraction", *blocks), cite)

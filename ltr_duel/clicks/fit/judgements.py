@@ -11,8 +11,7 @@ import pandas as pd
 from ltr_duel.clicks.fit.api import FittedClicks
 from ltr_duel.clicks.fit.errors import own_errors
 from ltr_duel.clicks.fit.sessions import Sessions
-from ltr_duel.core import FloatVector, InputError, files
-from ltr_duel.core.errors import require_between
+from ltr_duel.core import FloatVector, InputError, errors, files
 
 
 class Judgements(NamedTuple):
@@ -63,13 +62,14 @@ def judge_documents(fitted: FittedClicks, sessions: Sessions, grades: int = 5) -
 
     Examples
     --------
+    >>> from ltr_duel.clicks import fit_clicks
     >>> names = np.array(["q", "q"], object), np.array(["a", "b"], object)
     >>> ptr, item, click = np.arange(0, 42, 2), np.tile([0, 1], 20), np.tile([True, False], 20)
     >>> sessions = Sessions(ptr, item, click, np.zeros(20, np.int64), 2, False, None, names)
     >>> judge_documents(fit_clicks(sessions, "pbm"), sessions, grades=2).table["grade"].tolist()
     [1, 0]
     """
-    require_between("grades", grades, 2, 1000)
+    errors.require_between("grades", grades, 2, 1000)
     if fitted.graded or sessions.names is None:
         raise InputError("judgements need a click model that was fitted by document, and the names of the documents")
     fitted_sessions = sessions.select(np.arange(sessions.number) < fitted.train.sessions)

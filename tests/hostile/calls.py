@@ -45,10 +45,10 @@ write_svmlight(None, 'a.txt') => a Dataset and a path are required, not None
 write_svmlight(corpus(), '.') => there is a folder, not a file
 feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
 feature_rankers(None) => rankers require a Dataset, not None
-rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) File name too long
+rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long
 rankings()[[-1]] => numbered from 0 to 2; there is no -1
 evaluate_rankers(rankings(), 5) => measures must be a list of names, not 5
-run_rankers(corpus(), [5]) => each run must be a RunFile, not 5
+run_rankers(corpus(), {'a': 5}) => each run must be a MatchedRun, not 5
 pool_runs(5, 5) => runs must be a mapping of names to runs, not 5
 interleave({'a': ['x'], 'b': ['y']}).credit(5) => a list of document ids, not 5
 load_plugin(5) => a plug-in must be the path of a file or folder, not 5

@@ -89,7 +89,7 @@ EVAL --rankers run: => 'run:' requires a file after the colon: run:FILE
 EVAL --rankers =run:x => no kind of ranker '=run'; did you mean 'run'? (
 EVAL --rankers lightgbm:m.csv => m.csv: not a LightGBM model
 EVAL --rankers onnx:m.csv => m.csv: not an ONNX model
-EVAL --rankers scores:m.csv => m.csv: there is no column 'query'
+EVAL --rankers scores:m.csv => m.csv: the rows have no qid or query_id or query
 EVAL --rankers features:1,1 => two rankers have the same name
 EVAL --out m.csv => m.csv
 rankers evaluate null.txt => feature 1 is NULL;~--fill

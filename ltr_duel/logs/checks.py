@@ -274,7 +274,7 @@ def event_checks(columns: Collection[str], positions: str, first: float | None) 
 
     positions: SQL of whether the position of an event is a place of a list.
     """
-    zero = f"an event at position 0: {_FROM_0}; for positions from 0 map position + 1 with --source"
+    zero = f"an event at position 0: {_FROM_0}; for positions from 0 map position::int + 1 with --source"
     late = said(f"'time' of an event {_UNIT}, not {{(time * 1000)::HUGEINT}}")
     early = said(f"'time' of an event {_UNIT}, not {{printf('%.15g', time)}}, which is {{{_DATE}}}")
     checks = [

@@ -74,7 +74,6 @@ LONGEST = (
     "interleaving/test_enumeration.py",
     "logs/test_errors.py",
     "live/test_counting.py",
-    "papers/test_pages.py",
 )
 
 

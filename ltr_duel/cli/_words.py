@@ -23,7 +23,7 @@ _READING = "How feature files are read"
 _HEADINGS = {
     **dict.fromkeys(
         ("split", "fold", "queries", "dialect", "features", "first_id", "repeated", "fill", "omitted", "labels",
-         "unlabelled", "limit", "no_cache"), _READING,
+         "unlabelled", "no_cache"), _READING,
     ),
     **dict.fromkeys(
         ("exposures", "events", "source", "connect", "within", "kind", "skip_bad"), "How a log is read"

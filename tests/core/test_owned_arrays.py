@@ -10,7 +10,7 @@ import pytest
 from ltr_duel.clicks import click_model
 from ltr_duel.core import as_writable
 from ltr_duel.core.arrays import frozen, handed_over
-from ltr_duel.data import convert, load_dataset, make_corpus, open_converted, write_svmlight
+from ltr_duel.data import load, load_dataset, make_corpus, write_svmlight
 from ltr_duel.interleaving import Comparer
 from ltr_duel.preferences import PreferenceMatrix, arxiv
 from ltr_duel.rankers import feature_rankers
@@ -64,14 +64,22 @@ def test_a_corpus_owns_its_arrays(tmp_path, monkeypatch):
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
     made = make_corpus(queries=3, documents=5, features=4)
     path = write_svmlight(made, tmp_path / "corpus.txt")
-    converted = open_converted(convert(path))
-    for corpus in (made, load_dataset(path), converted):
+    monkeypatch.setattr(load, "KEPT_AFTER", 0.0)
+    for corpus in (made, load_dataset(path, cache=False), load_dataset(path)):
         refuse_writing(corpus)
     features, grades = np.array(made.features), np.array(made.relevance)
     mine = replace(made, features=features, relevance=grades)
     features[:], grades[:] = 9, 0
     assert (mine.features == made.features).all() and (mine.relevance == made.relevance).all()
     assert features.flags.writeable
+
+
+def test_features_that_a_reader_made_are_not_copied(tmp_path, monkeypatch):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
+    made = make_corpus(queries=3, documents=5, features=4)
+    assert np.shares_memory(frozen(made.features), made.features)
+    monkeypatch.setattr(load, "KEPT_AFTER", 0.0)
+    assert isinstance(load_dataset(write_svmlight(made, tmp_path / "c.txt")).features.base, np.memmap)
 
 
 def test_rankings_own_their_arrays():

@@ -68,9 +68,12 @@ SEEN_BY = {
     "preferences/properties/transitivity": "preferences/properties preferences/synthetic",
     "rankers/features": "rankers/features",
     "rankers/measures": MEASURED,
+    "rankers/kinds": "rankers/sources rankers/runs",
+    "rankers/model_files": "rankers/sources rankers/library_scores",
     "rankers/models": "rankers/sources",
     "rankers/pooled": "rankers/pooled",
     "rankers/rankings": "rankers/features rankers/runs",
+    "rankers/records": "rankers/pooled rankers/foreign_text rankers/runs",
     "rankers/runs": "rankers/runs",
     "rankers/scores": "rankers/sources rankers/features",
     "rankers/sources": "rankers/sources",
@@ -122,8 +125,6 @@ def tests_of(path: str) -> list[str]:
         seen_by = f"{POLICY_TESTS} -k {POLICIES.get(name, name)}"
     elif page.startswith("clicks/models/"):
         seen_by = "clicks/clicks"
-    elif page.startswith("rankers/kinds/"):
-        seen_by = "rankers/sources rankers/runs"
     else:  # a new module: all tests of its floor, until it has a separate line
         floor = page.split("/")[0]
         seen_by = " ".join(f"{floor}/{path.stem[5:]}" for path in sorted((ROOT / "tests" / floor).glob("test_*.py")))

@@ -176,7 +176,7 @@ def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate:
         if function is not None:
             try:
                 compiler: Any = jit.uncached_kernel(function)
-                compiler.return_type(*arguments)
+                compiler.compile(compiler.types_of(*arguments))
             except (numba.errors.NumbaError, ValueError) as error:
                 raise MethodError(f"method '{method.name}': {compile_error(function, error)}") from error
     _compiled.add(method.state)

@@ -52,7 +52,7 @@ def feature_rankers(
         Number of threads, -1 for all cores.
     cache : bool, optional
         Store orders and ranks on disk and map them into memory, so that they are computed only once. The default is
-        True if the features are also mapped from disk, as in converted corpora.
+        True if the features are also mapped from disk, as in the cache.
 
     Returns
     -------

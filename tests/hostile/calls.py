@@ -37,7 +37,6 @@ load_dataset('small.txt', first_id=True) => the first feature must be 0 or 1, no
 load_dataset('small.txt', fill=[1]) => finite number of float32,~not a list
 load_dataset('small.txt', labels=np.zeros(3)) => no way to read labels a ndarray
 load_dataset('small.txt', dialect=[1, 2]) => the dialect must be a str, not a list
-load_dataset('small.txt', limit=1e-9) => --limit GB allows more
 load_dataset('small.txt', grades=2) => grades 0..2 do not fit in 0..1
 load_dataset('small.txt', feature_names=['x']) => 1 names for 3 features
 replace(corpus(), relevance=np.zeros(3, np.int16)) => one entry for each document

@@ -10,26 +10,24 @@ NOT_MUTATED = {
     "bandits/compiling": "about errors of the compiler, which does not run here",
 }
 CONSTANTS = "tests/test_constants.py"
-RUNS = "bandits/literal bandits/live simulation/simulate -k rucb or mdb or winner_stays or test_live or test_simulate"
+RUNS = "bandits/literal bandits/learner simulation/simulate -k rucb or mdb or test_learner or test_simulate"
 MEASURED = "rankers/metrics rankers/measures -k not real_data"
 # A module: files of tests (literal is tests/bandits/test_literal.py), and pytest's words for some of them.
 SEEN_BY = {
     "bandits/batches": "bandits/literal bandits/law -k merge",
     "bandits/cardinal": "bandits/literal bandits/levels -k sparring or doubler or multisbm or test_levels",
     "bandits/check": "bandits/check -k broken or elsewhere or deterministic or global or rucb",
-    "bandits/levels": "bandits/levels bandits/law -k test_levels or double_thompson or merge_dts",
-    "bandits/in_turn": "bandits/batched",
-    "bandits/live_policy": "bandits/live",
+    "bandits/delayed": "bandits/delayed",
+    "bandits/learner": "bandits/learner",
     "bandits/loop": RUNS,
     "bandits/oracle": RUNS,
     "bandits/ecw_plans": "bandits/ecw_rmed bandits/literal -k ecw_rmed",
-    "bandits/policy": "bandits/check bandits/live bandits/plugins -k broken or test_live or test_plugins",
-    "bandits/posterior": "bandits/law bandits/choices bandits/draws",
+    "bandits/policy": "bandits/check bandits/learner bandits/plugins -k broken or test_learner or test_plugins",
+    "bandits/thompson": "bandits/levels bandits/law bandits/choices bandits/draws bandits/tournament",
     "bandits/recorder": "simulation/regret_kinds " + RUNS + " or test_regret_kinds",
-    "bandits/state": "bandits/state bandits/live",
+    "bandits/state": "bandits/state bandits/learner",
     "bandits/statistics": "bandits/literal bandits/law -k rucb or mdb or rmed or ccb or test_law",
     "bandits/tournament": "bandits/tournament bandits/law -k tournament or double_thompson",
-    "bandits/coin_words": "bandits/tournament bandits/levels",
     "clicks/check": "clicks/clicks",
     "clicks/model": "clicks/clicks",
     "interleaving/check": "interleaving/check -k broken or two_functions or balanced or sosm",

@@ -1,10 +1,11 @@
 """Auto for sets: the policy for problems with unknown properties in which sets of arms can be compared.
 
-The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, ties are ignored. All copies
+The policy is Self-Sparring with sets of five (`self_sparring`), with three changes. First, ties are ignored. All copies
 of an arm in a set have the same score in the comparison. If two copies differ in their outcomes against a rival, the
 scores were therefore tied, and coins decided. Second, two arms with several copies in a set form up to six pairs of
 copies. At most three of these pairs count, because all six are a single observation; if all six count, runs too often
-end with a wrong arm.
+end with a wrong arm. Third, the pairs of an arm with itself give no information. They count as one win and one loss
+together, and only if the arm is alone in the set, so that the arm that is played is also the arm with the most plays.
 
 The policy is part of this package, like `auto`. No bound is proven.
 """
@@ -45,13 +46,18 @@ def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Genera
 def update(
     state: State, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """Count one success and one failure for each pair of positions that counts, see `is_counted`."""
+    """Count one success and one failure for each pair of positions that counts, see `is_counted`, or for one arm."""
+    alone = True
     for a in range(size):
+        alone = alone and slate[a] == slate[0]
         for b in range(a + 1, size):
-            if slate[a] == slate[b] or is_counted(slate, size, won, a, b):
+            if slate[a] != slate[b] and is_counted(slate, size, won, a, b):
                 winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
                 feedback(state.boxes, 0, winner, 1)
                 feedback(state.boxes, 0, loser, 0)
+    if alone:
+        feedback(state.boxes, 0, slate[0], 1)
+        feedback(state.boxes, 0, slate[0], 0)
 
 
 @kernel
@@ -76,5 +82,6 @@ register(
     regret="not proven",
     cost="O(K) coin flips, a few Beta draws",
     cite="sui2017multidueling",
-    where="IndSelfSparring with two changes",
+    where="IndSelfSparring with three changes",
+    numbers=2,  # pairs of an arm with itself count once; in version 1 each of them counted
 )

@@ -6,7 +6,7 @@ needs no horizon. The regret is conjectured, not proven, to be the sum of the re
 
 `sparring` has UCB1 boxes, `thompson_sparring` Thompson boxes, `exp3_sparring` Exp3 boxes (for adversarial preferences;
 the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box; Thompson boxes flip a
-coin for each arm, many at a time, and draw few Beta samples (see `levels`).
+coin for each arm, many at a time, and draw few Beta samples (see `thompson`).
 """
 
 from __future__ import annotations

@@ -164,6 +164,8 @@ class AutoSets(MultiSelfSparring):
             for place, (i, j, outcome) in enumerate(self.pairs):
                 copies = [n for n, (a, b, _) in enumerate(self.pairs) if {a, b} == {i, j}]
                 agreed = {self.pairs[n][2] if self.pairs[n][0] == i else -self.pairs[n][2] for n in copies}
-                if i == j or (len(agreed) == 1 and place in copies[:3]):
+                if i != j and len(agreed) == 1 and place in copies[:3]:
                     super().compared(i, j, outcome)
+            if len({arm for i, j, _ in self.pairs for arm in (i, j)}) == 1:
+                super().compared(first, second, 1)
             self.pairs = []

@@ -36,7 +36,7 @@ all methods is computed from the same matrix, estimated with `probabilistic`."""
 _POLICIES = """\
 The algorithm, assumptions, guarantees and costs of each policy, its citation, and a small regret curve.
 [Policies](../../policies.md) lists all policies in one table, and explains how to write one. The order of the policies
-may be different on harder problems than these ten arms; see [the state of the art](../../state_of_the_art.md)."""
+may be different on harder problems than these ten arms; see [policies compared](../../policies_compared.md)."""
 _METHODS = """\
 The list and the credit of each method, its requirements and costs, and the regret of a policy that uses
 this method. [Comparing rankers](../../methods.md) lists all methods in one table, and explains how to write one."""

@@ -89,6 +89,7 @@ def regret_label(column: str) -> str:
 
 
 REGRET: Final = regret_column("average")
+REFERENCE_ERROR: Final = "reference_error"  # of summaries: the standard error that an estimated matrix adds to a mean
 COPELAND: Final = regret_column("copeland")
 
 

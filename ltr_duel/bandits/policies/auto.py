@@ -19,8 +19,9 @@ judged by pooled win rates; the more pairs contradict these rates, the more ofte
 their own duels instead.
 
 Auto is part of this package; its constants were tuned on one half of the suite of benchmarks/rank_policies. No bound
-is proven. Because each arm is a challenger with a positive probability, no arm is excluded forever; docs/standings.md
-shows measured regret. A step costs O(K), or up to O(K^2) coins if no Condorcet winner is assumed.
+is proven. Because each arm is a challenger with a positive probability, no arm is excluded forever;
+docs/policies_compared.md shows measured regret. A step costs O(K), or up to O(K^2) coins if no Condorcet winner is
+assumed.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ LONGEST = (
     "interleaving/test_enumeration.py",
     "logs/test_errors.py",
     "live/test_counting.py",
-    "papers/test_pages.py",
+    "papers/test_reproduce.py",
 )
 
 

@@ -140,5 +140,5 @@ def covariance(strength: FloatVector, weights: FloatMatrix) -> FloatMatrix:
     p = scipy.special.expit(strength[:, None] - strength)
     information = -weights * p * (1 - p)
     np.fill_diagonal(information, -information.sum(axis=1) + np.diag(information))
-    inverse: FloatMatrix = np.linalg.pinv(information, hermitian=True)
+    inverse: FloatMatrix = np.asarray(np.linalg.pinv(information, hermitian=True), np.float64)
     return inverse

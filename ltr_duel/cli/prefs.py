@@ -36,16 +36,19 @@ command.add_command(estimate)
 @click.argument("file", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of rankers to list.")
+@click.option("--ratings", is_flag=True, help="List Bradley-Terry strengths with intervals; --plot draws them.")
 @click.option(
     "--plot", type=OUT_FIGURE,
     help="Draw a heat map (.png, .svg, .pdf) in Copeland order; pairs whose better ranker is uncertain are grey.",
 )  # fmt: skip
 @options.wide
-def show(file: Path, as_json: bool, rows: int, plot: Path | None) -> None:
+def show(file: Path, as_json: bool, rows: int, ratings: bool, plot: Path | None) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and the properties of its preferences."""
     matrix = read_matrix(file)
+    strengths = matrix.ratings() if ratings else None
     if plot is not None:
-        analysis.save_figure(analysis.plot_preferences(matrix), plot)
+        drawn = analysis.plot_preferences(matrix) if strengths is None else analysis.plot_ratings(strengths)
+        analysis.save_figure(drawn, plot)
     if as_json:
         click.echo(json.dumps(_everything(matrix)))
         return
@@ -55,7 +58,12 @@ def show(file: Path, as_json: bool, rows: int, plot: Path | None) -> None:
         click.echo(differs)
     echo_lines(analysis.property_lines(matrix))
     click.echo()
-    print_table(analysis.rankers_table(matrix, rows))
+    if strengths is None:
+        print_table(analysis.rankers_table(matrix, rows))
+    else:
+        print_table(analysis.ratings_table(strengths, rows))
+        if note := analysis.ratings_note(matrix):
+            click.echo(note)
     print_rest(rows, len(matrix), "rankers")
     click.echo()
     for key, value in matrix.provenance.items():

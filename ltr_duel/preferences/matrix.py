@@ -152,6 +152,12 @@ class PreferenceMatrix:
         np.fill_diagonal(n, np.inf)
         return wilson(self.p, n, confidence)
 
+    def ratings(self, confidence: float = 0.95) -> pd.DataFrame:
+        """Return the Bradley-Terry strength of each ranker with an interval (see `ltr_duel.preferences.ratings`)."""
+        from ltr_duel.preferences.ratings import ratings  # imports this module
+
+        return ratings(self, confidence)
+
     @property
     def condorcet_winner(self) -> str | None:
         """The ranker that beats every other ranker (p > 1/2); None if no such ranker exists."""

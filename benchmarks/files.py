@@ -1,22 +1,19 @@
-"""Feature files: reading text on one core, also with other readers, and on all cores; conversion; opening."""
+"""Feature files: reading text on one core, also with other readers, and on all cores."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import warnings
 from functools import partial
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
 
-from benchmarks.row import Cost, Row, process, scratch
+from benchmarks.row import Cost, Row, scratch
 
 SHAPES = {
     "dense": {"queries": 1000, "documents": 100, "features": 136, "doc_ids": False},
     "sparse": {"queries": 2500, "documents": 24, "features": 700, "sparsity": 0.7, "ties": 0.1, "doc_ids": False},
 }
-CONVERT = "import sys; from ltr_duel.data import convert; convert(sys.argv[1])"
 CALLS = {
     "ltr_duel": "load_dataset(file, jobs=1, cache=False)",
     "sklearn": "load_svmlight_file(file, query_id=True, dtype=np.float32)",
@@ -25,7 +22,7 @@ CALLS = {
 
 
 def rows() -> list[Row]:
-    """Return the rows: all readers on one core, `load_dataset` on all cores, conversion, opening the converted file."""
+    """Return the rows: all readers on one core, `load_dataset` on all cores."""
     made = []
     for shape in SHAPES:
         for reader, call in CALLS.items():
@@ -33,9 +30,7 @@ def rows() -> list[Row]:
                 made.append(row(f"{shape}-{reader}", call, partial(prepare_reader, shape, reader), shape, "cpu"))
         call = "load_dataset(file, jobs=-1, cache=False)"
         made.append(row(f"{shape}-all-cores", call, partial(prepare_reader, shape, "all cores"), shape, "wall"))
-    convert = row("dense-convert", "data.convert(FILE)", prepare_convert, "dense", "wall")
-    opened = row("dense-open", "open_converted(folder)", prepare_open, "dense", "wall")
-    return [*made, convert, opened]
+    return made
 
 
 def row(name: str, call: str, prepare, shape: str, clock: str) -> Row:
@@ -86,34 +81,3 @@ def reading(reader: str, file: Path):
     from ltr_duel import load_dataset
 
     return lambda: load_dataset(file, jobs=-1 if reader == "all cores" else 1, cache=False)
-
-
-def prepare_convert():
-    """Return a conversion that first empties its separate cache, except for the compiled kernels."""
-    home = scratch() / "converting"
-    small = scratch() / "small.txt"
-    file, size = made("dense")
-    with file.open() as lines:
-        small.write_text("".join(islice(lines, 200)))
-    process("-c", CONVERT, str(small), LTR_DUEL_HOME=str(home))
-
-    def convert() -> Cost:
-        for path in home.iterdir():
-            if path.is_file():
-                path.unlink()
-            elif path.name != "kernels":
-                shutil.rmtree(path)
-        return process("-c", CONVERT, str(file), LTR_DUEL_HOME=str(home))._replace(amount=size)
-
-    return convert
-
-
-def prepare_open():
-    """Convert the file that the row opens."""
-    os.environ["LTR_DUEL_HOME"] = str(scratch() / "converting")
-    from ltr_duel.data import convert, open_converted
-
-    file, size = made("dense")
-    folder = convert(file)
-    open_converted(folder)
-    return lambda: timed_with(lambda: open_converted(folder), size)

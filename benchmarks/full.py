@@ -14,7 +14,7 @@ from benchmarks.row import Cost, Row, command, scratch
 from benchmarks.surrogates import SHAPES, Shape, write_surrogate
 
 COMPARISONS = {"msl30k": 400, "yahoo1": 400, "istella": 100}  # comparisons of each pair
-KEPT = ("corpora", "arrays", "known_files.json")  # parts of the cache that the second time reads
+KEPT = ("corpora", "arrays")  # parts of the cache that the second time reads
 FOLDER = (
     "LTR_DUEL_BENCHMARK_SURROGATES"  # a folder that keeps surrogates; by default they are deleted after the measurement
 )
@@ -64,8 +64,7 @@ def prepared(name: str, share: float, stage: str, *, first: bool):
         compiled.touch()
     if first:
         for kept in KEPT:
-            path = home / kept
-            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+            shutil.rmtree(home / kept, ignore_errors=True)
     else:
         done("order", name, file, home)
     return lambda: done(stage, name, file, home)

@@ -57,12 +57,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 LONGEST = (
     "bandits/test_check.py",
     "experiment/test_run.py",
-    "core/test_hygiene.py",
     "test_public_api.py",
     "preferences/test_truth.py",
     "cli/test_road.py",
     "logs/test_compare.py",
-    "bandits/test_batched.py",
+    "bandits/test_delayed.py",
     "interleaving/test_check.py",
     "logs/test_soundness.py",
     "cli/test_logs_commands.py",
@@ -75,7 +74,6 @@ LONGEST = (
     "interleaving/test_enumeration.py",
     "logs/test_errors.py",
     "live/test_counting.py",
-    "papers/test_pages.py",
 )
 
 

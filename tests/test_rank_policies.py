@@ -1,4 +1,4 @@
-"""The benchmark that ranks policies: its suite, its measures, and the command."""
+"""The benchmark that ranks policies: its suite, its ratios, and the command."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from benchmarks.rank_policies.__main__ import main
-from benchmarks.rank_policies.standing import Cell, Costs, measure, standings
-from benchmarks.rank_policies.suite import digest_of, suite
+from benchmarks.rank_policies.league import Cell, Costs, compared, league, measure, per_impression
+from benchmarks.rank_policies.page import renewed
+from benchmarks.rank_policies.suite import Problem, digest_of, suite
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import InputError, stream
+from ltr_duel.core import stream
 
 BY_NAME = {one.name: one for one in suite()}
 MINE = """
@@ -39,73 +40,93 @@ def test_the_halves_are_those_that_were_drawn_before_any_tuning():
 def test_each_matrix_of_the_suite_has_an_arm_that_is_worse_than_another():
     """Otherwise the regret of every policy would be zero, and ratios would be undefined."""
     for one in suite():
-        if not one.is_live:
+        if not one.clicks:
             scores = one.make().copeland_scores
             assert scores.min() < scores.max(), one.name
 
 
-def costs_of(problem, **regret):
-    return [Costs(Cell(problem, name, 100, False), np.array(of), np.array([0.0, 1.0])) for name, of in regret.items()]
+def costs(problem, **regret):
+    return [Costs(Cell(problem, name, 100, len(of)), np.array(of), np.array([0.0, 1.0])) for name, of in regret.items()]
 
 
-def test_a_score_is_the_geometric_mean_of_multiples_of_the_best():
-    costs = costs_of(BY_NAME["arxiv"], a=[2.0, 2.0], b=[8.0, 8.0])  # multiples of the best: 1 and 4
-    costs += costs_of(BY_NAME["arith201"], a=[9.0, 9.0], b=[1.0, 1.0])  # multiples of the best: 9 and 1
-    frame = standings(costs).set_index("policy")
-    assert frame.loc["a", "times the best"] == pytest.approx(3.0)  # sqrt(1 * 9)
-    assert frame.loc["b", "times the best"] == pytest.approx(2.0)  # sqrt(4 * 1)
-    assert (frame.loc["a", "worst"], frame.loc["a", "worst on"]) == (pytest.approx(9.0), "arith201")
-    assert frame.loc["b", "published"] == pytest.approx(4.0) and frame.loc["b", "wrong"] == 0.5
-    assert np.isnan(frame.loc["b", "low"]), "of two runs"
-    with pytest.raises(InputError, match="not every policy was measured on every problem"):
-        standings(costs[:3])
+def test_a_mean_is_geometric_over_the_columns_of_problems():
+    rows = costs(BY_NAME["arxiv"], a=[2.0, 2.0], b=[8.0, 8.0])  # multiples of the best: 1 and 4
+    rows += costs(BY_NAME["arith51"], a=[3.0, 3.0], b=[3.0, 3.0])  # both 1, in the same column: 1 and 2 on average
+    rows += costs(BY_NAME["arith201"], a=[9.0, 9.0], b=[1.0, 1.0])  # multiples of the best: 9 and 1, in another column
+    table = league(rows).set_index("policy")
+    assert table.loc["a", "times the best"] == pytest.approx(3.0)  # sqrt(1 * 9)
+    assert table.loc["b", "times the best"] == pytest.approx(2**0.5)  # sqrt(2 * 1)
+    assert (table.loc["a", "worst"], table.loc["a", "worst on"]) == (pytest.approx(9.0), "arith201")
+    assert table.loc["b", "published"] == pytest.approx(2.0) and table.loc["b", "wrong"] == 0.5
+    assert np.isnan(table.loc["b", "low"]), "of two runs"
+    by_problem = compared(rows).set_index(["problem", "policy"])["times the best"]
+    assert by_problem["arxiv", "b"] == pytest.approx(4) and by_problem["arith201", "a"] == pytest.approx(9)
+
+
+def test_a_policy_has_no_number_where_it_did_not_run_on_all_problems_of_a_column():
+    rows = costs(BY_NAME["arxiv"], a=[2.0, 2.0], b=[8.0, 8.0]) + costs(BY_NAME["arith51"], a=[1.0, 1.0])
+    rows += costs(BY_NAME["arith201"], a=[2.0, 2.0], b=[2.0, 2.0])
+    table = league(rows).set_index("policy")
+    assert table.loc["b", ["published", "times the best"]].isna().all() and table.loc["b", "transitive"] == 1
 
 
 def test_noise_alone_makes_no_policy_worse_than_the_best_and_intervals_hold():
-    """33 problems, 11 equal policies, 10 runs: the smallest of the noisy means would be a quarter below the others."""
+    """30 problems, 11 equal policies, 10 runs: the smallest of the noisy means would be a quarter below the others."""
     held, scores = 0, []
     for seed in range(20):
         rng = stream(seed, "alike")
-        costs = [
-            Costs(Cell(problem, f"p{k}", 100, False), 100 * rng.gamma(2, 0.5, 10), np.zeros(10))
-            for problem in [one for one in suite() if not one.is_live][:33]
+        rows = [
+            Costs(Cell(problem, f"p{k}", 100, 10), 100 * rng.gamma(2, 0.5, 10), np.zeros(10))
+            for problem in [one for one in suite() if one.panel == "winner"][:30]
             for k in range(11)
         ]
-        frame = standings(costs)
-        scores += frame["times the best"].tolist()
-        held += int(((frame["low"] <= 1) & (frame["high"] >= 1)).sum())
+        table = league(rows)
+        scores += table["times the best"].tolist()
+        held += int(((table["low"] <= 1) & (table["high"] >= 1)).sum())
     assert np.mean(scores) == pytest.approx(1.0, abs=0.03)
     assert held >= 0.9 * 220, held
 
 
 def test_a_policy_that_was_lucky_and_paid_nothing_does_not_make_others_infinitely_bad():
-    frame = standings(costs_of(BY_NAME["arxiv"], a=[0.0, 0.0], b=[5.0, 5.0])).set_index("policy")
-    assert frame.loc["b", "times the best"] == pytest.approx(10.0)
+    table = league(costs(BY_NAME["arxiv"], a=[0.0, 0.0], b=[5.0, 5.0])).set_index("policy")
+    assert table.loc["b", "times the best"] == pytest.approx(10.0)
+
+
+def test_two_policies_are_compared_for_each_impression_on_real_corpora():
+    corpus = Problem("real corpora", "MQ2008", lambda: None, "navigational")
+    (row,) = per_impression(costs(corpus, rmed1=[6.0, 6.0], mdb=[1.0, 2.0], rucb=[9.0, 9.0])).to_dict("records")
+    assert (row["ratio"], row["low"], row["high"], row["mdb wrong"]) == (4.0, 3.0, 6.0, 0.5)
+    assert per_impression(costs(BY_NAME["arxiv"], rmed1=[6.0, 6.0], mdb=[1.0, 2.0])).empty
 
 
 def test_a_cell_is_measured_once_unless_its_line_was_cut_or_its_source_changed(tmp_path):
-    cells, path, said = [Cell(BY_NAME["arxiv"], "rucb", 200, late) for late in (False, True)], tmp_path / "c.jsonl", []
-    options = {"runs": 2, "jobs": 1, "said": said.append}
+    cells, path, said = [Cell(BY_NAME["arxiv"], name, 200, 2) for name in ("rucb", "rcs")], tmp_path / "c.jsonl", []
+    options = {"jobs": 1, "say": said.append}
     first, again = measure(cells, path, **options), measure(cells, path, **options)
     assert len(said) == 2 and first[0].regret.tolist() == again[0].regret.tolist() != first[1].regret.tolist()
     path.write_bytes(path.read_bytes()[:-20])
     measure(cells, path, **options)
     assert len(said) == 3
     measure(cells, path, **options, sources={"rucb": "another file"})
-    assert len(said) == 5
+    assert len(said) == 4
 
 
 def test_the_command_ranks_a_policy_of_the_users(tmp_path, capsys):
     (tmp_path / "mine.py").write_text(MINE)
-    words = f"--plugin {tmp_path}/mine.py --policy mine --problems arxiv --steps 200 --runs 2 --jobs 1 --no-batches"
+    words = f"--plugin {tmp_path}/mine.py --policy mine --problems arxiv --steps 200 --runs 2 --jobs 1"
     try:
         main([*words.split(), "--out", str(tmp_path / "out")])
     finally:
         POLICIES.remove("mine")
     printed = capsys.readouterr().out
-    assert "## Judge half: matrices, 200 steps" in printed and "\n| mine |" in printed and "\n| auto |" in printed
-    assert (tmp_path / "out" / "standings.md").read_text() in printed
-    assert {one.name for one in (tmp_path / "out").iterdir()} >= {"cells.jsonl", "standings.csv", "standings.png"}
+    assert "## Matrices with a Condorcet winner: average regret, 200 steps" in printed
+    assert "\n| mine |" in printed and "\n| auto † |" in printed and "| ecw_rmed |" in printed
+    assert {one.name for one in (tmp_path / "out").iterdir()} == {"cells.jsonl", "league.csv", "league.png"}
+
+
+def test_tables_of_a_page_stand_between_its_markers():
+    page = "a\n<!-- league -->\nold\n<!-- end of league -->\nb\n"
+    assert renewed(page, "new") == "a\n<!-- league -->\n\nnew\n<!-- end of league -->\nb\n"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +136,6 @@ def test_the_command_ranks_a_policy_of_the_users(tmp_path, capsys):
         ("--runs 1", "--runs must be at least 2"),
         ("--steps 3", "--steps at least 100"),
         ("--policy rubc", "did you mean 'rucb'"),
-        ("--policy rucb/sosm", "method 'sosm' cannot compare the choices of policy 'rucb'"),
     ],
 )
 def test_what_cannot_be_ranked_is_refused_in_a_sentence(capsys, words, said):

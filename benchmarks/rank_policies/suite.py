@@ -21,14 +21,15 @@ from ltr_duel.preferences import (
     FAMILIES,
     PreferenceMatrix,
     arxiv,
-    estimate_preferences,
+    condorcet_confidence,
     load_preferences,
     synthetic_preferences,
 )
 from ltr_duel.rankers import Rankings, feature_rankers
 
 Half = Literal["tune", "judge"]
-COMPARISONS = 1000  # number of comparisons of each pair for the matrix that defines live regret
+CORPORA = "real corpora"
+SURE = 0.95  # a matrix is left out if the probability of its winner is lower
 
 
 class Problem(NamedTuple):
@@ -37,18 +38,23 @@ class Problem(NamedTuple):
     family: str
     name: str
     make: Callable[[], PreferenceMatrix | Rankings]
-    clicks: str = ""  # click model of a live problem
+    clicks: str = ""  # click model of simulated users
     data: str = ""  # path of data that are not part of the package
 
     @property
-    def is_live(self) -> bool:
-        """Whether outcomes come from simulated users rather than from a matrix."""
-        return bool(self.clicks)
+    def half(self) -> Half:
+        """The half of the suite to which the problem belongs; real corpora belong to neither, and are in both."""
+        return _halves().get((self.family, self.name), "judge")
 
     @property
-    def half(self) -> Half:
-        """The half of the suite to which the problem belongs."""
-        return _halves()[self.family, self.name]
+    def panel(self) -> str:
+        """The league to which the problem belongs."""
+        return "users" if self.clicks else "no winner" if self.family == "no winner" else "winner"
+
+    @property
+    def column(self) -> str:
+        """The column of its league: its name where there are few problems, otherwise its family."""
+        return self.name if self.family in ("no winner", CORPORA) else self.family
 
 
 def suite(data: Path | None = None) -> list[Problem]:
@@ -63,10 +69,17 @@ def digest_of(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
+def winner_probability(matrix: PreferenceMatrix) -> float:
+    """Return the probability of the likeliest Condorcet winner; 1 for a matrix that is known exactly."""
+    return float(condorcet_confidence(matrix).max()) if matrix.standard_error.any() else 1.0
+
+
 @cache
 def _halves() -> dict[tuple[str, str], Half]:
     families: dict[str, list[str]] = {}
     for one in _problems(None):
+        if one.family == CORPORA:
+            continue
         families.setdefault(one.family, []).append(one.name)
     halves: dict[tuple[str, str], Half] = {}
     for family, names in families.items():
@@ -80,14 +93,15 @@ def _problems(data: Path | None) -> Iterator[Problem]:
     yield Problem("published", "arxiv", arxiv)
     for name in ("arithmetic", "1good5poor", "1good50poor", "1good200poor", "arith51", "geom51"):
         yield Problem("published", name, partial(synthetic_preferences, name))
-    for name, file in (
-        ("sushi", "zwcao_sushi16.npy"),
-        ("NP2004", "wolfenfeld_PMat_64.npy"),
-        ("MSLR perfect", "MergeDTS_MSLR-Perfect.txt.gz"),
-        ("MSLR navigational", "MergeDTS_MSLR-Nabigational.txt.gz"),
+    for name, file, comparisons in (
+        ("sushi", "zwcao_sushi16.npy", 5_000),  # rankings of sixteen kinds by 5,000 people
+        ("NP2004", "wolfenfeld_PMat_64.npy", 6_248),  # every entry is a multiple of 1 / 6,248
+        ("MSLR perfect", "MergeDTS_MSLR-Perfect.txt.gz", 414_600),
+        ("MSLR navigational", "MergeDTS_MSLR-Nabigational.txt.gz", 414_600),
     ):
-        place = f"preference_matrices/{file}"
-        yield Problem("published", name, partial(load_preferences, (data or Path()) / place), data=place)
+        path = f"preference_matrices/{file}"
+        make = partial(_estimated, (data or Path()) / path, comparisons)
+        yield Problem("published", name, make, data=path)
     for size, spread in ((6, 1.0), (10, 0.5), (16, 2.0), (32, 1.0), (64, 1.0), (100, 0.5), (200, 1.0), (500, 1.0)):
         yield _matrix("bradley-terry", f"BT {size}, spread {spread:g}", _bradley_terry, size, spread)
     for name, size, close in (("two", 8, 0.06), ("two", 40, 0.03), ("four", 16, 0.04), ("ten", 64, 0.02)):
@@ -115,16 +129,23 @@ def _problems(data: Path | None) -> Iterator[Problem]:
     for size in (5, 10, 20, 50, 100):
         for clicks in ("perfect", "navigational", "informational") if size < 50 else ("perfect", "navigational"):
             yield Problem("live, made", f"{size} rankers, {clicks}", partial(_made, size), clicks)
-    for name, file in (("MQ2008", "MQ2008/Fold1"), ("OHSUMED", "OHSUMED/Fold1"), ("MSLR", "MSLR_excerpt/Fold1")):
-        for clicks in ("navigational", "informational"):
-            read = partial(_corpus, (data or Path()) / file)
-            yield Problem("live, corpora", f"{name}, {clicks}", read, clicks, file)
+    for file in ("NP2004", "MQ2008", "OHSUMED", "MSLR_excerpt"):
+        read = partial(_corpus, (data or Path()) / file / "Fold1")
+        yield Problem(CORPORA, file.partition("_")[0], read, "navigational", f"{file}/Fold1")
+
+
+def _estimated(path: Path, comparisons: int) -> PreferenceMatrix:
+    """Return a published matrix with the standard errors of its number of comparisons of each pair."""
+    p = load_preferences(path).p
+    error = np.sqrt(p * p.T / comparisons)  # p.T is 1 - p
+    np.fill_diagonal(error, 0)
+    return PreferenceMatrix(p, standard_error=error)
 
 
 def _matrix(family: str, name: str, make: Callable[..., Any], *args: Any, **options: Any) -> Problem:
     def made() -> PreferenceMatrix:
-        found = make(*args, **options)
-        return found if isinstance(found, PreferenceMatrix) else PreferenceMatrix(found)
+        p = make(*args, **options)
+        return p if isinstance(p, PreferenceMatrix) else PreferenceMatrix(p)
 
     return Problem(family, name, made)
 
@@ -189,9 +210,3 @@ def _made(size: int) -> Rankings:
 
 def _corpus(folder: Path) -> Rankings:
     return feature_rankers(load_dataset(folder))
-
-
-@cache
-def reference(rankings: Rankings, clicks: str) -> PreferenceMatrix:
-    """Estimate the matrix that defines the regret of a live problem."""
-    return estimate_preferences(rankings, clicks=clicks, comparisons=COMPARISONS, jobs=1)

@@ -38,7 +38,7 @@ def errors_over_corpora(corpora: int) -> tuple[FloatVector, FloatVector, FloatVe
     fits, errors = [], []
     for seed in range(corpora):
         found = [fit_clicks(corpus(seed), "sdbn", cluster=cluster) for cluster in ("user", "query")]
-        fits.append(found[0].fit.theta[:GRADES])
+        fits.append(found[0].fit.model.theta[:GRADES])
         errors.append([one.errors[:GRADES] for one in found])
     by_user, by_query = np.mean(errors, axis=0)
     return by_user, by_query, np.std(fits, axis=0, ddof=1)

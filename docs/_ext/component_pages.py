@@ -36,7 +36,7 @@ all methods is computed from the same matrix, estimated with `probabilistic`."""
 _POLICIES = """\
 The algorithm, assumptions, guarantees and costs of each policy, its citation, and a small regret curve.
 [Policies](../../policies.md) lists all policies in one table, and explains how to write one. The order of the policies
-may be different on harder problems than these ten arms; see [the state of the art](../../state_of_the_art.md)."""
+may be different on harder problems than these ten arms; see [policies compared](../../policies_compared.md)."""
 _METHODS = """\
 The list and the credit of each method, its requirements and costs, and the regret of a policy that uses
 this method. [Comparing rankers](../../methods.md) lists all methods in one table, and explains how to write one."""
@@ -107,17 +107,13 @@ def corpus_page(corpus: Corpus) -> str:
     facts |= {
         "folds": str(corpus.folds) if corpus.folds > 1 else "",
         "format": f"``{corpus.dialect}``",
-        "read with": f"``{corpus.reading_choices}``" if corpus.reading_choices else "",
+        "read with": f"``{typed}``" if (typed := corpus.reading().as_typed) else "",
         "how to get it": corpus.obtain,
     }
-    archives = ""
-    for one in corpus.archives:
-        size, digest = f"{one.size:,}" if one.size else "not known", f"`{one.digest}`" if one.digest else "none"
-        archives += f"| `{one.name}` | {size} | {digest} |\n"
     return (
         f"# {corpus.name}\n\n{corpus.title}.\n\n"
         f"{listed(facts)}terms\n: <{corpus.terms_url}>\n\nfetched by\n: `ltr-duel data fetch {corpus.name}`\n"
-        + (f"\n| archive | bytes | published checksum |\n| --- | --- | --- |\n{archives}" if archives else "")
+        f"\narchive\n: `{corpus.archive}`, published checksum: {f'`{corpus.digest}`' if corpus.digest else 'none'}\n"
         + cited(corpus)
     )
 

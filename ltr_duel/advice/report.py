@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ltr_duel.advice.answer import Advice, CandidateResult, Estimate, Reached, WorldResult
-from ltr_duel.analysis import BOUND_COLOUR, COLOURS, DASHES, legend_beside, png_bytes, prepared_axes, render_page
+from ltr_duel.analysis import BOUND_COLOUR, COLOURS, DASHES, add_legend, png_bytes, prepared_axes, render_page
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import errors, files
 from ltr_duel.live import Settings, write_settings
@@ -219,7 +219,7 @@ def plot_advice(advice: Advice) -> Axes:
             ax.fill_between(advice.times, low, high, color=colour, alpha=0.2, lw=0)
     ax.axhline(advice.settings["confidence"], color=BOUND_COLOUR, lw=0.8, ls=":")
     ax.set(xscale="log", ylim=(-0.02, 1.02), xlabel="impressions", ylabel="share of runs that name a right ranker")
-    legend_beside(ax)
+    add_legend(ax)
     return ax
 
 

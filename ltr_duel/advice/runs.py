@@ -16,7 +16,17 @@ import numpy as np
 
 from ltr_duel.advice.candidates import Candidate
 from ltr_duel.advice.worlds import World, Yardstick
-from ltr_duel.bandits import Lateness, Run, duel, multiduel, new_recorder, random_order, relabelled
+from ltr_duel.bandits import (
+    Lateness,
+    Recorder,
+    Run,
+    compile_ahead,
+    duel,
+    multiduel,
+    new_recorder,
+    random_order,
+    relabelled,
+)
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import (
     FloatVector,
@@ -125,6 +135,8 @@ class Simulator:
             self._ready[task[0].candidate.label].result()
             return self.one_run(task[0], (stage, task[1]), times)
 
+        new = [one for one in requests if one.candidate.label not in self._ready]
+        compile_ahead((self._open(one, ("compile", 0), np.array([2]))[0].call for one in new), self._jobs)
         try:
             for request in requests:
                 name = request.candidate.label
@@ -148,6 +160,14 @@ class Simulator:
 
         names: the names of the run's random streams, beside the candidate and the users.
         """
+        run, oracle, recorder, order = self._open(request, names, times)
+        run.advance(int(times[-1]))
+        alone = recorder.exposure[-1][np.argsort(order)] - oracle.exposure
+        return order[recorder.recommended], float(oracle.lost[0] + alone @ request.world.gaps)
+
+    def _open(
+        self, request: RunRequest, names: tuple[str | int, ...], times: IntVector
+    ) -> tuple[Run, Users, Recorder, IntVector]:
         candidate, world = request.candidate, request.world
         _, policy, params = candidate.policy
         comparer = Comparer(world.rankings, self.users(world, names), candidate.method, candidate.outcome, world.top)
@@ -161,9 +181,7 @@ class Simulator:
             horizon=int(times[-1]), compiled=self._compiled and comparer.compiled,
             late=Lateness(self._batch, 0, stream(self._seed, *own, "batches")) if self._batch > 1 else None,
         )  # fmt: skip
-        run.advance(int(times[-1]))
-        alone = recorder.exposure[-1][np.argsort(order)] - oracle.exposure
-        return order[recorder.recommended], float(oracle.lost[0] + alone @ world.gaps)
+        return run, oracle, recorder, order
 
     def users(self, world: World, names: tuple[str | int, ...]) -> ClickModel:
         """Return the users of a run; users with uncertain probabilities are sampled, the same for all candidates."""

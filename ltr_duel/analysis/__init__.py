@@ -16,5 +16,6 @@ __all__ = [
     "plot_regret",
     "plot_sensitivity",
     "save_figure",
+    "slim_table",
     "summary_table",
 ]

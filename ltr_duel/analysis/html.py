@@ -26,7 +26,7 @@ def render_page(template: str | Path, **values: Any) -> str:
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     environment.filters |= {
         "data_uri": lambda content, kind: f"data:{kind};base64,{base64.b64encode(content).decode()}",
-        "png_size": _png_size,
+        "png_size": lambda png: struct.unpack(">II", png[16:24]),
         "unbroken": _unbroken,
     }
     return environment.get_template(template.name).render(**values)
@@ -35,8 +35,3 @@ def render_page(template: str | Path, **values: Any) -> str:
 def _unbroken(text: str) -> Markup:
     """Return a sentence in which browsers do not break numbers and options at their hyphens."""
     return Markup(_WHOLE.sub(lambda found: f'<span class="number">{found[0]}</span>', str(escape(text))))
-
-
-def _png_size(png: bytes) -> tuple[int, int]:
-    width, height = struct.unpack(">II", png[16:24])
-    return width, height

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ltr_duel.analysis.lines import STEPS, LineChoices, chosen_styles, draw_over_time, tidy, write_remark
-from ltr_duel.analysis.style import legend_beside, prepared_axes, require_table
+from ltr_duel.analysis.lines import STEPS, LineChoices, chosen_styles, describe_means, draw_over_time, label_x, tidy
+from ltr_duel.analysis.style import add_legend, prepared_axes, require_table
 from ltr_duel.core import columns
 from ltr_duel.simulation import Results, identified
+
+_FEW_RUNS = 20  # shares of fewer runs are drawn as three steps a decade, because their lines would be a saw-tooth
 
 
 def plot_accuracy(
@@ -19,11 +21,13 @@ def plot_accuracy(
     ax: Axes | None = None,
     *,
     title: str = "",
-    start: float = 0,
+    start: float = 100,
     legend: bool = True,
     **choices: Unpack[LineChoices],
 ) -> Axes:
     """Plot the share of runs that name the Condorcet winner against steps.
+
+    With fewer than 20 runs, lines are steps, three for each factor of ten, and the legend states what one run counts.
 
     Parameters
     ----------
@@ -36,21 +40,26 @@ def plot_accuracy(
     Examples
     --------
     >>> frame = pd.DataFrame({"policy": "rucb", "t": [1, 1, 10, 10], "correct": [0.0, 1.0, 1.0, 1.0]})
-    >>> (line,) = plot_accuracy(frame).get_lines()
-    >>> line.get_ydata().tolist()
+    >>> plot_accuracy(frame, start=1).get_lines()[0].get_ydata().tolist()
     [0.5, 1.0]
     """
     frame = tidy(results)
     require_table(frame, columns.CORRECT)
-    ax = prepared_axes(ax, 7.2, 4.2, title)
+    ax = prepared_axes(ax, 7.2, 4.2, title, width := choices.get("width", ""))
     if frame[columns.CORRECT].notna().any():
+        runs, t = frame.groupby([columns.POLICY, columns.T])[columns.CORRECT].count(), frame[columns.T]
+        if few := int(runs.min()) < _FEW_RUNS:
+            frame = frame[t.isin(t.groupby(np.floor(3 * np.log10(t))).max())]
         draw_over_time(ax, frame, columns.CORRECT, choices=choices, spread="none", log="x", start=start)
-        write_remark(ax, frame)
+        for line in ax.get_lines():
+            line.set_drawstyle("steps-post" if few else "default")
         if legend:
-            legend_beside(ax)
+            share = f", one run is {1 / max(1, runs.min()):.0%}" * few
+            add_legend(ax, title=describe_means(runs, "none") + share, paper=width)
     else:
         ax.annotate("no Condorcet winner", (0.5, 0.5), xycoords="axes fraction", ha="center", color="#5d6670")
-    ax.set(xscale="log", ylim=(-0.03, 1.03), xlabel=STEPS, ylabel="share of runs that\nname the winner")
+    ax.set(xscale="log", ylim=(-0.03, 1.03), ylabel="share of runs that\nname the winner")
+    label_x(ax, STEPS, frame)
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     return ax
 
@@ -86,21 +95,23 @@ def plot_identification(
         final = identified(final, results.matrix.condorcet_winner)
     require_table(final, columns.POLICY, columns.T, columns.IDENTIFIED_AT)
     styles = chosen_styles(final[columns.POLICY], choices)
-    ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(styles), title)
+    ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(styles), title, width := choices.get("width", ""))
     edge, earliest = 2 * float(final[columns.T].max()), float(final[columns.IDENTIFIED_AT].min())
     for row, (policy, style) in enumerate(styles.items()):
         times = final.loc[final[columns.POLICY] == policy, columns.IDENTIFIED_AT].dropna().to_numpy(np.float64)
         finite = np.sort(times[np.isfinite(times)])
         lift = (np.arange(len(finite)) % 5 - 2) * 0.06
-        ax.plot(finite, row + lift, "o", color=style.color, alpha=0.5, ms=4, lw=0)
+        ax.plot(finite, row + lift, "o", color=style.color, alpha=0.5, ms=3 if width == "column" else 4, lw=0)
         if len(times):
             ax.plot([min(float(np.median(times)), edge)] * 2, [row - 0.3, row + 0.3], color=style.color, lw=2.5)
         if len(finite) < len(times):
             never = f"{len(times) - len(finite)} of {len(times)} never"
-            ax.text(1.03 * edge, row, never, va="center", fontsize=8, color=style.color)
+            ax.annotate(
+                never, (1, row), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
+                va="center", fontsize=6.5 if width == "column" else 8, color=style.color,
+            )  # fmt: skip
     left = min(earliest, edge / 4) / 1.5 if earliest > 0 else 0.9
     ax.set(xscale="log", xlim=(left, edge), ylim=(len(styles) - 0.5, -0.5))
-    ax.set_xlabel("identification time in steps (dot: a run, line: median)")
-    write_remark(ax, final)
+    label_x(ax, "identification time in steps\n(dot: a run, line: median)", final)
     ax.set_yticks(range(len(styles)), [style.label for style in styles.values()])
     return ax

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import is_color_like, to_hex
 
-from ltr_duel.analysis.style import MARKERS, LineStyle, line_styles, require_table
+from ltr_duel.analysis.style import MARKERS, LineStyle, line_style, require_table, wrapped
 from ltr_duel.bandits import marked
 from ltr_duel.core import InputError, columns, errors
 from ltr_duel.preferences import lower_bound
@@ -18,6 +18,7 @@ from ltr_duel.simulation import (
     COINS_LABEL,
     COINS_NOTE,
     INDEPENDENT_COINS,
+    MEASURED,
     SPREADS,
     Results,
     averaged,
@@ -30,8 +31,9 @@ _MOST_BANDS = 10  # more bands would hide each other and the lines
 
 
 class LineChoices(TypedDict, total=False):
-    """What a caller may choose about lines; without a choice, a line keeps its usual colour, label and position."""
+    """What a caller may choose about a figure; without a choice, a line keeps its usual colour, label and position."""
 
+    width: str  # of a figure for print, a key of `style.WIDTHS`
     among: Sequence[str]  # all names of the figures that share colours; by default the drawn names
     colors: Mapping[str, str]
     labels: Mapping[str, str]
@@ -57,10 +59,10 @@ def chosen_styles(drawn: Iterable[str], choices: LineChoices) -> dict[str, LineS
     for name, colour in colors.items():
         if not is_color_like(colour):
             raise InputError(f"the colour of '{name}' must be Matplotlib's, such as '#0072B2', not '{colour}'")
-    usual = line_styles([*among, *names])
+    usual = {name: line_style(k, marked(name)) for k, name in enumerate(dict.fromkeys([*among, *names]))}
     return {
         name: usual[name]._replace(
-            color=to_hex(colors.get(name, usual[name].color)), label=labels.get(name, marked(name))
+            color=to_hex(colors.get(name, usual[name].color)), label=labels.get(name, usual[name].label)
         )
         for name in dict.fromkeys([*(name for name in order if name in names), *names])
     }
@@ -73,15 +75,25 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
         return results
     frame = with_correct(results.to_frame(), results.matrix.condorcet_winner)
     bound = lower_bound(results.matrix)
-    more = {columns.ANSWERS: INDEPENDENT_COINS} if COINS_NOTE in results.notes else {}
+    more: dict[str, Any] = {columns.ANSWERS: INDEPENDENT_COINS} if COINS_NOTE in results.notes else {}
+    if results.matrix.standard_error.any():
+        moved = dict(zip(results.policies, results.reference_errors(), strict=True))
+        more[columns.REFERENCE_ERROR] = frame[columns.POLICY].map(moved)
     return frame.assign(**{columns.LOWER_BOUND: np.nan if bound is None else bound}, **more)
 
 
-def write_remark(ax: Axes, frame: pd.DataFrame) -> None:
-    """Write once into the upper left corner that sets were compared by independent coins, if they were."""
-    coins = columns.ANSWERS in frame and (frame[columns.ANSWERS] == INDEPENDENT_COINS).any()
-    if coins and COINS_LABEL not in [text.get_text() for text in ax.texts]:
-        ax.annotate(COINS_LABEL, (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555")
+def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None:
+    """Label the abscissa; the next lines say once whatever a reader must know about how regret was measured."""
+    remarks = []
+    if columns.ANSWERS in frame and (frame[columns.ANSWERS] == INDEPENDENT_COINS).any():
+        remarks.append(COINS_LABEL)
+    measured = not column or columns.regret_name(column) in MEASURED
+    error = 0.0 if measured or columns.REFERENCE_ERROR not in frame else frame[columns.REFERENCE_ERROR].max()
+    if error != 0:
+        known = column == columns.REGRET and error > 0
+        remarks.append(f"matrix error: {f'up to ± {error:,.0f}' if known else 'not known'}")
+    below = "\n".join(wrapped(ax, remark, float(ax.xaxis.label.get_fontsize())) for remark in remarks).split("\n")
+    ax.set_xlabel("\n".join(dict.fromkeys([*label.split("\n"), *ax.get_xlabel().split("\n")[1:], *below])).rstrip())
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:
@@ -143,15 +155,13 @@ def draw_lines(
 
     The lines of policies in ``separate`` (by default all) have a marker at each point.
     """
+    small = choices.get("width") == "column"
     banded = visible_spread(table, spread) == spread
-    filled = set[str]()  # a second marker of the same colour is hollow
     for number, (policy, style) in enumerate(chosen_styles(table[columns.POLICY], choices).items()):
         mine = table[table[columns.POLICY] == policy]
-        more: dict[str, Any] = {"lw": 1.8 if banded else 1.4, "markersize": 4}
+        more: dict[str, Any] = {"lw": 1.2 if small else 1.8 if banded else 1.4, "markersize": 3 if small else 4}
         if separate is None or policy in separate:
-            more |= {"marker": MARKERS[number % len(MARKERS)], "markevery": 1, "markersize": 4.5}
-            more["markerfacecolor"] = "white" if style.color in filled else style.color
-        filled.add(style.color)
+            more |= {"marker": MARKERS[number % len(MARKERS)], "markevery": 1}
         ax.plot(mine[x], mine["mean"], **style._asdict() | more)
         if banded and len(mine) == 1:
             ax.vlines(mine[x], mine["low"], mine["high"], color=style.color, lw=1, zorder=1.9)
@@ -159,6 +169,8 @@ def draw_lines(
             low = mine["low"].where(mine["low"] > 0)
             ax.fill_between(mine[x], low, mine["high"], color=style.color, alpha=0.18, lw=0)
     ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
+    for axis in (axis for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")) if name not in log):
+        axis.set_major_formatter("{x:,.10g}")
     if "y" in log and len(table):
         low = table["low"] if spread != "sd" else table["mean"]
         ax.set_ylim(low[low > 0].min() / 1.5, table["high"].max() * 1.8)

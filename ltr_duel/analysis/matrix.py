@@ -10,38 +10,41 @@ from ltr_duel.analysis.style import prepared_axes
 from ltr_duel.core import arguments
 from ltr_duel.preferences import PreferenceMatrix
 
-_MOST_LABELS = 64  # maximum number of legible names on an axis
+_NAMES = 7.0  # size of the names of rankers, in points
 
 
 def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title: str = "") -> Axes:
     """Plot the preference matrix with rankers in Copeland order, the best first.
 
     In blue cells, the ranker of the row beats the ranker of the column. Cells within two standard errors of 1/2 are
-    grey, because it is not known which ranker is better. A star marks the Condorcet winner.
+    grey, because it is not known which ranker is better. If there is no room for all names, some are left out.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     ax : Axes, optional
-        Axes to draw on; by default the axes of a new figure.
     title : str
-        Title of the figure; by default, the Condorcet winner.
+        By default the Condorcet winner, its strongest rival, the corpus and the click model.
 
     Examples
     --------
     >>> from ltr_duel.preferences import arxiv
     >>> plot_preferences(arxiv()).get_title(loc="left")
-    '★ Condorcet winner: A'
+    '★ Condorcet winner: A; strongest rival: D'
     """
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
-    size, winner = len(matrix), matrix.condorcet_winner
+    size, winner, about = len(matrix), matrix.condorcet_winner, matrix.provenance
     order = matrix.copeland_order
     p = matrix.p[np.ix_(order, order)]
+    rival = 1 + int(p[0, 1:].argmin()) if size > 1 else 0  # of the winner, which is the first
     unknown = np.abs(p - 0.5) <= 2 * matrix.standard_error[np.ix_(order, order)]
-    width = float(np.clip(2.5 + 0.16 * size, 5.5, 8.0))
-    ax = prepared_axes(
-        ax, width + 1.2, width, title or (f"★ Condorcet winner: {winner}" if winner else "no Condorcet winner")
-    )
+    if not title:
+        users = f"{about['clicks']} clicks" if "clicks" in about else ""
+        origin = ", ".join(str(fact) for fact in (about.get("corpus"), users) if fact)
+        best = f"★ Condorcet winner: {winner}" + f"; strongest rival: {matrix.names[order[rival]]}" * (size > 1)
+        title = (best if winner else "no Condorcet winner") + f"\n{origin}".rstrip()
+    inches = float(np.clip(2.5 + 0.16 * size, 5.5, 8.0))
+    ax = prepared_axes(ax, inches + 1.2, inches, title)
     ax.grid(visible=False)
     ax.set_facecolor("#d9d9d9")
     ax.spines[:].set_visible(False)
@@ -51,10 +54,12 @@ def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title:
         cmap="RdBu", norm=TwoSlopeNorm(0.5, 0.5 - reach, 0.5 + reach), interpolation="nearest",
     )  # fmt: skip
     names = [("★ " if matrix.names[k] == winner else "") + matrix.names[k] for k in order]
-    shown = np.arange(size) if size <= _MOST_LABELS else np.arange(0, size, -(-size // _MOST_LABELS))
-    font = float(np.clip(280 / len(shown), 6, 9))
-    ax.set_yticks(shown, [names[k] for k in shown], fontsize=font)
-    ax.set_xticks(shown, [names[k] for k in shown], fontsize=font, rotation=90)
+    step = -(-size // int(9 * (inches - 1.5)))  # of the named rankers: nine lines of this size are an inch
+    shown = sorted(
+        {k for k in range(0, size, step) if abs(k - rival) >= step or k == 0} | {rival} - set(range(1, step))
+    )
+    ax.set_yticks(shown, [names[k] for k in shown], fontsize=_NAMES)
+    ax.set_xticks(shown, [names[k] for k in shown], fontsize=_NAMES, rotation=90)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.6)
-    bar.set_label("Pr(row beats column); grey: within two standard errors of 1/2", fontsize=9)
+    bar.set_label("Pr(row beats column)\ngrey: within two standard errors of 1/2")
     return ax

@@ -8,21 +8,16 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ltr_duel.core import arguments, several, stream
+from ltr_duel.core import arguments, several
 from ltr_duel.preferences import (
-    STATISTICS,
     PreferenceMatrix,
     Properties,
     condorcet_confidence,
     matrix_properties,
-    transitive_null,
 )
-from ltr_duel.rankers import REDRAWING
 
 _SURE = 0.95  # an estimate is undecided if its conclusion is less probable than this
 _FEW_TIES = 0.005  # smaller shares of tied documents are not reported
-_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # simulated transitive matrices: for up to `_MANY` rankers, and for more
-_BY_CHANCE = 0.05
 _UNSURE = "not determined"
 
 
@@ -35,16 +30,16 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     average, order = (matrix.p * compared).sum(axis=1) / rivals, matrix.copeland_order
     best = matrix.index(matrix.condorcet_winner or matrix.copeland_winners[0])
     if _missing_pairs(matrix):
-        order, best = list(np.argsort(-average, kind="stable")), int(rivals.argmax())
-    table = {
-        "ranker": [matrix.names[k] for k in order],
-        "beats": [f"{beats[k]:g} of {rivals[k]}" for k in order],
-        "wins on average": [f"{average[k]:.3f}" for k in order],
-        f"against {matrix.names[best]}": [
-            "" if k == best else _with_error(matrix.p[k, best], matrix.standard_error[k, best]) for k in order
-        ],
+        order, best = np.argsort(-average, kind="stable").tolist(), int(rivals.argmax())
+    against = [_with_error(*pair) for pair in zip(matrix.p[:, best], matrix.standard_error[:, best], strict=True)]
+    against[best] = ""
+    texts = {
+        "ranker": list(matrix.names),
+        "beats": [f"{one:g} of {many}" for one, many in zip(beats, rivals, strict=True)],
+        "wins on average": [f"{share:.3f}" for share in average],
+        f"against {matrix.names[best]}": against,
     }
-    return pd.DataFrame(table).head(rows)
+    return pd.DataFrame(texts).iloc[list(order[:rows])].reset_index(drop=True)
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
@@ -75,7 +70,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
         chance, rest = "P(it is the Condorcet winner)", f" P(there is none) {equal_words(none)}."
     if not estimated:
         return said
-    return f"{said} {chance} {equal_words(likely)}{_for_queries(matrix)}.{rest}{_order_of_ties(matrix)}"
+    return f"{said} {chance} {equal_words(likely)}{_for_queries(matrix)}.{rest}"
 
 
 def _margin(matrix: PreferenceMatrix, winner: str) -> str:
@@ -99,19 +94,6 @@ def _for_queries(matrix: PreferenceMatrix) -> str:
     return f" for {'users who ask ' * of_users}{'this query' if queries == 1 else f'these {queries:,} queries'}"
 
 
-def _order_of_ties(matrix: PreferenceMatrix) -> str:
-    """Return sentences on the order of ties that a probability assumes; "" if hardly any documents are tied."""
-    about, order = matrix.provenance, matrix.tie_order
-    share = about.get("tied_share", 1.0)
-    if not order or share < _FEW_TIES:
-        return ""
-    many = f"{share:.0%} of documents are tied" if "tied_share" in about else "Some documents may be tied"
-    if about["ties"] in REDRAWING:
-        return f" {many}, in a new order for each comparison ({order})."
-    once = f"at random once ({order.partition(', ')[2]})" if about["ties"] == "fixed_random" else f"once ({order})"
-    return f" {many} and were ordered {once}; P is for that order. `--ties resample` averages over orders."
-
-
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
     """Return a phrase on the likeliest Condorcet winners of an estimated matrix, with their probabilities."""
     confidence = condorcet_confidence(matrix)
@@ -123,10 +105,10 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Return the properties of a matrix as lines, with their ranges in transitive matrices with the same noise."""
+    """Return the properties of a matrix as lines."""
     if _missing_pairs(matrix):
         return ["Other winners than Condorcet's, order, transitivity and bounds are omitted: they need all pairs."]
-    about, noise, estimated = matrix_properties(matrix), _ranges_by_noise(matrix), bool(matrix.standard_error.any())
+    about, estimated = matrix_properties(matrix), bool(matrix.standard_error.any())
     mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
     winners = f"Copeland: {listed(about.copeland_winners, 5)}; Borda: {listed(about.borda_winners, 5)}"
     lines = [f"{'Winners of this estimate: ' * estimated}{winners}; von Neumann: {mixture}"]
@@ -137,64 +119,43 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         )
         lines += [confidence_sentence(matrix), f"Probability to win: {shares}"]
         if "clicks" in matrix.provenance and (queries := _for_queries(matrix)):
-            lines.append(f"P is{queries} and the simulated users of this estimate, not for new queries.")
-    lines += _order_lines(about, noise, rivals=len(matrix) > 2)
-    if any(noise.values()):
-        lines.append(
-            "(noise alone, and worlds like this one: values in simulated matrices, which are as close to this one as"
-            " strong transitivity allows and have the same noise; the range is the middle 95% of these values, not an"
-            " error of the number before it)"
-        )
-    return lines
+            tied = matrix.provenance.get("tied_share", 1.0) if matrix.tie_order else 0.0
+            ties = f", this order of tied documents ({tied:.0%}; {matrix.tie_order})" * (tied >= _FEW_TIES)
+            lines.append(f"P is{queries}{ties} and the simulated users of this estimate, not for new queries.")
+    return [*lines, *_order_lines(about, rivals=len(matrix) > 2)]
 
 
-def _order_lines(about: Properties, noise: dict[str, str], *, rivals: bool) -> list[str]:
+def _order_lines(about: Properties, *, rivals: bool) -> list[str]:
     """Return lines on order, transitivity and bounds; ``rivals`` says whether the winner has two rivals or more."""
     such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
-    cycles = several(about.cyclic_triples, "cycle")
-    cycle = f", {cycles} of three{such}{noise['cyclic_triples']}" if about.cycle else ""
+    cycle = f", {several(about.cyclic_triples, 'cycle')} of three{such}" if about.cycle else ""
     even = f", {several(about.even_pairs, 'even pair')}" if about.even_pairs else ""
     order = "a total order" if about.total_order else "no total order"
-    lines = [f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}{noise['top_cycle']}"]
+    lines = [f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}"]
     gap, error = about.smallest_gap, about.smallest_gap_error  # gammas and bounds are divided by the gap
     unsure = gap is not None and error is not None and gap <= error
     if rivals:
         gammas = "".join(
-            f"; {name} {_UNSURE if unsure else f'{value:.3g}{noise[name]}'}"
+            f"; {name} {_UNSURE if unsure else f'{value:.3g}'}"
             for name, value in (("gamma_btm", about.gamma_btm), ("gamma_rucb", about.gamma_rucb))
             if value
         )
         share = about.strong_violations / max(1, about.strong_triples)
-        lines.append(f"Strong transitivity fails in {share:.3f} of triples{noise['strong_share']}{gammas}")
-    if rivals and about.triangle_violations is not None:
-        broken = f"{several(about.triangle_violations, 'pair')} of rivals{noise['triangle_violations']}"
-        lines.append(f"The stochastic triangle inequality fails for {broken}")
-    if rivals and about.least_condorcet_share > 0:
-        share = about.least_condorcet_share
-        least = f"{'1' if share >= 0.99995 else f'{share:.4f} or more'}{noise['least_condorcet_share']}"
-        lines.append(f"Random subsets have a Condorcet winner with probability {least}")
+        lines.append(f"Strong transitivity fails in {share:.3f} of triples{gammas}")
+        if about.triangle_violations is not None:
+            pairs = several(about.triangle_violations, "pair")
+            lines.append(f"The stochastic triangle inequality fails for {pairs} of rivals")
+        if (share := about.least_condorcet_share) > 0:
+            least = "1" if share >= 0.99995 else f"{share:.4f} or more"
+            lines.append(f"Random subsets have a Condorcet winner with probability {least}")
     if about.lower_bound is not None:
-        like = noise["lower_bound"].replace("noise alone:", "in transitive worlds like this one:")
         sets = f"; for policies that compare sets, about {about.multiduel_bound or 0:.3g} ln T (not proven)"
-        bound = _UNSURE if unsure else f"{about.lower_bound:.3g} ln T{like}{sets if about.multiduel_bound else ''}"
-        lines.append(f"Asymptotic lower bound on the average regret of pairwise policies: {bound}")
-        if unsure:
-            lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
+        bound = f"{about.lower_bound:.3g} ln T{sets if about.multiduel_bound else ''}"
+        unknown = f"{_UNSURE}, because the winner's smallest gap is within its standard error"
+        lines.append(
+            f"Asymptotic lower bound on the average regret of pairwise policies: {unknown if unsure else bound}"
+        )
     return lines
-
-
-def _ranges_by_noise(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return each property's range in simulated transitive matrices with the same noise; "" if the noise is unknown."""
-    if not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all() or len(matrix) < 3:
-        return dict.fromkeys(STATISTICS, "")
-    rng = stream(0, "transitive worlds", matrix.digest)
-    table = transitive_null(matrix, rng, worlds=_WORLDS if len(matrix) <= _MANY else _FEW_WORLDS)
-    words = {}
-    for name, low, high, chance in zip(*(table[key] for key in ("property", "low", "high", "p_value")), strict=True):
-        ends = " to ".join("none" if math.isinf(end) else f"{end:,.4g}" for end in (low, high))
-        beyond = "; beyond noise" if chance <= _BY_CHANCE and STATISTICS[name].worse else ""
-        words[name] = f" (noise alone: {ends}{beyond})"
-    return words
 
 
 def listed(names: Sequence[str], most: int) -> str:

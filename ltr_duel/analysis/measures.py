@@ -1,12 +1,16 @@
-"""The figure of the quality of rankers by relevance grades: dots with intervals."""
+"""Figures of rankers and of comparison methods: quality by relevance grades, and sensitivity."""
 
 from __future__ import annotations
+
+from typing import Unpack
 
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ltr_duel.analysis.style import COLOURS, legend_beside, prepared_axes, require_table
-from ltr_duel.core import errors
+from ltr_duel.analysis.lines import LineChoices, draw_lines
+from ltr_duel.analysis.style import BOUND_COLOUR, COLOURS, add_legend, prepared_axes, require_table
+from ltr_duel.core import columns, errors
+from ltr_duel.simulation import averaged
 
 
 def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: str = "", title: str = "") -> Axes:
@@ -41,14 +45,54 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
     rows = evaluation[evaluation["measure"] == measure].reset_index(drop=True)
     ax = prepared_axes(ax, 7, max(2.2, 1.2 + 0.2 * len(rows)), title)
     ax.grid(visible=False, axis="y")
-    places = range(len(rows))
-    ax.hlines(places, rows["low"], rows["high"], color=COLOURS[0], lw=1.4, alpha=0.6)
+    ax.hlines(rows.index, rows["low"], rows["high"], color=COLOURS[0], lw=1.4, alpha=0.6)
     for worse, face in ((False, COLOURS[0]), (True, "white")):
         some = rows[(rows["p"] < 0.05) == worse]
         label = "p < 0.05 against\nthe best (Holm)" if worse else "best, or not\nshown to be worse"
         ax.plot(some["mean"], some.index, "o", ms=5, color=COLOURS[0], mfc=face, label=label)
-    ax.set_yticks(list(places), [str(name) for name in rows["ranker"]])
+    ax.set_yticks(rows.index, rows["ranker"].astype(str))
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlabel(f"{measure}, mean over {int(rows['queries'].iloc[0]):,} queries with 95 % interval")
-    legend_beside(ax)
+    add_legend(ax)
+    return ax
+
+
+def plot_sensitivity(
+    frame: pd.DataFrame,
+    ax: Axes | None = None,
+    *,
+    title: str = "",
+    accuracy: float = 0.95,
+    **choices: Unpack[LineChoices],
+) -> Axes:
+    """Plot how often each method names the better of two rankers: means over pairs, with two standard errors.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Result of `measure_sensitivity`.
+    ax, title, **choices
+        See `plot_regret`; ``colors``, ``labels`` and ``order`` are those of methods.
+    accuracy : float
+        Target accuracy, drawn as a line.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"method": "sosm", "better": "a", "worse": "b", "impressions": [1, 10]})
+    >>> plot_sensitivity(frame.assign(accuracy=[0.5, 0.8])).get_xscale()
+    'log'
+    """
+    require_table(frame, columns.METHOD, "better", "worse", "impressions", "accuracy")
+    ax = prepared_axes(ax, 7.8, 4.6, title, width := choices.get("width", ""))
+    table = frame.drop(columns=columns.POLICY, errors="ignore").rename(columns={columns.METHOD: columns.POLICY})
+    table = averaged(table, [columns.POLICY, "impressions"], "accuracy", "standard error")
+    draw_lines(ax, table, "impressions", choices=choices, spread="standard error", log="x", separate=())
+    ax.axhline(accuracy, color=BOUND_COLOUR, lw=1, ls=(0, (1, 1)))
+    at_left = ax.get_yaxis_transform()
+    ax.text(0.005, accuracy, f"{accuracy:.0%}", transform=at_left, va="bottom", fontsize=8, color=BOUND_COLOUR)
+    ax.set_ylim(top=min(1.03, ax.get_ylim()[1]))
+    ax.set_xlabel("impressions (band: two standard errors over pairs)")
+    ax.set_ylabel("share of repetitions that\nname the better ranker")
+    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    add_legend(ax, paper=width)
     return ax

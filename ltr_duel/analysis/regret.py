@@ -1,33 +1,36 @@
-"""Figures of cumulative regret against steps, and against the number of rankers."""
+"""Figures of cumulative regret: against steps, in a panel for each problem of a study, and against a property."""
 
 from __future__ import annotations
 
-from typing import Unpack
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from ltr_duel.analysis.lines import (
     STEPS,
     LineChoices,
+    chosen_styles,
     describe_means,
     draw_lines,
     draw_over_time,
+    label_x,
     tidy,
     visible_spread,
-    write_remark,
 )
-from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, prepared_axes, require_table
-from ltr_duel.core import columns, errors
+from ltr_duel.analysis.style import BOUND_COLOUR, WIDTHS, add_legend, legend_below, prepared_axes, require_table
+from ltr_duel.core import InputError, errors
+from ltr_duel.core import columns as col
 from ltr_duel.simulation import Results, averaged, final_rows
 
 BOUND = "lower bound (asymptotic, pairs)"
-_ABSCISSAE = {
-    "steps": (columns.T, STEPS),
-    "outcomes": (columns.OUTCOMES, "outcomes received (pairs of rankers compared)"),
-}
+_ABSCISSAE = {"steps": (col.T, STEPS), "outcomes": (col.OUTCOMES, "outcomes received (pairs of rankers compared)")}
+_ACROSS = 3  # maximum number of panels side by side if there is one kind of regret
+_HEIGHT = 2.3  # of a panel, in inches
 
 
 def plot_regret(
@@ -47,15 +50,16 @@ def plot_regret(
     """Plot mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
 
     For a policy that uses its horizon or has runs with several horizons, only the end of each run is plotted, because
-    the regret before the end does not predict the regret for a shorter horizon.
+    the regret before the end does not predict the regret for a shorter horizon. If the matrix that defines regret was
+    estimated, a line below the abscissa states the standard error that its error causes in the means.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or a table with the columns policy, repetition, t, the regret and, optionally, ``lower_bound``: the
-        constant c of the bound c ln t, the same in all rows.
+        Results, or a table with the columns policy, repetition, t, the regret and, optionally, ``lower_bound`` (the
+        constant c of the bound c ln t, the same in all rows) and ``reference_error``.
     ax : Axes, optional
-        Axes to draw on; by default the axes of a new figure.
+        Axes to draw on, by default those of a new figure. On axes of your own figure, the legend is inside the axes.
     x : {"steps", "outcomes"}
         The abscissa. A step is one impression; it gives one outcome for two rankers, m (m - 1) / 2 for a set of m
         rankers, and none for a ranker that is shown alone.
@@ -73,54 +77,132 @@ def plot_regret(
         Whether to plot the lower bound over the last decade of steps, if average regret is plotted against steps. The
         bound is asymptotic, so any policy may be below it after few steps.
     legend : bool
-        Whether to name the lines beside the axes, to describe the spread, and to extend the axes to the whole bound.
+        Whether to name the lines, to describe the spread, and to extend the axes to the whole bound.
     **choices
-        ``among``: all policies of the study in the order of their colours, for the same colours in several figures;
+        ``width``: "column" (3.3 inches) or "text" (7 inches) for a figure in a paper of two columns, with the legend
+        below the axes; ``among``: all policies of the study, for the same colours in several of its figures;
         ``colors`` and ``labels``: dictionaries of Matplotlib's colours and of labels for some policies, keyed by their
         names in the results; ``order``: policies to draw and to list first, in this order.
 
     Raises
     ------
     InputError
-        If the abscissa, spread or column is unknown, or if the results do not contain the numbers of outcomes.
+        If the abscissa, spread, column or width is unknown, or if the results do not contain the numbers of outcomes.
 
     Examples
     --------
     >>> from ltr_duel import simulate
     >>> from ltr_duel.preferences import arxiv
-    >>> ax = plot_regret(simulate(arxiv(), "rucb", horizon=200, repetitions=2))
-    >>> ax.get_ylabel()
+    >>> plot_regret(simulate(arxiv(), "rucb", horizon=200, repetitions=2)).get_ylabel()
     'cumulative average regret'
     """
     errors.require_one_of("abscissa", x, _ABSCISSAE)
-    (abscissa, xlabel), frame = _ABSCISSAE[x], tidy(results)
+    (abscissa, xlabel), frame, width = _ABSCISSAE[x], tidy(results), choices.get("width", "")
     if not column:
-        known = columns.REGRET in frame and frame[columns.REGRET].notna().any()
-        column, title = (columns.REGRET, title) if known else (columns.COPELAND, title or "no Condorcet winner")
-    policies = frame[columns.POLICY].nunique()
-    ax = prepared_axes(ax, 7.2, max(4.8, 0.8 + 0.2 * policies), title)  # a long legend makes the figure taller
+        known = col.REGRET in frame and frame[col.REGRET].notna().any()
+        column, title = (col.REGRET, title) if known else (col.COPELAND, title or "no Condorcet winner")
+    ax = prepared_axes(ax, 7.2, max(4.8, 0.8 + 0.2 * frame[col.POLICY].nunique()), title, width)  # for a long legend
     errors.require_one_of("column", abscissa, [str(name) for name in frame.columns])
     table = draw_over_time(ax, frame, column, choices=choices, spread=spread, log=log, start=start, x=abscissa)
-    ax.set(xlabel=xlabel, ylabel=f"cumulative {columns.regret_label(column)}")
-    bounded = bound and (abscissa, column) == (columns.T, columns.REGRET) and columns.LOWER_BOUND in frame
-    if bounded and frame[columns.LOWER_BOUND].nunique() == 1:
-        _draw_bound(ax, float(frame[columns.LOWER_BOUND].max()), float(frame[columns.T].max()), extend=legend)
-    write_remark(ax, frame)
+    label_x(ax, xlabel, frame, column)
+    ax.set_ylabel(f"cumulative{chr(10) if width else ' '}{col.regret_label(column)}")
+    bounded = bound and (abscissa, column) == (col.T, col.REGRET) and col.LOWER_BOUND in frame
+    if bounded and frame[col.LOWER_BOUND].nunique() == 1:
+        _draw_bound(ax, float(frame[col.LOWER_BOUND].max()), float(frame[col.T].max()), extend=legend)
     if legend:
         lines = {label: line for line in ax.get_lines() if (label := str(line.get_label()))[0] != "_"}
         if "order" not in choices:  # as at the right ends of the lines, the highest first
             lines = dict(sorted(lines.items(), key=lambda item: -float(np.asarray(item[1].get_ydata())[-1])))
-        legend_beside(ax, list(lines.values()), describe_means(table["runs"], visible_spread(table, spread)))
+        add_legend(ax, list(lines.values()), describe_means(table["runs"], visible_spread(table, spread)), width)
     return ax
+
+
+def plot_facets(
+    results: pd.DataFrame,
+    columns: Sequence[str] = (col.REGRET,),
+    *,
+    spread: str = "quantiles",
+    start: float = 100,
+    log: str = "xy",
+    **choices: Unpack[LineChoices],
+) -> Figure:
+    """Plot cumulative regret against steps for each problem of a study, with one legend for all panels.
+
+    If a problem has no Condorcet winner, its average regret is undefined. The panel then shows Copeland regret, with a
+    note in the title, if the table contains Copeland regret and ``columns`` does not.
+
+    Parameters
+    ----------
+    results : DataFrame
+        Table with the columns problem, policy, horizon, repetition, t and the regrets (for example, the result of
+        `StudyResults.to_frame`), and optionally ``lower_bound`` and ``reference_error``.
+    columns : sequence of str
+        Columns of regrets. If there are several, each problem has a row of panels; a panel without data has a note.
+    spread, start, log, **choices
+        See `plot_regret`; ``width`` is "text" (up to three panels side by side) unless it is "column".
+
+    Returns
+    -------
+    Figure
+
+    Raises
+    ------
+    InputError
+        If the spread or a column does not exist.
+
+    Examples
+    --------
+    >>> rows = [(problem, "rucb", 10, 0, t, float(t)) for problem in ("one", "two") for t in (1, 10)]
+    >>> names = ["problem", "policy", "horizon", "repetition", "t", "regret_average"]
+    >>> [ax.get_title(loc="left") for ax in plot_facets(pd.DataFrame(rows, columns=names)).axes]
+    ['one', 'two']
+    """
+    require_table(results, col.PROBLEM, col.POLICY, col.HORIZON, col.REPETITION, *columns)
+    if not columns:
+        raise InputError("name the regrets to plot")
+    width = choices.get("width") or "text"
+    errors.require_one_of("width", width, WIDTHS)
+    choices = {"among": list(results[col.POLICY].unique()), **choices, "width": width}
+    panels = [(problem, column) for problem in results[col.PROBLEM].unique() for column in columns]
+    across = 1 if width == "column" else len(columns) if len(columns) > 1 else min(_ACROSS, len(panels))
+    down, (inches, _, font) = -(-len(panels) // across), WIDTHS[width]
+    figure, lines = Figure(figsize=(inches, _HEIGHT * down), dpi=150, layout="constrained"), dict[str, Any]()
+    grid = figure.subplots(down, across, squeeze=False)
+    for number, ((problem, column), ax) in enumerate(zip(panels, grid.flat, strict=False)):
+        rows = results[results[col.PROBLEM] == problem]
+        drawn = column if col.COPELAND in columns else col.defined_regret(rows, column)
+        label = col.regret_label(drawn)
+        title = str(problem) if len(columns) == 1 and drawn == column else f"{problem}, {label}"
+        title += " (no Condorcet winner)" * (drawn != column)
+        if rows[drawn].notna().any():
+            look: dict[str, Any] = {"spread": spread, "start": start, "log": log, "legend": False, **choices}
+            plot_regret(rows, ax, column=drawn, title=title, **look)
+        else:
+            prepared_axes(ax, 0, 0, title, width).set(xlabel=STEPS, ylabel=f"cumulative\n{label}")
+            ax.annotate(f"no {label}", (0.5, 0.5), xycoords="axes fraction", ha="center", fontsize=font)
+        lines |= {str(line.get_label()): line for line in ax.get_legend_handles_labels()[0]}
+        if number + across < len(panels):  # there is a panel below
+            ax.set_xlabel(ax.get_xlabel().removeprefix(STEPS).strip())
+    for number, ax in reversed(list(enumerate(grid.flat))):
+        if number >= len(panels):
+            ax.remove()
+        elif number % across and ax.get_ylabel() == grid.flat[number - 1].get_ylabel():
+            ax.set_ylabel("")
+    labels = [style.label for style in chosen_styles(results[col.POLICY], choices).values()]
+    names = [name for name in (*labels, BOUND) if name in lines]
+    runs = results.groupby([col.PROBLEM, col.POLICY, col.HORIZON], sort=False)[col.REPETITION].nunique()
+    means = describe_means(runs, visible_spread(results, spread))
+    legend_below(figure, [lines[name] for name in names], names, means, font)
+    return figure
 
 
 def plot_against_arms(
     results: pd.DataFrame,
     ax: Axes | None = None,
     *,
-    x: str = columns.RANKERS,
+    x: str = col.RANKERS,
     xlabel: str = "number of rankers K",
-    column: str = columns.REGRET,
+    column: str = col.REGRET,
     title: str = "",
     spread: str = "quantiles",
     log: str = "xy",
@@ -133,15 +215,11 @@ def plot_against_arms(
     ----------
     results : DataFrame
         Table with the columns policy, t, ``x`` and the regret (for example, the result of `StudyResults.final`).
-    ax : Axes, optional
-        Axes to draw on; by default the axes of a new figure.
-    x, xlabel : str
-        Column of the abscissa, and its label.
-    column : str
-        Column of the regret.
+    x, xlabel, column : str
+        Column of the abscissa and its label, and column of the regret.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
         Spread over the runs, and over the problems with the same ``x``; see `plot_regret`.
-    title, log, legend, **choices
+    ax, title, log, legend, **choices
         See `plot_regret`.
 
     Raises
@@ -152,26 +230,29 @@ def plot_against_arms(
     Examples
     --------
     >>> rows = [("rucb", 100, k, 2.0 * k) for k in (4, 8, 16)]
-    >>> ax = plot_against_arms(pd.DataFrame(rows, columns=["policy", "t", "rankers", "regret_average"]))
-    >>> [tick.get_text() for tick in ax.get_xticklabels()]
+    >>> frame = pd.DataFrame(rows, columns=["policy", "t", "rankers", "regret_average"])
+    >>> [tick.get_text() for tick in plot_against_arms(frame).get_xticklabels()]
     ['4', '8', '16']
     """
-    require_table(results, columns.POLICY, columns.T, x)
-    ends = final_rows(results, [name for name in (columns.PROBLEM, columns.POLICY) if name in results])
-    table = averaged(ends, [columns.POLICY, x], column, spread)
-    ax = prepared_axes(ax, 7.2, 4.8, title)
+    require_table(results, col.POLICY, col.T, x)
+    ends = final_rows(results, [name for name in (col.PROBLEM, col.POLICY) if name in results])
+    table, width = averaged(ends, [col.POLICY, x], column, spread), choices.get("width", "")
+    ax = prepared_axes(ax, 7.2, 4.8, title, width)
     draw_lines(ax, table, x, choices=choices, spread=spread, log=log)
     if "y" not in log:
         ax.set_ylim(bottom=0)
-    values = sorted(table[x].unique())
+    values, position = sorted(table[x].unique()), np.log if "x" in log else float
     if "x" in log or len(values) <= 12:
-        ticks = _separate(values, log="x" in log)
+        ticks, apart = values[:1], (position(values[-1]) - position(values[0])) / 12  # labels must not touch each other
+        for value in values[1:]:
+            if position(value) - position(ticks[-1]) >= apart:
+                ticks.append(value)
         ax.set_xticks(ticks, [f"{value:g}" for value in ticks])
         ax.xaxis.set_minor_locator(NullLocator())
-    ax.set(xlabel=xlabel, ylabel=f"cumulative {columns.regret_label(column)} at the horizon")
-    write_remark(ax, results)
+    label_x(ax, xlabel, results, column)
+    ax.set_ylabel(f"{col.regret_label(column)}{chr(10) if width else ' '}at the horizon")
     if legend:
-        legend_beside(ax, title=describe_means(table["runs"], visible_spread(table, spread)))
+        add_legend(ax, title=describe_means(table["runs"], visible_spread(table, spread)), paper=width)
     return ax
 
 
@@ -185,13 +266,3 @@ def _draw_bound(ax: Axes, constant: float, end: float, *, extend: bool) -> None:
     if extend or ((regret >= bottom) & (regret <= top)).any():
         ax.plot(steps, regret, color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)), label=BOUND)
     ax.set(xlim=(left, right), ylim=(bottom, top))
-
-
-def _separate(values: list[float], *, log: bool) -> list[float]:
-    """Return values whose labels do not touch each other on the axis: at least a twelfth of its length apart."""
-    position = np.log if log else float
-    kept = values[:1]
-    for value in values[1:]:
-        if position(value) - position(kept[-1]) >= (position(values[-1]) - position(values[0])) / 12:
-            kept.append(value)
-    return kept

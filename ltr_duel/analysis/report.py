@@ -18,7 +18,7 @@ from ltr_duel.preferences import lower_bound, save_preferences
 from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results
 
 _TEMPLATE = Path(__file__).parent / "templates" / "study.html"
-_LARGE_ERROR = 10  # numbers are shown without decimals if their standard deviation or error is at least this large
+_LARGE_SD = 10  # numbers are shown without decimals if their standard deviation is at least this large
 _IDENTIFICATION = (
     f"{IDENTIFIED.capitalize()}: the first checkpoint from which a run names the winner until its end; median over"
     " runs. This time is known only afterwards, so no policy stops then. Regret may still rise long afterwards, because"
@@ -47,15 +47,12 @@ def save_study(results: Results, folder: str | Path, *, title: str, notes: Seque
 def study_answer(results: Results) -> list[str]:
     """Return sentences on the winner, its margin and the regret of each policy."""
     lines, decided = [winner_sentence(results.matrix)], results.matrix.condorcet_winner is not None
-    column = columns.regret_column("average" if decided else "copeland")
-    summary, accuracies, errors = results.summary(column), results.final()["accuracy"], results.reference_errors()
-    for row, accuracy, moved in zip(summary.to_dict("records"), accuracies, errors, strict=True):
-        runs, digits = row["runs"], 0 if max(row["sd"], moved) >= _LARGE_ERROR else 1
-        line = f"{row['policy']}: {columns.regret_label(column)} {row['mean']:,.{digits}f}"
+    label = columns.regret_label(columns.regret_column("average" if decided else "copeland"))
+    for row, accuracy in zip(results.summary().to_dict("records"), results.final()["accuracy"], strict=True):
+        runs, digits = row["runs"], 0 if row["sd"] >= _LARGE_SD else 1
+        line = f"{row['policy']}: {label} {row['mean']:,.{digits}f}"
         line += f" ± {row['sd']:,.{digits}f} (mean ± sd of {runs} runs)" if runs > 1 else ""
         line += f" after {results.runs[0].key.horizon:,} steps"
-        error = f"; one standard error of the estimated matrix moves it by at most {moved:,.{digits}f}"
-        line += error if moved > 0 else ""
         lines.append(line + (f"; {accuracy * runs:.0f} of {runs} runs name the winner." if decided else "."))
     return [*lines, *results.notes]
 
@@ -89,13 +86,13 @@ def render_report(results: Results, pictures: Mapping[str, bytes], *, title: str
 
 def _comparison_of_sets(results: Results) -> dict[str, str]:
     """Return the methods that compared sets of rankers, if any; the matrix records only the method for pairs."""
-    sets = [run for run in results.runs if (policy := named_policy(run.label)) and policy.feedback == "slate"]
-    methods = dict.fromkeys(str(run.key.oracle["slates"]) for run in sets if "slates" in run.key.oracle)
+    keys = [run.key for run in results.runs if (known := named_policy(run.label)) and known.feedback == "slate"]
+    methods = dict.fromkeys(str(key.oracle["slates"]) for key in keys if "slates" in key.oracle)
     methods |= {INDEPENDENT_COINS.replace("_", " "): None} if COINS_NOTE in results.notes else {}
     return {"sets are compared by": ", ".join(methods)} if methods else {}
 
 
 def _in_words(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {entry}" for name, entry in value.items())
+        value = [f"{name} {entry}" for name, entry in value.items()]
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else value

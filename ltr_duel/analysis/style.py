@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,8 @@ DASHES: tuple[Dash, ...] = (  # one for each colour
 )  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 BOUND_COLOUR = "#6b6b6b"
+# Figures for a paper of two columns: width and height without the legend in inches, and size of tick labels in points.
+WIDTHS = {"column": (3.3, 1.95, 6.5), "text": (7.0, 2.9, 8.0)}
 # Omitted metadata fields, which depend on the time or on the version of Matplotlib.
 _METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
@@ -37,27 +39,19 @@ class LineStyle(NamedTuple):
 
     color: str
     linestyle: Dash
-    marker: str = ""
-    markevery: float | None = None  # distance of the markers, as a share of the axes
-    label: str = ""
+    marker: str
+    markevery: float | None  # distance of the markers, as a share of the axes
+    label: str
 
 
-def line_styles(labels: Iterable[str]) -> dict[str, LineStyle]:
-    """Return the styles of the policies or methods of a study, by their positions.
+def line_style(position: int, label: str) -> LineStyle:
+    """Return the style of a policy or method by its position in a study.
 
-    The first eight names differ in colour and in dashes; then these repeat, with markers. Markers also distinguish the
-    variants of a policy, ``name:parameter=value``. Figures of one study agree if all of them get all its labels.
+    The first eight positions differ in colour and in dashes; then these repeat, with markers.
     """
-    labels = list(dict.fromkeys(labels))
-    names = list(dict.fromkeys(label.partition(":")[0] for label in labels))
-    used: Counter[int] = Counter()
-    styles = {}
-    for label in labels:
-        hue = names.index(label.partition(":")[0]) % len(COLOURS)
-        marker = ("", *MARKERS)[used[hue] % (len(MARKERS) + 1)]
-        styles[label] = LineStyle(COLOURS[hue], DASHES[hue], marker, 0.1 if marker else None, label)
-        used[hue] += 1
-    return styles
+    again, hue = divmod(position, len(COLOURS))
+    marker = ("", *MARKERS)[again % (len(MARKERS) + 1)]
+    return LineStyle(COLOURS[hue], DASHES[hue], marker, 0.1 if marker else None, label)
 
 
 def require_table(frame: Any, *columns: str) -> None:
@@ -117,23 +111,66 @@ def _whole(drawn: Axes | Figure) -> Figure:
     return figure
 
 
-def prepared_axes(ax: Axes | None, width: float, height: float, title: str = "") -> Axes:
-    """Return ``ax`` or the axes of a new figure, with grid and title; new figures have no window or global state."""
+def prepared_axes(ax: Axes | None, width: float, height: float, title: str = "", paper: str = "") -> Axes:
+    """Return ``ax`` or the axes of a new figure, with grid and title; new figures have no window or global state.
+
+    If a width of `WIDTHS` is given for ``paper``, it replaces the size, and all texts have sizes for print.
+    """
+    font = 10.0
+    if paper:
+        errors.require_one_of("width", paper, WIDTHS)
+        width, least, font = WIDTHS[paper]
+        height = max(least, height * width / 10)
     if ax is None:
         ax = Figure(figsize=(width, height), dpi=150, layout="constrained").add_subplot()
     arguments.require_type("ax", ax, Axes)
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(which="major", color="#e6e6e6", lw=0.7)
     ax.set_axisbelow(True)
+    if paper:
+        ax.tick_params(which="both", labelsize=font)
+        for label in (ax.xaxis.label, ax.yaxis.label):
+            label.set_fontsize(font + 1)
     if title:
-        ax.set_title(title, loc="left", fontsize=10)
+        size = font + bool(paper)
+        ax.set_title(wrapped(ax, title, size), loc="left", fontsize=size)
     return ax
 
 
-def legend_beside(ax: Axes, handles: Sequence[Artist] | None = None, title: str = "") -> None:
-    """Add a legend to the right of the axes; the title is broken after commas."""
+def wrapped(ax: Axes, text: str, size: float) -> str:
+    """Break a text into lines that are at most as long as the axes are wide."""
+    most = int(145 * ax.get_position().width * _whole(ax).get_figwidth() / size)
+    return "\n".join(textwrap.fill(line, most) for line in text.split("\n"))
+
+
+def add_legend(ax: Axes, handles: Sequence[Artist] | None = None, title: str = "", paper: str = "") -> None:
+    """Name the lines: beside the axes, for a paper below them, and inside the axes of a caller's figure."""
+    handles = handles or ax.get_legend_handles_labels()[0]
+    if paper:
+        names = [str(handle.get_label()) for handle in handles]
+        legend_below(_whole(ax), handles, names, title, WIDTHS[paper][2])
+        return
     beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1), "alignment": "left"}
+    room = ax.figure.get_layout_engine() is not None  # beside the axes of a caller there may be none
     ax.legend(
-        handles=handles or ax.get_legend_handles_labels()[0], title=title.replace(", ", ",\n"), title_fontsize=8,
-        fontsize=8, frameon=False, handlelength=4, **beside,  # shorter samples would hide dashes
+        handles=handles, title=title.replace(", ", ",\n"), fontsize=8, title_fontsize=8, frameon=False,
+        handlelength=4, **beside if room else {},  # shorter samples would hide dashes
     )  # fmt: skip
+
+
+def legend_below(figure: Figure, handles: Sequence[Any], names: Sequence[str], title: str, font: float) -> None:
+    """Add one legend below all axes, with as many columns as fit, and make the figure taller by its height."""
+    for old in list(figure.legends):  # of an earlier call on the same axes
+        figure.set_figheight(figure.get_figheight() - old.get_window_extent().height / figure.dpi)
+        old.remove()
+    for columns in range(len(names), 0, -1):
+        legend = figure.legend(
+            handles, names, title=title, loc="outside lower center", ncols=columns, fontsize=font, title_fontsize=font,
+            frameon=False, handlelength=3, columnspacing=1.2, borderpad=0.1,
+        )  # fmt: skip
+        box = legend.get_window_extent()
+        if columns == 1 or box.width <= 0.98 * figure.bbox.width:
+            legend.get_title().set_color("#5d6670")
+            figure.set_figheight(figure.get_figheight() + box.height / figure.dpi)
+            return
+        legend.remove()

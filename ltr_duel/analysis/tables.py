@@ -29,14 +29,11 @@ def policies_table(results: Results) -> pd.DataFrame:
     If there is no Condorcet winner, regret is Copeland regret, and the columns about the winner are omitted.
     """
     arguments.require_type("results", results, Results)
-    final, decided = results.final(), bool(results.matrix.condorcet_winner)
-    column = columns.regret_column("average" if decided else "copeland")
-    summary = results.summary(column)
-    table = pd.DataFrame({columns.POLICY: summary[columns.POLICY]})
-    table[f"{columns.regret_label(column)}, {_MEAN}"] = _means(summary)
+    final, decided, summary = results.final(), bool(results.matrix.condorcet_winner), results.summary()
+    label = columns.regret_label(columns.regret_column("average" if decided else "copeland"))
+    table = pd.DataFrame({columns.POLICY: summary[columns.POLICY], f"{label}, {_MEAN}": _means(summary)})
     table["runs"] = summary["runs"].astype(str)
-    if results.matrix.standard_error.any():
-        table[REFERENCE_ERROR] = [f"{one:,.1f}" if decided else _UNKNOWN for one in results.reference_errors()]
+    _add_reference_errors(table, summary)
     if decided:
         table["runs that name the winner"] = [f"{share:.0%}" for share in final["accuracy"]]
         table[IDENTIFIED] = [
@@ -72,13 +69,44 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     table = summary[[name for name in (columns.PROBLEM, columns.HORIZON, "regret", columns.POLICY) if name in summary]]
     table = table.assign(**{name: table[name].map("{:,}".format) for name in table if name == columns.HORIZON})
     table[_MEAN] = _means(summary)
-    errors = summary["reference_error"] if "reference_error" in summary else pd.Series([0.0])
-    if not (errors == 0).all():
-        table[REFERENCE_ERROR] = ["0" if one == 0 else _number(one, ",.1f", missing=_UNKNOWN) for one in errors]
+    _add_reference_errors(table, summary)
     table["median"] = [_number(one, ",.1f") for one in summary["median"]]
     table["p"] = ["<0.001" if p < 0.001 else _number(p, ".3f") for p in summary["p_wilcoxon"]]
     table["effect"] = [_number(one, ".2f") for one in summary["effect"]]
     return table
+
+
+def slim_table(summary: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary as a table of strings for a column of a paper: policies in rows, problems in columns.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Result of `Results.summary` or `StudyResults.summary`.
+
+    Returns
+    -------
+    DataFrame
+        Cells are the mean ± standard deviation of the regret over the runs. If a matrix was estimated, the last row
+        contains the largest standard error that its error causes in a mean of the column.
+
+    Examples
+    --------
+    >>> from ltr_duel import simulate
+    >>> from ltr_duel.preferences import arxiv
+    >>> slim_table(simulate(arxiv(), ["rucb", "rmed1"], horizon=100, repetitions=3).summary()).columns.to_list()
+    ['policy', 'regret']
+    """
+    arguments.require_type("the table", summary, pd.DataFrame)
+    varying = [name for name in (columns.HORIZON, "regret") if name in summary and summary[name].nunique() > 1]
+    varying = [columns.PROBLEM] * (columns.PROBLEM in summary) + varying
+    names = summary[varying].astype(str).agg(", ".join, axis=1) if varying else pd.Series("regret", summary.index)
+    cells = pd.DataFrame({columns.POLICY: summary[columns.POLICY], "problem": names, "cell": _means(summary)})
+    table = cells.pivot_table("cell", columns.POLICY, "problem", aggfunc="first", sort=False).fillna("")
+    if columns.REFERENCE_ERROR in summary and (summary[columns.REFERENCE_ERROR] != 0).any():
+        most = summary[columns.REFERENCE_ERROR].groupby(names).agg(lambda errors: errors.max(skipna=False))
+        table.loc[REFERENCE_ERROR] = [_number(most[str(name)], ",.1f", before="± ", missing=_UNKNOWN) for name in table]
+    return table.reset_index(names=columns.POLICY).rename_axis(columns=None)
 
 
 def _means(summary: pd.DataFrame) -> list[str]:
@@ -86,6 +114,13 @@ def _means(summary: pd.DataFrame) -> list[str]:
         _number(mean, ",.1f", missing="not defined") + _number(sd, ",.1f", before=" ± ")
         for mean, sd in zip(summary["mean"], summary["sd"], strict=True)
     ]
+
+
+def _add_reference_errors(table: pd.DataFrame, summary: pd.DataFrame) -> None:
+    """Add the column of the errors that estimated matrices cause, unless all matrices are exact."""
+    errors = summary.get(columns.REFERENCE_ERROR, pd.Series([0.0]))
+    if not (errors == 0).all():
+        table[REFERENCE_ERROR] = ["0" if error == 0 else _number(error, ",.1f", missing=_UNKNOWN) for error in errors]
 
 
 def _number(value: float, form: str, *, before: str = "", missing: str = "") -> str:
@@ -113,7 +148,7 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
     caption, label : str
         Caption and label of the table; if either is given, the tabular is placed in a floating ``table``.
     notes : sequence of str
-        Sentences below the table, in small print.
+        Sentences that become comments above the table.
 
     Returns
     -------
@@ -139,9 +174,7 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
         caption=_escaped(caption) or None, label=label or None,
         position_float="centering" if caption or label else None,
     )  # fmt: skip
-    wide = f"\\multicolumn{{{frame.shape[1]}}}{{p{{\\linewidth}}}}"
-    below = "".join(f"{wide}{{\\footnotesize {_escaped(note)}}} \\\\\n" for note in notes)
-    return str(text).replace("\\end{tabular}", f"{below}\\end{{tabular}}")
+    return "".join(f"% {' '.join(note.split())}\n" for note in notes) + str(text)
 
 
 def _escaped(text: str) -> str:

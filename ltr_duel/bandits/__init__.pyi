@@ -1,11 +1,10 @@
-from .batched import BATCH_NUMBERS as BATCH_NUMBERS
-from .batched import Lateness as Lateness
 from .check import check_compiled as check_compiled
 from .check import check_policy as check_policy
+from .compiling import compile_ahead as compile_ahead
+from .delayed import BATCH_NUMBERS as BATCH_NUMBERS
+from .delayed import Lateness as Lateness
 from .hooks import NEVER as NEVER
 from .learner import Learner as Learner
-from .learner import sign_table as sign_table
-from .live_policy import LivePolicy as LivePolicy
 from .loop import LOOP_NUMBERS as LOOP_NUMBERS
 from .loop import Run as Run
 from .oracle import MatrixOracle as MatrixOracle
@@ -21,6 +20,7 @@ from .policy import named_policy as named_policy
 from .policy import register as register
 from .policy import require_room as require_room
 from .policy import suited as suited
+from .recorder import Recorder as Recorder
 from .recorder import new_recorder as new_recorder
 from .state import Registers as Registers
 from .state import registers as registers

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
+from ltr_duel.bandits.thompson import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
 from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
@@ -31,7 +31,7 @@ from ltr_duel.core import (
 )
 
 UNPLAYED = 1e9  # initial mean reward in a UCB1 box; so large that unplayed arms are played first, in random order
-_LOWEST = 1e-6  # minimum level (see `levels`) of a Thompson box; any number above 0 is correct
+_LOWEST = 1e-6  # minimum level (see `thompson`) of a Thompson box; any number above 0 is correct
 
 
 @dispatched_call
@@ -105,7 +105,7 @@ class ThompsonBoxes(NamedTuple):
 
     good: IntMatrix  # (B, K) number of rewards of 1
     bad: IntMatrix  # (B, K) number of rewards of 0
-    log_mass: FloatMatrix  # (B, K) see `posterior`
+    log_mass: FloatMatrix  # (B, K) see `thompson`
     levels: Levels
 
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import functools
+import os
+import pickle
+import pkgutil
+import subprocess
+import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numba import types
 
-from ltr_duel.bandits.policy import Policy, PolicyError
-from ltr_duel.core import InputError, compile_error, interpreted, jit
+from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
+from ltr_duel.core import InputError, compile_error, interpreted, jit, kernel_cache, progress
 
 
 def loop_for(
@@ -42,8 +48,39 @@ def _modules_of(value: Any) -> set[str]:
 
 
 @functools.cache
-def _compiled(policy: Policy, modules: tuple[str, ...], loop: Callable[..., Any]) -> Callable[..., Any]:
+def _compiled(policy: Policy, modules: tuple[str, ...], loop: Callable[..., Any]) -> Any:
     return jit.kernel_for(loop, *modules, parts=_parts(policy, loop))
+
+
+def compile_ahead(calls: Iterable[tuple[Policy, Callable[..., Any], tuple[Any, ...]]], jobs: int) -> None:
+    """Compile the loops of several calls in up to ``jobs`` processes, which store the code on disk.
+
+    numba compiles under one lock for the whole process. Nothing happens for loops that are compiled or cannot be
+    stored; what a process fails to compile, the caller compiles.
+    """
+    new = set()
+    for policy, loop, args in calls:
+        if isinstance(loop, jit.Kernel) and not loop.is_compiled(loop.types_of(*args)):
+            place = f"{loop.__module__}:{loop.__qualname__}"
+            new.add(pickle.dumps((policy.name, place, tuple(sorted(loop.modules)), loop.types_of(*args))))
+    shares = [sorted(new)[k::jobs] for k in range(min(jobs, len(new)))]
+    if len(shares) > 1:
+        progress.say(jit.LINE)
+        with ThreadPoolExecutor(len(shares)) as threads:
+            list(threads.map(_in_a_process, shares))
+
+
+def _in_a_process(calls: list[bytes]) -> None:
+    code = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); pickle.load(sys.stdin.buffer)()"
+    work = pickle.dumps(sys.path) + pickle.dumps(functools.partial(_compile_all, calls))
+    quiet = {**os.environ, "LTR_DUEL_PROGRESS": "0", "LTR_DUEL_HOME": str(kernel_cache.cache_home())}
+    subprocess.run([sys.executable, "-c", code], input=work, env=quiet, capture_output=True, check=False)
+
+
+def _compile_all(calls: list[bytes]) -> None:
+    for call in calls:
+        name, place, modules, of_args = pickle.loads(call)
+        _compiled(POLICIES[name], modules, interpreted(pkgutil.resolve_name(place))).compile(of_args)
 
 
 @functools.cache
@@ -137,7 +174,7 @@ def _blame(policy: Policy, state: Any, params: Any) -> None:
         part: Any = jit.uncached_kernel(interpreted(function))
         what = f"{name} of policy '{policy.name}'"
         try:
-            given = part.return_type(state, params, *rest)
+            given = part.compile(part.types_of(state, params, *rest))
         except (InputError, OSError, MemoryError):  # not an error of the compiler
             raise
         except Exception as error:

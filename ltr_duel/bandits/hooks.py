@@ -1,18 +1,9 @@
 """The functions of a policy that the loop calls; the class of the first argument, the state, determines the policy.
 
-The simulation loop advances the time, samples the outcomes and counts the pulls. In each step it calls
-
-    select(state, params, t, rng)                                  -> first, second
-    update(state, params, t, first, second, outcome, rng)
-
-or, for a policy that compares whole sets of arms at once (`select_slate` and `update_slate` below),
-
-    select(state, params, t, slate, rng)                           -> size
-    update(state, params, t, slate, size, won, rng)
-
-and, at checkpoints, ``recommend(state, params) -> arm``. A policy may define ``idle_until``, so that the loop skips
-steps in which nothing can change. The functions need no decorator: numba compiles them with the loop, and plain Python
-runs the same source. Only the helpers that these functions call need the decorator `kernel`.
+`plain_loop` is the whole simulation in plain Python. The loop in `ltr_duel.bandits.loop` takes the same steps; it is
+compiled, counts the pulls, and skips the steps for which ``idle_until`` guarantees that nothing changes. A policy that
+compares sets of arms defines `select_slate` and `update_slate` instead. The functions need no decorator: numba compiles
+them with the loop, and plain Python runs the same source. Only the helpers that they call need the decorator `kernel`.
 
 The loop checks in each step that the arms chosen by a policy from outside this package exist (`wrong_pair`,
 `wrong_slate`), because compiled code would otherwise write outside its arrays. The policies of this package are
@@ -26,9 +17,21 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import IntVector, SignMatrix, dispatched, implement, kernel
+from ltr_duel.bandits.oracle import duel
+from ltr_duel.core import IntVector, SignMatrix, Streams, dispatched, implement, kernel
 
 NEVER = np.iinfo(np.int64).max
+
+
+def plain_loop(state: Any, params: Any, oracle: Any, streams: Streams, steps: int) -> tuple[list[tuple[int, int]], int]:
+    """Run a policy of pairs; return its choices and the arm that it recommends at the end."""
+    path = []
+    for t in range(1, steps + 1):
+        first, second = select(state, params, t, streams.policy)
+        outcome = duel(oracle, first, second, streams) if first != second else 0
+        update(state, params, t, first, second, outcome, streams.policy)
+        path.append((first, second))
+    return path, recommend(state, params)
 
 
 @dispatched
@@ -91,6 +94,21 @@ def wrong_slate(state: Any, due: IntVector, n_arms: int, t: int, slate: IntVecto
     If so, set ``due[1:]`` to the step, the size and 1, or to the step, the arm and 0.
     """
     return False
+
+
+def pair_as_slate(kind: type) -> None:
+    """Let loops of sets run a policy of pairs: a pair is a slate of two, an arm that meets itself a slate of one."""
+    implement(select_slate, kind, _select_pair)
+    implement(update_slate, kind, _update_pair)
+
+
+def _select_pair(state: Any, params: Any, t: int, slate: IntVector, rng: Generator) -> int:
+    slate[0], slate[1] = select(state, params, t, rng)
+    return 2 - int(slate[0] == slate[1])
+
+
+def _update_pair(state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
+    update(state, params, t, slate[0], slate[size - 1], won[0, 1] * (size - 1), rng)
 
 
 def require_arms(kind: type) -> None:

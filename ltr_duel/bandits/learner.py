@@ -1,157 +1,328 @@
-"""A policy that chooses many comparisons at once and receives their outcomes later, see `ltr_duel.bandits.batched`.
+"""A policy that is driven from outside: `ask` gives the arms to compare, `tell` takes the outcomes, early or late.
 
-With one comparison at a time, the policy's choices equal the choices of a simulation with the same random numbers.
+A `Learner` calls the functions that a simulation calls, as plain Python. With one comparison at a time, its choices
+equal those of a simulation with the same random numbers; with many, they follow `ltr_duel.bandits.delayed`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ltr_duel.bandits.compiling import loop_for
-from ltr_duel.bandits.hooks import select, select_slate, update
-from ltr_duel.bandits.live_policy import Player
+from ltr_duel.bandits.hooks import select_slate, update
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError, require_room
-from ltr_duel.bandits.state import in_one_piece
-from ltr_duel.core import IntMatrix, IntVector, SignMatrix, kernel
+from ltr_duel.bandits.state import arrays_in, in_one_piece
+from ltr_duel.core import InputError, IntMatrix, IntVector, errors, kernel, stream
 
 Arms = tuple[int, ...]
-Outcome = tuple[Arms, bytes]  # one byte for each pair of arms, row by row: +1 or -1; none for a single arm
 _MANY = 200  # from this number of comparisons on, compiled code saves more time than loading it takes
 
 
-@kernel
-def choose_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, rng: Generator) -> None:
-    """Choose pairs for the steps t, t + 1, ..., without outcomes in between."""
-    for k in range(pairs.shape[0]):
-        pairs[k, 0], pairs[k, 1] = select(state, params, t + k, rng)
+class Learner:
+    """A policy with the methods ``ask`` and ``tell``.
+
+    Parameters
+    ----------
+    policy : str or Policy
+        For example ``"rucb:alpha=0.51"``.
+    n_arms : int
+    horizon : int
+        Total number of comparisons, for a policy that needs the horizon.
+    seed : int
+        Seed of the policy's random numbers.
+    rng, others : numpy.random.Generator, optional
+        Generators to use instead of the seed: for the policy's choices, and for further choices while one is pending.
+    order : array of int, shape (n_arms,), optional
+        Arm ``order[k]`` is the policy's arm k. Policies break some ties by the smaller arm number, most often in
+        ``recommend``; a random order removes any advantage of small numbers. By default arms keep their numbers.
+
+    Raises
+    ------
+    InputError
+        If the policy or a parameter is unknown; if ``n_arms`` is outside 1..100,000 or too large for the memory; if the
+        horizon is missing; or if ``order`` does not contain each arm once.
+
+    Examples
+    --------
+    >>> learner = Learner("rucb", n_arms=5, seed=1)
+    >>> [(first, second)] = learner.ask()
+    >>> learner.tell([((first, second), +1)])  # the first won
+    >>> learner = Learner.restore("rucb", learner.snapshot())
+    >>> learner.steps
+    1
+    """
+
+    def __init__(
+        self,
+        policy: str | Policy,
+        n_arms: int,
+        *,
+        horizon: int = 0,
+        seed: int = 0,
+        rng: Generator | None = None,
+        others: Generator | None = None,
+        order: ArrayLike | None = None,
+    ) -> None:
+        self._label, self._policy, self._params = POLICIES.configure(policy)
+        self._n_arms = errors.require_whole("the number of arms", n_arms, 1, 100_000)
+        if self._policy.needs_horizon:
+            horizon = errors.require_whole(f"the horizon of {self._policy.name}", horizon, 1)
+        in_turn, self._pairs = not self._policy.any_order, self._policy.feedback == "duel"
+        require_room(self._policy, self._params, self._n_arms, horizon=horizon, in_turn=in_turn)
+        self._order = np.arange(self._n_arms) if order is None else np.array(order)
+        if self._order.dtype.kind not in "iu" or sorted(self._order.ravel().tolist()) != list(range(self._n_arms)):
+            raise InputError(f"the order of {n_arms} arms must contain each of the integers 0 to {n_arms - 1} once")
+        self._state = self._policy.init(self._n_arms, horizon if self._policy.needs_horizon else 0, self._params)
+        self._words = self._before = np.zeros(0, np.uint64)
+        if in_turn:  # a shadow chooses while a choice is pending
+            self._state, self._words = in_one_piece(self._state)
+            self._shadow, self._shadow_words = in_one_piece(self._state)
+            self._before = self._words.copy()
+        self._rng = stream(seed, "live", self._label) if rng is None else rng
+        self._others = stream(seed, "live", self._label, "others") if others is None else others
+        self._t, self._pending = 1, Arms()  # pending and queued arms have the policy's numbers
+        self._queue: dict[Arms, deque[bytes]] = {}
+
+    @property
+    def steps(self) -> int:
+        """Number of outcomes that the policy has used."""
+        return self._t - 1
+
+    def ask(self, n: int = 1) -> list[Arms]:
+        """Return the arms of the next comparisons, given the outcomes so far.
+
+        Parameters
+        ----------
+        n : int
+
+        Returns
+        -------
+        list of n tuples of int
+            Each has two arms, which may be equal, or the arms of a set.
+
+        Raises
+        ------
+        PolicyError
+            If the policy chooses an arm that does not exist, or a set without arms.
+        """
+        if self._policy.any_order:
+            chosen = self._choose_many(n)
+        else:
+            chosen = [self._choose_pending() if k == 0 else self._choose_shadow() for k in range(n)]
+        names = dict[Arms, Arms]()  # choices repeat themselves
+        for arms in chosen:
+            if arms not in names:
+                self._require_arms("chooses", arms)
+                names[arms] = tuple(self._order[list(arms)].tolist())
+        return [names[arms] for arms in chosen]
+
+    def tell(self, outcomes: Iterable[tuple[Arms, ArrayLike | bytes]]) -> None:
+        """Update the policy with outcomes, in the order of their comparisons.
+
+        Parameters
+        ----------
+        outcomes : iterable of (arms, signs)
+            Arms as in `ask`, with +1 or -1 for each pair of positions a < b, row by row: +1 if the arm at position a
+            won. A pair needs one sign; a single arm, or an arm that meets itself as a pair, needs none: ``()``. Signs
+            may be bytes, one for each sign, for many outcomes.
+
+        Raises
+        ------
+        InputError
+            If an arm does not exist, or the number of signs or a sign is wrong; the policy then learns nothing.
+        """
+        own, rank = dict[tuple[Arms, bytes], tuple[Arms, bytes]](), np.argsort(self._order)
+        news = []
+        for arms, signs in outcomes:
+            given = signs if isinstance(signs, bytes) else _as_bytes(arms, signs)
+            if (arms, given) not in own:
+                self._require_outcome(arms, given)
+                own[arms, given] = tuple(rank[list(arms)].tolist()), given
+            news.append(own[arms, given])
+        if self._policy.any_order:
+            self._learn_all(news)
+            return
+        for arms, given in news:
+            self._queue.setdefault(arms, deque()).append(given)
+        while self._queue and (line := self._queue.get(self._choose_pending())):
+            self._learn(self._pending, line.popleft())
+            if not line:
+                del self._queue[self._pending]
+            self._pending = ()
+
+    def recommend(self) -> int:
+        """Return the arm that the policy would choose if it had to stop now."""
+        arm = int(self._policy.recommend(self._state, self._params))
+        self._require_arms("recommends", (arm,))
+        return int(self._order[arm])
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Return the complete state as plain arrays, which `numpy.savez` accepts."""
+        queue = [(arms, signs) for arms, line in self._queue.items() for signs in line]
+        width = max((len(arms) for arms, _ in queue), default=0)
+        signs = b"".join(signs.ljust(width**2, b"\0") for _, signs in queue)
+        return {
+            **{f"state.{name}": value.copy() for name, value in arrays_in(self._state)},
+            "before": self._before.copy(),
+            "queue": np.array([[*arms, *[-1] * (width - len(arms))] for arms, _ in queue], np.int64),
+            "signs": np.frombuffer(signs, np.int8).reshape(len(queue), width**2),
+            "pending": np.array(self._pending, np.int64),
+            "order": self._order.copy(),
+            "t": np.array([self._t]),
+            "policy": np.array([self._policy.name]),
+            "numbers": np.array([self._policy.numbers]),
+            "rng": np.array([_words_of(rng) for rng in (self._rng, self._others)], np.uint64),
+        }
+
+    @classmethod
+    def restore(
+        cls, policy: str | Policy, arrays: Mapping[str, NDArray[Any]], *, accept_new_code: bool = False
+    ) -> Learner:
+        """Return a learner that resumes from a `snapshot`.
+
+        Parameters
+        ----------
+        policy : str or Policy
+            A policy with the same name and parameters.
+        arrays : mapping of str to ndarray
+            A `snapshot`.
+        accept_new_code : bool
+            Whether to resume even if the policy's numbers version (`ltr_duel.core.numbering`) has changed.
+
+        Returns
+        -------
+        Learner
+
+        Raises
+        ------
+        InputError
+            If the policy is unknown, or the arrays are not a snapshot of this policy.
+        """
+        label, own, _ = POLICIES.configure(policy)
+        name, numbers = (arrays[key].item() if key in arrays else "" for key in ("policy", "numbers"))
+        if name and name != own.name:
+            raise InputError(f"this is a snapshot of policy '{name}', not of '{own.name}'")
+        if numbers and numbers != own.numbers and not accept_new_code:
+            raise InputError(
+                f"this snapshot of policy '{name}' has numbers version {numbers}, not {own.numbers};"
+                " pass accept_new_code=True to resume anyway"
+            )
+        order = arrays.get("order", np.arange(1))
+        self = cls(policy, len(order), horizon=1, order=order)
+        for part, array in self.snapshot().items():
+            given = arrays.get(part, np.zeros(0, bool))
+            same_shape = given.shape == array.shape or part in ("queue", "signs", "pending")
+            if not same_shape or (given.dtype != array.dtype and part != "policy"):
+                raise InputError(f"this is not a snapshot of policy '{label}' for {len(order)} arms: see '{part}'")
+        for part, array in arrays_in(self._state):
+            array[...] = arrays[f"state.{part}"]
+        self._before[:] = arrays["before"]
+        self._t, self._pending = int(arrays["t"][0]), tuple(arrays["pending"].tolist())
+        for line, signs in zip(arrays["queue"].tolist(), arrays["signs"], strict=True):
+            arms = tuple(arm for arm in line if arm >= 0)
+            self._require_arms("waits for", arms)
+            self._queue.setdefault(arms, deque()).append(signs[: self._pairs_in(arms)].tobytes())
+        if self._pending:
+            self._require_arms("chooses", self._pending)
+        for rng, words in zip((self._rng, self._others), arrays["rng"].tolist(), strict=True):
+            state: Any = rng.bit_generator.state
+            state["state"] = {"state": words[0] << 64 | words[1], "inc": words[2] << 64 | words[3]}
+            rng.bit_generator.state = state
+        return self
+
+    def _choose(self, state: Any, t: int, rng: Generator) -> Arms:
+        if self._pairs:
+            return tuple(map(int, self._policy.select(state, self._params, t, rng)))
+        slate = np.zeros(self._n_arms, np.int64)
+        return tuple(slate[: max(0, self._policy.select(state, self._params, t, slate, rng))].tolist())
+
+    def _choose_pending(self) -> Arms:
+        if not self._pending:
+            self._before[:] = self._words
+            self._pending = self._choose(self._state, self._t, self._rng)
+        return self._pending
+
+    def _choose_shadow(self) -> Arms:
+        self._shadow_words[:] = self._before
+        return self._choose(self._shadow, self._t, self._others)
+
+    def _choose_many(self, n: int) -> list[Arms]:
+        if n < _MANY:
+            return [self._choose(self._state, self._t + k, self._rng) for k in range(n)]
+        slates, sizes = np.zeros((n, 2 if self._pairs else self._n_arms), np.int64), np.zeros(n, np.int64)
+        loop_for(self._policy, choose_slates)(self._state, self._params, self._t, slates, sizes, self._rng)
+        sizes[:] = 2 if self._pairs else sizes
+        return [tuple(slate[:size]) for slate, size in zip(slates.tolist(), sizes.tolist(), strict=True)]
+
+    def _learn_all(self, outcomes: list[tuple[Arms, bytes]]) -> None:
+        if not self._pairs or len(outcomes) < _MANY:
+            for arms, signs in outcomes:
+                self._learn(arms, signs)
+            return
+        pairs = np.array([arms for arms, _ in outcomes])
+        values = np.array([int.from_bytes(signs, signed=True) for _, signs in outcomes], np.int64)
+        loop_for(self._policy, learn_pairs)(self._state, self._params, self._t, pairs, values, self._rng)
+        self._t += len(outcomes)
+
+    def _learn(self, arms: Arms, signs: bytes) -> None:
+        if self._pairs:
+            sign = int.from_bytes(signs, signed=True)
+            self._policy.update(self._state, self._params, self._t, *arms, sign, self._rng)
+        else:
+            size, slate, won = len(arms), np.zeros(self._n_arms, np.int64), np.zeros((self._n_arms,) * 2, np.int8)
+            slate[:size] = arms
+            won[:size, :size][np.triu_indices(size, 1)] = np.frombuffer(signs, np.int8)
+            self._policy.update(self._state, self._params, self._t, slate, size, won, self._rng)
+        self._t += 1
+
+    def _pairs_in(self, arms: Arms) -> int:
+        """Return the number of signs of an outcome."""
+        return 0 if self._pairs and arms[0] == arms[1] else len(arms) * (len(arms) - 1) // 2
+
+    def _require_arms(self, verb: str, arms: Arms) -> None:
+        if not arms or min(arms) < 0 or max(arms) >= self._n_arms:
+            which = f"arms {arms}" if len(arms) != 1 else f"arm {arms[0]}"
+            raise PolicyError(f"policy '{self._label}' {verb} {which} of {self._n_arms} in step {self._t:,}")
+
+    def _require_outcome(self, arms: Arms, signs: bytes) -> None:
+        sizes = (2,) if self._pairs else range(1, self._n_arms + 1)
+        if len(arms) not in sizes or not set(arms) <= set(range(self._n_arms)):
+            raise InputError(f"{arms} is not a comparison of policy '{self._label}' among {self._n_arms} arms")
+        if len(signs) != self._pairs_in(arms) or not set(signs) <= {1, 255}:
+            raise InputError(
+                f"the outcome of arms {arms} must be {errors.several(self._pairs_in(arms), 'sign')}, +1 or -1, not"
+                f" {np.frombuffer(signs, np.int8).tolist()}"
+            )
 
 
 @kernel
 def choose_slates(state: Any, params: Any, t: int, slates: IntMatrix, sizes: IntVector, rng: Generator) -> None:
-    """Choose sets for the steps t, t + 1, ..., without outcomes in between."""
+    """Choose slates for the steps t, t + 1, ..., without outcomes in between."""
     for k in range(slates.shape[0]):
         sizes[k] = select_slate(state, params, t + k, slates[k], rng)
 
 
 @kernel
-def tell_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, outcomes: IntVector, rng: Generator) -> None:
+def learn_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, outcomes: IntVector, rng: Generator) -> None:
     """Update the state with the outcomes of the steps t, t + 1, ...."""
     for k in range(pairs.shape[0]):
         update(state, params, t + k, pairs[k, 0], pairs[k, 1], outcomes[k], rng)
 
 
-class Learner:
-    """A policy whose outcomes arrive in batches.
-
-    rng, others: the policy's stream, and the stream for further choices while one choice is pending (see `in_turn`).
-    order: shape (n_arms,); arm ``order[k]`` is the policy's arm k.
-
-    Raises `InputError` if the policy or a parameter is unknown, or there is not enough memory for ``n_arms`` arms.
-    """
-
-    def __init__(
-        self, policy: str | Policy, n_arms: int, *, horizon: int, rng: Generator, others: Generator, order: ArrayLike
-    ) -> None:
-        _, self._policy, self._params = POLICIES.configure(policy)
-        require_room(self._policy, self._params, n_arms, horizon=horizon, in_turn=True)
-        state = self._policy.init(n_arms, horizon if self._policy.needs_horizon else 0, self._params)
-        self._state, self._words = in_one_piece(state)
-        self._trial, self._tried = in_one_piece(state)
-        self._before = self._words.copy()
-        self._n_arms, self._rng, self._others = n_arms, rng, others
-        self._order = np.asarray(order)
-        self._place = np.argsort(self._order)
-        self._slates = self._policy.feedback == "slate"
-        self._player = Player(self._policy, self._params, n_arms)
-        self.t = 1
-        self._asked: Arms = ()
-        self._waiting: dict[Arms, deque[bytes]] = {}
-
-    def choose(self, n: int) -> list[Arms]:
-        """Choose the arms of the next n comparisons, given the outcomes so far."""
-        chosen = self._in_any_order(n) if self._policy.any_order else [self._next(k) for k in range(n)]
-        numbers = dict[Arms, Arms]()  # the policy's arms -> arms; choices repeat themselves
-        for k, arms in enumerate(chosen):
-            if arms in numbers:
-                continue
-            if not arms or min(arms) < 0 or max(arms) >= self._n_arms:
-                raise PolicyError(
-                    f"policy '{self._policy.name}' does not choose valid arms (0..{self._n_arms - 1}) in step"
-                    f" {self.t + k}"
-                )
-            numbers[arms] = tuple(self._order[list(arms)].tolist())
-        return [numbers[arms] for arms in chosen]
-
-    def learn(self, outcomes: Sequence[Outcome]) -> None:
-        """Update the policy with outcomes of chosen arms, in the order of their comparisons."""
-        places = {arms: tuple(self._place[list(arms)].tolist()) for arms in {arms for arms, _ in outcomes}}
-        own = [(places[arms], signs) for arms, signs in outcomes]
-        if self._policy.any_order:
-            self._learn_all(own)
-            return
-        for arms, signs in own:
-            self._waiting.setdefault(arms, deque()).append(signs)
-        while self._waiting:
-            line = self._waiting.get(self._ask())
-            if line is None:
-                break
-            self._tell(self.t, self._asked, line.popleft())
-            if not line:
-                del self._waiting[self._asked]
-            self._asked, self.t = (), self.t + 1
-
-    def recommend(self) -> int:
-        """Return the arm that the policy would choose if it had to stop now."""
-        return int(self._order[self._policy.recommend(self._state, self._params)])
-
-    def _in_any_order(self, n: int) -> list[Arms]:
-        if n < _MANY:
-            return [self._player.choose(self._state, self.t + k, self._rng) for k in range(n)]
-        if not self._slates:
-            pairs = np.zeros((n, 2), np.int64)
-            loop_for(self._policy, choose_pairs)(self._state, self._params, self.t, pairs, self._rng)
-            return [tuple(pair) for pair in pairs.tolist()]
-        slates, sizes = np.zeros((n, self._n_arms), np.int64), np.zeros(n, np.int64)
-        loop_for(self._policy, choose_slates)(self._state, self._params, self.t, slates, sizes, self._rng)
-        return [tuple(slate[:size]) for slate, size in zip(slates.tolist(), sizes.tolist(), strict=True)]
-
-    def _next(self, k: int) -> Arms:
-        """Return choice k of a batch: the pending choice for k = 0, otherwise a choice by a copy of the policy."""
-        asked = self._ask()
-        if k == 0:
-            return asked
-        self._tried[:] = self._before
-        return self._player.choose(self._trial, self.t, self._others)
-
-    def _ask(self) -> Arms:
-        if not self._asked:
-            self._before[:] = self._words
-            self._asked = self._player.choose(self._state, self.t, self._rng)
-        return self._asked
-
-    def _learn_all(self, outcomes: Sequence[Outcome]) -> None:
-        if self._slates or len(outcomes) < _MANY:
-            for k, (arms, signs) in enumerate(outcomes):
-                self._tell(self.t + k, arms, signs)
-        else:
-            pairs = np.array([arms for arms, _ in outcomes])
-            told = np.array([int.from_bytes(signs, signed=True) for _, signs in outcomes], np.int64)
-            loop_for(self._policy, tell_pairs)(self._state, self._params, self.t, pairs, told, self._rng)
-        self.t += len(outcomes)
-
-    def _tell(self, t: int, arms: Arms, signs: bytes) -> None:
-        self._player.tell(self._state, t, arms, np.frombuffer(signs, np.int8), self._rng)
+def _as_bytes(arms: Arms, signs: Any) -> bytes:
+    values = np.asarray(signs)
+    if not np.isin(values, (1, -1)).all():
+        raise InputError(f"the outcome of arms {arms} must be +1 or -1 for each pair, not {values.tolist()}")
+    return values.astype(np.int8).tobytes()
 
 
-def sign_table(signs: bytes, size: int) -> SignMatrix:
-    """Return the table of outcomes, given the signs of the pairs of positions a < b, row by row."""
-    won = np.zeros((size, size), np.int8)
-    if signs:
-        won[np.triu_indices(size, 1)] = np.frombuffer(signs, np.int8)
-    return won
+def _words_of(rng: Generator) -> list[int]:
+    """Return the state of a PCG64 generator in words of 64 bits."""
+    inner: Any = rng.bit_generator.state["state"]
+    return [inner[key] >> shift & (2**64 - 1) for key in ("state", "inc") for shift in (64, 0)]

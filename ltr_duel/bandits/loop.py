@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ltr_duel.bandits.batched import Lateness, new_late, run_pairs_late, run_slates_late
 from ltr_duel.bandits.compiling import loop_for, run_loop
+from ltr_duel.bandits.delayed import Lateness, new_late, run_late
 from ltr_duel.bandits.hooks import (
     complaint,
     idle_until,
@@ -25,8 +25,7 @@ from ltr_duel.bandits.hooks import (
     wrong_pair,
     wrong_slate,
 )
-from ltr_duel.bandits.in_turn import new_in_turn, run_pairs_in_turn, run_slates_in_turn
-from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
+from ltr_duel.bandits.oracle import MatrixOracle, Pairs, duel, multiduel
 from ltr_duel.bandits.policy import Policy, PolicyError, require_room
 from ltr_duel.bandits.recorder import (
     Recorder,
@@ -129,7 +128,7 @@ class Run:
     plain : bool
         True also runs the policy's helpers as plain Python, so that a wrong index raises an error.
     late : Lateness, optional
-        Outcomes in batches or with a delay, see `ltr_duel.bandits.batched`.
+        Outcomes in batches or with a delay, see `ltr_duel.bandits.delayed`.
 
     Raises
     ------
@@ -174,7 +173,9 @@ class Run:
         self._scratch: tuple[Any, ...]
         loop: Callable[..., int]
         if late is not None:
-            loop, self.state, self._scratch = _late_loop(policy, self.state, n_arms, late)
+            self.state, ring = new_late(policy, self.state, n_arms, late)
+            loop, self._scratch = run_late, (ring,)
+            oracle = Pairs(oracle) if policy.feedback == "duel" else oracle
         elif policy.feedback == "duel":
             loop, self._scratch = run_pairs, ()
         else:
@@ -250,6 +251,11 @@ class Run:
         self.t = stop
 
     @property
+    def call(self) -> tuple[Policy, Callable[..., int], tuple[Any, ...]]:
+        """The policy, its loop and arguments of the loop, for `compile_ahead`."""
+        return self._policy, self._loop, (*self._fixed, Span(1, 1, True), *self._scratch)
+
+    @property
     def path(self) -> IntMatrix:
         """The stored first steps of the path, see `Recorder`."""
         return self._recorder.path
@@ -257,15 +263,3 @@ class Run:
     def recommend(self) -> int:
         """Return the arm that the policy would choose if it had to stop now."""
         return int(self._recommend(self.state, self._fixed[1]))
-
-
-def _late_loop(
-    policy: Policy, state: Any, n_arms: int, late: Lateness
-) -> tuple[Callable[..., int], Any, tuple[Any, ...]]:
-    """Return the loop for late outcomes, the state in the form of this loop, and the loop's other arguments."""
-    slates = policy.feedback == "slate"
-    ring = new_late(n_arms, late.batch, late.delay, slates=slates, in_turn=not policy.any_order)
-    if policy.any_order:
-        return run_slates_late if slates else run_pairs_late, state, (ring,)
-    state, turn = new_in_turn(state, ring, late.others)
-    return run_slates_in_turn if slates else run_pairs_in_turn, state, (turn,)

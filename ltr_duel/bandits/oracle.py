@@ -70,6 +70,19 @@ implement(duel, Relabelled, _relabelled_duel)
 implement(multiduel, Relabelled, _relabelled_multiduel)
 
 
+class Pairs(NamedTuple):
+    """An oracle that compares a pair as a slate of two, for the loop of late outcomes."""
+
+    oracle: Any
+
+
+def _pairs_multiduel(oracle: Pairs, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
+    won[0, 1] = duel(oracle.oracle, slate[0], slate[1], streams)
+
+
+implement(multiduel, Pairs, _pairs_multiduel)
+
+
 def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:
     """Draw an order of the arms uniformly."""
     return np.argsort(rng.random(n_arms), kind="stable")

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from ltr_duel.bandits.hooks import (
     idle_until,
+    pair_as_slate,
     recommend,
     require_arms,
     select,
@@ -27,7 +28,7 @@ from ltr_duel.core import InputError, NoParams, components, host, implement, int
 
 _FEW = 256  # up to this number of arms, memory is not checked
 _MEASURED = 64  # number of arms of the state that `require_room` measures
-_COPIES = 4  # a policy that learns in turn stores the state of `init` and three copies (`in_turn.new_in_turn`)
+_COPIES = 4  # a policy that learns in turn stores the state of `init` and three copies (`delayed.new_late`)
 
 
 class PolicyError(InputError):
@@ -76,7 +77,7 @@ class Policy(components.Component):
         Whether outcomes may arrive late and in any order: `update` only counts outcomes, and uses nothing that `select`
         stored. `select` may use data that its earlier calls stored, such as the number of choices, but must allow for
         outcomes that have not arrived. If true, the loop passes all outcomes of a batch to `update`, see
-        `ltr_duel.bandits.batched`.
+        `ltr_duel.bandits.delayed`.
     adaptive : bool
         Whether choices depend on outcomes; logs of adaptive policies require special estimates and intervals.
     compiled : bool
@@ -167,6 +168,8 @@ def bind(policy: Policy) -> None:
         implement(select_slate if slate else select, policy.state, policy.select)
         implement(update_slate if slate else update, policy.state, policy.update)
         implement(recommend, policy.state, policy.recommend)
+        if not slate:
+            pair_as_slate(policy.state)
         if policy.idle_until is not None:
             implement(idle_until, policy.state, policy.idle_until)
         if not policy.state.__module__.startswith("ltr_duel."):

@@ -127,6 +127,25 @@ def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> No
 
 
 @kernel
+def keep_choice(path: IntMatrix, t: int, last: int, slate: IntVector, size: int, pairs: bool) -> None:
+    """Write a slate, or a pair stored as a slate, into the path like `keep_slate` or `keep_pair`."""
+    if pairs:
+        keep_pair(path, t, last, slate[0], slate[size - 1])
+    else:
+        keep_slate(path, t, last, slate, size)
+
+
+@kernel
+def add_choice(recorder: Recorder, slate: IntVector, size: int, steps: int, pairs: bool) -> None:
+    """Count a slate, or a pair stored as a slate, like `add_slate` or `add_pair`."""
+    if pairs:
+        add_pair(recorder.pulls_now, recorder.best_now, recorder.place, slate[0], slate[size - 1], steps)
+        recorder.outcomes_now[0] += steps * (size - 1)
+    else:
+        add_slate(recorder, slate, size, steps)
+
+
+@kernel
 def pairs_of(slate: IntVector, size: int) -> int:
     """Return the number of pairs of positions with different arms, which follows from the size if the arms ascend."""
     last, count = 1, 0

@@ -7,7 +7,7 @@ instead store the number in an array of one element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 import numpy as np
@@ -70,18 +70,6 @@ def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from arrays_in(value, f"{prefix}{name}.")
         else:
             yield prefix + name, value
-
-
-def with_arrays(state: Any, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Any:
-    """Return a state of the same class with copies of the given arrays, keyed by their names in `arrays_in`."""
-    return type(state)(
-        *(
-            with_arrays(value, arrays, f"{prefix}{name}.")
-            if hasattr(value, "_fields")
-            else np.array(arrays[prefix + name], value.dtype).view(value.dtype)  # .npy files lose the record type
-            for name, value in zip(state._fields, state, strict=True)
-        )
-    )
 
 
 def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:

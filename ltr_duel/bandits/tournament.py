@@ -1,8 +1,13 @@
-"""A tournament among some arms, sampled from their posteriors by many coins at once instead of Beta draws.
+"""Many Bernoulli samples, *coins*, at once, and a tournament among some arms that is sampled by coins.
 
-The row of an arm consists of one coin against every other arm, with the probability in `posterior`; `coin_words` flips
-the coins. The losses of each arm are counted. An arm cannot have the most wins if it already has more losses than an
-arm that has met all others, so its row is skipped. Most rows are skipped if the arm sampled first, the favourite, wins.
+Two draws from the policy's generator seed a counter-based generator; each of its 64-bit numbers gives four
+*words* of 16 bits, one for each coin. For a coin with probability p, let ``odds = floor(2^16 p)``. A smaller word wins,
+a larger word loses. If the word equals ``odds``, a further draw wins with probability ``2^16 p - odds``. Each coin
+therefore wins with probability exactly p, and one coin in 65,536 needs the further draw.
+
+In a tournament, the row of an arm consists of one coin against every other arm, with the probability in `thompson`. The
+losses of each arm are counted. An arm cannot have the most wins if it already has more losses than an arm that has met
+all others, so its row is skipped. Most rows are skipped if the arm sampled first, the favourite, wins.
 """
 
 from __future__ import annotations
@@ -13,33 +18,92 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.bandits.coin_words import (
-    BLOCK,
-    Coins,
-    LaneVector,
-    OddsMatrix,
-    block_mask,
-    fair_odds,
-    filled_up,
-    new_lane,
-    new_seed,
-    odds_of,
-    toss_block,
-)
 from ltr_duel.core import (
+    COINS,
     FloatMatrix,
+    FloatVector,
     InputError,
     IntVector,
+    compare_words,
     count_bits,
     inlined,
     kernel,
     random_below,
     tally_bits,
+    trailing_zeros,
+    uniform,
     vector,
+    write_words,
 )
 
+OddsMatrix: TypeAlias = NDArray[np.uint16]
+WordVector: TypeAlias = NDArray[np.uint16]
+LaneVector: TypeAlias = NDArray[np.uint64]
 CountVector: TypeAlias = NDArray[np.int16]
+
+BLOCK = COINS  # number of coins in a block; rows of odds are padded with zeros to whole blocks
 MOST = 2**15  # maximum number of arms in a tournament, so that an int16 can count losses
+_WORD, _HALF = 65536.0, 4294967296.0  # 2^16, 2^32
+
+
+class Coins(NamedTuple):
+    """A row of coins, one for each arm in ``arms``; ``odds[k]`` is the first 16 bits of ``chance[arms[k]]``."""
+
+    arms: IntVector
+    odds: WordVector
+    chance: FloatVector  # (K,)
+    lane: LaneVector  # scratch: the words of a block
+
+
+def fair_odds(rows: int, coins: int) -> OddsMatrix:
+    """Return the odds of rows of fair coins."""
+    odds = np.zeros((rows, -(-coins // BLOCK) * BLOCK), np.uint16)
+    odds[:, :coins] = 1 << 15
+    return odds
+
+
+@inlined
+def odds_of(p: float) -> np.uint16:
+    """Return the first 16 bits of a probability."""
+    return np.uint16(min(max(p * _WORD, 0.0), _WORD - 1.0))
+
+
+@inlined
+def new_seed(rng: Generator) -> np.uint64:
+    """Draw the 64-bit seed of the counter-based generator."""
+    high, low = np.uint64(uniform(rng) * _HALF), np.uint64(uniform(rng) * _HALF)
+    return (high << np.uint64(32)) | low
+
+
+@inlined
+def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rng: Generator) -> int:
+    """Flip the coins that ``mask`` selects in the block at position ``at`` of a row; return the mask of the wins.
+
+    drawn: position of the block's first number in the seed's sequence of 64-bit numbers.
+    """
+    write_words(coins.lane, seed, drawn)
+    below, equal = compare_words(coins.lane.view(np.uint16), coins.odds[at:])
+    if equal & mask != 0:
+        below |= toss_equal(coins, at, equal & mask, rng)
+    return below & mask
+
+
+@kernel
+def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
+    """Return which coins of the mask ``equal`` win: their words equal their odds, so one more draw per coin decides."""
+    wins = 0
+    while equal != 0:
+        k = trailing_zeros(np.uint64(equal))
+        if uniform(rng) < coins.chance[coins.arms[at + k]] * _WORD - coins.odds[at + k]:
+            wins |= equal & -equal
+        equal &= equal - 1
+    return wins
+
+
+@inlined
+def block_mask(coins: int, at: int) -> int:
+    """Return a mask with a bit for each coin in the block at position ``at``; the row has ``coins`` coins."""
+    return (1 << min(coins - at, BLOCK)) - 1
 
 
 class Tournament(NamedTuple):
@@ -59,9 +123,9 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
     """
     if players > MOST:
         raise InputError(f"a sampled tournament takes at most {MOST:,} arms, not {players:,}")
-    size = filled_up(n_arms)
-    unmet, lost = np.zeros(size // BLOCK, np.int64), np.zeros(size, np.int16)
-    return Tournament(fair_odds(n_arms, n_arms), np.arange(n_arms), new_lane(), unmet, lost)
+    odds, lane = fair_odds(n_arms, n_arms), np.zeros(BLOCK // 4, np.uint64)
+    unmet, lost = np.zeros(odds.shape[1] // BLOCK, np.int64), np.zeros(odds.shape[1], np.int16)
+    return Tournament(odds, np.arange(n_arms), lane, unmet, lost)
 
 
 @kernel

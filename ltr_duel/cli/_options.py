@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import reduce
+from functools import reduce, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -41,9 +41,45 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
         return number
 
 
-abscissa = click.option(
-    "--x", type=click.Choice(("steps", "outcomes")), default="steps", show_default=True,
-    help="Quantity on the x-axis: steps (impressions), or outcomes of pairs of rankers.",
+class Figures(NamedTuple):
+    """How to draw figures; the fields but the suffix are keywords of `plot_regret`."""
+
+    x: str
+    spread: str
+    start: int
+    width: str
+    suffix: str
+
+
+def figures(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of figures; the command receives them as one `Figures`, ``figures``."""
+
+    @wraps(function)
+    def with_figures(**given: Any) -> Any:
+        values: dict[str, Any] = {name: given.pop(name) for name in Figures._fields}
+        return function(figures=Figures(**values | {"width": values["width"] or ""}), **given)
+
+    return reduce(lambda command, option: option(command), reversed(_FIGURES), with_figures)
+
+
+_FIGURES = (
+    click.option(
+        "--x", type=click.Choice(("steps", "outcomes")), default="steps", show_default=True,
+        help="Quantity on the x-axis: steps (impressions), or outcomes of pairs of rankers.",
+    ),
+    click.option(
+        "--band", "spread", type=click.Choice(("quantiles", "standard error", "sd", "range", "none")),
+        default="quantiles", show_default=True, help="Statistic that the bands show.",
+    ),
+    click.option("--start", type=Count(), default=100, show_default=True, help="First step shown in figures."),
+    click.option(
+        "--width", type=click.Choice(("column", "text")),
+        help="Width of figures for a paper: 3.3 or 7 inches.  [default: for a screen]",
+    ),
+    click.option(
+        "--format", "suffix", type=click.Choice(("png", "pdf", "svg"), case_sensitive=False), default="png",
+        show_default=True, help="Format of the figures.",
+    ),
 )  # fmt: skip
 
 

@@ -45,11 +45,9 @@ class Reading(NamedTuple):
 
     @property
     def for_files(self) -> tuple[str | None, int | None, dict[str, Any]]:
-        """Split, fold and options, for commands that convert whole files."""
+        """Split, fold and options, for commands that process whole files."""
         if self.queries is not None:
             raise InputError("--queries applies to commands that load a corpus; this command processes whole files")
-        if not self.cache:
-            raise InputError("--no-cache applies to commands that load a corpus; this command always reads the text")
         return self.split, self.fold, self.given
 
     @property
@@ -76,10 +74,9 @@ _READING = (
     click.option("--omitted", help="Features that a line omits: zero (the default), or missing, as in XGBoost."),
     click.option("--labels", help="Treatment of labels that are not whole numbers: round or distinct."),
     click.option("--unlabelled", help="Treatment of label -1: refuse (the default), or zero for grade 0."),
-    click.option("--limit", type=float, metavar="GB", help="Maximum size of the unpacked text, and of the features."),
     click.option("--no-cache", is_flag=True, help="Read the text again, and store nothing in the cache."),
 )
-_READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "omitted", "labels", "unlabelled", "limit")
+_READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "omitted", "labels", "unlabelled")
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:

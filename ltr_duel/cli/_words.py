@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
+import ltr_duel
 from ltr_duel.core import errors
 
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -20,7 +23,7 @@ _READING = "How feature files are read"
 _HEADINGS = {
     **dict.fromkeys(
         ("split", "fold", "queries", "dialect", "features", "first_id", "repeated", "fill", "omitted", "labels",
-         "unlabelled", "limit", "no_cache"), _READING,
+         "unlabelled", "no_cache"), _READING,
     ),
     **dict.fromkeys(
         ("exposures", "events", "source", "connect", "within", "kind", "skip_bad"), "How a log is read"
@@ -81,20 +84,26 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _names_in(registry: str) -> Completion:
-    """Return a function that completes names in a registry, and imports the registry only when it is called.
+def declared_names(folder: str) -> list[str]:
+    """Return the names that the modules of a folder register, from their text: importing them loads the compiler."""
+    names = []
+    for file in (Path(ltr_duel.__file__).parent / folder).glob("[a-z]*.py"):
+        for words in re.findall(r"^register\((.*?)\)$", file.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+            given = re.search(r'\bname="(\w+)"', words)
+            names.append(given[1] if given else file.stem)
+    return sorted(names)
 
-    In a list separated by commas, the last name is completed.
-    """
+
+def _completion(names: Callable[[], list[str]]) -> Completion:
+    """Return a function that completes names; in a list separated by commas, the last name is completed."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
         before, comma, begun = incomplete.rpartition(",")
-        names = pkgutil.resolve_name(registry).names()
-        return [before + comma + name for name in names if name.startswith(begun)]
+        return [before + comma + name for name in names() if name.startswith(begun)]
 
     return complete
 
 
-policy_names = _names_in("ltr_duel.bandits:POLICIES")
-method_names = _names_in("ltr_duel.interleaving:METHODS")
-click_model_names = _names_in("ltr_duel.clicks:CLICK_MODELS")
+policy_names = _completion(lambda: declared_names("bandits/policies"))
+method_names = _completion(lambda: declared_names("interleaving/methods"))
+click_model_names = _completion(lambda: pkgutil.resolve_name("ltr_duel.clicks:CLICK_MODELS").names())

@@ -70,15 +70,23 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 )  # fmt: skip
 @click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user or query.")
 @click.option("--out", type=OUT_FILE, help="File for the best model's table (.json), for use with --clicks.")
+@click.option(
+    "--qrels", type=OUT_FILE,
+    help="File for judgements by the best model of documents: grades 0 to 4 in qrels form, and beside it a table.",
+)  # fmt: skip
 @options.wide
 def fit(
     file: Path, kind: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,
-    tolerance: float, smoothing: float, cluster: str, out: Path | None,
+    tolerance: float, smoothing: float, cluster: str, out: Path | None, qrels: Path | None,
 ) -> None:  # fmt: skip
     """Fit click models to the sessions of LOG, evaluate them on held-out sessions, and name the best.
 
     Models: pbm, cascade, dbn, sdbn, ubm, and table, the form that simulations use.
     """
+    if qrels is not None and kind != "yandex":
+        if by == "grade" or out is not None:
+            raise InputError(f"{qrels} needs a model of documents (--by document), {out or '--by grade'} one of grades")
+        by = "document"
     if out is not None:
         clicks.check_clicks_path(out)
     bad = 0
@@ -99,8 +107,6 @@ def fit(
     echo_lines(clicks.fit_lines(sessions, fits))
     click.echo()
     print_table(clicks.fits_table(fits))
-    click.echo()
-    print_table(clicks.places_table(fits))
     best = clicks.best_fit(fits)
     click.echo(f"\nbest: {best.form.name}")
     for line in best.lines():
@@ -109,3 +115,12 @@ def fit(
         best = clicks.best_fit(fits, table=True)
         clicks.save_clicks(best, out, source=str(file))
         click.echo(f"{out}: {best.form.name}")
+    if qrels is not None:
+        judgements = clicks.judge_documents(best, sessions)
+        table = judgements.save(qrels)
+        limits = ", ".join(f"{limit:.3g}" for limit in judgements.limits)
+        click.echo(
+            f"{qrels}: {len(judgements.table):,} documents; a grade is the number of these limits (fifths of all"
+            f" documents) below the attractiveness: {limits}\n{table}: attractiveness, with the error from each"
+            " document's own curvature (not from the whole Fisher matrix)"
+        )

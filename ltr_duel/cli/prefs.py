@@ -16,6 +16,7 @@ from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._prefs_estimate import estimate, rule_sentence
 from ltr_duel.cli._reading import read_matrix
 from ltr_duel.cli._words import Commands
+from ltr_duel.core import stream
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,10 @@ def command() -> None:
 command.add_command(estimate)
 
 
+def _digits(cell: str | float) -> str:
+    return cell if isinstance(cell, str) else f"{cell:.4g}"
+
+
 @command.command()
 @click.argument("file", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
@@ -41,8 +46,9 @@ command.add_command(estimate)
     "--plot", type=OUT_FIGURE,
     help="Draw a heat map (.png, .svg, .pdf) in Copeland order; pairs whose better ranker is uncertain are grey.",
 )  # fmt: skip
+@click.option("--noise", is_flag=True, help="Compare the properties with those that noise alone would cause.")
 @options.wide
-def show(file: Path, as_json: bool, rows: int, ratings: bool, plot: Path | None) -> None:
+def show(file: Path, as_json: bool, rows: int, ratings: bool, plot: Path | None, noise: bool) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and the properties of its preferences."""
     matrix = read_matrix(file)
     strengths = matrix.ratings() if ratings else None
@@ -57,6 +63,10 @@ def show(file: Path, as_json: bool, rows: int, ratings: bool, plot: Path | None)
     if differs := preferences.difference_from_paper(matrix):
         click.echo(differs)
     echo_lines(analysis.property_lines(matrix))
+    if noise:
+        null = preferences.transitive_null(matrix, stream(0, "transitive worlds", matrix.digest), worlds=99)
+        click.echo("\nIn strongly transitive worlds with the same noise (low and high: the middle 95 %):")
+        print_table(null[["property", "observed", "low", "high", "p_value"]].map(_digits))
     click.echo()
     if strengths is None:
         print_table(analysis.rankers_table(matrix, rows))

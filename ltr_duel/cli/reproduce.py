@@ -1,89 +1,77 @@
-"""``ltr-duel reproduce``: make the figures and tables of the papers."""
+"""``ltr-duel reproduce``: make the figures of the papers, and compare what the papers print with what we measure."""
 
 from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel import analysis, experiment, papers
+from ltr_duel import papers
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import CONTINUED_FOLDER, FOLDER
 from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._words import Command
-from ltr_duel.core import InputError, errors, files, several
+from ltr_duel.core import InputError, errors
+from ltr_duel.experiment import duration
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-_CLAIMS = "claims.toml"
-_AFTERWARDS = "claims"  # the name that is not a figure
-_WIDTH = 100  # characters in a line of --list
-_STANDINGS = ("state_of_the_art", "real_corpora")  # the figures with separate pages
+_WIDTH = 100  # characters in a line of the output
 
 
 @click.command(cls=Command)
-@click.argument("names", nargs=-1, metavar="NAME...|all|claims")
+@click.argument("names", nargs=-1, metavar="NAME...|all")
 @click.option("--scale", default="quick", show_default=True, help="quick (minutes for all) or paper (as printed).")
 @click.option(
-    "--data", type=FOLDER,
-    help="Folder of your corpora and published matrices; surrogates are generated for missing data.",
-)  # fmt: skip
-@click.option("--out", type=CONTINUED_FOLDER, help="Folder of figures; those of the same scale are continued.")
-@click.option("--overwrite", is_flag=True, help="Replace figures of another scale.")
+    "--data", type=FOLDER, help="Folder of your corpora and published matrices; figures without data are left out."
+)
+@click.option("--out", type=CONTINUED_FOLDER, help="Folder of figures and pages; finished runs in it are used again.")
 @options.jobs
 @click.option(
-    "--experiments", type=FOLDER, help="Folder of figure files (executed Python), in place of this package's files.",
-)  # fmt: skip
+    "--experiments", type=FOLDER, help="Folder of files of figures (executed Python) instead of this package's."
+)
 @click.option("--list", "only_list", is_flag=True, help="List the figures with their data and approximate times.")
 def command(
     names: tuple[str, ...], scale: str, data: Path | None, out: Path | None, jobs: int, experiments: Path | None,
-    only_list: bool, overwrite: bool,
+    only_list: bool,
 ) -> None:  # fmt: skip
-    """Reproduce figures and tables of the papers, check the papers' claims, and write a report of both.
+    """Reproduce figures and tables of the papers, and write a page for each paper.
 
-    ``reproduce all`` makes every figure, ``reproduce claims`` prints the ledger of claims for the figures in the
-    folder. Exit code: 0 all done; 1 some figures could not be made; 2 bad input; 130 interrupted.
+    The page compares what the paper prints with what we measure; its table is also printed. ``reproduce all`` makes
+    every figure. Exit code: 0 all done; 1 some figures could not be made; 2 bad input; 130 interrupted.
     """
-    folder = experiments or papers.figures_folder()
-    figures = papers.list_figures(folder)
+    figures = papers.list_figures(experiments or papers.figures_folder())
     if only_list:
         _print_figures(figures)
         return
     errors.require_one_of("scale", scale, papers.SCALES)
     for name in names:
-        errors.require_one_of("figure", name, [*figures, "all", _AFTERWARDS])
+        errors.require_one_of("figure", name, [*figures, "all"])
     if not names or out is None:
-        raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list lists the figures")
+        raise click.UsageError("name figures (or all) and give --out DIR; --list lists the figures")
     only_writer(out)
-    wanted = list(figures) if "all" in names else [name for name in dict.fromkeys(names) if name != _AFTERWARDS]
-    for name in wanted if not overwrite else ():
-        if (earlier := papers.scale_made(out / name)) not in ("", scale):
-            raise InputError(
-                f"{out / name}: already contains this figure at the scale '{earlier}'; give another folder, or"
-                " --overwrite to replace it"
-            )
+    wanted = list(figures) if "all" in names else list(dict.fromkeys(names))
     failed = _make([figures[name] for name in wanted], out, scale, data, jobs)
-    ledger = _finish(folder, out, list(figures))
-    if _AFTERWARDS in names:
-        click.echo(papers.ledger_text(ledger), nl=False)
+    asked = {figures[name].about["paper"] for name in wanted}
+    for page, table in papers.write_pages(figures, papers.read_made(out), out).items():
+        if page.stem not in asked:
+            continue
+        click.echo(f"{page}:")
+        for name, quote, _, ours, _, verdict, why in table[table["data"] != "no data"].itertuples(index=False):
+            text = f"{name}: {verdict}. {quote} | {ours}" + f" | {why}" * bool(why)
+            click.echo(textwrap.fill(text, _WIDTH, initial_indent="  ", subsequent_indent="      "))
     raise SystemExit(1 if failed else 0)
 
 
 def _make(figures: list[papers.Figure], out: Path, scale: str, data: Path | None, jobs: int) -> bool:
     """Make figures in turn, also after a failure; return whether some could not be made.
 
-    A figure whose data are missing and have no surrogate is skipped, which does not count as a failure.
+    A figure without data is skipped, which does not count as a failure.
     """
     failed = False
     for number, figure in enumerate(figures, 1):
-        click.echo(f"[{number}/{len(figures)}] {figure.row[1]}", err=True)
+        click.echo(f"[{number}/{len(figures)}] {figure.line[-1]}", err=True)
         try:
             made = papers.make_figure(figure, out, scale=scale, root=data, jobs=jobs)
-            _draw(made)
         except InputError as error:
             if len(figures) == 1:
                 raise
@@ -93,52 +81,14 @@ def _make(figures: list[papers.Figure], out: Path, scale: str, data: Path | None
             click.echo("the same command resumes from here", err=True)
             raise
         else:
-            sources = ", ".join(dict.fromkeys(one["source"] for one in made.about["sources"]))
-            click.echo(f"{made.folder}: {sources}; {experiment.duration(made.about['seconds'])}")
-            for note in made.about.get("notes", []):
-                click.echo(note, err=True)
+            click.echo(f"{made.folder}: {duration(made.about['seconds'])}", err=True)
     return failed
 
 
-def _draw(made: papers.Made) -> None:
-    figure = papers.draw_figure(made.frame, made.about)
-    for suffix in ("png", "svg"):
-        analysis.save_figure(figure, made.folder / f"figure.{suffix}")
-
-
-def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
-    """Check the claims on all figures in OUT, and write the ledger and the report."""
-    made = papers.read_made(out)
-    frames = {name: one.frame for name, one in made.items()}
-    abouts = {name: one.about for name, one in made.items()}
-    claims = papers.read_claims(folder / _CLAIMS) if (folder / _CLAIMS).is_file() else []
-    ledger = papers.check_claims(claims, frames, abouts)
-    papers.save_ledger(ledger, abouts, out)
-    for one in made.values():
-        if not (one.folder / "figure.png").is_file():  # interrupted between the table and its picture
-            _draw(one)
-    shown = [made[name] for name in [*order, *sorted(made.keys() - set(order))] if name in made]
-    pages = [papers.Reproduced(one.about, one.frame, (one.folder / "figure.png").read_bytes()) for one in shown]
-    files.write_text(out / "report.html", papers.reproduction_page(pages, ledger, title="The papers, reproduced"))
-    for name in _STANDINGS:
-        if name in made:
-            text = papers.state_of_the_art_markdown(
-                frames[name], abouts[name], papers.circumstances({name: abouts[name]})
-            )
-            files.write_text(out / f"{name}.md", text)
-            with files.replacing(out / f"{name}.png") as temporary:  # shown by the Markdown page
-                temporary.write_bytes((made[name].folder / "figure.png").read_bytes())
-    click.echo(f"{out / 'report.html'}: {several(len(pages), 'figure')}, {several(len(ledger), 'claim')}", err=True)
-    return ledger
-
-
 def _print_figures(figures: dict[str, papers.Figure]) -> None:
-    """Print a table at most `_WIDTH` characters wide; its last column, figure and data, is wrapped."""
-    rows = [("name", "quick", "paper", "figure; its data, used if available")]
-    for figure in figures.values():
-        name, what, needs, quick, paper = figure.row
-        rows.append((name, quick, paper, what if needs == "nothing" else f"{what}; data: {needs}"))
-    widths = [max(len(row[place]) for row in rows) for place in range(3)]
+    """Print a table; its last column, figure and data, is wrapped."""
+    rows = [("name", "quick", "paper", "figure; its data, used if available"), *(one.line for one in figures.values())]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for name, quick, paper, text in rows:
         head = f"{name:{widths[0]}}  {quick:>{widths[1]}}  {paper:>{widths[2]}}  "
         click.echo(textwrap.fill(text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ltr_duel import analysis, experiment, preferences, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FIGURE, OUT_FILE, PATH, Place
+from ltr_duel.cli._options import OUT_FIGURE, OUT_FILE, PATH, Figures, Place
 from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, columns, errors, files
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_FORMAT = click.Choice(("png", "pdf", "svg"), case_sensitive=False)
 _ENOUGH_RUNS = 6  # minimum number of runs with which Wilcoxon's test can give p < 0.05
-_BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 
 _TESTS = (
     "{regret} at the horizon. p: paired two-sided Wilcoxon signed-rank test against the policy with the lowest mean,"
@@ -42,19 +40,16 @@ _NEEDED = {  # requirements of the regrets that cannot be computed from the matr
     help="A regret to tabulate; may be repeated. --facets draws all given regrets, --plots the first.",
 )  # fmt: skip
 @click.option("--csv", type=OUT_FILE, help="Write the tidy table to this file.")
-@click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table to this file.")
+@click.option("--latex", type=OUT_FILE, help="Write a LaTeX table, policies by problems, to this file.")
 @click.option("--plots", type=Place(results=("*.png", "*.pdf", "*.svg")), help="Write the figures into this folder.")
 @click.option("--facets", type=OUT_FIGURE, help="Write one figure of all problems to this file (.png, .pdf or .svg).")
-@click.option("--start", type=COUNT, default=100, show_default=True, help="First step shown in figures.")
 @click.option("--bibtex", is_flag=True, help="Print only the works to cite, as BibTeX.")
 @options.plugin
-@click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Format of the figures.")
-@options.abscissa
-@click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Statistic that the bands show.")
+@options.figures
 @options.wide
 def command(
     folder: Path, studies: tuple[str, ...], regrets: tuple[str, ...], csv: Path | None, latex: Path | None,
-    plots: Path | None, facets: Path | None, start: int, bibtex: bool, suffix: str, x: str, band: str,
+    plots: Path | None, facets: Path | None, bibtex: bool, figures: Figures,
 ) -> None:  # fmt: skip
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     for one in regrets:
@@ -71,15 +66,18 @@ def command(
         if matrix.standard_error.any() or matrix.condorcet_winner is None
     ]
     wanted = dict.fromkeys(regrets or ("average",))
-    tables = [_table(results, one, named=bool(regrets)) for one in wanted]
+    summaries = [_summary(results, one, named=bool(regrets)) for one in wanted]
+    tables = [_table(results, one, summary) for one, summary in zip(wanted, summaries, strict=True)]
     if csv is not None:  # first, because printing may end early if a reader such as head closes the pipe
         with files.replacing(csv) as temporary:
             results.to_frame().to_csv(temporary, index=False, lineterminator="\n")
     if latex is not None:
         told = [re.sub(r" `--[^.]*[.]", "", one) for one in winners]  # without advice on commands, for a paper
-        files.write_text(
-            latex, "\n".join(analysis.latex_table(table, notes=[*notes, *told]) for table, notes in tables)
-        )
+        parts = [
+            analysis.latex_table(analysis.slim_table(summary), notes=[*notes, *told])
+            for summary, (_, notes) in zip(summaries, tables, strict=True)
+        ]
+        files.write_text(latex, "\n".join(parts))
     for table, notes in tables:
         print_table(table)
         echo_lines(notes)
@@ -89,9 +87,9 @@ def command(
     if len(results.policies) > 1 and fewest < _ENOUGH_RUNS:
         click.echo(_few_runs_sentence(fewest), err=True)
     if plots is not None:
-        echo_lines(_draw(results, plots, f".{suffix}", regret, band, x, start))
+        echo_lines(_draw(results, plots, regret, figures))
     if facets is not None:
-        click.echo(_draw_facets(results, facets, regrets, band, start))
+        click.echo(_draw_facets(results, facets, regrets, figures))
 
 
 def _few_runs_sentence(runs: int) -> str:
@@ -104,12 +102,16 @@ def _few_runs_sentence(runs: int) -> str:
     )
 
 
-def _table(results: experiment.StudyResults, regret: str, *, named: bool) -> tuple[pd.DataFrame, list[str]]:
-    """Return the table of a regret, with the regret's label in each row if regrets differ, and the notes below it."""
-    column = columns.regret_column(regret)
-    summary = results.summary(column)
-    summary = _explained(results, summary, regret) if named else _defined(results, summary)
-    names = summary["regret"].unique().tolist() if "regret" in summary else [columns.regret_label(column)]
+def _summary(results: experiment.StudyResults, regret: str, *, named: bool) -> pd.DataFrame:
+    """Return the summary of a regret, with the regret's label in each row if regrets differ."""
+    summary = results.summary(columns.regret_column(regret))
+    return _explained(results, summary, regret) if named else _defined(results, summary)
+
+
+def _table(results: experiment.StudyResults, regret: str, summary: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Return the table of a summary, and the notes below it."""
+    label = columns.regret_label(columns.regret_column(regret))
+    names = summary["regret"].unique().tolist() if "regret" in summary else [label]
     words = _TESTS if len(summary) > 1 else f"{_TESTS.partition('.')[0]}."
     table = analysis.summary_table(summary)
     return table, [words.format(regret=errors.listed(names)), analysis.spread_sentence(table), *results.notes]
@@ -159,51 +161,55 @@ def _differ_in_size(runs: pd.DataFrame) -> bool:
     return len(kinds) == 1 and bool(known) and runs[columns.RANKERS].nunique() > 1
 
 
-def _draw_facets(results: experiment.StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
-    """Draw all problems in one figure, each at its longest horizon; by default with the regret of `_defined`."""
-    frame = results.to_frame(regrets or ("average", "copeland"))
+def _measured(results: experiment.StudyResults, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a tidy table with the lower bound of each problem, and the errors that estimated matrices cause."""
     bounds = {name: preferences.lower_bound(results.matrix(name)) for name in frame[columns.PROBLEM].unique()}
-    frame[columns.LOWER_BOUND] = frame[columns.PROBLEM].map(bounds).astype(float)
-    return analysis.save_figure(
-        analysis.plot_facets(
-            frame, [columns.regret_column(one) for one in regrets or ("average",)], spread=band, start=start
-        ),
-        path,
-    )
+    frame = frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds).astype(float)})
+    mean = [columns.PROBLEM, columns.HORIZON, columns.POLICY]
+    return frame.merge(results.summary()[[*mean, columns.REFERENCE_ERROR]], "left", mean)
 
 
-def _draw(
-    results: experiment.StudyResults, folder: Path, suffix: str, regret: str, band: str, x: str, start: int
-) -> list[Path]:
+def _draw_facets(results: experiment.StudyResults, path: Path, regrets: tuple[str, ...], figures: Figures) -> Path:
+    """Draw all problems in one figure, each at its longest horizon; by default with the regret of `_defined`."""
+    frame = _measured(results, results.to_frame(regrets or ("average", "copeland")))
+    wanted = [columns.regret_column(one) for one in regrets or ("average",)]
+    drawn = analysis.plot_facets(frame, wanted, spread=figures.spread, start=figures.start, width=figures.width)
+    return analysis.save_figure(drawn, path)
+
+
+def _draw(results: experiment.StudyResults, folder: Path, regret: str, figures: Figures) -> list[Path]:
     """Draw all figures of all problems, and return their paths."""
     column, copeland = columns.regret_column(regret), columns.regret_column("copeland")
-    paths, among = [], results.policies
+    paths: list[Path] = []
+    look: dict[str, Any] = {"among": results.policies, "width": figures.width}
     wanted = tuple(dict.fromkeys((regret, "copeland")))
-    final, frame = results.final(wanted), results.to_frame(wanted)
+    final, frame = (_measured(results, table(wanted)) for table in (results.final, results.to_frame))
     for condition in results.conditions:
         name = re.sub(r"[^A-Za-z0-9.=-]+", "-", condition.problem).strip("-")
         title = f"{condition.problem}, horizon {condition.horizon:,}"
-
-        def here(table: pd.DataFrame, condition: experiment.Condition = condition) -> pd.DataFrame:
-            return table[(table[columns.PROBLEM] == condition.problem) & (table[columns.HORIZON] == condition.horizon)]
-
-        if here(final).empty:
+        runs, ends = (
+            table[(table[columns.PROBLEM] == condition.problem) & (table[columns.HORIZON] == condition.horizon)]
+            for table in (frame, final)
+        )
+        if ends.empty:
             continue
-        matrix = results.matrix(condition.problem)
-        bound = preferences.lower_bound(matrix)
-        runs = here(frame).assign(**{columns.LOWER_BOUND: float("nan") if bound is None else bound})
-        drawn = column if runs[column].notna().any() else copeland
-        regret_axes = analysis.plot_regret(runs, x=x, title=title, spread=band, column=drawn, start=start, among=among)
-        figures = {"regret": regret_axes}
-        if matrix.condorcet_winner:
-            figures["accuracy"] = analysis.plot_accuracy(here(frame), title=title, start=start, among=among)
-            figures["identification"] = analysis.plot_identification(here(final), title=title, among=among)
+        drawn = {
+            "regret": analysis.plot_regret(
+                runs, x=figures.x, title=title, spread=figures.spread, start=figures.start,
+                column=column if runs[column].notna().any() else copeland, **look,
+            )
+        }  # fmt: skip
+        if results.matrix(condition.problem).condorcet_winner:
+            drawn["accuracy"] = analysis.plot_accuracy(runs, title=title, start=figures.start, **look)
+            drawn["identification"] = analysis.plot_identification(ends, title=title, **look)
         paths += [
-            analysis.save_figure(ax, folder / f"{name}-{condition.horizon}-{kind}{suffix}")
-            for kind, ax in figures.items()
+            analysis.save_figure(ax, folder / f"{name}-{condition.horizon}-{kind}.{figures.suffix}")
+            for kind, ax in drawn.items()
         ]
     for horizon, runs in final.groupby(columns.HORIZON):
         if _differ_in_size(runs) and runs[column].notna().any():
-            ax = analysis.plot_against_arms(runs, column=column, title=f"horizon {horizon:,}", spread=band, among=among)
-            paths.append(analysis.save_figure(ax, folder / f"all-{horizon}-arms{suffix}"))
+            ax = analysis.plot_against_arms(
+                runs, column=column, title=f"horizon {horizon:,}", spread=figures.spread, **look
+            )
+            paths.append(analysis.save_figure(ax, folder / f"all-{horizon}-arms.{figures.suffix}"))
     return paths

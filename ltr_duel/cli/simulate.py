@@ -15,8 +15,8 @@ from ltr_duel.cli._reading import Corpus, corpus_options, read_matrix
 from ltr_duel.cli._words import Command, method_names, policy_names
 from ltr_duel.core import InputError, files, several
 
-_FILES = ("results.parquet", "pulls.parquet", "runs.json", "regret.png")
-_RESULTS = Place(results=_FILES)
+_FILES = ("results.parquet", "pulls.parquet", "runs.json")
+_RESULTS = Place(results=(*_FILES, "regret.*"))
 
 
 @click.command(cls=Command)
@@ -50,14 +50,15 @@ _RESULTS = Place(results=_FILES)
 @options.seed
 @options.jobs
 @click.option("--out", type=_RESULTS, help="The folder to write to.  [default: simulation; with --log no folder]")
-@options.abscissa
+@options.figures
 @click.option("--log", type=OUT_FILE, help="With --live: write the click log of the first run to this file.")
 @click.option("--users", type=ROWS, default=0, help="With --log: number of returning users; each has separate queries.")
 @options.wide
 def command(
     file: Path | None, live: Path | None, corpus: Corpus, clicks: str, method: str, outcome: str, slates: str, top: int,
-    comparisons: int | None, sets: str | None, policies: tuple[str, ...], out: Path | None, x: str,
-    log: Path | None, users: int, **run: Any,  # horizon, batch, delay, repetitions, seed and jobs
+    comparisons: int | None, sets: str | None, policies: tuple[str, ...], out: Path | None,
+    figures: options.Figures, log: Path | None, users: int,
+    **run: Any,  # horizon, batch, delay, repetitions, seed and jobs
 ) -> None:  # fmt: skip
     """Run policies against the preference matrix in FILE, and plot their regret.
 
@@ -70,8 +71,8 @@ def command(
     sets of rankers are meant for simulated users. On a matrix they require --sets independent-coins, because the coins
     of the pairs of a set are independent, whereas the outcomes of one shown list depend on each other.
 
-    Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png; with
-    --log alone, only the log.
+    Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and the figure
+    regret.png (see --format); with --log alone, only the log.
     """
     if file is None and live is None:
         raise InputError("give the FILE of a preference matrix, or --live with a corpus")
@@ -118,10 +119,14 @@ def command(
         preferences=matrix if live is not None else None,
         **run,
     )
+    picture = f"regret.{figures.suffix}"
     if out is not None:
+        drawn = analysis.plot_regret(
+            results, x=figures.x, spread=figures.spread, start=figures.start, width=figures.width
+        )
         with files.replacing_files(out) as temporary:
             results.save(temporary)
-            analysis.save_figure(analysis.plot_regret(results, x=x), temporary / "regret.png")
+            analysis.save_figure(drawn, temporary / picture)
     if log is not None:
         written = logs.simulate_log(
             log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, slates=slates, top=top,
@@ -135,7 +140,7 @@ def command(
     print_table(table)
     echo_lines((analysis.spread_sentence(table), *results.notes))
     if out is not None:
-        click.echo(", ".join(str(out / name) for name in _FILES))
+        click.echo(", ".join(str(out / name) for name in (*_FILES, picture)))
 
 
 def _print_differences(file: Path, measured: dict[str, Any], users: dict[str, Any]) -> None:

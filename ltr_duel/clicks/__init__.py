@@ -16,4 +16,5 @@ __all__ = [
     "check_click_model",
     "click_model",
     "fit_clicks",
+    "judge_documents",
 ]

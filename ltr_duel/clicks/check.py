@@ -16,9 +16,9 @@ _FAR = 6.0  # standard errors; a larger deviation is not random
 def check_click_model(model: str | ClickFamily) -> None:
     """Test that a click model satisfies the contract.
 
-    The contract: each table has at least two grades, and one click and one stop probability for each grade. Click
-    probabilities do not decrease with the grade. Simulated users click at the rates of the closed form, with each stop
-    rule and with position bias.
+    Each table has at least two grades, and one click and one stop probability for each grade. Click probabilities do
+    not decrease with the grade. Simulated users click at the rates of the closed form, for each stop rule and with
+    position bias.
 
     Parameters
     ----------
@@ -35,25 +35,25 @@ def check_click_model(model: str | ClickFamily) -> None:
     >>> check_click_model("navigational")
     """
     _, family, _ = CLICK_MODELS.configure(model)
-    said = f"click model '{family.name}'"
+    name = f"click model '{family.name}'"
     if not family.tables:
-        raise InputError(f"{said} has no table")
+        raise InputError(f"{name} has no table")
     for grades, (p_click, p_stop) in family.tables.items():
         try:
             plain = ClickModel(family.name, tuple(p_click), tuple(p_stop))
         except InputError as error:
-            raise InputError(f"{said}, {grades} grades: {error}") from error
+            raise InputError(f"{name}, {grades} grades: {error}") from error
         if grades < 2 or plain.grades != grades:
-            raise InputError(f"{said}: the table for {grades} grades has {plain.grades} grades")
+            raise InputError(f"{name}: the table for {grades} grades has {plain.grades} grades")
         if list(p_click) != sorted(p_click):
-            raise InputError(f"{said}, {grades} grades: a better document is clicked less: {p_click}")
+            raise InputError(f"{name}, {grades} grades: a better document is clicked less: {p_click}")
         own = ClickModel("", p_click, p_stop, p_leave=family.p_leave, p_notice=family.p_notice)
-        for changed in (plain, own, ClickModel("", p_click, p_stop, stop_on="examine", position_bias=0.5)):
-            _check_rates(said, changed)
+        for users in (plain, own, ClickModel("", p_click, p_stop, stop_on="examine", position_bias=0.5)):
+            _check_rates(name, users)
 
 
-def _check_rates(said: str, model: ClickModel) -> None:
-    """Compare simulated with expected clicks at each position of a list that contains every grade twice."""
+def _check_rates(name: str, model: ClickModel) -> None:
+    """Compare simulated with expected clicks at each rank of a list that contains every grade twice."""
     shown = [*range(model.grades), *reversed(range(model.grades))]
     length = len(shown)
     expected = model.examination(shown) * model.attention(length) * [model.p_click[grade] for grade in shown]
@@ -64,4 +64,4 @@ def _check_rates(said: str, model: ClickModel) -> None:
         counts[clicks[:n_clicks]] += 1
     z = np.abs(counts / _SESSIONS - expected) / np.sqrt(np.maximum(expected * (1 - expected), 1e-9)) * sqrt(_SESSIONS)
     if z.max() > _FAR:
-        raise InputError(f"{said}: position {z.argmax() + 1} of a list is clicked too often or too rarely")
+        raise InputError(f"{name}: position {z.argmax() + 1} of a list is clicked too often or too rarely")

@@ -45,9 +45,8 @@ class ClickModel:
         clicked. If the tuple is empty, users leave with probability 0 for ``stop_on="click"``, and with probability
         `p_stop` for ``stop_on="examine"``.
     p_notice : tuple of float
-        For each position from the top, a factor of the probability that the document is noticed; the other factor is
-        ``k ** -position_bias``. The last entry also holds for all lower positions. If the tuple is empty, the factor
-        is 1.
+        For each position from the top, a factor of the probability that the document is noticed (empty: 1); the last
+        entry also holds for all lower positions.
 
     Raises
     ------
@@ -71,26 +70,21 @@ class ClickModel:
     p_notice: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.p_click) != len(self.p_stop) or not self.p_click:
-            raise InputError(
-                f"click model '{self.name}' needs one click and one stop probability for each grade,"
-                f" not {len(self.p_click)} and {len(self.p_stop)}"
-            )
-        if self.p_leave and len(self.p_leave) != len(self.p_click):
-            raise InputError(
-                f"click model '{self.name}' needs one probability to leave for each grade, not {len(self.p_leave)}"
-            )
-        if self.p_leave and self.stop_on == "examine":
-            raise InputError(
-                f"click model '{self.name}' has separate probabilities to leave, so stop_on must be 'click'"
-            )
+        name, clicks, leaves = f"click model '{self.name}'", len(self.p_click), len(self.p_leave)
+        if len(self.p_stop) != clicks or not clicks:
+            needs = f"needs one click and one stop probability for each grade, not {clicks} and {len(self.p_stop)}"
+            raise InputError(f"{name} {needs}")
+        if leaves not in (0, clicks):
+            raise InputError(f"{name} needs one probability to leave for each grade, not {leaves}")
+        if leaves and self.stop_on == "examine":
+            raise InputError(f"{name} has separate probabilities to leave, so stop_on must be 'click'")
         for kind, values in (("click", self.p_click), ("stop", self.p_stop), ("leave", self.p_leave)):
             for grade, value in enumerate(values):
-                errors.require_between(f"click model '{self.name}': {kind} probability of grade {grade}", value, 0, 1)
-        for place, value in enumerate(self.p_notice, 1):
-            errors.require_between(f"click model '{self.name}': probability to notice position {place}", value, 0, 1)
+                errors.require_between(f"{name}: {kind} probability of grade {grade}", value, 0, 1)
+        for rank, value in enumerate(self.p_notice, 1):
+            errors.require_between(f"{name}: probability to notice position {rank}", value, 0, 1)
         errors.require_one_of("stop rule", self.stop_on, STOP_RULES)
-        errors.require_between(f"click model '{self.name}': position bias", self.position_bias, 0)
+        errors.require_between(f"{name}: position bias", self.position_bias, 0)
 
     @property
     def grades(self) -> int:
@@ -166,17 +160,11 @@ class ClickFamily(components.Component):
 
     def facts(self) -> dict[str, str]:
         """Return the facts about the component, keyed by column heading."""
-        known = super().facts()
-        click, stop = (
-            "; ".join(" ".join(f"{value:g}" for value in table[side]) for table in self.tables.values())
-            for side in (0, 1)
-        )
-        return {
-            "grades": ", ".join(map(str, sorted(self.tables))),
-            "clicks, by grade": click,
-            "stops, by grade": stop,
-            "parameters": known["parameters"],
-            "source": known["source"],
+        facts, tables = super().facts(), self.tables.values()
+        click, stop = ("; ".join(" ".join(f"{p:g}" for p in table[side]) for table in tables) for side in (0, 1))
+        grades = ", ".join(map(str, sorted(self.tables)))
+        return {"grades": grades, "clicks, by grade": click, "stops, by grade": stop} | {
+            name: facts[name] for name in ("parameters", "source")
         }
 
 
@@ -194,8 +182,8 @@ def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel
     Parameters
     ----------
     text : str, ClickFamily or ClickModel
-        A name, optionally with parameters: ``"navigational:position_bias=0.5"``, ``"perfect:stop_on=examine"``; or the
-        file of a model that was fitted to a log, ``"users.json"``.
+        A name, optionally with parameters, as in ``"navigational:position_bias=0.5"`` or ``"perfect:stop_on=examine"``;
+        or the file of a model that was fitted to a log, ``"users.json"``.
     grades : int
         Number of relevance grades of the corpus, 0 included.
 
@@ -218,13 +206,11 @@ def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel
         return text
     label, family, params = CLICK_MODELS.configure(text)
     if grades not in family.tables:
-        known = ", ".join(str(count) for count in sorted(family.tables))
-        fitting = [other.name for other in CLICK_MODELS if grades in other.tables]
-        others = f"models for {grades} grades: {', '.join(fitting)}" if fitting else "pass a custom table"
-        raise InputError(
-            f"click model '{family.name}' is defined for {known} grades;"
-            f" this corpus has {grades} (0..{grades - 1}): {others}"
-        )
+        legal = ", ".join(map(str, sorted(family.tables)))
+        fitting = ", ".join(other.name for other in CLICK_MODELS if grades in other.tables)
+        others = f"models for {grades} grades: {fitting}" if fitting else "pass a custom table"
+        corpus = f"this corpus has {grades} (0..{grades - 1})"
+        raise InputError(f"click model '{family.name}' is defined for {legal} grades; {corpus}: {others}")
     p_click, p_stop = family.tables[grades]
     return ClickModel(label, p_click, p_stop, p_leave=family.p_leave, p_notice=family.p_notice, **params._asdict())
 

@@ -8,6 +8,7 @@ from . import errors as errors
 from . import files as files
 from . import host as host
 from . import jit as jit
+from . import kernel_cache as kernel_cache
 from . import machine as machine
 from . import mapped as mapped
 from . import notebook as notebook

@@ -1,4 +1,4 @@
-"""The folder for files that can be rebuilt: compiled kernels and converted corpora."""
+"""The folder for files that can be rebuilt: compiled kernels and corpora."""
 
 from __future__ import annotations
 

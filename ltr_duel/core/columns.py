@@ -49,20 +49,10 @@ IDENTIFIED_AT: Final = _column(
     "identification time: first checkpoint from which the winner is recommended to the end; inf if there is none",
 )
 LOWER_BOUND: Final = _column("lower_bound", "float64", "constant c of the asymptotic lower bound c ln t on the regret")
-WINNER_PROBABILITY: Final = _column(
-    "winner_probability",
-    "float64",
-    "probability that the Condorcet winner of the matrix is the true one; 0 if the matrix has none",
-)
-BEST_BY_NDCG: Final = _column(
-    "best_by_ndcg",
-    "float64",
-    "1 if the ranker with the highest NDCG@10 is recommended, else 0; NaN if NDCG@10 is unknown",
-)
 
 # Facts of a problem; a table contains such a column if at least one of its problems has a value for the column.
 RANKERS: Final = _column("rankers", "int64", "number of rankers (arms), K")
-SOURCE: Final = _column("source", "str", "origin of the data: real data, published matrix, surrogate ...")
+SOURCE: Final = _column("source", "str", "origin of the data: real data, published matrix, excerpt ...")
 NOTE: Final = _column("note", "str", "remark on the source")
 CORPUS: Final = _column("corpus", "str", "name of the corpus")
 CLICKS: Final = _column("clicks", "str", "click model")
@@ -99,6 +89,7 @@ def regret_label(column: str) -> str:
 
 
 REGRET: Final = regret_column("average")
+REFERENCE_ERROR: Final = "reference_error"  # of summaries: the standard error that an estimated matrix adds to a mean
 COPELAND: Final = regret_column("copeland")
 
 

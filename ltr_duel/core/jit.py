@@ -15,14 +15,16 @@ import pickle
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
 from numba.extending import typeof_impl
 
+from ltr_duel.core._machine.first_use import LINE as LINE
+from ltr_duel.core._machine.first_use import is_stored
 from ltr_duel.core._machine.generators import borrowed
 from ltr_duel.core._machine.instructions import compiled_as, compiled_text
 from ltr_duel.core._machine.options import CALLED, INLINED, KERNEL, compiler
@@ -121,9 +123,11 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
 class Kernel(Generic[P, R]):
     """A compiled function in two forms: with an entry point for Python, and without one, for other kernels.
 
-    Compiling the second form takes four fifths of the time of the first. Code that contains types from outside this
-    package is not stored on disk, because the source of such a type may be edited, and because other processes could
-    not read a cache index that names its class.
+    Compiling the second form takes four fifths of the time of the first. How Python passes arguments to the first form
+    is one of three states: *new* until the first call; then *direct*, if numba accepts the arguments unchanged; else
+    *converted*: Generators become addresses, and in each call the types of NamedTuples are checked. Code that contains
+    types from outside this package is not stored on disk: the source of such a type may be edited, and other processes
+    could not read a cache index that names its class.
     """
 
     __qualname__: str  # name of the function
@@ -137,70 +141,68 @@ class Kernel(Generic[P, R]):
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
-        self._modules, self._flags, self._parts = modules, flags, parts
-        self._made: dict[tuple[bool, bool], Any] = {}
-        self._ready: Any = None  # numba's dispatcher, if it accepts the arguments unchanged
-        self._lending: tuple[int, ...] | None = None  # positions of arguments with Generators; set by the first call
-        self._alone = not all(module.startswith("ltr_duel.") for module in modules)
+        self.modules, self._flags, self._parts = modules, flags, parts
+        self._forms: dict[tuple[bool, bool], Any] = {}
+        self._private = not all(module.startswith("ltr_duel.") for module in modules)  # never stored
         kinds = (str(function.__annotations__.get(name, "")) for name in inspect.signature(function).parameters)
-        # Whether arguments may have types from outside the package.
-        self._open = not all(map(_FROM_HERE.fullmatch, kinds))
+        self._open = not all(map(_FROM_HERE.fullmatch, kinds))  # arguments may have types from outside the package
+        self._state: Callable[[tuple[Any, ...]], Any] = self._new
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the compiled function."""
+        given = inspect.signature(self.py_func).bind(*args, **kwargs).args if kwargs else args
         try:
-            if self._ready is not None and not kwargs:
-                return cast(R, self._ready(*args))
-            result = self._called(self.given(*args, **kwargs))
+            return cast(R, self._state(given))
         except (OSError, *_UNREADABLE) as error:  # errors of the disk cache; kernels raise no such errors
             _recover(error)
-            self._ready = None
-            result = self._called(self.given(*args, **kwargs))
-        if self._lending is None:  # set only after a successful call
-            self._lending = self._lent_places(args)
-            self._ready = None if kwargs or self._lending or self._alone else self.compiled()
-        return cast(R, result)
+            self._state = self._new
+            return cast(R, self._state(given))
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         if getattr(sys.modules.get(self.__module__), self.__qualname__, None) is self and self.__module__ != "__main__":
             return self.__qualname__  # pickled by name, like a function
         return uncached_kernel, (self.py_func,)
 
-    def given(self, *args: Any, **kwargs: Any) -> Sequence[Any]:
-        """Return the arguments for compiled code: by position, with Generators as addresses."""
-        if kwargs:
-            args = inspect.signature(self.py_func).bind(*args, **kwargs).args
-        places = self._lent_places(args) if self._lending is None else self._lending
-        if not places:
-            return args
-        given = list(args)
-        for k in places:
-            given[k] = _lent(given[k])
-        return given
+    def _new(self, args: tuple[Any, ...]) -> Any:
+        result = self._converted(args)
+        plain = all(_lent(value) is value for value in args) and not self._private
+        self._state = self._direct if plain else self._converted
+        return result
 
-    def _lent_places(self, args: Sequence[Any]) -> tuple[int, ...]:
-        return tuple(k for k, value in enumerate(args) if _lent(value) is not value)
+    def _direct(self, args: tuple[Any, ...]) -> Any:
+        return self.compiled()(*args)
 
-    def _called(self, given: Sequence[Any]) -> Any:
-        if self._open and (self._alone or _has_outsiders(given)):
-            with _this_process_alone():
+    def _converted(self, args: tuple[Any, ...]) -> Any:
+        given = tuple(map(_lent, args))
+        if self._open and (self._private or _has_outsiders(given)):
+            with _nothing_stored():
                 return self.compiled()(*given)
         return self.compiled()(*given)
 
     def compiled(self, *, for_python: bool = True) -> Any:
         """Return numba's dispatcher: with an entry point for Python, or without one, for other kernels."""
-        stored = not (self._alone or _unkept or (self._open and getattr(_alone, "depth", 0) > 0))
-        return self._made.get((for_python, stored)) or self._make(for_python, stored)
+        stored = not (self._private or _unkept or (self._open and getattr(_unstored, "depth", 0) > 0))
+        form = self._forms.get((for_python, stored))
+        return self._form(for_python, stored) if form is None else form
 
-    def return_type(self, *args: Any) -> Any:
-        """Compile the function for the types of these arguments, and return numba's type of the result."""
-        dispatcher = self.compiled()
-        with _this_process_alone():
-            dispatcher.compile(tuple(map(numba.typeof, self.given(*args))))
+    def types_of(self, *args: Any) -> tuple[Any, ...]:
+        """Return numba's types of arguments, which can be pickled."""
+        return tuple(numba.typeof(_lent(value)) for value in args)
+
+    def compile(self, types: tuple[Any, ...]) -> Any:
+        """Compile the function for arguments of these types, or load it; return numba's type of the result."""
+        with _nothing_stored() if self._private else nullcontext():
+            dispatcher = self.compiled()
+            dispatcher.compile(types)
         return dispatcher.nopython_signatures[-1].return_type
 
-    def _make(self, for_python: bool, stored: bool) -> Any:
-        folder = _cache_folder(self._modules) if stored else ""
+    def is_compiled(self, types: tuple[Any, ...]) -> bool:
+        """Return whether code for arguments of these types is in memory or on disk, or will never be on disk."""
+        dispatcher = self.compiled()
+        return self._private or bool(_unkept) or is_stored(dispatcher, types)
+
+    def _form(self, for_python: bool, stored: bool) -> Any:
+        folder = _cache_folder(self.modules) if stored else ""
         options = {**KERNEL, **self._flags}
         if not for_python and CALLED:
             options |= CALLED
@@ -208,7 +210,7 @@ class Kernel(Generic[P, R]):
         with _one_at_a_time:
             parts = {name: numba.njit(**KERNEL, inline="always")(compiled_text(f)) for name, f in self._parts.items()}
             text = compiled_text(self.py_func, folder, parts)
-            return self._made.setdefault((for_python, stored), numba.njit(**options, cache=bool(folder))(text))
+            return self._forms.setdefault((for_python, stored), numba.njit(**options, cache=bool(folder))(text))
 
 
 @typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]  # numba has no types
@@ -218,6 +220,8 @@ def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
 
 _UNREADABLE = (EOFError, ImportError, UnicodeDecodeError, pickle.UnpicklingError)
 _unkept: list[BaseException] = []  # the errors that stopped the use of the disk cache
+_one_at_a_time = threading.Lock()
+_unstored = threading.local()
 
 
 def _recover(error: BaseException) -> None:
@@ -230,18 +234,14 @@ def _recover(error: BaseException) -> None:
     _unkept.append(error)
 
 
-_one_at_a_time = threading.Lock()
-_alone = threading.local()
-
-
 @contextmanager
-def _this_process_alone() -> Iterator[None]:
+def _nothing_stored() -> Iterator[None]:
     """Store no code that this thread compiles in this context, because it contains types from outside the package."""
-    _alone.depth = getattr(_alone, "depth", 0) + 1
+    _unstored.depth = getattr(_unstored, "depth", 0) + 1
     try:
         yield
     finally:
-        _alone.depth -= 1
+        _unstored.depth -= 1
 
 
 def _has_outsiders(values: Any) -> bool:

@@ -13,7 +13,8 @@ import stat
 import warnings
 from pathlib import Path
 
-from ltr_duel.core.cache_folder import NoHomeError, cache_home
+from ltr_duel.core.cache_folder import NoHomeError
+from ltr_duel.core.cache_folder import cache_home as cache_home
 
 _OTHERS_WRITE = 0o022
 _ELSE = "; delete it, or set LTR_DUEL_HOME to a folder of yours"

@@ -66,6 +66,16 @@ def progress_allowed() -> bool:
     return os.environ.get("LTR_DUEL_PROGRESS", "1") != "0"
 
 
+_said: set[str] = set()
+
+
+def say(line: str) -> None:
+    """Write a line to stderr once per process, in commands and notebooks; never if ``LTR_DUEL_PROGRESS=0``."""
+    if line not in _said and progress_allowed() and ("ltr_duel.cli.main" in sys.modules or _in_notebook()):
+        _said.add(line)
+        print(line, file=sys.stderr, flush=True)
+
+
 class PlainLine:
     """Prints the progress of long work every 30 seconds if there is no bar; never if ``LTR_DUEL_PROGRESS=0``."""
 

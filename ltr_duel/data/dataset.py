@@ -18,7 +18,6 @@ _ARRAYS: Final = (  # name, kinds of numbers, number of axes
     ("query_ptr", "iu", 1),
     ("query_ids", "", 1),
     ("doc_ids", "", 1),
-    ("comments", "", 1),
 )
 
 
@@ -49,8 +48,6 @@ class Dataset:
         One name for each column; ``"1"``, ``"2"``, ... unless the corpus is recognised.
     lower_is_better : bool
         Whether features are ranks (1 is best), as in the rank-aggregation corpora.
-    comments : ndarray of str, shape (n_docs,), or None
-        The text after ``#`` on the lines; None if no line has a comment.
     omitted : {"", "all zeros", "some zeros"}
         Which zeros of ``features`` stand for features that text or a sparse matrix omits, without a word of the user
         on what that means. A model that was trained with missing values needs to know.
@@ -87,14 +84,13 @@ class Dataset:
     sha256: str
     feature_names: tuple[str, ...] = field(repr=False)
     lower_is_better: bool = False
-    comments: NDArray[np.str_] | None = None
     omitted: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         for name, kinds, axes in _ARRAYS:
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, _own(f"{self.name}: {name}", given, kinds, axes))
+            array = getattr(self, name)
+            if array is not None:
+                object.__setattr__(self, name, _read_only(f"{self.name}: {name}", array, kinds, axes))
         errors.require_whole(f"{self.name}: the number of grades", self.grades, 1)
         if self.n_queries < 1 or self.n_docs < 1:
             raise InputError(f"{self.name}: the corpus has no query")
@@ -125,21 +121,19 @@ class Dataset:
         labels: str = "grades",
         unlabelled: str = "refuse",
     ) -> Dataset:
-        """Make a corpus from a data frame with one row for each document.
+        """Make a corpus from a data frame with one row for each document; the rows of a query are adjacent.
 
         Parameters
         ----------
         frame : data frame
-            Of pandas, Polars, PyArrow or another library that narwhals reads. The rows of a query are adjacent.
+            Of pandas, Polars, PyArrow or another library that narwhals reads.
         query, label, document : str, optional
-            Columns with the ids of queries, the grades and the ids of documents; by default found by their usual
-            names, such as ``qid``, ``label`` and ``docno``. A corpus needs no ids of documents.
+            Columns with the ids of queries, the grades and the ids of documents; by default those with usual names,
+            such as ``qid``, ``label`` and ``docno``. A corpus needs no ids of documents.
         features : sequence of str, optional
-            Columns with the features; by default all other columns but those that were the index of a data frame.
-        name : str
-            Name of the corpus in plots and reports.
-        grades : int, optional
-            Number of relevance grades, as for `load_dataset`.
+            Columns with the features; by default all others but those that were the index of a data frame.
+        name, grades
+            As for `load_dataset`.
         fill, labels, unlabelled
             Treatment of missing values, of labels that are no grades, and of label -1; see `ReadOptions`.
 
@@ -150,8 +144,7 @@ class Dataset:
         Raises
         ------
         InputError
-            If a column is missing or not numeric, a value is infinite, or a missing value has no ``fill``; if a label
-            is not a whole number (1.0 is 1) or an id is missing; or if the rows of a query are not adjacent.
+            If a column or id is missing, or a value is not valid or needs an option.
 
         Examples
         --------
@@ -163,12 +156,11 @@ class Dataset:
         """
         from ltr_duel.data.tables import from_frame
         from ltr_duel.data.text.options import ReadOptions
-        from ltr_duel.data.text.reading import Naming
 
         options = ReadOptions(fill=fill, labels=labels, unlabelled=unlabelled)
         return from_frame(
-            frame, query=query, label=label, document=document, features=features, options=options,
-            naming=Naming(name, grades),
+            frame, query=query, label=label, document=document, features=features, options=options, name=name,
+            grades=grades,
         )  # fmt: skip
 
     @classmethod
@@ -193,10 +185,8 @@ class Dataset:
         ----------
         X : array_like, sparse matrix or data frame, shape (n_docs, n_features)
             The features.
-        y : array_like, shape (n_docs,)
-            The grades.
-        qid : array_like, shape (n_docs,)
-            The query of each document; the rows of a query are adjacent.
+        y, qid : array_like, shape (n_docs,)
+            The grade and the query of each document; the rows of a query are adjacent.
         documents : array_like of str, shape (n_docs,), optional
             Ids of the documents.
         feature_names : sequence of str, optional
@@ -204,8 +194,7 @@ class Dataset:
         name, grades, fill, labels, unlabelled
             As for `from_frame`.
         omitted : {"zero", "missing"}, optional
-            Value of the entries that a sparse matrix omits: 0 or NaN. None: 0, but a model that was trained with
-            missing values is refused if zeros and omitted entries cannot be told apart, as for text (`ReadOptions`).
+            Value of the entries that a sparse matrix omits, as of features that text omits; see `ReadOptions`.
 
         Returns
         -------
@@ -223,11 +212,11 @@ class Dataset:
         """
         from ltr_duel.data.tables import from_arrays
         from ltr_duel.data.text.options import ReadOptions
-        from ltr_duel.data.text.reading import Naming
 
         options = ReadOptions(fill=fill, labels=labels, unlabelled=unlabelled, omitted=omitted)
-        naming = Naming(name, grades, feature_names)
-        return from_arrays(X, y, qid, documents=documents, options=options, naming=naming)
+        return from_arrays(
+            X, y, qid, documents=documents, feature_names=feature_names, options=options, name=name, grades=grades
+        )  # fmt: skip
 
     def _digest(self) -> str:
         digest = hashlib.sha256()
@@ -277,45 +266,39 @@ class Dataset:
         InputError
             If no query has a document with a grade above 0.
         """
-        sizes = self.query_sizes
         kept = np.maximum.reduceat(self.relevance, self.query_ptr[:-1]) > 0
-        rows = np.repeat(kept, sizes)
+        rows = np.repeat(kept, self.query_sizes)
+        columns = mapped.new_array((self.n_features, int(rows.sum())), np.float32)
+        for column, values in zip(columns, self.features.T, strict=True):
+            column[:] = values[rows]
+            mapped.release_pages(column)
+            mapped.release_pages(values)
         return replace(
             self,
-            features=self._columns(rows),
+            features=handed_over(columns).T,
             relevance=self.relevance[rows],
-            query_ptr=np.concatenate([[0], np.cumsum(sizes[kept])]),
+            query_ptr=np.append(0, np.cumsum(self.query_sizes[kept])),
             query_ids=self.query_ids[kept],
             doc_ids=None if self.doc_ids is None else self.doc_ids[rows],
-            comments=None if self.comments is None else self.comments[rows],
             sha256="",
         )
 
-    def _columns(self, rows: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """Return the features of some rows, column-major."""
-        columns = mapped.new_array((self.n_features, int(rows.sum())), self.features.dtype)
-        for number, column in enumerate(columns):
-            column[:] = self.features[rows, number]
-            mapped.release_pages(column)
-            mapped.release_pages(self.features[:, number])
-        return handed_over(columns).T
-
     def __repr__(self) -> str:
-        return f"<{self._said()}>"
+        return f"<{self._summary()}>"
 
     def _repr_html_(self) -> str:
         counts = np.bincount(self.relevance, minlength=self.grades)
         rows = [(str(grade), count, f"{count / self.n_docs:.1%}") for grade, count in enumerate(counts)]
-        return notebook.notebook_html([self._said()], ("grade", "documents", "share"), rows)
+        return notebook.notebook_html([self._summary()], ("grade", "documents", "share"), rows)
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return (
             f"Dataset {self.name}: {self.n_queries:,} queries, {self.n_docs:,} documents,"
             f" {self.n_features} features, grades 0..{self.grades - 1}"
         )
 
 
-def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
+def _read_only(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
     """Return ``given`` as a read-only array; it must have ``axes`` axes and one of the ``kinds`` (``""``: any kind)."""
     try:
         array = frozen(given)
@@ -362,28 +345,21 @@ def describe(dataset: Dataset) -> Description:
     starts = dataset.query_ptr[:-1]
     dead, constant, twins, missing = [], [], [], {}
     first_with: dict[bytes, int] = {}
-    for column in range(dataset.n_features):
-        values = np.array(dataset.features[:, column])
-        mapped.release_pages(dataset.features[:, column])
+    for number, column in enumerate(dataset.features.T):
+        values = np.array(column)
+        mapped.release_pages(column)
         if lost := int(np.count_nonzero(np.isnan(values))):
-            missing[column] = lost
+            missing[number] = lost
         if not np.any(values):
-            dead.append(column)
+            dead.append(number)
         elif not lost and np.all(np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)):
-            constant.append(column)
+            constant.append(number)
         else:
             digest = hashlib.sha256((values + np.float32(0)).tobytes()).digest()  # -0 and 0 are equal
-            if digest in first_with:
-                twins.append((first_with[digest], column))
-            else:
-                first_with[digest] = column
-    best = np.maximum.reduceat(dataset.relevance, starts)
+            if (first := first_with.setdefault(digest, number)) != number:
+                twins.append((first, number))
+    irrelevant = np.maximum.reduceat(dataset.relevance, starts) == 0
+    grades = np.bincount(dataset.relevance, minlength=dataset.grades)
     return Description(
-        sizes=dataset.query_sizes,
-        grade_counts=np.bincount(dataset.relevance, minlength=dataset.grades),
-        queries_without_relevant=int(np.count_nonzero(best == 0)),
-        dead=dead,
-        constant=constant,
-        twins=twins,
-        missing=missing,
-    )
+        dataset.query_sizes, grades, int(np.count_nonzero(irrelevant)), dead, constant, twins, missing
+    )  # fmt: skip

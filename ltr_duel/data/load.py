@@ -1,28 +1,30 @@
-"""Read feature files: `load_dataset` is the entry point."""
+"""Read feature files and tables, or open what the cache has of them: `load_dataset` is the entry point."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ltr_duel.core import InputError, arguments, errors, parallel
+from ltr_duel.data.cache import (
+    find_corpus,
+    is_corpus,
+    keep_corpus,
+    limit,
+    open_corpus,
+    remove,
+    text_key,
+)  # fmt: skip
 from ltr_duel.data.dataset import Dataset
-from ltr_duel.data.store.convert import find_converted, keep_read
-from ltr_duel.data.store.converted import is_converted, open_converted, open_parts, read_meta
-from ltr_duel.data.store.folders import default_name, feature_files, is_pipe
-from ltr_duel.data.store.known_files import identity_of
-from ltr_duel.data.tables import is_table, read_table
-from ltr_duel.data.text.chunks import estimate_text_bytes
+from ltr_duel.data.folders import default_name, feature_files
+from ltr_duel.data.table_files import is_table, read_table
+from ltr_duel.data.text.assemble import read_files
 from ltr_duel.data.text.dialects import dialect_named, recognise_dialect
-from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.options import ReadOptions
-from ltr_duel.data.text.reading import Naming, read_files
+from ltr_duel.data.text.values import usual_grades
 
 KEPT_AFTER = 3.0  # seconds; a corpus that takes longer to read is kept in the cache
 
@@ -46,7 +48,6 @@ def load_dataset(
     repeated: str = "refuse",
     first_id: int = 1,
     omitted: str | None = None,
-    limit: float | None = None,
     cache: bool = True,
 ) -> Dataset:
     """Read a corpus from a feature file, from a folder of feature files, or from a table.
@@ -54,12 +55,11 @@ def load_dataset(
     Parameters
     ----------
     path : str or Path
-        One of: a file, plain or compressed; a pipe; a folder with some of the parts train, vali and test, which are
-        joined in this order (a query must not be in two parts); a folder with Fold1 to Fold5; the folder of a converted
-        corpus; or a table (Parquet, Arrow, CSV, TSV) with columns for the query (``query``, ``qid``, ...), the grade
-        (``label``, ``grade``, ``relevance``, ...), perhaps the document (``document``, ``docno``, ...) and the
-        features. Of five folds only the test parts are read, which together contain each document once. A pool of
-        CatBoost is a table with a description, a file ``.cd`` beside it.
+        One of: a file, plain or compressed; a folder with some of the parts train, vali and test, which are joined in
+        this order (a query must not be in two parts); a folder with Fold1 to Fold5, of which the test parts are read,
+        which together contain each document once; a folder of the cache; or a table (Parquet, Arrow, CSV, TSV) with
+        columns for the query (``query``, ``qid``, ...), the grade (``label``, ``grade``, ``relevance``, ...), perhaps
+        the document (``document``, ``docno``, ...) and the features.
     name : str, optional
         Name of the corpus in plots and reports; by default derived from the path.
     split : {"train", "vali", "test"}, optional
@@ -73,12 +73,12 @@ def load_dataset(
         One name for each column; by default the names of a recognised corpus, else ``"1"``, ``"2"``, ...
     jobs : int
         Number of threads, -1 for all cores; the result does not depend on it.
-    dialect, features, fill, labels, unlabelled, repeated, first_id, omitted, limit
-        See `ReadOptions`. A converted corpus accepts only the options of its conversion.
+    dialect, features, fill, labels, unlabelled, repeated, first_id, omitted
+        See `ReadOptions`. A folder of the cache accepts only the options with which it was read.
     cache : bool
         Whether to use the cache (``LTR_DUEL_HOME``): a corpus that takes more than 3 seconds to read is stored there,
-        and a stored or converted corpus is opened from there if its files have not changed. If False, the text is read
-        and nothing is written.
+        and opened from there while paths, sizes and times of its files are the same. If False, the text is read and
+        nothing is written.
 
     Returns
     -------
@@ -109,99 +109,56 @@ def load_dataset(
             " Dataset.from_arrays(X, y, qid)"
         )
     path = arguments.as_path("a corpus", path)
-    options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, omitted, limit)
+    options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, omitted)
     if name is not None:
         arguments.require_type("the name of a corpus", name, str)
     grades = None if grades is None else errors.require_whole("the number of grades", grades, 1, _MOST_GRADES)
-    feature_names = None if feature_names is None else arguments.as_names("the names of features", feature_names)
-    if is_pipe(path):
-        naming = Naming(name or path.name, grades, feature_names)
-        return _from_pipe(path, options, naming, jobs=jobs, split=split, fold=fold, cache=False)
-    if is_converted(path):
-        if split or fold:
-            raise InputError(f"{path}: this is a converted corpus; give the path of its text to choose a split or fold")
-        _refuse_other_reading(path, options)
-        return _renamed(open_converted(path), name, grades, feature_names)
-    files = feature_files(path, split, fold)
-    own_name = default_name(path, split, fold)
-    if len(files) == 1 and is_table(files[0]):
-        return read_table(files[0], options, Naming(name or own_name, grades, feature_names))
-    dataset = _opened(path, files, own_name, options, part=bool(split or fold)) if cache else None
-    if dataset is None:
-        dataset = _read(files, own_name, options, parallel.checked_jobs(jobs), cache=cache)
-    return _renamed(dataset, name or own_name, grades, feature_names)
+    names = None if feature_names is None else tuple(arguments.as_names("the names of features", feature_names))
+    workers = parallel.checked_jobs(jobs)
+    if is_corpus(path):
+        dataset = open_corpus(path, options, part=bool(split or fold))
+        name, grades = name or dataset.name, grades or dataset.grades
+    else:
+        files, name = feature_files(path, split, fold), name or default_name(path, split, fold)
+        if len(files) == 1 and is_table(files[0]):
+            dataset = read_table(files[0], options, name)
+        elif cache:
+            dataset = _open_or_read(files, options, workers, name, grades)
+        else:
+            dataset = read_files(files, options, workers, name)
+        grades = grades or usual_grades(int(dataset.relevance.max()))
+    if names is None or names == dataset.feature_names:
+        return replace(dataset, name=name, grades=grades)
+    return replace(dataset, name=name, grades=grades, feature_names=names, sha256="")
 
 
 def format_of(path: Path, split: str | None = None, fold: int | None = None, dialect: str | None = None) -> str:
     """Describe in words how `load_dataset` reads a path: the dialect of its text, or the kind of its file."""
-    if is_pipe(path) or is_converted(path):
-        return "a pipe" if is_pipe(path) else "a converted corpus"
+    if is_corpus(path):
+        return "a folder of the cache"
     file = feature_files(path, split, fold)[0]
     if is_table(file):
         return "a table"
-    found = dialect_named(dialect) if dialect else recognise_dialect(file)
-    return f"{found.name} ({'as chosen' if dialect else 'recognised'}): {found.about}"
+    chosen = dialect_named(dialect) if dialect else recognise_dialect(file)
+    return f"{chosen.name} ({'as chosen' if dialect else 'recognised'}): {chosen.about}"
 
 
-def _opened(path: Path, files: Sequence[Path], name: str, options: ReadOptions, *, part: bool) -> Dataset | None:
-    """Open the corpus that was converted or cached from these files, or these files' part of a larger corpus."""
-    with suppress(InputError):  # another process may have removed the corpus
-        if converted := find_converted(files, options):
-            return open_converted(converted)
-        if part and options.labels != "distinct":
-            every = feature_files(path)
-            whole = find_converted(every, options)
-            if whole and (options.dialect or recognise_dialect(every[0]) == recognise_dialect(files[0])):
-                return open_parts(whole, [every.index(file) for file in files], name)
-    return None
-
-
-def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, *, cache: bool) -> Dataset:
-    """Read text; if reading takes long, write the corpus to the cache and open the cached corpus."""
-    identity, began = None, time.monotonic()
+def _open_or_read(files: Sequence[Path], options: ReadOptions, jobs: int, name: str, grades: int | None) -> Dataset:
+    """Open the corpus of these files in the cache; otherwise read the text, and store the corpus if this took long."""
+    mark = None
     with suppress(OSError):  # files that cannot be read are reported by the reader
-        identity = identity_of(files) if cache else None
-    buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
-    dataset, parts = read_files(files, options, buffer, Naming(name), workers)
-    if identity is None or time.monotonic() - began <= KEPT_AFTER:
+        mark = f"text-{text_key(files, options)}"
+    if mark and (folder := find_corpus(mark)):
+        with suppress(InputError):  # damaged, or another process has just removed it
+            return open_corpus(folder)
+        remove(folder)
+    limit()  # refuse a wrong limit before the work
+    began = time.monotonic()
+    dataset = read_files(files, options, jobs, name)
+    if mark is None or time.monotonic() - began <= KEPT_AFTER:
         return dataset
-    folder = keep_read(dataset, files, options, parts, identity)
-    with suppress(InputError):  # another process may have evicted the corpus
-        return open_converted(folder) if folder else dataset
+    dataset = replace(dataset, grades=grades or dataset.grades)
+    with suppress(InputError, OSError):  # the cache is not needed
+        if mark == f"text-{text_key(files, options)}":
+            return open_corpus(keep_corpus(dataset, mark, options))
     return dataset
-
-
-def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> Dataset:
-    """Copy a pipe's output to a temporary file and read this file, because the first line must be read twice."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "pipe"
-        with path.open("rb") as pipe, copy.open("wb") as file:
-            shutil.copyfileobj(pipe, file)
-        try:
-            name, grades, names, _ = naming
-            return load_dataset(copy, name=name, grades=grades, feature_names=names, **how, **asdict(options))
-        except InputError as error:
-            raise InputError(str(error).replace(str(copy), str(path))) from None
-
-
-def _refuse_other_reading(folder: Path, options: ReadOptions) -> None:
-    """Raise `InputError` if options differ from the options of the conversion, which determined the stored numbers."""
-    made = read_meta(folder)["options"]
-    for key, wanted in options.chosen.items():
-        if key != "limit" and made.get(key) != wanted:
-            how = f"without {key}" if made.get(key) is None else f"with {key} {made.get(key)}"
-            raise InputError(
-                f"{folder}: this corpus was converted {how}, but {wanted} is asked for; to read it differently, give"
-                " the path of its text"
-            )
-
-
-def _renamed(dataset: Dataset, name: str | None, grades: int | None, feature_names: Sequence[str] | None) -> Dataset:
-    names = tuple(feature_names) if feature_names else dataset.feature_names
-    return replace(
-        dataset,
-        name=name or dataset.name,
-        grades=grades or dataset.grades,
-        feature_names=names,
-        sha256=dataset.sha256 if names == dataset.feature_names else "",
-    )

@@ -6,6 +6,8 @@ features correlate strongly with the quality, many moderately, some negatively, 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -76,48 +78,42 @@ def make_corpus(
     seed = checked_seed(seed)
     if queries * documents * features > _MOST_NUMBERS:
         raise InputError(f"queries x documents x features must be at most {_MOST_NUMBERS:,}, to fit in memory")
-    for label, share in (
-        ("ties", ties),
-        ("dead", dead),
-        ("constant", constant),
-        ("twins", twins),
-        ("sparsity", sparsity),
-    ):
+    shares = {"ties": ties, "dead": dead, "constant": constant, "twins": twins, "sparsity": sparsity}
+    for label, share in shares.items():
         errors.require_between(label, share, 0, 1)
     if dead + constant + twins > 1:
         raise InputError(f"dead + constant + twins must be at most 1, not {dead + constant + twins:g}")
 
-    query_ptr = _query_ptr(queries, documents, seed)
-    query = np.repeat(np.arange(queries), np.diff(query_ptr))
+    low, high = max(1, documents // 2), documents + documents // 2
+    sizes = stream(seed, "sizes").integers(low, high, queries, endpoint=True)
+    query_ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    query = np.repeat(np.arange(queries), sizes)
     quality = stream(seed, "quality").standard_normal(len(query))
     quality += 0.4 * stream(seed, "query quality").standard_normal(queries)[query]
     columns = np.empty((features, len(query)), dtype=np.float32)
-    plan = _plan(features, seed, ties=ties, dead=dead, constant=constant, twins=twins)
-    for column, (kind, strength, counted, model) in sorted(enumerate(plan), key=lambda item: item[1][3] >= 0):
-        rng = stream(seed, "feature", column)
-        if kind == "dead":
-            columns[column] = 0
-        elif kind == "constant":
-            columns[column] = _printed(rng.gamma(2.0, 3.0, queries)[query])
-        elif kind == "twin":  # a near copy of column ``model``, which is already filled, because twins come last
-            columns[column] = _nudged(columns[model], rng)
+    plan = _plan(features, seed, [round(features * share) for share in (dead, constant, twins)], ties)
+    for number, feature in sorted(enumerate(plan), key=lambda item: item[1].kind == "twin"):  # models before copies
+        rng = stream(seed, "feature", number)
+        if feature.kind == "dead":
+            columns[number] = 0
+        elif feature.kind == "constant":
+            columns[number] = _rounded(rng.gamma(2.0, 3.0, queries)[query])
+        elif feature.kind == "twin":  # about one value in fifty is changed
+            columns[number] = model = columns[feature.model]
+            changed = rng.random(len(model)) < 0.02
+            columns[number, changed] = rng.permutation(model)[changed]
         else:
-            noise = rng.standard_normal(len(query))
-            signal = strength * quality + np.sqrt(1 - strength**2) * noise
-            spread = np.clip(signal, -4, 4)
-            if counted:
-                columns[column] = _printed(np.floor(np.exp(spread * 0.8)))
-            else:
-                scale = (1.0, 0.02, 8.0, 500.0)[column % 4]
-                columns[column] = _printed(scale * signal if column % 3 else scale * np.exp(spread))
+            noise = np.sqrt(1 - feature.strength**2) * rng.standard_normal(len(query))
+            columns[number] = _values(feature.strength * quality + noise, number, counts=feature.counts)
         if sparsity:
-            columns[column, rng.random(len(query)) < sparsity] = 0
+            columns[number, rng.random(len(query)) < sparsity] = 0
+    ids = [f"q{q + 1}-d{d + 1}" for q, size in enumerate(sizes.tolist()) for d in range(size)]
     return Dataset(
         features=handed_over(columns.T),
         relevance=_grades(quality, grades, seed),
         query_ptr=query_ptr,
         query_ids=np.array([str(q + 1) for q in range(queries)]),
-        doc_ids=_document_ids(query, query_ptr) if doc_ids else None,
+        doc_ids=np.array(ids) if doc_ids else None,
         name=name,
         grades=grades,
         sha256="",
@@ -125,21 +121,16 @@ def make_corpus(
     )
 
 
-def _query_ptr(queries: int, documents: int, seed: int) -> NDArray[np.int64]:
-    low, high = max(1, documents // 2), documents + documents // 2
-    sizes = stream(seed, "sizes").integers(low, high, queries, endpoint=True)
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+class _Feature(NamedTuple):
+    kind: str  # plain, dead, constant or twin
+    strength: float  # correlation with the quality
+    counts: bool  # whether values are small whole numbers
+    model: int  # the column that a twin copies
 
 
-def _plan(
-    features: int, seed: int, *, ties: float, dead: float, constant: float, twins: float
-) -> list[tuple[str, float, bool, int]]:
-    """Return for each feature its kind, its correlation with the quality, whether its values are counts, and its model.
-
-    The model of a twin is the column that the twin copies; it is -1 for other features.
-    """
+def _plan(features: int, seed: int, numbers: list[int], ties: float) -> list[_Feature]:
+    """Return the features; ``numbers`` are those of dead, constant and twin features."""
     rng = stream(seed, "plan")
-    numbers = [round(features * share) for share in (dead, constant, twins)]
     plain = max(features - sum(numbers), 1)
     kinds = ["plain"] * plain + ["dead"] * numbers[0] + ["constant"] * numbers[1] + ["twin"] * numbers[2]
     kinds = [kinds[i] for i in rng.permutation(len(kinds))[:features]] if plain > 1 else kinds[:features]
@@ -149,41 +140,32 @@ def _plan(
     strength = [next(strengths) if kind == "plain" else 0.0 for kind in kinds]
     best = int(np.argmax(strength))
     models = [i for i, kind in enumerate(kinds) if kind == "plain" and i != best] or [best]
+
+    def model() -> int:
+        return models[int(rng.random() * len(models))]
+
     return [
-        (
-            kind,
-            strength[column],
-            bool(rng.random() < ties),
-            models[int(rng.random() * len(models))] if kind == "twin" else -1,
-        )
-        for column, kind in enumerate(kinds)
+        _Feature(kind, strength[number], bool(rng.random() < ties), model() if kind == "twin" else -1)
+        for number, kind in enumerate(kinds)
     ]
 
 
-def _nudged(model: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return a copy of the column in which about one value in fifty is changed."""
-    twin = model.copy()
-    moved = rng.random(len(model)) < 0.02
-    twin[moved] = rng.permutation(model)[moved]
-    return twin
+def _values(signal: NDArray[np.float64], number: int, *, counts: bool) -> NDArray[np.float32]:
+    """Return values that increase with the signal: counts, decimals of a column's scale, or their exponentials."""
+    spread = np.clip(signal, -4, 4)
+    if counts:
+        return _rounded(np.floor(np.exp(spread * 0.8)))
+    scale = (1.0, 0.02, 8.0, 500.0)[number % 4]
+    return _rounded(scale * signal if number % 3 else scale * np.exp(spread))
 
 
-def _printed(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Round to six decimals."""
+def _rounded(values: NDArray[np.float64]) -> NDArray[np.float32]:
     return np.round(values, 6).astype(np.float32)
 
 
 def _grades(quality: NDArray[np.float64], grades: int, seed: int) -> NDArray[np.int16]:
-    """Cut quality plus noise into grades; all grades occur if there are enough documents.
-
-    High grades are rare if there are 2, 3 or 5 grades; otherwise all grades are about equally frequent.
-    """
+    """Cut quality plus noise into grades; all grades occur if there are enough documents."""
     noisy = quality + 0.5 * stream(seed, "grades").standard_normal(len(quality))
     shares = _GRADE_SHARES.get(grades) or tuple(np.full(grades, 1 / grades))
     cuts = np.quantile(noisy, np.minimum(np.cumsum(shares)[:-1], 1 - 0.5 / len(quality)))
     return np.searchsorted(cuts, noisy, side="right").astype(np.int16)
-
-
-def _document_ids(query: NDArray[np.int64], query_ptr: NDArray[np.int64]) -> NDArray[np.str_]:
-    number = np.arange(len(query)) - query_ptr[query]
-    return np.array([f"q{q + 1}-d{d + 1}" for q, d in zip(query.tolist(), number.tolist(), strict=True)])

@@ -21,7 +21,7 @@ from ltr_duel.core import FloatVector, InputError, IntVector, cache_home, files
 from ltr_duel.core import digest as core_digest
 from ltr_duel.experiment.spec import MATRIX_ANSWERS
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.rankers import Rankings, ndcg
+from ltr_duel.rankers import Rankings, measure_by_query
 from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, Live, OracleSource, places
 
 _MOST_OPEN = 4  # number of problems that a process keeps open; few, because runs are sorted by problem
@@ -58,7 +58,7 @@ class Problem:
         if "means" in self.answers:
             values["utility"] = np.asarray(self.answers["means"], np.float64)
         if "ndcg" in regrets and self.rankings is not None:
-            values["ndcg"] = ndcg(self.rankings)
+            values["ndcg"] = measure_by_query(self.rankings, "NDCG@10").mean(axis=1)
         return values
 
     def about(self, regrets: Collection[str]) -> dict[str, Any]:

@@ -108,7 +108,8 @@ def _matrices(spec: MatrixSpec, folder: Path) -> Iterator[Choice]:
         yield Choice([spec.name], {}, PreferenceMatrix(np.array(spec.p)))
     for file in spec.file:
         own = Path(file).name.partition(".")[0]
-        yield Choice([_given_name(spec, own, spec.file)], {}, load_preferences(folder / file))
+        matrix = load_preferences(folder / file, comparisons=spec.comparisons)
+        yield Choice([_given_name(spec, own, spec.file)], {}, matrix)
     for family in spec.family:
         for words, facts, matrix in members(family, size=spec.size, gamma=spec.gamma, gap=spec.gap, draws=spec.draws):
             yield Choice([_given_name(spec, family, spec.family), *words], {columns.FAMILY: family, **facts}, matrix)
@@ -116,11 +117,13 @@ def _matrices(spec: MatrixSpec, folder: Path) -> Iterator[Choice]:
 
 def _utility_problems(spec: UtilitySpec, reading: Reading) -> Iterator[Problem]:
     for arms, model in product(_means(spec, reading), spec.model):
-        matrix = _canonical(FromUtilities(arms.content, model).preferences())
-        facts = {columns.SOURCE: "utilities", columns.RANKERS: len(matrix), columns.MODEL: model}
-        name = _name(*arms.words, _if_several(model, spec.model))
-        answers = {"kind": "utilities", "model": model, "means": arms.content}
-        yield Problem(name, facts | arms.facts | spec.origin, matrix, answers)
+        whole = _canonical(FromUtilities(arms.content, model).preferences())
+        for part in _subsets(spec.subsets, whole):
+            matrix, means = whole[part.content], [arms.content[k] for k in part.content]
+            facts = {columns.SOURCE: "utilities", columns.RANKERS: len(matrix), columns.MODEL: model}
+            name = _name(*arms.words, *part.words, _if_several(model, spec.model))
+            answers = {"kind": "utilities", "model": model, "means": means}
+            yield Problem(name, facts | arms.facts | part.facts | spec.origin, matrix, answers)
 
 
 def _means(spec: UtilitySpec, reading: Reading) -> Iterator[Choice]:
@@ -135,11 +138,11 @@ def _means(spec: UtilitySpec, reading: Reading) -> Iterator[Choice]:
     if spec.path or spec.synthetic:
         dataset = _dataset(spec, spec.path, reading)
         means = column_means(dataset)
-        for size in spec.size:
+        for size in spec.size or (len(means),):
             if size > len(means):
                 raise InputError(f"size: {dataset.name} has {len(means)} features, not {size}")
             facts = {columns.CORPUS: spec.name, columns.SIZE: size}
-            yield Choice([spec.name, f"K={size}"], facts, means[:size].tolist())
+            yield Choice([spec.name, f"K={size}" * bool(spec.size)], facts, means[:size].tolist())
 
 
 def _corpus_problems(spec: CorpusSpec, reading: Reading) -> Iterator[Problem]:

@@ -18,11 +18,9 @@ from ltr_duel.preferences import PreferenceMatrix, load_preferences
 from ltr_duel.simulation import (
     COINS_NOTE,
     INDEPENDENT_COINS,
-    MEASURED,
     Results,
     RunResult,
     identified,
-    summarise,
     with_correct,
 )
 
@@ -177,22 +175,8 @@ class StudyResults:
         return with_correct(results.to_frame(regrets or self.regrets), results.matrix.condorcet_winner)
 
     def summary(self, column: str = core_columns.REGRET) -> pd.DataFrame:
-        """Return `ltr_duel.simulation.Results.summary` of each condition; the first columns are problem and horizon.
-
-        The last column, reference_error, is the standard error that the matrix adds to the mean of average regret
-        (`Results.reference_errors`). For other regrets, it is NaN if they depend on an estimated matrix, else 0.
-        """
-        regret = core_columns.regret_name(column)
-
-        def summarised(results: Results) -> pd.DataFrame:
-            summary = summarise(results.to_frame((regret,)), column)
-            if regret == "average":
-                deviations = dict(zip(results.policies, results.reference_errors(), strict=True))
-                return summary.assign(reference_error=summary[core_columns.POLICY].map(deviations))
-            exact = regret in MEASURED or not results.matrix.standard_error.any()
-            return summary.assign(reference_error=0.0 if exact else np.nan)
-
-        return self._joined(summarised, last=True)
+        """Return `ltr_duel.simulation.Results.summary` of each condition; the first columns are problem and horizon."""
+        return self._joined(lambda results: results.summary(column), last=True)
 
     def _joined(
         self, table: Callable[[Results], pd.DataFrame], *, facts: bool = False, last: bool = False

@@ -94,7 +94,6 @@ class ReadingSpec(ProblemSpec):
     labels: str | None = schema.value(schema.text, default=None)
     unlabelled: str | None = schema.value(schema.text, default=None)
     omitted: str | None = schema.value(schema.text, default=None)
-    limit: float | None = schema.value(schema.number(0), default=None)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -153,6 +152,7 @@ class MatrixSpec(ProblemSpec):
     gamma: tuple[float, ...] = schema.axis(schema.number(1), default=())
     gap: tuple[float, ...] = schema.axis(schema.number(0, 0.5), default=())
     draws: int = schema.value(schema.whole(1, 100_000), default=1)  # number of matrices from a random family
+    comparisons: int | None = schema.value(schema.whole(1, NO_LIMIT), default=None)  # of each pair, behind the files
     subsets: Subsets | None = schema.table(Subsets, default=None)
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", MATRIX_ANSWERS), default=("matrix",))
     # The click model with which the matrix was estimated.
@@ -165,8 +165,8 @@ class MatrixSpec(ProblemSpec):
             raise InputError("a matrix with 'p' needs a 'name'")
         if bool(self.family) != bool(self.size):
             raise InputError("'family' and 'size' must be given together")
-        if not self.family and (self.gamma or self.gap or self.draws > 1):
-            raise InputError("'gamma', 'gap' and 'draws' require a 'family'")
+        if (self.comparisons and not self.file) or (not self.family and (self.gamma or self.gap or self.draws > 1)):
+            raise InputError("'gamma', 'gap' and 'draws' require a 'family', 'comparisons' a 'file'")
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,8 @@ class UtilitySpec(ReadingSpec):
     family: tuple[str, ...] = schema.axis(schema.one_of("family of utilities", UTILITY_FAMILIES), default=())
     path: str = schema.value(schema.text, default="")  # a corpus: its features' means, scaled per query, are used
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)
-    size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())  # number of arms, or of features
+    size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())  # number of arms, or of first features
+    subsets: Subsets | None = schema.table(Subsets, default=None)
     model: tuple[str, ...] = schema.axis(_model, default=("normal",))
 
     def __post_init__(self) -> None:
@@ -188,7 +189,7 @@ class UtilitySpec(ReadingSpec):
         self.check_reading(file_given=bool(self.path))
         if not (self.set or self.family or self.name):
             raise InputError("'means', and means of the features of a corpus, need a 'name'")
-        if bool(self.size) != bool(self.family or corpus):
+        if bool(self.size) != bool(self.family or corpus) and not (corpus and self.subsets):
             raise InputError("'size' must be given with 'family', 'path' or 'synthetic', and only with them")
 
 

@@ -31,9 +31,9 @@ from ltr_duel.core import (
     mapped,
     numbered,
     random_below,
-)
+)  # fmt: skip
 from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_slate, draw_pair, draw_slate
-from ltr_duel.interleaving.method import METHODS, Method, compile_plugin, is_new_plugin
+from ltr_duel.interleaving.method import METHODS, Method, compile_plugin
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
 FIXED, RESAMPLED, REDRAWN = range(3)  # rules for the order of ties
@@ -103,25 +103,23 @@ class Comparer:
         if not isinstance(self.clicks, ClickModel):
             raise InputError(f"clicks must be a ClickModel, not {errors.shown(self.clicks)}")
         object.__setattr__(self, "configured", METHODS.configure(self.method))
-        method = self.configured.component
-        if not self.outcome:
-            object.__setattr__(self, "outcome", method.outcomes[0])
-        if self.outcome not in method.outcomes:
-            raise errors.unknown_name(f"outcome rule of {method.name} called", self.outcome, method.outcomes)
+        method, clicks = self.configured.component, self.clicks
+        object.__setattr__(self, "outcome", self.outcome or method.outcomes[0])
+        method.require_outcome(self.outcome)
         object.__setattr__(self, "top", errors.require_whole("the number of documents shown", self.top, 1, 1000))
-        corpus = self.rankings.provenance.get("corpus", "the corpus")
-        if self.clicks.grades != self.rankings.grades:
-            raise InputError(
-                f"click model '{self.clicks.name}' has {self.clicks.grades} grades; {corpus} has {self.rankings.grades}"
-            )
-        if not method.compiled and self.rankings.provenance.get("ties") in REDRAWING:
+        ties, corpus = (self.rankings.provenance.get(key) for key in ("ties", "corpus"))
+        corpus = corpus or "the corpus"
+        if clicks.grades != self.rankings.grades:
+            grades = f"{clicks.grades} grades; {corpus} has {self.rankings.grades}"
+            raise InputError(f"click model '{clicks.name}' has {grades}")
+        if not method.compiled and ties in REDRAWING:
             raise InputError(
                 f"method '{method.name}' solves one program for each query, so it cannot be used with the tie rule"
-                f" '{self.rankings.provenance['ties']}', which orders ties again in each comparison"
+                f" '{ties}', which orders ties again in each comparison"
             )
         if not self.rankings.relevance.any():
             raise InputError(f"{corpus}: no document has a grade above 0, so clicks are not informative")
-        if is_new_plugin(method):
+        if method.foreign:
             c = self.open()
             compile_plugin(method, c.method, c.lists, c.page, c.places)
 
@@ -133,19 +131,16 @@ class Comparer:
     @property
     def provenance(self) -> dict[str, Any]:
         """All settings that determine the distribution of an outcome, as JSON."""
-        _, method, params = self.configured
+        (_, method, params), clicks = self.configured, self.clicks
+        optional = {"p_leave": list(clicks.p_leave), "p_notice": list(clicks.p_notice)}
         about = {
             **self.rankings.provenance,
-            "clicks": self.clicks.name,
-            "p_click": list(self.clicks.p_click),
-            "p_stop": list(self.clicks.p_stop),
-            "stop_on": self.clicks.stop_on,
-            "position_bias": self.clicks.position_bias,
-            **{
-                key: list(of)
-                for key, of in (("p_leave", self.clicks.p_leave), ("p_notice", self.clicks.p_notice))
-                if of
-            },
+            "clicks": clicks.name,
+            "p_click": list(clicks.p_click),
+            "p_stop": list(clicks.p_stop),
+            "stop_on": clicks.stop_on,
+            "position_bias": clicks.position_bias,
+            **{name: values for name, values in optional.items() if values},
             "method": method.name,
             "method_parameters": params._asdict(),
             "outcome": self.outcome,
@@ -245,14 +240,9 @@ def _compare_pair(
 
 @dispatched_call
 def compare_slate(
-    comparison: Any,
-    query: int,
-    slate: IntVector,
-    size: int,
-    won: SignMatrix,
-    lists_rng: Generator,
+    comparison: Any, query: int, slate: IntVector, size: int, won: SignMatrix, lists_rng: Generator,
     clicks_rng: Generator,
-) -> int:
+) -> int:  # fmt: skip
     """Show one multileaved list to one user.
 
     Parameters
@@ -294,14 +284,9 @@ def compare_slate(
 
 
 def _compare_slate(
-    comparison: Comparison,
-    query: int,
-    slate: IntVector,
-    size: int,
-    won: SignMatrix,
-    lists_rng: Generator,
+    comparison: Comparison, query: int, slate: IntVector, size: int, won: SignMatrix, lists_rng: Generator,
     clicks_rng: Generator,
-) -> int:
+) -> int:  # fmt: skip
     c = comparison
     row = query
     for a in range(size):

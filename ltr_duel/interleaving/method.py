@@ -1,18 +1,15 @@
-"""Interleaving and multileaving methods: their declaration, their registry, and checks of the results of plug-ins."""
+"""Interleaving and multileaving methods: their declaration and their registry."""
 
 from __future__ import annotations
 
-import functools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 import numba
 import numpy as np
 
-from ltr_duel.core import InputError, IntVector, compile_error, components, errors, implement, interpreted, jit, stream
+from ltr_duel.core import InputError, IntVector, compile_error, components, errors, implement, jit, stream
 from ltr_duel.interleaving.hooks import (
     Lists,
     Shown,
@@ -111,6 +108,11 @@ class Method(components.Component):
         """Whether the method compares sets of rankers."""
         return self.draw_slate is not None
 
+    @property
+    def foreign(self) -> bool:
+        """Whether the functions come from outside the package; they may need the documents' owners for credit."""
+        return not self.state.__module__.startswith("ltr_duel.")
+
     def default_outcome(self, *, sets: bool = False) -> str:
         """Return the default outcome rule of pairs or of sets."""
         return self.outcomes_of(sets=sets)[0]
@@ -119,109 +121,50 @@ class Method(components.Component):
         """Return the outcome rules of pairs or of sets."""
         return (sets and self.slate_outcomes) or (self.outcomes[:1] if sets else self.outcomes)
 
-    @property
-    def foreign(self) -> bool:
-        """Whether the functions come from outside the package; they may need the documents' owners for credit."""
-        return not self.state.__module__.startswith("ltr_duel.")
+    def require_outcome(self, outcome: str) -> None:
+        """Raise `InputError` if the method has no such outcome rule."""
+        if outcome not in self.outcomes:
+            raise errors.unknown_name(f"outcome rule of {self.name} called", outcome, self.outcomes)
 
     def caution(self, outcome: str) -> str:
         """Return a warning about results of an outcome rule; empty if random clicks favour neither ranker."""
         rule = outcome if len(self.outcomes) > 1 else self.name
-        warning = (
-            f"{rule}: under random clicks, the mean outcome is not 0, so the result does not show that users prefer a"
-            " ranker."
-        )
-        return warning if outcome in self.biased else ""
+        meaning = "the mean outcome is not 0, so the result does not show that users prefer a ranker"
+        return f"{rule}: under random clicks, {meaning}." if outcome in self.biased else ""
 
     def facts(self) -> dict[str, str]:
         """Return the facts about the component, keyed by column heading."""
-        known = super().facts()
+        facts = super().facts()
         return {
-            "compares": " and ".join(word for word, able in (("pairs", self.pairs), ("sets", self.slates)) if able),
-            "parameters": known["parameters"],
+            "compares": " and ".join(kind for kind, able in (("pairs", self.pairs), ("sets", self.slates)) if able),
+            "parameters": facts["parameters"],
             "list": self.shows,
             "who wins": self.wins,
             "outcome rules": ", ".join(self.outcomes),
             "needs": self.needs,
             "costs": self.cost,
-            "source": known["source"],
+            "source": facts["source"],
         }
 
 
 def bind(method: Method) -> None:
     """Register a method's functions as implementations of the functions in `hooks`, for the class of its state."""
-    pairs, slates = (method.draw_pair, method.credit_pair), (method.draw_slate, method.credit_slate)
-    functions: list[Callable[..., Any] | None] = [*pairs, *slates]
-    for draw, credit in (pairs, slates):
+    for draw, credit in ((method.draw_pair, method.credit_pair), (method.draw_slate, method.credit_slate)):
         if (draw is None) != (credit is None):
             raise InputError(f"method '{method.name}': a draw function requires a credit function, and vice versa")
-    if not any(functions):
-        raise InputError(
-            f"method '{method.name}': defines neither draw_pair and credit_pair, nor draw_slate and credit_slate"
-        )
-    stubs: list[Callable[..., Any]] = [draw_pair, credit_pair, draw_slate, credit_slate]
-    tested = method.foreign and not method.compiled
-    for stub, function in zip(stubs, functions, strict=True):
+    if not (method.pairs or method.slates):
+        needed = "neither draw_pair and credit_pair, nor draw_slate and credit_slate"
+        raise InputError(f"method '{method.name}': defines {needed}")
+    for stub in (draw_pair, credit_pair, draw_slate, credit_slate, find_contributors, draw_mirrored):
+        function = getattr(method, stub.__name__)
         if function is not None:
-            implement(stub, method.state, _tested(method.name, stub, function) if tested else function)
-    if method.find_contributors:
-        implement(find_contributors, method.state, method.find_contributors)
-    if method.draw_mirrored:
-        implement(draw_mirrored, method.state, method.draw_mirrored)
-
-
-def _tested(name: str, stub: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a plain-Python function from outside this package, so that the result of each call is checked."""
-    function = interpreted(function)
-
-    @functools.wraps(function)
-    def draw(state: Any, lists: Lists, query: int, *rest: Any) -> Any:
-        length = function(state, lists, query, *rest)
-        page, documents = rest[-2], int(lists.query_ptr[query + 1] - lists.query_ptr[query])
-        if not isinstance(length, int | np.integer) or not 0 <= length <= len(page.shown):
-            raise MethodError(f"method '{name}': {stub.__name__} returns {errors.shown(length)}, which is not a length")
-        require_list(name, page.shown[:length].tolist(), documents, len(page.shown))
-        return length
-
-    @functools.wraps(function)
-    def credit(*given: Any) -> Any:
-        outcome = function(*given)
-        if stub is credit_slate:
-            won, size = given[-1], given[4]
-            signs = won[:size, :size][np.triu_indices(size, 1)]
-            if ((signs < -1) | (signs > 1)).any():  # np.abs(-128) is -128 in int8
-                raise MethodError(f"method '{name}': credit_slate writes a sign that is not -1, 0 or 1")
-        elif not is_number(outcome) or not -1 <= outcome <= 1:
-            raise MethodError(f"method '{name}': credit_pair returns {errors.shown(outcome)}, not a number in -1..1")
-        return outcome
-
-    return draw if stub in (draw_pair, draw_slate) else credit
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a finite real number."""
-    return isinstance(value, Real) and math.isfinite(value)
-
-
-def require_list(name: str, shown: Any, documents: int, top: int) -> None:
-    """Raise `MethodError` unless a list contains at most ``top`` different documents of the query."""
-    listed = list(shown) if isinstance(shown, Sequence | np.ndarray) else [None]
-    if not all(isinstance(one, int | np.integer) and 0 <= one < documents for one in listed):
-        raise MethodError(f"method '{name}': it shows documents of other queries: {shown!r:.80}")
-    if len(listed) > top:
-        raise MethodError(f"method '{name}': it shows {len(listed)} documents; at most {top} are allowed")
-    if len(set(listed)) < len(listed):
-        raise MethodError(f"method '{name}': it shows a document twice: {shown!r:.80}")
-
-
-def is_new_plugin(method: Method) -> bool:
-    """Return whether a method from outside this package still has to be compiled."""
-    inside = method.state.__module__.startswith("ltr_duel.")
-    return method.compiled and not inside and method.state not in _compiled and not numba.config.DISABLE_JIT
+            implement(stub, method.state, function)
 
 
 def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate: IntVector) -> None:
-    """Compile the functions of a plug-in method for the types of these arguments."""
+    """Compile the functions of a plug-in method for the types of these arguments, once, to report faults by line."""
+    if not (method.compiled and method.foreign) or method.state in _compiled or numba.config.DISABLE_JIT:
+        return
     of_pairs, of_slates = (state, lists, 0, 0, 1, page), (state, lists, 0, slate, 1, page)
     rng, won = stream(0, "compile"), np.zeros((1, 1), np.int8)
     for function, arguments in (
@@ -233,7 +176,7 @@ def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate:
         if function is not None:
             try:
                 compiler: Any = jit.uncached_kernel(function)
-                compiler.return_type(*arguments)
+                compiler.compile(compiler.types_of(*arguments))
             except (numba.errors.NumbaError, ValueError) as error:
                 raise MethodError(f"method '{method.name}': {compile_error(function, error)}") from error
     _compiled.add(method.state)
@@ -245,12 +188,12 @@ METHODS: components.Registry[Method] = components.Registry(
 
 
 def able_methods(*, sets: bool) -> list[str]:
-    """Return the names of the methods that compare sets of rankers (``sets`` is true) or pairs (``sets`` is false)."""
-    return [one.name for one in METHODS if (one.slates if sets else one.pairs)]
+    """Return the names of the methods that compare sets of rankers, or pairs."""
+    return [method.name for method in METHODS if (method.slates if sets else method.pairs)]
 
 
 def require_able(method: str | Method, *, sets: bool) -> None:
-    """Raise unless a method compares sets of rankers (``sets`` is true) or pairs (``sets`` is false)."""
+    """Raise `InputError` unless a method compares sets of rankers, or pairs."""
     label, component, _ = METHODS.configure(method)
     if not (component.slates if sets else component.pairs):
         kind = "sets of rankers" if sets else "two rankers"

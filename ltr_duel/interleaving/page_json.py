@@ -73,18 +73,17 @@ def read_page(text: str) -> Stored:
     if set(given) != set(Stored._fields):
         raise InputError("not a page: the keys differ from the keys that Page.to_json writes")
     stored = Stored(**given)
-    wrong = wrong_names(stored) or _wrong_orders(stored) or _wrong_list(stored)
-    if wrong:
-        raise InputError(f"not a page: {wrong}")
+    fault = wrong_names(stored) or _wrong_list(stored)
+    if fault:
+        raise InputError(f"not a page: {fault}")
     return stored
 
 
 def wrong_names(stored: Stored) -> str:
     """Return an error message about method, outcome rule and rankers; empty if they are valid."""
-    if not isinstance(stored.method, str) or not isinstance(stored.outcome, str):
-        return "method and outcome rule must be strings"
-    if len(stored.method) > _LONGEST_METHOD or len(stored.outcome) > _LONGEST_METHOD:
-        return f"method and outcome rule must have at most {_LONGEST_METHOD} characters"
+    for name in (stored.method, stored.outcome):
+        if not isinstance(name, str) or len(name) > _LONGEST_METHOD:
+            return f"method and outcome rule must be strings of at most {_LONGEST_METHOD} characters"
     if not isinstance(stored.rankers, list) or not all(isinstance(name, str) for name in stored.rankers):
         return "'rankers' must be a list of strings"
     if not 2 <= len(stored.rankers) <= MOST_RANKERS or len(set(stored.rankers)) < len(stored.rankers):
@@ -92,32 +91,23 @@ def wrong_names(stored: Stored) -> str:
     return ""
 
 
-def _wrong_orders(stored: Stored) -> str:
-    """Return an error message about the orders; empty if they are valid. Requires valid names."""
-    if not isinstance(stored.orders, list) or len(stored.orders) != len(stored.rankers):
-        return "'orders' must be a list with one order for each ranker"
-    size = len(stored.orders[0]) if isinstance(stored.orders[0], list) else 0
-    if not 1 <= size <= MOST_DOCUMENTS or size * len(stored.orders) > MOST_PLACES:
-        return (
-            f"an order must contain from 1 to {MOST_DOCUMENTS:,} documents, and all orders together must contain at"
-            f" most {MOST_PLACES:,}"
-        )
-    for order in stored.orders:
-        if not _are_whole(order, 0, size - 1) or len(order) != size or len(set(order)) != size:
-            return f"each order must contain each number from 0 to {size - 1} once"
-    return ""
-
-
 def _wrong_list(stored: Stored) -> str:
-    """Return an error message about the shown list; empty if it is valid. Requires valid names and orders."""
-    if not isinstance(stored.shown, list) or not 1 <= len(stored.shown) <= MOST_SHOWN:
+    """Return an error message about orders and the shown list; empty if they are valid. Requires valid names."""
+    orders, shown, numbers, owners = stored.orders, stored.shown, stored.numbers, stored.owners
+    if not isinstance(orders, list) or len(orders) != len(stored.rankers):
+        return "'orders' must be a list with one order for each ranker"
+    size = len(orders[0]) if isinstance(orders[0], list) else 0
+    if not 1 <= size <= MOST_DOCUMENTS or size * len(orders) > MOST_PLACES:
+        return f"an order must have 1 to {MOST_DOCUMENTS:,} documents, and all together at most {MOST_PLACES:,}"
+    if not all(_are_whole(order, 0, size - 1) and len(order) == len(set(order)) == size for order in orders):
+        return f"each order must contain each number from 0 to {size - 1} once"
+    if not isinstance(shown, list) or not 1 <= len(shown) <= MOST_SHOWN:
         return f"'shown' must be a list of 1 to {MOST_SHOWN:,} documents"
-    if not all(map(_is_id, stored.shown)):
+    if not all(map(_is_id, shown)):
         return "document ids must be strings or finite numbers"
-    length, last_number, last_ranker = len(stored.shown), len(stored.orders[0]) - 1, len(stored.rankers) - 1
-    if not _are_whole(stored.numbers, 0, last_number) or not _are_whole(stored.owners, -1, last_ranker):
-        return f"'numbers' must be from 0 to {last_number}, and 'owners' from -1 to {last_ranker}"
-    if not length == len(set(stored.shown)) == len(stored.numbers) == len(set(stored.numbers)) == len(stored.owners):
+    if not _are_whole(numbers, 0, size - 1) or not _are_whole(owners, -1, len(orders) - 1):
+        return f"'numbers' must be from 0 to {size - 1}, and 'owners' from -1 to {len(orders) - 1}"
+    if not len(shown) == len(set(shown)) == len(numbers) == len(set(numbers)) == len(owners):
         return "'shown', 'numbers' and 'owners' must have equal lengths, and no document may be shown twice"
     if not isinstance(stored.kept, list) or not all(type(x) is float and math.isfinite(x) for x in stored.kept):
         return "'kept' must be a list of finite numbers"

@@ -11,7 +11,9 @@ shown list. The ranker with the higher score wins.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,15 +21,12 @@ from numpy.random import Generator
 
 from ltr_duel.core import InputError, IntVector, SignMatrix, components, vector
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
-from ltr_duel.interleaving.method import METHODS, Method, MethodError, is_number, require_list
+from ltr_duel.interleaving.method import METHODS, Method, MethodError
 
 Draw = Callable[[list[list[int]], int, Generator], Sequence[int]]
 Credit = Callable[[list[list[int]], list[int], list[int]], Sequence[float]]
 
-_PARTS = (
-    *("Params", "State", "init", "draw_pair", "credit_pair", "draw_slate", "credit_slate", "draw", "credit"),
-    *("find_contributors", "draw_mirrored"),
-)
+_PARTS = "Params State init draw_pair credit_pair draw_slate credit_slate draw credit find_contributors draw_mirrored"
 
 
 def register(page: str, **about: Any) -> Method:
@@ -40,9 +39,8 @@ def register(page: str, **about: Any) -> Method:
         ``init``, ``draw_pair``, ``credit_pair``, ``draw_slate``, ``credit_slate``, ``find_contributors`` and
         ``draw_mirrored``), or ``draw`` and ``credit`` as for `method_from_functions`.
     **about
-        The other parameters of `Method`: ``cite``, ``shows``, ``wins``, ``limits``, ... The default of ``name`` is the
-        name of the file. A part that is passed here replaces the part of this name in the module. ``slates=False``
-        declares that ``draw`` and ``credit`` compare two rankers only.
+        The other parameters of `Method`, or parts in place of the module's; the default of ``name`` is the name of the
+        file. ``slates=False`` declares that ``draw`` and ``credit`` compare two rankers only.
 
     Returns
     -------
@@ -63,7 +61,7 @@ def register(page: str, **about: Any) -> Method:
     True
     >>> METHODS.remove("either_list")
     """
-    given = {name.lower(): part for name, part in components.page_parts(page, _PARTS).items()} | about
+    given = {name.lower(): part for name, part in components.page_parts(page, _PARTS.split()).items()} | about
     if "draw" in given and "credit" in given:
         return METHODS.add(method_from_functions(**given))
     if "state" not in given or "init" not in given:
@@ -107,10 +105,10 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool
     def init(size: Size, params: Any, outcome: str) -> Functions:
         return Functions(name, size.top, draw, credit)
 
-    given: dict[str, Any] = {"name": name, "state": Functions, "init": init, "compiled": False, **about}
+    parts: dict[str, Any] = {"name": name, "state": Functions, "init": init, "compiled": False, **about}
     if slates:
-        given |= {"draw_slate": _draw_slate, "credit_slate": _credit_slate}
-    return Method(draw_pair=_draw_pair, credit_pair=_credit_pair, **given)
+        parts |= {"draw_slate": _draw_slate, "credit_slate": _credit_slate}
+    return Method(draw_pair=_draw_pair, credit_pair=_credit_pair, **parts)
 
 
 class Functions(NamedTuple):
@@ -131,12 +129,20 @@ def _draw_slate(
     state: Functions, lists: Lists, query: int, slate: Sequence[int], size: int, page: Shown, rng: Generator
 ) -> int:
     orders = _orders(lists, query, slate[:size])
-    documents = len(orders[0])
+    documents, fault = len(orders[0]), ""
     shown = state.draw(orders, state.top, rng)
-    require_list(state.name, shown, documents, min(state.top, documents))
-    page.shown[: len(shown)] = shown
-    page.owner[: len(shown)] = -1
-    return len(shown)
+    ranks = list(shown) if isinstance(shown, Sequence | np.ndarray) else [None]
+    if not all(isinstance(rank, int | np.integer) and 0 <= rank < documents for rank in ranks):
+        fault = f"documents of other queries: {shown!r:.80}"
+    elif len(ranks) > min(state.top, documents):
+        fault = f"{len(ranks)} documents; at most {min(state.top, documents)} are allowed"
+    elif len(set(ranks)) < len(ranks):
+        fault = f"a document twice: {shown!r:.80}"
+    if fault:
+        raise MethodError(f"method '{state.name}': it shows {fault}")
+    page.shown[: len(ranks)] = ranks
+    page.owner[: len(ranks)] = -1
+    return len(ranks)
 
 
 def _draw_pair(state: Functions, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
@@ -148,19 +154,21 @@ def _scores(
 ) -> Sequence[float]:
     shown, clicks = page.shown[:length].tolist(), page.clicks[:n_clicks].tolist()
     scores = state.credit(_orders(lists, query, slate), shown, clicks)
-    if isinstance(scores, Sequence | np.ndarray) and len(scores) == len(slate) and all(map(is_number, scores)):
+    if isinstance(scores, Sequence | np.ndarray) and len(scores) == len(slate) and all(map(_is_number, scores)):
         return scores
-    raise MethodError(
-        f"method '{state.name}': credit does not return one finite number for each of {len(slate)} rankers:"
-        f" {scores!r:.80}"
-    )
+    needed = f"credit does not return one finite number for each of {len(slate)} rankers: {scores!r:.80}"
+    raise MethodError(f"method '{state.name}': {needed}")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and math.isfinite(value)
 
 
 def _credit_pair(
     state: Functions, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    one, other = _scores(state, lists, query, (first, second), page, length, n_clicks)
-    return float(vector.sign(one - other, 0.0))
+    a, b = _scores(state, lists, query, (first, second), page, length, n_clicks)
+    return float(vector.sign(a - b, 0.0))
 
 
 def _credit_slate(

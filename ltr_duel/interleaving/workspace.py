@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, errors, interpreted, kernel
+from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, interpreted, kernel
 from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_slate, draw_pair, draw_slate
-from ltr_duel.interleaving.method import METHODS, Method, able_methods, compile_plugin, is_new_plugin
+from ltr_duel.interleaving.method import METHODS, Method, able_methods, compile_plugin
 
 _KEPT = 64  # largest number of workspaces per thread, and of states per workspace
 
@@ -25,8 +25,7 @@ class Workspace:
         self.named = label if self.method.name in METHODS and METHODS[self.method.name] is self.method else method
         self.pair = rankers == 2 and self.method.pairs
         self.outcome = outcome or self.method.default_outcome(sets=not self.pair)
-        if self.outcome not in self.method.outcomes:
-            raise errors.unknown_name(f"outcome rule of {self.method.name} called", self.outcome, self.method.outcomes)
+        self.method.require_outcome(self.outcome)
         if not self.pair and not self.method.slates:
             able = ", ".join(able_methods(sets=True))
             raise InputError(f"method '{self.method.name}' compares two rankers, not {rankers}; use one of: {able}")
@@ -38,8 +37,8 @@ class Workspace:
         self._slate = np.arange(rankers)
         self._won = np.zeros((rankers, rankers), np.int8)
         self._states: dict[bytes, Any] = {}
-        if is_new_plugin(self.method):
-            lists = self._lists(np.zeros((rankers, 1), np.int16))
+        lists = self._lists(np.zeros((rankers, 1), np.int16))
+        if self.method.foreign:
             compile_plugin(self.method, self._state(lists.order), lists, self._page, self._slate)
         draw: Any = _draw_pair if self.pair else _draw_slate
         credit: Any = _credit_pair if self.pair else _credit_slate
@@ -54,16 +53,10 @@ class Workspace:
         """
         lists = self._lists(orders)
         state = self._state(orders)
-        if self.pair:
-            length = self._draw(state, lists, self._page, rng)
-        else:
-            length = self._draw(state, lists, self._slate, self._page, rng)
-        kept = getattr(state, "kept", None)
-        return (
-            self._page.shown[:length].tolist(),
-            self._page.owner[:length].tolist(),
-            () if kept is None else tuple(kept.tolist()),
-        )
+        rankers = () if self.pair else (self._slate,)
+        length = self._draw(state, lists, *rankers, self._page, rng)
+        kept = tuple(getattr(state, "kept", np.zeros(0)).tolist())
+        return self._page.shown[:length].tolist(), self._page.owner[:length].tolist(), kept
 
     def current(self) -> bool:
         """Return whether the method is still registered under its name (a plug-in file may have been reloaded)."""
@@ -74,13 +67,9 @@ class Workspace:
         return len(getattr(self._state(np.zeros((1, 1), np.int16)), "kept", ()))
 
     def credit(
-        self,
-        orders: SmallIntMatrix,
-        numbers: Sequence[int],
-        owners: Sequence[int],
-        kept: Sequence[float],
+        self, orders: SmallIntMatrix, numbers: Sequence[int], owners: Sequence[int], kept: Sequence[float],
         clicked: Sequence[int],
-    ) -> SignMatrix | float:
+    ) -> SignMatrix | float:  # fmt: skip
         """Return the outcome of a pair, or the matrix of outcomes of a slate; ``clicked`` are positions, ascending."""
         lists, state, page, length = self._lists(orders), self._state(orders), self._page, len(numbers)
         page.shown[:length] = numbers

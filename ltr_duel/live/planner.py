@@ -74,7 +74,7 @@ class Planner:
         """
         if len(self._left) < len(self.settings.rankers):
             outcomes = [(tuple(map(self._left.index, arms)), signs) for arms, signs in outcomes]
-        self._learner.learn(outcomes)
+        self._learner.tell(outcomes)
         self.learned += sum(bool(signs) for _, signs in outcomes)
         self.version += 1
         self._sets = self._drawn()
@@ -122,7 +122,7 @@ class Planner:
         )
 
     def _drawn(self) -> Counter[tuple[int, ...]]:
-        drawn = self._learner.choose(self.settings.batch)
+        drawn = self._learner.ask(self.settings.batch)
         sets = Counter[tuple[int, ...]]()
         for arms, count in Counter(drawn).items():
             distinct = tuple(dict.fromkeys(arms))

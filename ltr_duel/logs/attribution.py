@@ -12,16 +12,18 @@ The SQL is DuckDB's, in a form that other engines get by transpilation: explicit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ltr_duel.core import InputError, errors
+from ltr_duel.logs.checks import Check, code_rows, event_checks, message, said
 from ltr_duel.logs.engine import Relation, named
 from ltr_duel.logs.table import EVENT, LISTS, NO_RANKER, NO_RANKERS
 
 WHICH = ("last", "first", "all")
 MICRO: Final = 1_000_000  # integer that represents a value of 1
+LARGEST: Final = "100000000000"  # value of an event; 64 bits contain millionths of the sum of 92 such values
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _KIND = re.compile(r"kind = '((?:[^']|'')*)'.*", re.DOTALL)
 
@@ -84,7 +86,8 @@ class Outcome:
         """Return the SQL of what an event adds, in millionths; null if it does not count."""
         worth = f"CAST(floor(({self.value}) * 1e6 + 0.5) AS BIGINT)" if self.value else f"CAST({MICRO} AS BIGINT)"
         positive = "" if self.window is None else " AND (value IS NULL OR value > 0)"
-        return f"CASE WHEN ({self.where or '1 = 1'}){positive} THEN {worth} END"
+        exact = f" AND abs({self.value}) <= {LARGEST}" * bool(self.value)
+        return f"CASE WHEN ({self.where or '1 = 1'}){positive}{exact} THEN {worth} END"
 
     def timely(self, worth: str) -> str:
         """Return the SQL of ``worth`` of an event e of an exposure x; null outside the window."""
@@ -119,13 +122,6 @@ class EventCounts(NamedTuple):
     given: int  # events without an impression that were credited to an exposure
 
 
-class Attributed(NamedTuple):
-    """Exposures joined to their events."""
-
-    placed: Relation  # row, place, owner, and the sums w0, w1, ... of the events at this place
-    counts: EventCounts
-
-
 def completed(engine: Any, events: Relation) -> Relation:
     """Return events with all columns of `EVENT`; if there is no column ``kind``, all events are clicks."""
     missing = [
@@ -141,91 +137,101 @@ def attribute(
     exposures: Relation,
     events: Relation,
     outcomes: Sequence[Outcome],
-    check: Callable[[dict[str, Any]], None],
-) -> Attributed:
-    """Join exposures to the events that count by the outcomes.
+    find: Callable[[Any], Any] | None = None,
+) -> tuple[Relation, EventCounts]:
+    """Join exposures to the events that count: ``row``, ``place``, ``owner``, and the sums w0, w1, ... of each outcome.
 
     Parameters
     ----------
     exposures, events : relations
         Exposures have the columns of `EXPOSURE` that exist, and ``row``, an id of the row. Events have all of `EVENT`.
-    check : callable
-        Raises an error for events that cannot be read, given the times and the first fault of all events.
+    find : callable, optional
+        Returns the file and row of an event, given its ``origin``.
 
     Raises
     ------
     InputError
-        If the ranker of an item is not known, or events exist, but none of the kind of the first outcome.
+        If an event cannot be read, the ranker of an item is not known, or no event is of the kind of the first outcome.
     """
     by_event = not {"owners", "page", "rankings"} & set(exposures.columns)  # events name the owners of their items
     if by_event and "rankers" not in exposures.columns:
         raise InputError(NO_RANKERS)
     worths = [f"w{k}" for k in range(len(outcomes))]
-    chosen = ["*", *(f"{outcome.worth()} AS {worth}" for outcome, worth in zip(outcomes, worths, strict=True))]
-    counted = engine.view(f"SELECT {', '.join(chosen)} FROM events", events=events)
-    about = _count(engine, counted, outcomes, check, exposures.columns)
-    place, owner = _place(exposures.columns, by_event, items=about.pop("items"))
-    sums = ", ".join(worths)
-    lists = [f"x.{name}" for name in ("shown", "owners", "rankers") if name in exposures.columns]
-    timely = [outcome.timely(worth) for outcome, worth in zip(outcomes, worths, strict=True)]
-    event = ", ".join(["e.item", "e.position", *timely])
-    names = f"SELECT x.row, {', '.join([*lists, event])}, e.owner AS owner_name FROM events e JOIN exposures x"
-    names += " ON e.impression = x.impression"
-    at = f"SELECT *, {place} AS place FROM ({names}) AS n"
-    sql = f"SELECT row, place, {owner} AS owner, {sums} FROM ({at}) AS p"
-    joined = engine.view(sql, events=counted, exposures=exposures)
-    relations = {"joined": joined}
+    chosen = ", ".join(f"{outcome.worth()} AS {worth}" for outcome, worth in zip(outcomes, worths, strict=True))
+    events = engine.view(f"SELECT *, {chosen} FROM events", events=events)
+    about = _counted(engine, exposures, events, outcomes, find)
+    place, owner = _place(exposures.columns, by_event, items=about.pop("items") > 0)
+    timely = ", ".join(outcome.timely(worth) for outcome, worth in zip(outcomes, worths, strict=True))
+    lists = "".join(f", x.{name}" for name in ("shown", "owners", "rankers") if name in exposures.columns)
+    origin = ", e.origin" * ("origin" in events.columns)
+    both = f"""SELECT x.row{lists}, e.item, e.position, e.owner AS owner_name{origin}, {timely}
+      FROM events e JOIN exposures x ON e.impression = x.impression"""
+    at = f"SELECT *, {place} AS place FROM ({both}) AS b"
+    joined = engine.view(f"SELECT *, {owner} AS owner FROM ({at}) AS p", events=events, exposures=exposures)
+    if by_event:
+        wrong = f"SELECT * FROM t WHERE place IS NOT NULL AND owner = {NO_RANKER}"
+        sentence = "owner '{owner_name}' of an event is not a ranker: {array_to_string(rankers, ' or ')}, null for none"
+        _refuse(engine.query(f"{wrong}{' ORDER BY origin' * bool(origin)} LIMIT 1", t=joined), said(sentence), find)
+    relations, sums = {"joined": joined}, ", ".join(worths)
     parts = [f"SELECT row, place, owner, {sums} FROM joined"]
     for k, outcome in enumerate(outcomes):
         if outcome.seconds:
-            relations[f"late{k}"] = _late(engine, exposures, counted, outcome, worths[k], owner)
+            relations[f"late{k}"] = _late(engine, exposures, events, outcome, worths[k], owner)
             others = ", ".join(w if w == worths[k] else f"CAST(NULL AS BIGINT) AS {w}" for w in worths)
             parts.append(f"SELECT row, place, owner, {others} FROM late{k}")
-    each = ", ".join([*(f"CAST(sum({w}) AS BIGINT) AS {w}" for w in worths), "count(w0) AS events"])
-    some = " OR ".join(f"{w} IS NOT NULL" for w in worths)
-    rows = f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS a WHERE {some}"
-    placed = engine.keep(f"SELECT row, place, owner, {each} FROM ({rows}) AS a GROUP BY row, place, owner", **relations)
+    each = ", ".join(f"CAST(sum({w}) AS BIGINT) AS {w}" for w in worths)
+    placed = engine.keep(
+        f"""SELECT row, place, owner, {each}, count(w0) AS events FROM ({" UNION ALL ".join(parts)}) AS a
+          WHERE coalesce({sums}) IS NOT NULL GROUP BY row, place, owner""",
+        **relations,
+    )
     numbers = "sum(events) AS attributed, sum(CASE WHEN place IS NOT NULL THEN events ELSE 0 END) AS placed"
     (found,) = engine.rows(f"SELECT {numbers} FROM placed", placed=placed)
-    found = {name: int(value or 0) for name, value in found.items()} | {"given": 0}
     if "late0" in relations:
-        sql = "SELECT count(DISTINCT event) AS given FROM late0"
-        found |= engine.rows(sql, late0=relations["late0"])[0]
-    return Attributed(placed, EventCounts(**about, **found))
+        found |= engine.rows("SELECT count(DISTINCT event) AS given FROM late0", late0=relations["late0"])[0]
+    return placed, EventCounts(**about, **{"given": 0} | {name: int(value or 0) for name, value in found.items()})
 
 
-def _count(
-    engine: Any,
-    counted: Relation,
-    outcomes: Sequence[Outcome],
-    check: Callable[[dict[str, Any]], None],
-    columns: Sequence[str],
-) -> dict[str, int]:
-    """Count the events; raise `InputError` if there are events, but none of the kind of the first outcome."""
-    outcome = outcomes[0]
+def _counted(
+    engine: Any, exposures: Relation, events: Relation, outcomes: Sequence[Outcome], find: Callable[[Any], Any] | None
+) -> dict[str, Any]:
+    """Check and count the events in one scan; raise `InputError` for the first that cannot be read."""
+    some = " OR ".join(f"w{k} IS NOT NULL" for k in range(len(outcomes)))
+    positions = f"({some}) AND impression IS NOT NULL{' AND item IS NULL' * ('shown' in exposures.columns)}"
+    (first,) = engine.rows("SELECT min(time) AS first FROM x", x=exposures)
+    checks = event_checks(events.columns, positions if LISTS & set(exposures.columns) else "1 = 0", first["first"])
+    for outcome in outcomes:
+        if outcome.value:
+            sentence = said(f"an event's value ({outcome.name}) must be a number up to 1e11, not {{{outcome.value}}}")
+            checks.append(Check((), f"({outcome.where or '1 = 1'}) AND abs({outcome.value}) > {LARGEST}", sentence))
     loose = "w0 IS NOT NULL AND impression IS NULL"
-    both = f'{loose} AND "user" IS NOT NULL AND item IS NOT NULL'
-    sums = {"counted": "count(w0)", "items": "count(item)"} | {
-        name: f"count(CASE WHEN {condition} THEN 1 END)" for name, condition in (("loose", loose), ("known", both))
+    counts = {"counted": "count(w0)", "items": "count(item)"} | {
+        name: f"count(CASE WHEN {condition} THEN 1 END)"
+        for name, condition in (("loose", loose), ("known", f'{loose} AND "user" IS NOT NULL AND item IS NOT NULL'))
     }
-    checked = {"first": "min(time)", "last": "max(time)"}
-    if LISTS & set(columns):  # positions of events are places of a list
-        some = " OR ".join(f"w{k} IS NOT NULL" for k in range(len(outcomes)))
-        placed = f"({some}) AND impression IS NOT NULL" + " AND item IS NULL" * ("shown" in columns)
-        checked["lowest"] = f"min(CASE WHEN {placed} THEN position END)"
-    if "fault" in counted.columns:
-        checked["faulty"] = "min(CASE WHEN fault IS NOT NULL THEN origin END)"
-    chosen = ", ".join(f"{value} AS {name}" for name, value in (sums | checked).items())
-    (about,) = engine.rows(f"SELECT {chosen} FROM events", events=counted)
-    check(about)
-    if not about["counted"] and outcome.kind:
-        kinds = engine.query("SELECT kind FROM events GROUP BY kind", events=counted)["kind"].to_pylist()
-        if kinds and outcome.kind not in kinds:
-            raise errors.unknown_name("kind of event", outcome.kind, sorted(kind for kind in kinds if kind is not None))
-    return {name: about[name] for name in sums}
+    coded = code_rows(engine, events, checks)
+    chosen = ", ".join(f"{value} AS {name}" for name, value in counts.items())
+    found = engine.rows(f"SELECT code, {chosen} FROM t GROUP BY code", t=coded)
+    if wrong := [row["code"] for row in found if row["code"] >= 0]:
+        order = " ORDER BY origin" * ("origin" in events.columns)
+        row = engine.query(f"SELECT * FROM t WHERE code = {min(wrong)}{order} LIMIT 1", t=coded)
+        _refuse(row, checks[min(wrong)].sentence, find)
+    about = {name: sum(row[name] for row in found) for name in counts}
+    if not about["counted"] and (wanted := outcomes[0].kind):
+        kinds = engine.query("SELECT kind FROM events GROUP BY kind", events=events)["kind"].to_pylist()
+        if kinds and wanted not in kinds:
+            raise errors.unknown_name("kind of event", wanted, sorted(kind for kind in kinds if kind is not None))
+    return about
 
 
-def _place(columns: Sequence[str], by_event: bool, *, items: int) -> tuple[str, str]:
+def _refuse(row: Any, sentence: str, find: Callable[[Any], Any] | None) -> None:
+    """Raise `InputError` if a table has a row; ``sentence``: SQL of the message."""
+    if len(row):
+        at = f"{find(row['origin'][0].as_py())}: " if find and "origin" in row.column_names else ""
+        raise InputError(errors.in_one_line(f"{at}{message(row, sentence)}"))
+
+
+def _place(columns: Collection[str], by_event: bool, *, items: bool) -> tuple[str, str]:
     """Return the SQL of an event's place in the list of its exposure (null if it is not on the list), and its owner.
 
     Without lists, any item with an owner has a place: its id or its position, as text.
@@ -243,47 +249,36 @@ def _place(columns: Sequence[str], by_event: bool, *, items: int) -> tuple[str, 
     return place, "owners[CAST(place AS INTEGER)]" if "owners" in columns else "CAST(NULL AS INTEGER)"
 
 
-def _late(engine: Any, exposures: Relation, counted: Relation, outcome: Outcome, worth: str, owner: str) -> Relation:
+def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, worth: str, owner: str) -> Relation:
     """Return the events without an impression that count for an exposure of their user and item."""
     if not {"shown", "user"} <= set(exposures.columns):
         raise InputError("events without an impression require the columns 'user' and 'shown' of exposures")
     lists = [name for name in ("owners", "rankers") if name in exposures.columns]
-    place = (
-        "x.place" if "owner_name" not in owner else "CASE WHEN e.owner IS NOT NULL THEN CAST(x.place AS VARCHAR) END"
-    )
-    seconds = outcome.seconds if outcome.window is None else min(outcome.seconds, outcome.window)
     items = engine.unnested(exposures, "shown", ("row", "impression", "time", "user", *lists))
-    event = 'row_number() OVER (ORDER BY time, "user", item) AS event'
-    loose = f"SELECT *, {event} FROM events WHERE impression IS NULL AND {worth} IS NOT NULL"
+    place = "CASE WHEN e.owner IS NOT NULL THEN CAST(x.place AS VARCHAR) END" if "owner_name" in owner else "x.place"
+    seconds = outcome.seconds if outcome.window is None else min(outcome.seconds, outcome.window)
     order = "x.time DESC" if outcome.which == "last" else "x.time"
-    turn = f"row_number() OVER (PARTITION BY e.event ORDER BY {order}, x.impression) AS turn"
-    chosen = ", ".join(["x.row", f"{place} AS place", *(f"x.{name}" for name in lists)])
-    matching = (
-        f"SELECT {chosen}, e.owner AS owner_name, e.{worth}, e.event, {turn} FROM ({loose}) AS e JOIN items x ON"
-        f' e."user" = x."user" AND e.item = x.item'
-        f" WHERE e.time >= x.time AND e.time <= x.time + {seconds!r}"
-    )
+    matching = f"""SELECT x.row, {place} AS place, e.owner AS owner_name, e.{worth}, e.event,
+      {"".join(f"x.{name}, " for name in lists)}
+      row_number() OVER (PARTITION BY e.event ORDER BY {order}, x.impression) AS turn
+      FROM (SELECT *, row_number() OVER (ORDER BY time, "user", item) AS event FROM events
+            WHERE impression IS NULL AND {worth} IS NOT NULL) AS e
+      JOIN items x ON e."user" = x."user" AND e.item = x.item
+      WHERE e.time >= x.time AND e.time <= x.time + {seconds!r}"""
     only = "" if outcome.which == "all" else " WHERE turn = 1"
-    sql = f"SELECT row, place, {owner} AS owner, {worth}, event FROM ({matching}) AS j{only}"
-    return engine.keep(sql, events=counted, items=items)
+    sql = f"SELECT row, place, {owner} AS owner, {worth}, event FROM ({matching}) AS m{only}"
+    return engine.keep(sql, events=events, items=items)
 
 
-def click_lists(engine: Any, placed: Relation, outcomes: Sequence[Outcome], *, by_event: bool) -> Relation:
-    """Return for each row with events the clicked places of each outcome, ``clicks``, ``clicks_1``, ...
+def clicked_places(engine: Any, placed: Relation, number: int, *, by_event: bool) -> Relation:
+    """Return for each row its ``clicks``, the places with events of an outcome.
 
     If events name the owners of their items, the places are numbers of these items, and ``owners`` has their owners.
     """
-    rows, place, made = "SELECT * FROM placed WHERE place IS NOT NULL", "place", []
+    rows, place, owners = f"SELECT *, w{number} AS w FROM placed WHERE place IS NOT NULL", "place", ""
     if by_event:
-        number = "CAST(row_number() OVER (PARTITION BY row ORDER BY place, owner) AS INTEGER) AS number"
-        rows, place = f"SELECT *, {number} FROM ({rows}) AS p", "number"
-        made = ["array_agg(owner ORDER BY number) AS owners"]
-    for k, ending in enumerate(suffixes(outcomes)):
-        order = f" ORDER BY {place}" if by_event else ""
-        made.append(f"array_agg({place}{order}) FILTER (WHERE w{k} IS NOT NULL) AS clicks{ending}")
-    return engine.view(f"SELECT row, {', '.join(made)} FROM ({rows}) AS p GROUP BY row", placed=placed)
-
-
-def suffixes(outcomes: Sequence[Outcome]) -> list[str]:
-    """Return the endings of the columns of each outcome: none for the first, then _1, _2, ..."""
-    return [f"_{k}" * (k > 0) for k in range(len(outcomes))]
+        turn = "CAST(row_number() OVER (PARTITION BY row ORDER BY place, owner) AS INTEGER) AS number"
+        rows, place = f"SELECT *, {turn} FROM ({rows}) AS p", "number"
+        owners = ", array_agg(owner ORDER BY number) AS owners"
+    clicks = f"array_agg({place}{' ORDER BY number' * by_event}) FILTER (WHERE w IS NOT NULL) AS clicks"
+    return engine.keep(f"SELECT row, {clicks}{owners} FROM ({rows}) AS p GROUP BY row", placed=placed)

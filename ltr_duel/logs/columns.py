@@ -1,7 +1,6 @@
-"""Convert the columns of files to the columns of a log, by DuckDB expressions.
+"""Convert the columns of a file to the columns of a log, by DuckDB expressions that depend on their types.
 
-The expression depends on the type of the column. A value that cannot be converted is a fault of its row. The column
-``fault`` contains the message on the first fault of a row.
+A value that cannot be converted is a fault of its row: the column ``fault`` has the message on the first one.
 """
 
 from __future__ import annotations
@@ -12,17 +11,9 @@ from pathlib import Path
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.engine import Engine, named, quoted
-from ltr_duel.logs.table import EVENT, LEGAL, LOG_COLUMNS, NO_RANKER, NO_RANKERS
+from ltr_duel.logs.table import EVENT, LEGAL, LEGAL_EVENT, LOG_COLUMNS, NO_RANKER, NO_RANKERS, sql_type
 
-LOG = {  # SQL type of each column
-    name: str(column.kind)
-    .replace("string", "VARCHAR")
-    .replace("double", "DOUBLE")
-    .replace("int32", "INTEGER")
-    .replace("list<item: ", "")
-    .replace(">", "[]")
-    for name, column in LOG_COLUMNS.items()
-}
+LOG = {name: sql_type(column.kind) for name, column in LOG_COLUMNS.items()}
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # a file or table needs at least one column of each group
     "log": tuple((name,) for name, column in LOG_COLUMNS.items() if column.needed),
     "exposures": (("impression",), ("time",), ("query",)),
@@ -33,14 +24,8 @@ _SHORT = 60  # maximum number of characters of a value in a message
 _RECORDS = {"query_id", "client_id"}
 _UBI = " (records of User Behavior Insights are read with --format ubi)"
 _NAMED = 12  # maximum number of columns that a message lists
-_NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT")
 _EITHER = "'owners' are numbers that are names of rankers and also positions of others: write names as text"
 _NULLABLE = ("impression", "user", "item", "position", "owner", "value", "dwell")  # in these columns NaN is null
-_JSON = {  # JSON types that can be converted to each SQL type
-    "VARCHAR": ("VARCHAR", "DOUBLE", *_NUMBERS),
-    "DOUBLE": ("DOUBLE", "VARCHAR", *_NUMBERS),
-    "INTEGER": _NUMBERS,
-}
 
 
 def require_columns(where: str | Path, have: Sequence[str], kind: str, context: Collection[str] = ()) -> None:
@@ -82,137 +67,128 @@ def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
     if floats:  # frames store NaN for none; as text, because statistics of Parquet files let DuckDB omit isnan()
         nulls = ", ".join(f"CASE WHEN {name}::VARCHAR <> 'nan' THEN {name} END AS {name}" for name in floats)
         raw = f"SELECT * REPLACE ({nulls}) FROM ({raw})"
-    made = {name: _converted(name, kind, kinds, types) for name, kind in kinds.items() if name != "fault"}
+    made = {name: _converted(name, kinds, types) for name in kinds if name != "fault"}
     other = {name: named(f"ltr {name}") for name, value in made.items() if value != named(name)}
     faults = ["WHEN fault IS NOT NULL THEN fault"] if "fault" in kinds else []
-    what, legal = (" of an event", LEGAL | {"dwell": "a number of seconds"}) if types is EVENT else ("", LEGAL)
     for name, value in other.items():
-        column, kind = named(name), kinds[name]
-        text = {"VARCHAR": column, "JSON": _text(column)}.get(kind, f"{column}::VARCHAR")
-        must = legal.get(name, "a string or a number")
-        if kind == "VARCHAR" and types.get(name, "").endswith("[]"):
-            must = _AS_JSON
-        shown = f"replace({column}::VARCHAR, '\"', '''')" if kind == "JSON" else text
-        shown = f"left({shown}, {_SHORT})" + (" || ''''" if kind == "VARCHAR" else "")
-        end = "'" if kind == "VARCHAR" else ""
-        sentence = quoted(f"'{name}'{what} must be {must}, not {end}") + f" || {shown}"
-        if name == "owners":
-            rankers = other.get("rankers", "rankers") if "rankers" in made else ""
-            sentence = _owner_sentence(column, kind, rankers, sentence)
-            if rankers and kind != "VARCHAR[]":
-                values = column if kind.endswith("[]") else f"json_extract({_array(column)}, '$[*]')"
-                sentence = f"CASE WHEN {_named_by_number(values, rankers)} THEN {quoted(_EITHER)} ELSE {sentence} END"
-        faults.append(f"WHEN {text} <> '' AND {value} IS NULL THEN {sentence}")
+        text = _text(named(name), kinds[name])
+        faults.append(f"WHEN {text} <> '' AND {value} IS NULL THEN {_sentence(name, kinds, types)}")
+    if "rankers" in other:  # owners are converted by them
+        raw = f"SELECT *, {made['rankers']} AS {other['rankers']} FROM ({raw})"
     chosen = [f"{other.get(name, named(name))} AS {named(name)}" for name in made]
     if faults:
         chosen.append(f"CASE {' '.join(faults)} END AS fault")
-    once = ", ".join(["*", *(f"{made[name]} AS {value}" for name, value in other.items())])
+    once = ", ".join(["*", *(f"{made[name]} AS {value}" for name, value in other.items() if name != "rankers")])
     return f"SELECT {', '.join(chosen)} FROM (SELECT {once} FROM ({raw}))"
 
 
-def _owner_sentence(column: str, kind: str, rankers: str, sentence: str) -> str:
-    """Return the SQL of the message on owners that cannot be read."""
+def _converted(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
+    """Return the expression of the converted column."""
+    column, kind = named(name), kinds[name]
+    wanted = types.get(name, kind)
+    if name == "owners" and ("rankers" in kinds or kind in ("JSON", "VARCHAR", "VARCHAR[]")):
+        return _owners(column, kind, _rankers(kinds, types))
+    if kind == wanted:
+        return _text(column, kind) if kind == "JSON" else column
+    if name == "time" and kind in ("JSON", "VARCHAR"):
+        return seconds(_text(column, kind))
+    if name == "time" and kind.startswith(("TIMESTAMP", "DATE")):
+        return f"epoch_us({column}::{'TIMESTAMPTZ' if 'ZONE' in kind else 'TIMESTAMP'}) / 1e6"
+    if wanted == "BIGINT" and "INT" not in kind:  # a whole number may be written as 2.0
+        number = f"try_cast({_text(column, kind)} AS DOUBLE)"
+        return f"CASE WHEN {number} = floor({number}) THEN try_cast({number} AS BIGINT) END"
+    if kind not in ("JSON", "VARCHAR") or (kind == "VARCHAR" and not wanted.endswith("]")):
+        return f"try_cast({column} AS {wanted})"
+    value = f"CASE WHEN json_valid({column}) THEN {column}::JSON END"
+    if not wanted.endswith("]"):
+        single = f"json_type({column}) NOT IN ('ARRAY', 'BOOLEAN'{', ' + repr('OBJECT') if name != 'page' else ''})"
+        return f"CASE WHEN {single} THEN try_cast({_text(column, kind)} AS {wanted}) END"
+    cast = f"try_cast({value} AS {wanted})"
+    if wanted == "INTEGER[]":  # a cast rounds 1.5, and makes true a 1
+        legal = f"to_json({cast}) = json({value})"
+    else:
+        legal = f"json_type({value}) = 'ARRAY' AND NOT contains({column}::VARCHAR, '{{')"
+    read = f"CASE WHEN {legal} THEN {cast} END"
+    return (
+        read
+        if kind == "JSON"
+        else f"CASE WHEN json_valid({column}) THEN {read} ELSE try_cast({column} AS {wanted}) END"
+    )
+
+
+def _text(column: str, kind: str) -> str:
+    """Return the SQL of a value as text; null if JSON says null."""
+    return {"JSON": f"json_extract_string({column}, '$')", "VARCHAR": column}.get(kind, f"{column}::VARCHAR")
+
+
+def _rankers(kinds: dict[str, str], types: dict[str, str]) -> str:
+    """Return the name of the converted column of rankers, or null."""
+    if "rankers" not in kinds:
+        return "NULL::VARCHAR[]"
+    return "rankers" if _converted("rankers", kinds, types) == named("rankers") else '"ltr rankers"'
+
+
+def _owners(column: str, kind: str, rankers: str) -> str:
+    """Return the expression that converts owners (names as text, or positions) to positions in rankers, -1 for none."""
+    if kind == "INTEGER[]":  # the type of a written log
+        return column
+    entries, either = _entries(column, kind), f"NOT {_ambiguous(column, kind, rankers)}"
     if kind not in ("JSON", "VARCHAR", "VARCHAR[]"):
+        return f"CASE WHEN {either} THEN try_cast({column} AS INTEGER[]) END"
+    name = "e" if kind == "VARCHAR[]" else "json_extract_string(e, '$')"
+    index = f"coalesce(nullif(list_position({rankers}, {name}), 0) - 1, {NO_RANKER})"
+    if kind != "VARCHAR[]":
+        number = "CASE WHEN json_type(e) <> 'DOUBLE' THEN try_cast(e AS INTEGER) END"
+        index = f"CASE WHEN json_type(e) = 'VARCHAR' THEN {index} ELSE coalesce({number}, {NO_RANKER}) END"
+    made = f"list_transform({entries}, lambda e: CASE WHEN coalesce({name}, '') = '' THEN -1 ELSE {index} END)"
+    return f"CASE WHEN {either} AND NOT list_contains({made}, {NO_RANKER}) THEN {made}::INTEGER[] END"
+
+
+def _entries(column: str, kind: str) -> str:
+    """Return the SQL of the entries of a list; in JSON, those that are text have quotation marks."""
+    if kind not in ("JSON", "VARCHAR"):
+        return column
+    array = f"CASE WHEN json_valid({column}) AND json_type({column}) = 'ARRAY' THEN {column}::JSON END"
+    return f"json_extract({array}, '$[*]')"
+
+
+def _ambiguous(column: str, kind: str, rankers: str) -> str:
+    """Return the SQL of whether all owners are numbers that may be read as names and as positions of other rankers."""
+    if kind == "VARCHAR[]":
+        return "false"
+    some = f"list_filter({_entries(column, kind)}::VARCHAR[], lambda e: e NOT IN ('', '-1', 'null'))"
+    other = f"coalesce(try_cast(e AS INTEGER) <> list_position({rankers}, e) - 1, false)"
+    both = f"list_has_all({rankers}, {some}) AND len(list_filter({some}, lambda e: {other})) > 0"
+    return f"coalesce(list_min({rankers}) < ':' AND {both}, false)"  # numbers sort before a colon
+
+
+def _sentence(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
+    """Return the SQL of the message on a value that cannot be converted."""
+    column, kind = named(name), kinds[name]
+    of_event, legal = (" of an event", LEGAL_EVENT) if types is EVENT else ("", LEGAL)
+    must = _AS_JSON if kind == "VARCHAR" and types.get(name, "").endswith("]") else legal.get(name, LEGAL["query"])
+    shown = f"left(replace({column}::VARCHAR, '\"', ''''), {_SHORT})"
+    end = "'" if kind == "VARCHAR" else ""
+    sentence = quoted(f"'{name}'{of_event} must be {must}, not {end}") + f" || {shown} || {quoted(end)}"
+    if name != "owners":
         return sentence
-    is_list = "true" if kind == "VARCHAR[]" else f"json_valid({column}) AND json_type({column}) = 'ARRAY'"
-    names = column if kind == "VARCHAR[]" else f"from_json({column}, '[\"VARCHAR\"]')"
     lacks = quoted(f"'owners' contains names, but {NO_RANKERS}")
-    if not rankers:
-        return f"CASE WHEN {is_list} THEN {lacks} ELSE {sentence} END"
+    rankers = _rankers(kinds, types)
+    either = f"WHEN {_ambiguous(column, kind, rankers)} THEN {quoted(_EITHER)}"
+    if kind not in ("JSON", "VARCHAR", "VARCHAR[]"):
+        return f"CASE {either} ELSE {sentence} END"
+    names = column if kind == "VARCHAR[]" else f"list_transform({_entries(column, kind)}, lambda e: e ->> '$')"
     strange = f"list_filter({names}, lambda e: e <> '' AND NOT list_contains({rankers}, e))[1]"
     digits = quoted("; a position in rankers must be a number, not text")
     return (
-        f"CASE WHEN NOT ({is_list}) THEN {sentence} WHEN {rankers} IS NULL THEN {lacks} WHEN len({strange}) > 0 THEN"
+        f"CASE {either} WHEN {names} IS NULL THEN {sentence} WHEN {rankers} IS NULL THEN {lacks}"
+        f" WHEN len({strange}) > 0 THEN"
         f" 'owner ''' || {strange} || ''' is not a ranker: ' || array_to_string({rankers}, ' or ') ||"
         f" ', null for no ranker' || CASE WHEN regexp_full_match({strange}, '[0-9]+') THEN {digits} ELSE '' END"
         f" ELSE {sentence} END"
     )
 
 
-def _converted(name: str, kind: str, kinds: dict[str, str], types: dict[str, str]) -> str:
-    """Return the expression that converts a column of type `kind`, given the types of all columns."""
-    column, wanted = named(name), types.get(name, kind)
-    if kind == wanted:
-        return _text(column) if kind == "JSON" else column
-    if name == "time":
-        return seconds(_text(column) if kind == "JSON" else column, kind)
-    if name == "owners" and kind in ("JSON", "VARCHAR", "VARCHAR[]"):
-        rankers = _converted("rankers", kinds["rankers"], kinds, types) if "rankers" in kinds else "[]"
-        return _owners(column, kind, rankers)
-    if name == "owners" and kind.endswith("INT[]") and "rankers" in kinds:
-        rankers = _converted("rankers", kinds["rankers"], kinds, types)
-        either = _named_by_number(column, rankers)
-        return f"CASE WHEN NOT coalesce({either}, false) THEN try_cast({column} AS {wanted}) END"
-    if wanted == "BIGINT" and "INT" not in kind:
-        number = f"try_cast({column}::VARCHAR AS DOUBLE)"
-        return f"CASE WHEN {number} = floor({number}) THEN try_cast({number} AS BIGINT) END"
-    if kind == "JSON":
-        return _from_json(column, wanted, ["OBJECT"] if name == "page" else [])
-    cast = f"try_cast({column} AS {wanted})"
-    if kind == "VARCHAR" and wanted.endswith("[]"):  # a list written as a string
-        return f"CASE WHEN json_valid({column}) THEN {_from_json(f'{column}::JSON', wanted)} ELSE {cast} END"
-    return cast
-
-
-def _text(value: str) -> str:
-    return f"json_extract_string({value}, '$')"
-
-
-def _from_json(value: str, wanted: str, more: Collection[str] = ()) -> str:
-    kind, depth = wanted.rstrip("[]"), wanted.count("[]")
-    made = _text(value) if wanted == "VARCHAR" else f"try_cast({value} AS {wanted})"
-    legal = [_is(value, *(["ARRAY"] if depth else _JSON[kind]), *more)]
-    for k in range(1, depth + 1):
-        each = _is("e", *(["ARRAY"] if k < depth else _JSON[kind]))
-        if k == depth and kind != "VARCHAR":
-            each += f" AND try_cast(e AS {kind}) IS NOT NULL"
-        legal.append(f"len(list_filter(json_extract({value}, '${'[*]' * k}'), lambda e: NOT ({each}))) = 0")
-    return f"CASE WHEN {' AND '.join(legal)} THEN {made} END"
-
-
-def _is(value: str, *kinds: str) -> str:
-    return f"json_type({value}) IN ({', '.join(map(quoted, kinds))})"
-
-
-def _owners(column: str, kind: str, rankers: str) -> str:
-    """Return the expression that converts owners (names or numbers) to indices of rankers, -1 for no ranker."""
-    if kind == "VARCHAR[]":
-        made = f"list_transform({column}, lambda e: {_number('e', rankers)})"
-    else:
-        value = _array(column)
-        number = (
-            f"CASE json_type(e) WHEN 'NULL' THEN -1 WHEN 'VARCHAR' THEN {_number(_text('e'), rankers)}"
-            f" WHEN 'DOUBLE' THEN {NO_RANKER} ELSE coalesce(try_cast(e AS INTEGER), {NO_RANKER}) END"
-        )
-        entries = f"json_extract({value}, '$[*]')"
-        made = f"list_transform({entries}, lambda e: {number})"
-        made = f"CASE WHEN NOT coalesce({_named_by_number(entries, rankers)}, false) THEN {made} END"
-    return f"CASE WHEN NOT list_contains({made}, {NO_RANKER}) THEN {made}::INTEGER[] END"
-
-
-def _array(column: str) -> str:
-    return f"CASE WHEN json_valid({column}) AND json_type({column}) = 'ARRAY' THEN {column}::JSON END"
-
-
-def _named_by_number(values: str, rankers: str) -> str:
-    """Return the SQL of whether all owners are numbers that may be read as names and as positions of other rankers.
-
-    values: the owners as text; a name in JSON has quotation marks.
-    """
-    some = f"list_filter({values}::VARCHAR[], lambda e: e NOT IN ('', '-1', 'null'))"
-    other = f"coalesce(TRY_CAST(e AS INTEGER) NOT IN (list_position({rankers}, e) - 1), false)"
-    both = f"list_has_all({rankers}, {some}) AND len(list_filter({some}, lambda e: {other})) > 0"
-    return f"(list_min({rankers}) < ':' AND {both})"  # numbers sort before a colon
-
-
-def _number(name: str, rankers: str) -> str:
-    """Return the expression for the index of a name in ``rankers``, -1 for null or an empty name."""
-    index = f"coalesce(nullif(list_position({rankers}, {name}), 0) - 1, {NO_RANKER})"
-    return f"CASE WHEN nullif({name}, '') IS NULL THEN -1 ELSE {index} END"
-
-
-def seconds(name: str, kind: str) -> str:
-    """Return the SQL that converts a time to seconds, from a timestamp, a string or a number."""
-    if kind.startswith(("TIMESTAMP", "DATE")):
-        return f"epoch_us({name}::TIMESTAMPTZ) / 1e6" if "TIME ZONE" in kind else f"epoch_us({name}::TIMESTAMP) / 1e6"
-    return f"coalesce(try_cast({name} AS DOUBLE), epoch_us(try_cast({name} AS TIMESTAMPTZ)) / 1e6)"
+def seconds(text: str) -> str:
+    """Return the SQL that converts a time in a text, a number of seconds or a date, to seconds."""
+    return f"coalesce(try_cast({text} AS DOUBLE), epoch_us(try_cast({text} AS TIMESTAMPTZ)) / 1e6)"

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -132,8 +131,8 @@ def _compared(
     If a policy reacts to outcomes, the clusters "query" and "both" are replaced by users, or by impressions if no row
     has a user, which are the units of the confidence sequence.
     """
-    outcomes, rows, creditor, whole = credited_outcome(log, outcome, rankers)
-    facts, policies, name = log.facts(rows, rankers), policies_of(log.engine, rows), outcome_name(outcome)
+    outcomes, rows, creditor, whole, facts = credited_outcome(log, outcome, rankers)
+    policies, name = policies_of(log.engine, rows), outcome_name(outcome)
     cluster = cluster or ("user" if facts["named"] else "query")
     if policies and cluster in ("query", "both"):
         cluster = "user" if facts["named"] else "impression"
@@ -146,11 +145,12 @@ def _compared(
     step = step_of(facts["first"], facts["last"]) if looks else 0.0
     sums, parts = outcome_sums(log.engine, outcomes, grouping, step)
     users, forgotten = (beside.provenance["users"], 0) if beside else _users(log.engine, rows)
-    events = log.loaded.events_file
-    below = outcome.denominator if isinstance(outcome, Ratio) else ""
+    own, events = (
+        digest.sha256_file(path) if path and path.is_file() else "" for path in (log.path, log.loaded.events_file)
+    )  # not of a folder, several files or a table
     provenance = {
-        "source": "click log", "log": log.path.name, "sha256": _digest(log.path),
-        "events_sha256": _digest(events) if events else "", "events": name, "denominator": below,
+        "source": "click log", "log": log.path.name, "sha256": own, "events_sha256": events,
+        "events": name, "denominator": getattr(outcome, "denominator", ""),
         "method": creditor.method, "outcome": creditor.outcome, "caution": creditor.caution, "cluster": cluster,
         "impressions": facts["n"], "users": users, "queries": facts["queries"], "first": facts["first"],
         "last": facts["last"], "bad_lines": log.bad.count, "policies": policies,
@@ -167,19 +167,13 @@ def _compared(
     return replace(comparison, looks=interim, warnings=warnings)
 
 
-def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file, or "" for a folder, several files or a table."""
-    return digest.sha256_file(path) if path.is_file() else ""
-
-
 def _users(engine: Any, rows: Any) -> tuple[int, int]:
     """Return the number of users, and of those that a live experiment has forgotten."""
     if "user" not in rows.columns:
         return 0, 0
-    forgotten = f"""count(DISTINCT CASE WHEN "user" LIKE '{_FORGOTTEN}%' THEN "user" END)"""
-    forgotten = forgotten if "policy" in rows.columns else "0"
-    sql = f'SELECT count(DISTINCT "user") AS users, {forgotten} AS forgotten FROM impressions'
-    (row,) = engine.query(sql, impressions=rows).to_pylist()
+    forgotten = f"count(CASE WHEN name LIKE '{_FORGOTTEN}%' THEN 1 END) AS forgotten"
+    names = '(SELECT "user" AS name FROM impressions WHERE "user" IS NOT NULL GROUP BY "user") AS u'
+    (row,) = engine.rows(f"SELECT count(*) AS users, {forgotten} FROM {names}", impressions=rows)
     return row["users"], row["forgotten"]
 
 

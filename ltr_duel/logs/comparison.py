@@ -140,6 +140,11 @@ class Comparison:
         return np.where(self.means.mean >= 0, 1, -1)
 
     @property
+    def clearest(self) -> IntVector:
+        """The numbers of the pairs, that with the smallest p first."""
+        return np.argsort(self.p, kind="stable")
+
+    @property
     def preferences(self) -> PreferenceMatrix:
         """The preference matrix; a tie is half a win. Errors are above 0, or infinite for a pair with one cluster."""
         if self.ratio:

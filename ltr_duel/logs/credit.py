@@ -20,6 +20,7 @@ from ltr_duel.logs.page_tokens import Pages, read_tokens
 from ltr_duel.logs.table import NO_RANKERS, Impressions, marks_of, ragged
 
 ANOTHER_LIST = "the page token belongs to another list than 'shown'"
+_RULE = ("method", "outcome", "rankers")
 _SHAPE = (MOST_RANKERS, MOST_RANKERS)
 Wrong = dict[int, str]
 
@@ -106,16 +107,11 @@ class Creditor:
 
     def _by_rankings(self, have: dict[str, Any], rows: IntVector, wrong: Wrong) -> list[Outcomes]:
         """Credit rows by their rankings, together if they have one method and equally many rankers."""
-        if "rankers" not in have:
-            wrong.update(dict.fromkeys(map(int, rows), NO_RANKERS))
-            return []
-        sets = have["rankers"].to_pylist()
-        method, outcome = (
-            have[name].to_pylist() if name in have else [None] * len(sets) for name in ("method", "outcome")
-        )
-        alike: dict[tuple[str | None, str | None, int], list[int]] = {}
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        labels = [have[name].to_pylist() if name in have else [None] * len(have["shown"]) for name in _RULE]
         for row in rows.tolist():
-            alike.setdefault((method[row], outcome[row], len(sets[row] or ())), []).append(row)
+            method, outcome, names = (label[row] for label in labels)
+            alike.setdefault((method, outcome, len(names or ())), []).append(row)
         shown, ptr = ragged(have["shown"])
         owned = "owners" in have and np.array_equal(ragged(have["owners"])[1], ptr)  # an entry for each document
         owners = ragged(have["owners"], -1)[0] if owned else np.full(len(shown), -1, np.int32)
@@ -132,13 +128,11 @@ class Creditor:
             except InputError as error:
                 wrong.update(dict.fromkeys(members, str(error)))
                 continue
-            arms, good = self._arms([sets[row] or () for row in members], np.array(members), wrong)
-            some = np.array(members)[good]
             if rule == "sampled":
-                none = [not (owners[ptr[row] : ptr[row + 1]] >= 0).any() for row in some.tolist()]
-                wrong |= dict.fromkeys(
-                    some[np.array(none, bool)].tolist(), "the rule 'sampled' requires the column 'owners'"
-                )
+                none = [row for row in members if not (owners[ptr[row] : ptr[row + 1]] >= 0).any()]
+                wrong |= dict.fromkeys(none, "the rule 'sampled' requires the column 'owners'")
+            arms, good = self._arms([labels[-1][row] for row in members], np.array(members), wrong)
+            some = np.array(members)[good]
             lists, numbers, unfit = number_rows(have["rankings"], some, shown, ptr, size)
             wrong |= {row: sentence for row, sentence in unfit.items() if row not in wrong}
             fit = np.flatnonzero(~np.isin(some, list(wrong)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import errors, several
+from ltr_duel.core import errors
 from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
 
 if TYPE_CHECKING:
@@ -154,8 +154,8 @@ def decide(
     notes = [warning for warning in comparison.warnings if warning.endswith(CHANGED)]
     notes += filter(None, [comparison.provenance.get("caution")])
     if protecting and not broken:
-        words = {1: "The guardrail holds", 2: "Both guardrails hold"}
-        notes.append(f"{words.get(len(protecting), f'All {len(protecting)} guardrails hold')} for ranker '{winner}'.")
+        held = "The guardrail holds" if len(protecting) == 1 else f"All {len(protecting)} guardrails hold"
+        notes.append(f"{held} for ranker '{winner}'.")
     harmed = {frozenset(guardrail[1:3]) for guardrail in guardrails if not guardrail.holds}
     labels = [_label(pair, waits, frozenset(pair[:2]) in harmed) for pair in pairs]
     if failed or broken:
@@ -291,15 +291,10 @@ def _one_look(comparison: Comparison, pairs: Sequence[PairDecision], winner: str
 
 def _no_decision(failed: Sequence[str], broken: Sequence[Guardrail], winner: str) -> str:
     """Return the sentence of a log that is not sound, or of a winner that breaks a guardrail."""
-    against = []
-    if failed:
-        fail = "fails" if len(failed) == 1 else "fail"
-        against.append(f"{several(len(failed), 'check')} of the experiment {fail} ({', '.join(failed)})")
+    against = [f"checks of the experiment fail ({', '.join(failed)})"] * bool(failed)
     if broken:
-        hold = "holds" if len(broken) == 1 else "hold"
         names = ", ".join(f"{guardrail.outcome} against {guardrail.behind}" for guardrail in broken)
-        unproved = f"the log does not show that {several(len(broken), 'guardrail')} {hold} ({names})"
-        against.append(f"{winner} is ahead, but {unproved}")
+        against.append(f"{winner} is ahead, but the log does not show that its guardrails hold ({names})")
     return f"no decision: {'; '.join(against)}."
 
 

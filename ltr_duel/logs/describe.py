@@ -62,9 +62,9 @@ def describe_log(log: ClickLog) -> LogFacts:
     (1, 1, (2, 2))
     """
     try:
-        _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS)
+        _, rows, creditor, *_ = credited(log, columns=LOG_COLUMNS)
     except InputError:  # perhaps no line says how to credit it
-        _, rows, creditor, _ = credited(log, columns=LOG_COLUMNS, needed=False)
+        _, rows, creditor, *_ = credited(log, columns=LOG_COLUMNS, needed=False)
     columns = [name for name in LOG_COLUMNS if name in rows.columns]
     forms = [name for name in _FORMS if name in columns]
     form = ", ".join([*(f"CASE WHEN {name} IS NOT NULL THEN '{name}' END" for name in forms), "'nothing'"])
@@ -85,7 +85,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     if not (n := got["impressions"]):
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: the log has no impression that can be used{first}")
-    has_lists = LISTS & set(log.loaded.impressions.columns)
+    has_lists = LISTS & set(log.table.columns)
     shortest, longest = (got["shortest"], got["longest"]) if has_lists else (0, 0)
     facts = LogFacts(
         n, got["queries"], got["users"], (shortest, longest), int(got["clicks"]), got["clicked"],

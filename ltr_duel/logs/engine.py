@@ -1,13 +1,11 @@
 """The SQL engine that reads a log: DuckDB in the current process, also for logs larger than memory.
 
 Relations are names of tables and views; queries are SQL of DuckDB. `ltr_duel.logs.warehouse` runs the same queries in
-another database. The engine's folder is removed when the engine is closed, and the folder of a killed process is
-removed by the next process.
+another database. Tables, and what exceeds the memory limit, are in a temporary folder until the engine is closed.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -26,11 +24,10 @@ from ltr_duel.core import InputError, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
 _USUAL, _MOST = 640_000_000, 2_500_000_000  # bytes, for logs of up to 10^7 rows and for the longest logs
-_AT_ONCE = 2 * 10**7  # number of rows whose windows fit into memory
 _ROWS, _EACH = 10**7, 20  # rows of usual logs; bytes that each further row adds to the limit
+_AT_ONCE = 2 * 10**7  # number of rows whose windows fit into memory
 _SHARE = 0.5  # maximum share of the free memory
 _LEAST = 256_000_000  # minimum limit in bytes; some queries fail with less
-_PREFIX, _OWNER = "ltr_duel-logs-", "process.json"
 _UNITS = {"MB": 10**6, "GB": 10**9}
 _FULL = re.compile("max_temp_directory_size|No space left|not enough space|ENOSPC", re.IGNORECASE)
 _LOG = logging.getLogger(__name__)
@@ -54,8 +51,8 @@ class Engine:
     def __init__(self, damaged: Callable[[Exception], InputError], rows: int = 0) -> None:
         import duckdb
 
-        self._memory, self._folder = memory_limit(rows), make_folder()
         self.passes = 1 + rows // _AT_ONCE  # number of parts in which windows are computed
+        self._memory, self._folder = memory_limit(rows), tempfile.mkdtemp(prefix="ltr_duel-logs-")
         config = {"memory_limit": f"{self._memory}B", "temp_directory": self._folder}
         self.duckdb: Any = duckdb.connect(f"{self._folder}/tables.db", config=config)  # stored on disk to save memory
         self._damaged, self._numbers = damaged, count(1)
@@ -150,10 +147,9 @@ class Engine:
     def measured(self, rows: Relation) -> Relation:
         """Add numbers of the lists of each row: ``length``, ``different`` (documents), ``owned``, ``low``, ``high``."""
         made = {"length": "len(shown)", "different": "list_unique(shown)"} if "shown" in rows.columns else {}
-        made = {"length": "NULL"} | made
         if "owners" in rows.columns:
-            owners = {"owned": "len(owners)", "low": "list_min(owners)", "high": "list_max(owners)"}
-            made = made | owners | ({"length": "len(owners)"} if "shown" not in rows.columns else {})
+            made |= {"owned": "len(owners)", "low": "list_min(owners)", "high": "list_max(owners)"}
+        made = {"length": made.get("owned", "NULL")} | made
         chosen = ", ".join(["*", *(f"{sql} AS {name}" for name, sql in made.items())])
         return self.view(f"SELECT {chosen} FROM t", t=rows)
 
@@ -192,17 +188,6 @@ def memory_limit(rows: int) -> int:
         raise InputError(f"{VARIABLE} must be a size of at least {_LEAST // 10**6}MB, such as 4GB, not '{given}'")
     wanted = min(_USUAL + _EACH * max(rows - _ROWS, 0), _MOST)
     return max(int(min(wanted, _SHARE * host.free_memory())), _LEAST)
-
-
-def make_folder() -> str:
-    """Create a temporary folder for this process; remove the folders of processes that have ended."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError, ValueError, TypeError, KeyError):  # another user's folder, or a folder without owner yet
-            if host.still_runs(json.loads((folder / _OWNER).read_bytes())) is False:
-                shutil.rmtree(folder, ignore_errors=True)
-    made = tempfile.mkdtemp(prefix=_PREFIX)
-    Path(made, _OWNER).write_text(json.dumps(host.process_identity(os.getpid())), encoding="utf-8")
-    return made
 
 
 def lack_of_memory(limit: int) -> str:

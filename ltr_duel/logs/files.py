@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.engine import Engine, quoted
+from ltr_duel.logs.engine import Engine, named, quoted
 
 FORMATS = ("jsonl", "csv", "parquet", "ubi")
-_SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+_SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
 _LINE, _PACKED = 100, 20  # lower bounds of the mean number of bytes per line, in plain and in compressed files
 _LONGEST = 1 << 24  # maximum number of bytes in a line
 _FILE = "filename = 'ltr_file'"
+_OPTIONS = f"max_line_size = {_LONGEST}, {_FILE}"
 ADDED = ("ltr_line", "ltr_file")  # columns that are added to the columns of a file
 
 
@@ -38,36 +39,50 @@ class FileRows(NamedTuple):
     sql: str
     header: int = 0  # number of lines of a file before its first row
 
-    def finder(self, engine: Engine) -> Callable[[int], Position]:
-        """Return a function that finds the file and the line of a row."""
-
-        def find(line: int) -> Position:
-            first = f"SELECT ltr_file, min(ltr_line) AS first FROM ({self.sql}) GROUP BY ltr_file"
-            sql = f"SELECT * FROM ({first}) WHERE first <= {line} ORDER BY first DESC LIMIT 1"
-            (row,) = engine.rows(sql)
-            return Position(row["ltr_file"], line - row["first"] + 1 + self.header)
-
-        return find
+    def find(self, engine: Engine, line: int) -> Position:
+        """Return the file and the line of a row."""
+        first = f"SELECT ltr_file, min(ltr_line) AS first FROM ({self.sql}) GROUP BY ltr_file"
+        (row,) = engine.rows(f"SELECT * FROM ({first}) WHERE first <= {line} ORDER BY first DESC LIMIT 1")
+        return Position(row["ltr_file"], line - row["first"] + 1 + self.header)
 
 
-def text_lines(paths: Sequence[str | Path]) -> FileRows:
+def text_rows(paths: Sequence[Path]) -> FileRows:
     """Return the lines of text files, in the column ``text``; it is null in empty lines."""
     one_column = "columns = {'text': 'VARCHAR'}, delim = '\x02\x03\x02', quote = '', escape = '', header = false"
-    options = f"{one_column}, auto_detect = false, strict_mode = false, max_line_size = {_LONGEST}, {_FILE}"
-    return _numbered(f"read_csv({_names(paths)}, {options})")
+    return _numbered(f"read_csv({_names(paths)}, {one_column}, auto_detect = false, strict_mode = false, {_OPTIONS})")
 
 
-def csv_rows(paths: Sequence[str | Path], options: str) -> FileRows:
-    """Return the rows of CSV files with a header."""
-    return _numbered(f"read_csv({_names(paths)}, header = true, {options}, {_FILE})", 1)
+def csv_rows(paths: Sequence[Path], delimiter: str = "") -> FileRows:
+    """Return the rows of CSV files, as text; by default the most frequent separator of the first line divides cells."""
+    lines = {path: _first_line(path) for path in paths}
+    delimiter = delimiter or max(",;\t|", key=lines[paths[0]].count)
+    heads = {path: next(csv.reader([line], delimiter=delimiter), []) for path, line in lines.items()}
+    head = heads[paths[0]]
+    if other := next((path for path in paths if heads[path] != head), None):
+        raise InputError(f"{other}: the first line differs from that of {paths[0]}: {', '.join(head)}")
+    if not head or len(set(head)) < len(head):
+        raise InputError(f"{paths[0]}:1: the first line of a CSV file must contain each column name once")
+    columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in head)
+    options = f"header = true, columns = {{{columns}}}, auto_detect = false, delim = {quoted(delimiter)}"
+    return _numbered(f"read_csv({_names(paths)}, {options}, quote = '\"', escape = '\"', {_OPTIONS})", 1)
 
 
-def json_rows(paths: Sequence[str | Path], options: str = "") -> FileRows:
-    """Return the records of JSON files."""
-    return _numbered(f"read_json({_names(paths)}, {_FILE}{options})")
+def json_rows(engine: Engine, paths: Sequence[Path | str], texts: Sequence[str]) -> FileRows:
+    """Return the records of JSON files; the columns ``texts`` are not converted to numbers, dates or other types."""
+    read = f"read_json({_names(paths)}, {_FILE}"
+    found = engine.raw_rows(f"DESCRIBE SELECT * EXCLUDE (ltr_file) FROM {read})")
+    kinds = {row["column_name"]: row["column_type"] for row in found}
+    kinds |= {name: _as_text(kinds[name]) for name in texts if name in kinds}
+    columns = ", ".join(f"{named(name)}: {quoted(kind)}" for name, kind in kinds.items())
+    return _numbered(f"{read}, columns = {{{columns}}})")
 
 
-def parquet_rows(engine: Engine, paths: Sequence[str | Path]) -> FileRows:
+def _as_text(kind: str) -> str:
+    base, bracket, more = kind.partition("[")
+    return kind if base.startswith(("STRUCT", "MAP", "JSON")) else f"VARCHAR{bracket}{more}"
+
+
+def parquet_rows(engine: Engine, paths: Sequence[Path | str]) -> FileRows:
     """Return the rows of Parquet files; they are numbered without a window, which only one thread can compute."""
     names = _names(paths)
     metadata = engine.raw_rows(f"SELECT file_name, num_rows FROM parquet_file_metadata({names})")
@@ -87,11 +102,15 @@ def _names(paths: Sequence[str | Path]) -> str:
     return f"[{', '.join(quoted(str(path)) for path in paths)}]"
 
 
-def open_text(path: Path) -> TextIO:
-    """Open a text file that may be compressed by gzip."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", newline="")
-    return path.open(encoding="utf-8", newline="")
+def _first_line(path: Path) -> str:
+    """Return the first line of a text file that may be compressed by gzip."""
+    try:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig", newline="") as file:
+            return str(file.readline())
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: the text is not UTF-8") from None
+    except (OSError, EOFError) as error:
+        raise InputError(f"{path}: cannot be read, or is truncated ({error})") from None
 
 
 def rows_in(paths: Sequence[Path]) -> int:
@@ -110,7 +129,7 @@ def rows_in(paths: Sequence[Path]) -> int:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return a given file, the logs below a folder, or files that match a pattern; sorted, with day2 before day10."""
+    """Return a given file, the logs below a folder, or files that match a pattern; sorted."""
     given = Path(path)
     if given.is_file():
         return (given,)
@@ -119,25 +138,23 @@ def files_of(path: str | Path) -> tuple[Path, ...]:
         matching = [file for file in below if suffix_of(file) in _SUFFIX and not file.name.startswith((".", "_"))]
     else:
         matching = list(Path(given.anchor).glob(str(given.relative_to(given.anchor))))
-    files = sorted((file for file in matching if file.is_file()), key=_natural)
+    files = sorted(file for file in matching if file.is_file())
     if not files:
         what = f"no {', '.join(sorted(_SUFFIX))} file in this folder" if given.is_dir() else "no such file"
         raise InputError(f"{path}: {what}; see 'ltr-duel logs --help' for the format of click logs")
     return tuple(files)
 
 
-def _natural(path: Path) -> list[tuple[int, str]]:
-    """Return a sort key that compares the numbers in names as integers."""
-    parts = re.split(r"([0-9]+)", str(path))
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
-
-
 def format_of(paths: Sequence[Path], given: str = "") -> str:
-    """Return the common format of files: the given format, or the format recognised by suffixes or first bytes."""
+    """Return the common format of files: the given format, or that of their suffixes."""
     if given:
         errors.require_one_of("log format", given, FORMATS)
         return given
-    kinds = {_format(path): path for path in reversed(paths)}
+    kinds = {_SUFFIX.get(suffix_of(path), ""): path for path in reversed(paths)}
+    if "" in kinds:
+        raise InputError(
+            f"{kinds['']}: format not recognised; name the file .jsonl, .csv or .parquet, or give the format"
+        )
     if len(kinds) > 1:
         kind, other = list(kinds)[:2]
         raise InputError(f"{kinds[other]}: all files of a log must have one format, not {other} and {kind}")
@@ -147,19 +164,3 @@ def format_of(paths: Sequence[Path], given: str = "") -> str:
 def suffix_of(path: Path) -> str:
     """Return the suffix of a file, ignoring ``.gz``."""
     return next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "")
-
-
-def _format(path: Path) -> str:
-    """Return the format of a file, from its suffix or its first bytes."""
-    if suffix_of(path) in _SUFFIX:
-        return _SUFFIX[suffix_of(path)]
-    try:
-        with path.open("rb") as file:
-            if file.read(4) == b"PAR1":
-                return "parquet"
-        with open_text(path) as text:
-            if text.readline(10_000).startswith("{"):
-                return "jsonl"
-    except (UnicodeDecodeError, EOFError):
-        pass
-    raise InputError(f"{path}: format not recognised; name the file .jsonl, .csv or .parquet, or give the format")

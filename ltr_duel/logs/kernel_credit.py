@@ -8,19 +8,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SignMatrix, interpreted, kernel
 from ltr_duel.interleaving import MOST_DOCUMENTS, Lists, Method, Shown, Size, credit_pair, credit_slate, room_for
-from ltr_duel.logs.table import ragged
-
-_NO_LIST, _TWICE, _OTHERS, _UNKNOWN = 1, 2, 3, 4  # codes of row faults
-_WRONG = {
-    _NO_LIST: f"'rankings' must contain lists of 1 to {MOST_DOCUMENTS:,} documents",
-    _TWICE: "a ranking contains a document twice",
-    _OTHERS: "the rankings differ in their documents: give the page token, in the column 'page'",
-}
 
 
 def number_rows(
@@ -28,67 +19,35 @@ def number_rows(
 ) -> tuple[Lists, IntVector, dict[int, str]]:
     """Return the lists of rows that interleave equally many rankers, the numbers of all shown documents, and faults.
 
-    Row n is query n of the lists. ``shown`` are the ids of the shown documents of all rows of the batch.
+    Row n is query n of the lists, without documents if it is faulty. ``shown``: ids of the documents of all rows.
     """
-    lists, list_ptr = ragged(rankings)
-    ids, begin = ragged(lists)
-    encoded = pa.concat_arrays([ids, shown]).dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy().astype(np.int64)
-    one = np.int64(len(encoded.dictionary) + 1)  # key of a document in a row: n * one + code
-    length, number = np.diff(begin), np.diff(list_ptr)[rows]
-    first = np.minimum(list_ptr[rows], max(len(length) - 1, 0))
-    sizes = np.where(number > 0, length[first] if len(length) else 0, 0)
-    wrong = np.where((sizes < 1) | (sizes > MOST_DOCUMENTS), _NO_LIST, 0)
-    keys, documents = _of_rows(np.arange(len(rows)), begin[first], np.where(wrong > 0, 0, sizes), codes, one)
-    order = np.argsort(keys, kind="stable")
-    again = keys[order][1:] == keys[order][:-1]
-    wrong[documents[0][order[1:][again]]] = _TWICE
-    ptr = np.concatenate([[0], np.cumsum(np.where(wrong > 0, 0, sizes))])
-
-    def numbered(row: IntVector, at: IntVector, count: IntVector) -> tuple[IntVector, ...]:
-        """Return row, place in the list, and number (-1 if unknown) of each document of lists of these rows."""
-        wanted, (owner, place) = _of_rows(row, at, count, codes, one)
-        index = np.minimum(np.searchsorted(keys[order], wanted), max(len(keys) - 1, 0))
-        same = keys[order][index] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
-        return owner, place, np.where(same, documents[1][order[index]] if len(keys) else 0, -1)
-
-    wide = (rankers, int(ptr[-1]))
-    made = Lists(np.zeros(wide, np.int16), np.zeros(wide, np.int16), ptr)
+    orders, sizes, numbers = [np.zeros((rankers, 0), np.int16)], [0], np.zeros(len(shown), np.int64)
+    faults, ids = dict[int, str](), shown.to_pylist()
+    for row in rows.tolist():
+        lists = rankings[row].as_py()
+        number = {document: k for k, document in enumerate(lists[0])} if lists else {}
+        unknown = [document for document in ids[shown_ptr[row] : shown_ptr[row + 1]] if document not in number]
+        if len(lists) != rankers:
+            faults[row] = f"{len(lists)} rankings for {rankers} rankers"
+        elif not 1 <= len(lists[0]) <= MOST_DOCUMENTS:
+            faults[row] = f"'rankings' must contain lists of 1 to {MOST_DOCUMENTS:,} documents"
+        elif len(number) < len(lists[0]):
+            faults[row] = "a ranking contains a document twice"
+        elif any(len(each) != len(number) or set(each) != number.keys() for each in lists):
+            faults[row] = "the rankings differ in their documents: give the page token, in the column 'page'"
+        elif unknown:
+            faults[row] = f"the shown document '{unknown[0]}' is in no ranking"
+        else:
+            orders.append(np.array([[number[document] for document in each] for each in lists], np.int16))
+            for k in range(shown_ptr[row], shown_ptr[row + 1]):
+                numbers[k] = number[ids[k]]
+        sizes.append(0 if row in faults else len(number))
+    ptr, order = np.cumsum(sizes), np.concatenate(orders, axis=1)
+    rank, begin = np.zeros_like(order), np.repeat(ptr[:-1], sizes[1:])
+    place = np.arange(order.shape[1]) - begin
     for a in range(rankers):
-        here = np.flatnonzero((wrong == 0) & (number > a))
-        at = list_ptr[rows[here]] + a
-        wrong[here[length[at] != sizes[here]]] = _OTHERS
-        here = here[wrong[here] == 0]
-        owner, place, found = numbered(here, begin[list_ptr[rows[here]] + a], sizes[here])
-        wrong[owner[found < 0]] = _OTHERS
-        good = found >= 0
-        made.order[a, ptr[owner[good]] + place[good]] = found[good]
-        made.rank[a, ptr[owner[good]] + found[good]] = place[good] + 1
-        empty = np.concatenate([[0], np.cumsum(made.rank[a] == 0)])[ptr]
-        lacks = np.diff(empty) > 0
-        wrong[here[lacks[here] & (wrong[here] == 0)]] = _OTHERS
-    numbers = np.zeros(len(shown), np.int64)
-    here = np.flatnonzero(wrong == 0)
-    count = shown_ptr[rows[here] + 1] - shown_ptr[rows[here]]
-    owner, place, found = numbered(here, shown_ptr[rows[here]] + len(ids), count)
-    numbers[shown_ptr[rows[owner]] + place] = np.maximum(found, 0)
-    faults = {int(rows[n]): _WRONG[int(wrong[n])] for n in np.flatnonzero(wrong)}
-    for n in np.flatnonzero((wrong == 0) & (number != rankers)):
-        faults[int(rows[n])] = f"{number[n]} rankings for {rankers} rankers"
-    for k in np.flatnonzero(found < 0)[::-1]:
-        row = int(rows[owner[k]])
-        if row not in faults or "is in no ranking" in faults[row]:
-            faults[row] = f"the shown document '{shown[int(shown_ptr[row] + place[k])]}' is in no ranking"
-    return made, numbers, faults
-
-
-def _of_rows(
-    row: IntVector, begin: IntVector, count: IntVector, codes: IntVector, one: np.int64
-) -> tuple[IntVector, tuple[IntVector, IntVector]]:
-    """Return for each document of the lists ``codes[begin:begin + count]`` its key, its row, and its place."""
-    owner = np.repeat(row, count)
-    place = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
-    return owner * one + codes[np.repeat(begin, count) + place], (owner, place)
+        rank[a, begin + order[a]] = place + 1
+    return Lists(order, rank, ptr), numbers, faults
 
 
 class Clicked(NamedTuple):

@@ -17,20 +17,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ltr_duel.core import InputError
-from ltr_duel.logs.attribution import Outcome, click_lists, outcome_of, suffixes
-from ltr_duel.logs.bad_lines import Bad, BadLines
-from ltr_duel.logs.engine import Relation, named, quoted
+from ltr_duel.logs.attribution import Outcome, clicked_places, outcome_of
+from ltr_duel.logs.checks import BadLines, checked, given_owners, without
+from ltr_duel.logs.engine import Relation, named
 from ltr_duel.logs.files import Position, files_of, format_of
 from ltr_duel.logs.mapping import source_of
-from ltr_duel.logs.rows import facts_of, faults_of, going_back, kinds_of, without
 from ltr_duel.logs.sources import Loaded, own, tables, ubi
-from ltr_duel.logs.table import EVENT, LOG_COLUMNS, NO_RANKER, Impressions
+from ltr_duel.logs.table import EVENT, LOG_COLUMNS, Impressions
 
 _ROWS = 1 << 16
 _LONG = {"rankings": 8, "page": 4}  # batches are shorter by these factors if rows contain these columns
 _RESERVED = re.compile(  # names of columns that are added to a log
     r"""^(row|line|origin|fault|code|length|different|owned|low|high|rank|pair|part|n|y|square|place|turn|conflict
-    |number|reason|before|ltr[ _].*|clicks_.*)$|["\0]""",
+    |number|reason|ltr[ _].*)$|["\0]""",
     re.VERBOSE,
 )
 
@@ -100,7 +99,8 @@ class ClickLog:
             if source is None:
                 raise InputError("give a log, or a mapping with the source of the exposures")
             path = source_of(Path(source), table=bool(connect))
-        self.path = Path(path) if isinstance(path, str | Path) else _stored(path, self)
+        self._frame = not isinstance(path, str | Path)
+        self.path = _stored(path, self) if self._frame else Path(path)
         if skip_bad is not None and skip_bad < 0:
             raise InputError(f"the number of bad lines that may be skipped must be at least 0, not {skip_bad}")
         if not isinstance(events, str | Path | None):
@@ -120,34 +120,22 @@ class ClickLog:
             where = path if isinstance(path, str) else self.path
             self.format, self._source = "tables", tables(where, events, source, connect, self.context)
         else:
-            files = files_of(self.path)
-            self.format = format_of(files, format)
-            if self.format != "ubi" and any(one.within for one in self.outcomes):
+            self.format = format_of(files_of(self.path), format)
+            if self.format == "ubi":
+                self._source = ubi(self.path, self.context)
+            elif any(one.within for one in self.outcomes):
                 raise InputError(f"{self.path}: 'within' is for events without an impression; this log has clicks")
-            self._source = ubi(files, self.context) if self.format == "ubi" else own(files, self.format, self.context)
+            else:
+                self._source = own(self.path, self.format, self.context)
         self._allowed = skip_bad
-        self.known: dict[Any, Any] = {}  # cached results of queries about the log
+        self.credit: dict[Any, Any] = {}  # results of `credited`
         self.bad = BadLines(str, skip_bad)  # replaced in each call of `rows`
-        self._kinds: list[dict[str, Any]] = []  # of the newest call of `rows`
-
-    def find(self, line: int) -> Position:
-        """Return the file that contains a line of the relation, and the row in that file."""
-        return self.loaded.find(int(line))
+        self.kinds: list[dict[str, Any]] = []  # of the rows of the newest call of `rows`, see `Checked`
 
     @property
     def outcome(self) -> Outcome:
         """The first outcome."""
         return self.outcomes[0]
-
-    def limited(self, window: float) -> ClickLog:
-        """Return the log in which only events of a live experiment's window count; see `Outcome`."""
-        if self.outcome.window == window:
-            return self
-        log = copy(self)
-        log.outcomes, log.known = tuple(replace(one, window=window) for one in self.outcomes), {}
-        for name in ("loaded", "table"):
-            vars(log).pop(name, None)
-        return log
 
     @property
     def other_columns(self) -> tuple[str, ...]:
@@ -164,126 +152,66 @@ class ClickLog:
         """The engine of the relation."""
         return self.loaded.engine
 
-    @cached_property
+    @property
     def table(self) -> Relation:
-        """The relation with ``line`` and the columns of `LOG_COLUMNS` that the log has."""
-        log = self.loaded
-        if log.placed is None:
-            return log.impressions
-        lists = click_lists(log.engine, log.placed, self.outcomes, by_event=self.by_event)
-        made = [f"coalesce(c.{name}, CAST([] AS INTEGER[])) AS {name}" for name in lists.columns if name != "row"]
-        sql = f"SELECT {', '.join(['x.*', *made])} FROM exposures x LEFT JOIN clicks c ON x.row = c.row"
-        return log.engine.view(sql, exposures=log.impressions, clicks=log.engine.keep("FROM t", t=lists))
+        """All impressions, with ``line`` and the columns of `LOG_COLUMNS` that the log has, perhaps without clicks."""
+        return self.loaded.impressions
 
-    @property
-    def by_event(self) -> bool:
-        """Whether events name the rankers of their items, so that impressions have no lists of owners."""
-        columns = self.loaded.impressions.columns
-        return self.loaded.placed is not None and not {"owners", "page", "rankings"} & set(columns)
+    def find(self, line: int) -> Position:
+        """Return the file that contains a line of the relation, and the row in that file."""
+        at = self.loaded.find(int(line))
+        return Position("data frame", f"row {at.row}") if self._frame else at
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns that rows can have: the columns of a table or a Parquet file, otherwise all columns of a log."""
-        clicks = () if self.loaded.placed is None else ("clicks", *(["owners"] if self.by_event else []))
-        return (*(name for name in self.loaded.impressions.columns if name != "row"), *clicks)
+    def limited(self, window: float) -> ClickLog:
+        """Return the log in which only events of a live experiment's window count; see `Outcome`."""
+        if self.outcome.window == window:
+            return self
+        log = copy(self)
+        log.outcomes, log.credit = tuple(replace(one, window=window) for one in self.outcomes), {}
+        vars(log).pop("loaded", None)
+        return log
 
-    def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Relation:
+    def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS), number: int = 0) -> Relation:
         """Return the usable rows as a relation with a column ``line``; count the unusable rows.
 
         Parameters
         ----------
         columns : collection of str
             Columns to read; columns that the log lacks are omitted.
+        number : int
+            The outcome whose events are the clicks.
 
         Raises
         ------
         InputError
             If the file cannot be read, or has more bad lines than may be skipped; the message contains the line number.
         """
-        clicks = {f"clicks{ending}" for ending in suffixes(self.outcomes)} if "clicks" in columns else set()
-        wanted, source = {*columns, *clicks, "line", "fault"}, self.loaded.impressions
-        if self.loaded.placed is not None:  # checks need no clicks, which are on their list
-            wanted.add("row")
-        table = self._select(source, wanted)
-        self.bad = BadLines(self.loaded.find, self._allowed)
-        wrong = self._wrong(table)
-        self.bad.add(*wrong)
-        if not set(self.columns) & wanted <= set(source.columns):
-            table = self._select(self.table, wanted)
-        return self.without(table, self.bad.lines)
-
-    def _select(self, table: Relation, wanted: Collection[str]) -> Relation:
-        chosen = ", ".join(named(name) for name in table.columns if name in wanted)
-        return self.engine.view(f"SELECT {chosen} FROM t", t=table)
+        log, engine = self.loaded, self.engine
+        chosen = [name for name in self.table.columns if name in {*columns, "line", "row", "fault"}]
+        table = engine.view(f"SELECT {', '.join(map(named, chosen))} FROM t", t=self.table)
+        faults = log.checked or checked(engine, table, given_owners(chosen, by_event=log.by_event), self.find)
+        self.bad = BadLines(self.find, self._allowed, faults)
+        self.kinds = faults.kinds
+        table = self.without(table, faults.lines)
+        wanted = {"clicks", *["owners"] * log.by_event} & set(columns)
+        if log.placed is None or not wanted:
+            return table
+        places = clicked_places(engine, log.placed, number, by_event=log.by_event)
+        lists = ", ".join(f"coalesce(c.{name}, CAST([] AS INTEGER[])) AS {name}" for name in sorted(wanted))
+        return engine.view(f"SELECT x.*, {lists} FROM x LEFT JOIN c ON x.row = c.row", x=table, c=places)
 
     def without(self, table: Relation, lines: Collection[int]) -> Relation:
         """Return a relation without some of its lines."""
         return without(self.engine, table, lines)
 
-    def _wrong(self, table: Relation) -> list[Bad]:
-        """Return the lines that repeat an impression, fail a check, or go back in time."""
-        engine, found, log = self.engine, list[Bad](), self.loaded
-        faults = log.faults or faults_of(engine, table, self._given(table), self.find)
-        self.bad.lines, self.bad.equal, self.bad.repeated = faults.equal, len(faults.equal), faults.repeated
-        self._kinds = faults.kinds
-        found += faults.bad
-        if log.placed is None:
-            return [*found, going_back(engine, table)] if "time" in table.columns else found
-        if self.by_event:
-            strange = f"SELECT row FROM placed WHERE place IS NOT NULL AND owner = {NO_RANKER}"
-            sql = f"SELECT line FROM t WHERE rankers IS NOT NULL AND row IN ({strange})"
-            rows = engine.query(sql, t=log.impressions, placed=log.placed)
-            lines = rows["line"].to_numpy()
-            found.append(Bad(lines, ["owner"] * len(lines), self._strange_owner))
-        return found
-
-    def _given(self, rows: Relation) -> str:
-        """Return the SQL of whether a row has owners."""
-        if self.by_event:
-            return "1 = 1"
-        return "owners IS NOT NULL" if "owners" in rows.columns else "1 = 0"
-
-    def _strange_owner(self, line: int) -> str:
-        """Return the message on an event that names an unknown ranker as the owner of its item."""
-        events = self.loaded.events
-        assert events is not None
-        names = ", ".join(name for name in ("owner", "origin") if name in events.columns)
-        (row,) = self.engine.rows(f"SELECT impression, rankers FROM t WHERE line = {line}", t=self.loaded.impressions)
-        where = f"impression = {quoted(row['impression'])} AND owner IS NOT NULL"
-        some = self.engine.rows(f"SELECT {names} FROM t WHERE {where} ORDER BY {names}", t=events)
-        event = next(event for event in some if event["owner"] not in row["rankers"])
-        find = self.loaded.find_event
-        at = f" in {find(event['origin'])}" if find and "origin" in event else " of an event"
-        return f"owner '{event['owner']}'{at} is not a ranker: {' or '.join(row['rankers'])}, null for no ranker"
-
-    def facts(self, rows: Relation, rankers: Collection[str] = ()) -> dict[str, Any]:
-        """Return facts of the rows credited to these rankers: `FACTS`, and the number of queries."""
-        if ("facts", *rankers) not in self.known:
-            about = facts_of(self.kinds(rows))
-            if self.loaded.counts is not None:
-                about["clicked"] = self.loaded.counts.placed > 0
-            (queries,) = self.engine.rows("SELECT count(DISTINCT query) AS queries FROM t", t=rows)
-            self.known["facts", *rankers] = about | queries
-        return self.known["facts", *rankers]
-
-    def kinds(self, rows: Relation, *, part: bool = False) -> list[dict[str, Any]]:
-        """Return the distinct ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance.
-
-        part: whether these are not all rows.
-        """
-        scanned = not part and not self.bad.removed
-        kinds = self._kinds if scanned else kinds_of(self.engine, rows, self._given(rows))
-        return sorted(kinds, key=lambda kind: kind["first_line"])
-
-    def lines_of(self, rows: Relation, kind: dict[str, Any]) -> list[int]:
-        """Return the lines of the rows of a kind."""
-        keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
-        same = [
-            f"({self._given(rows)}) = {kind['given']}",
-            *(f"{key} IS NOT DISTINCT FROM {_sql(kind[key])}" for key in keys),
-        ]
-        found = self.engine.query(f"SELECT line FROM t WHERE {' AND '.join(same)}", t=rows)
-        return list(found["line"].to_pylist())
+    def facts(self, rows: Relation) -> dict[str, Any]:
+        """Return facts of rows: their number, those with a user, whether any has a click, times, and queries."""
+        clicked = "max(CASE WHEN array_length(clicks) > 0 THEN 1 ELSE 0 END)" if "clicks" in rows.columns else "0"
+        sql = f"""SELECT count(*) AS n, {'count("user")' if "user" in rows.columns else "0"} AS named,
+          {clicked} AS clicked, min(time) AS first, max(time) AS last, count(DISTINCT query) AS queries FROM t"""
+        (found,) = self.engine.rows(sql, t=rows)
+        counts = self.loaded.counts
+        return found if counts is None else found | {"clicked": counts.placed > 0}
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
         """Yield the usable rows in batches of some thousand rows, in the order of the file.
@@ -291,7 +219,7 @@ class ClickLog:
         Parameters
         ----------
         columns : collection of str
-            Columns to read; columns that the log lacks are omitted (in Parquet) or null.
+            Columns to read; columns that the log lacks are omitted.
 
         Yields
         ------
@@ -309,16 +237,10 @@ class ClickLog:
         size = _ROWS // max([1, *(short for name, short in _LONG.items() if name in rows.columns)])
         names = [name for name in LOG_COLUMNS if name in rows.columns]
         sql = f"SELECT {', '.join(map(named, names))}, line FROM t"
-        if self.bad.removed or self.loaded.placed is not None:  # a join does not keep the order
+        if self.bad.count or self.bad.equal or self.loaded.placed is not None:  # a join does not keep the order
             sql += " ORDER BY line"
         for batch in self.engine.stream(sql, size, t=rows):
             yield Impressions(batch.select(names), batch.column("line").to_numpy())
-
-
-def _sql(value: Any) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_sql, value))}]"
-    return "NULL" if value is None else quoted(value)
 
 
 def _stored(source: Any, owner: Any) -> Path:

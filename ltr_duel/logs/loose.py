@@ -12,7 +12,7 @@ _UNMATCHED = 0.5  # usual maximum share of events without an impression that mat
 _MANY = 100  # number of impressions of which some are usually without events
 
 
-def loose_sentence(log: ClickLog) -> str:
+def _loose_sentence(log: ClickLog) -> str:
     """Return a sentence on how many events have no impression, and how many of these count; "" if all have one."""
     counts = log.loaded.counts
     if counts is None or not counts.loose:
@@ -21,10 +21,14 @@ def loose_sentence(log: ClickLog) -> str:
     if log.outcome.within:
         lost = counts.loose - counts.given
         return f"{said}: {counts.given:,} count for an exposure of their user and item, {lost:,} do not count"
-    said += " and are not counted"
-    if counts.known and {"shown", "user"} <= set(log.loaded.impressions.columns):
-        said += "; --within 7d credits each of them to the last exposure of its user and item"
-    return said
+    hint = "; --within 7d credits each of them to the last exposure of its user and item"
+    return f"{said} and are not counted{hint * (counts.known > 0 and {'shown', 'user'} <= set(log.table.columns))}"
+
+
+def uncounted(log: ClickLog) -> str:
+    """Return a sentence on events without an impression that are not counted; "" if there are none."""
+    counts = log.loaded.counts
+    return _loose_sentence(log) if counts and counts.loose > counts.given else ""
 
 
 def outside(log: ClickLog) -> tuple[int, int, str]:
@@ -33,17 +37,11 @@ def outside(log: ClickLog) -> tuple[int, int, str]:
     The sentence is empty if the first number is 0. In a log without lists, both numbers are 0.
     """
     counts = log.loaded.counts
-    if counts is None or not LISTS & set(log.loaded.impressions.columns):
+    if counts is None or not LISTS & set(log.table.columns):
         return 0, 0, ""
     lost, total = counts.attributed - counts.placed, counts.attributed
     said = f"{lost:,} of {total:,} events ({log.outcome.name}) are not on an item of their list, and are not counted"
     return lost, total, said if lost else ""
-
-
-def uncounted(log: ClickLog) -> str:
-    """Return `loose_sentence` if some event without an impression is not counted, else ""."""
-    counts = log.loaded.counts
-    return loose_sentence(log) if counts and counts.loose > counts.given else ""
 
 
 def lost_events(log: ClickLog) -> list[Finding]:
@@ -53,10 +51,10 @@ def lost_events(log: ClickLog) -> list[Finding]:
         sentence = sentence or f"all {total:,} events ({log.outcome.name}) are on an item of their list"
         findings.append(seldom("events outside lists", lost, total, _OUTSIDE, sentence))
     if counts and counts.loose and log.outcome.within:
-        lost = counts.loose - counts.given
-        finding = seldom("events without impression", lost, counts.loose, _UNMATCHED, loose_sentence(log))
+        lost, sentence = counts.loose - counts.given, _loose_sentence(log)
+        finding = seldom("events without impression", lost, counts.loose, _UNMATCHED, sentence)
         reason = "; do clocks differ, or users or items have another form?" * (finding.verdict == "fails")
-        findings.append(finding._replace(sentence=finding.sentence + reason))
+        findings.append(finding._replace(sentence=sentence + reason))
     return findings
 
 

@@ -1,24 +1,24 @@
-"""Read any tables as exposures (shown lists) and events (e.g. clicks), by a TOML mapping; examples: docs/logs.md.
+"""Read files as exposures (shown lists), events (e.g. clicks) or a log, perhaps by a TOML mapping; see docs/logs.md.
 
 The sections ``[exposures]`` and ``[events]`` map each column of a log to a column of the table or an SQL expression;
 ``rankers`` may also be a list of names. A section may contain a condition ``where``. It must contain the source of the
 rows, ``file`` or (for a connection) ``table``, unless the command line names the source. ``delimiter`` is the separator
-of a CSV file.
+of a CSV file. Cells of CSV files are text.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import tomllib
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.columns import NEEDED, absent, require_columns, typed
-from ltr_duel.logs.engine import Engine, named, quoted
+from ltr_duel.logs.columns import LOG, NEEDED, absent, require_columns, typed
+from ltr_duel.logs.engine import Engine, Relation, named, quoted
 from ltr_duel.logs.files import (
     ADDED,
     FileRows,
@@ -28,14 +28,11 @@ from ltr_duel.logs.files import (
     format_of,
     json_rows,
     parquet_rows,
-    suffix_of,
+    text_rows,
 )
 from ltr_duel.logs.table import EVENT, EXPOSURE
 
-_CSV = ("BOOLEAN", "BIGINT", "DOUBLE", "VARCHAR")  # CSV types; no DATE, because DuckDB reads 03/01/2026 as 3 January
-_IDS = {"impression", "user", "query", "item", "kind", "shown", "rankers"}
-_KINDS = ("BIGINT", "UBIGINT", "HUGEINT", "DOUBLE", "UUID", "DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
-_TEXTS = {f"{kind}{end}": f"VARCHAR{end}" for kind in _KINDS for end in ("", "[]")}  # inferred from JSON; read as text
+_IDS = {"impression", "user", "query", "item", "kind", "shown", "rankers"}  # texts, even if they look like numbers
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
 _DIFFER = "the rows of its items differ in '{}'"
 _SESSION = ": one impression is one list; is its key a session, or a user?"
@@ -44,6 +41,8 @@ _ABSENT = re.compile(  # DuckDB's messages; the second is for a name that equals
     r'Binder Error: (?:Referenced column|Column) "(.*?)" (?:not found in FROM clause!?|referenced that exists .*)'
 )
 _OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner of an item
+_NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncated'
+  WHEN json_type(text) <> 'OBJECT' THEN 'not a JSON object with the columns as keys' END"""
 
 
 def sections_of(path: Path) -> dict[str, Any]:
@@ -70,15 +69,15 @@ def sections_of(path: Path) -> dict[str, Any]:
                 raise InputError(
                     f"{path}: [{part}] maps '{key}', which is not a column of a log{hint} ({', '.join(legal[part])})"
                 )
-            texts = isinstance(value, list) and all(isinstance(one, str) for one in value) and key == "rankers"
-            if not isinstance(value, str) and not texts:
+            names = key == "rankers" and isinstance(value, list) and all(isinstance(one, str) for one in value)
+            if not isinstance(value, str) and not names:
                 raise InputError(f"{path}: [{part}] {key} must be an expression in quotes, not {value}")
     for part in ("exposures", "events"):
         mapped = given.get(part, {}).keys() - set(_WHERE)
-        for names in NEEDED[part] if mapped or part == "exposures" else ():
-            if not mapped.intersection(names):
-                name = errors.listed(names, "or")
-                raise InputError(f'{path}: [{part}] must map {name}: {names[0]} = "your column"')
+        for group in NEEDED[part] if mapped or part == "exposures" else ():
+            if not mapped.intersection(group):
+                name = errors.listed(group, "or")
+                raise InputError(f'{path}: [{part}] must map {name}: {group[0]} = "your column"')
     events = given.get("events", {}).keys()
     if events - set(_WHERE) and not ("owner" in events or _OWNED & given["exposures"].keys()):
         raise InputError(
@@ -98,53 +97,52 @@ def source_of(path: Path, *, table: bool) -> str:
 
 
 class Part:
-    """Exposures or events: the source of the rows, and the expressions of the columns."""
+    """Exposures, events or a log: the source of the rows, and the expressions of the columns."""
 
     def __init__(
         self,
         name: str,
-        path: Path | None,
-        section: dict[str, Any],
-        given: str,
-        legal: tuple[str, ...],
+        source: str,
+        legal: Collection[str],
         context: tuple[str, ...] = (),
+        mapping: tuple[Path, dict[str, Any]] | None = None,
+        format: str = "",
     ) -> None:
-        self.name, self.legal, self._path, self.context = name, (*legal, *context), path, context
+        self.name, self.legal, self.context, self.format = name, (*legal, *context), context, format
+        self.path: Path | None = mapping[0] if mapping else None
+        section = mapping[1] if mapping else {}
         mapped = {key: value for key, value in section.items() if key not in _WHERE}
-        self.columns = {key: value for key, value in mapped.items() if key in (*self.legal, *_ITEM)}
-        self.given = self.columns  # as in the mapping, for messages
-        self.strange = [key for key in mapped if key not in self.columns]
+        self.given = {key: value for key, value in mapped.items() if key in (*self.legal, *_ITEM)}
+        self.columns = dict(self.given)  # SQL of each column
+        self.strange: Sequence[str] = [key for key in mapped if key not in self.columns]  # columns that are not read
         self.where, self.delimiter = section.get("where", ""), section.get("delimiter", "")
-        self.table, self.file = section.get("table", given), section.get("file", given)
+        self.table, self.file = section.get("table", source), section.get("file", source)
         self._named = "file" in section
 
     def match(self, have: Collection[str]) -> None:
-        """Quote mapped columns, whose names may be SQL keywords, and add the context columns of the file or table.
-
-        Context columns are the extra columns that `ClickLog` reads. A mapped context column keeps its expression.
-        """
+        """Quote mapped columns, whose names may be SQL keywords, and add the context columns of the file or table."""
         plain = {key: named(value) for key, value in self.given.items() if isinstance(value, str) and value in have}
         self.columns = {one: named(one) for one in self.context if one in have} | self.given | plain
 
-    def is_text(self, column: str) -> bool:
-        """Return whether a column of the file, as it stands, is an id or another text of the log."""
-        names = [key for key, value in self.given.items() if value == column] if self.given else [column]
-        owner = self.name == "events"  # in exposures, it may be a position in the list of rankers
-        return column in self.context or any(name in _IDS or (name == "owner" and owner) for name in names)
+    def all_of(self, have: Sequence[str]) -> None:
+        """Read all legal columns of a source that is not mapped."""
+        have = [column for column in have if column not in ADDED]
+        require_columns(self.file, have, self.name, self.context if self.name == "log" else ())
+        self.columns = {column: named(column) for column in have if column in self.legal}
+        self.strange = [column for column in have if column not in self.legal] if self.name == "log" else []
 
     def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
         """Return the result of `make` for columns and condition; an error names the faulty key of the mapping."""
         try:
             return make(self.columns, self.where)
+        except InputError as error:
+            where = f"{self.path}: [{self.name}] file = '{self.file}': " if self._named else ""
+            raise InputError(f"{where}{error}") from None
         except Exception as error:  # each backend has its own exceptions
             sentence = _first_line(error)
         one = {"impression": "'1'"}
-        parts = [
-            ("", one, ""),
-            ("where", one, self.where),
-            *((key, {key: value}, "") for key, value in self.columns.items()),
-        ]
-        for key, columns, where in parts:
+        parts = [("", one, ""), ("where", one, self.where)]
+        for key, columns, where in [*parts, *((key, {key: value}, "") for key, value in self.columns.items())]:
             try:
                 make(columns, where)
             except Exception as error:  # as above
@@ -152,8 +150,8 @@ class Part:
                     break
                 value = self.where if key == "where" else self.given.get(key, key)
                 reason = self._without_column(_first_line(error), make)
-                raise InputError(f"{self._path}: [{self.name}] {key} = {value!r}: {reason}") from None
-        file = f"{self._path}: [{self.name}] file = '{self.file}'" if self._named else self.file
+                raise InputError(f"{self.path}: [{self.name}] {key} = {value!r}: {reason}") from None
+        file = f"{self.path}: [{self.name}] file = '{self.file}'" if self._named else self.file
         raise InputError(f"{file}: cannot be read as {self.name}: {sentence}") from None
 
     def _without_column(self, sentence: str, make: Callable[[dict[str, str], str], Any]) -> str:
@@ -176,82 +174,77 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
     return f"SELECT {', '.join(chosen) or '*'} FROM {source}{f' WHERE {where}' * bool(where)}"
 
 
-def create_relation(engine: Engine, part: Part) -> Callable[[int], Position]:
-    """Create the relation ``exposures`` or ``events``, and return a function that finds the file and row of ``origin``.
+def read(engine: Engine, part: Part) -> tuple[Relation, Callable[[int], Position]]:
+    """Create the relation of a part, with its name; also return a function that finds the file and line of a row.
 
-    The column ``origin`` has the number of a row, counted over all files of the source. Exposures also have the column
-    ``row``; they are a table unless their files are Parquet.
+    ``origin`` is the number of a row in all files of the part. ``line`` is unique: as mapped, one row of a file may
+    become several. Relations are tables unless their files are Parquet.
     """
-    files: FileRows = part.tried(lambda *_: _file_rows(engine, part))
+    paths = part.tried(lambda *_: files_of(part.file))
+    kind = part.format or format_of(paths)
+    by_item, header = part.name == "exposures" and bool({"item", "owner"} & set(part.columns)), 0
+    if kind == "jsonl" and not part.columns:
+        files, raw = _json_lines(engine, part, paths)
+    else:
+        files = part.tried(lambda *_: _rows(engine, part, kind, paths))
+        raw, header = _mapped(engine, part, files), files.header
+    line = "origin" if kind == "parquet" or by_item or not part.given else "row_number() OVER ()"
+    if by_item:
+        raw = _listed(part.columns, raw, header)
+    sql = f"SELECT *, {line} AS line FROM ({typed(engine, raw, EVENT if part.name == 'events' else LOG)})"
+    relation = engine.create(part.name, sql, "VIEW" if kind == "parquet" and not by_item else "TABLE")
+
+    def find(origin: int) -> Position:
+        at = files.find(engine, origin)
+        return Position(at.file, f"impression that begins in line {at.row}") if by_item else at
+
+    return relation, find
+
+
+def _mapped(engine: Engine, part: Part, files: FileRows) -> str:
+    """Return the SQL of the mapped columns of files, or of all legal columns."""
 
     def described(columns: dict[str, str], where: str) -> list[str]:
         return [row["column_name"] for row in engine.raw_rows(f"DESCRIBE {select(columns, where, f'({files.sql})')}")]
 
     if part.columns:
         part.match(part.tried(lambda *_: described({}, "")))
-    found = part.tried(described)
-    if not part.columns:
-        have = [column for column in found if column not in ADDED]
-        empty = "read_json(" in files.sql and have == ["json"]  # DuckDB's column name for a file without objects
-        require_columns(part.file, [] if empty else have, part.name)
-        part.columns = {column: named(column) for column in found if column in part.legal}
-    columns = part.columns | {"origin": "ltr_line"}
-    by_item = part.name == "exposures" and bool({"item", "owner"} & set(columns))
-    if part.name == "exposures" and "read_parquet(" in files.sql and not by_item:
-        columns["row"] = "ltr_line"
-    raw = select(columns, part.where, f"({files.sql})")
-    if part.name == "events":
-        engine.create("events", typed(engine, raw, EVENT), "VIEW")
-    elif "row" in columns:
-        engine.create("exposures", typed(engine, raw), "VIEW")
-    else:  # one row of a file may become several exposures
-        row, made = ("origin", _listed(part.columns, raw, files.header)) if by_item else ("row_number() OVER ()", raw)
-        engine.create("exposures", f"SELECT *, {row} AS row FROM ({typed(engine, made)})")
-    find = files.finder(engine)
-    if not by_item:
-        return find
-    return lambda line: Position(find(line).file, f"impression that begins in line {find(line).row}")
+        part.tried(described)
+    else:
+        with engine.guarded():
+            part.all_of(described({}, ""))
+    return select(part.columns | {"origin": "ltr_line"}, part.where, f"({files.sql})")
 
 
-def _file_rows(engine: Engine, part: Part) -> FileRows:
-    """Return the rows of the files; the types of the columns of CSV files fit all rows.
-
-    Ids and other texts are read as text, because inferred types change them: 1.10 becomes 1.1, and long numbers merge.
-    """
-    import duckdb
-
-    paths = (part.file,) if "://" in part.file else files_of(part.file)
-    if Path(part.file).is_dir():
-        format_of(files_of(part.file))
-    suffix = suffix_of(Path(paths[0]))
-    if suffix not in (".csv", ".tsv"):
-        if suffix == ".parquet":
+def _rows(engine: Engine, part: Part, kind: str, paths: Sequence[Any]) -> FileRows:
+    if kind == "csv":
+        return csv_rows(paths, part.delimiter)
+    with engine.guarded():
+        if kind == "parquet":
             return parquet_rows(engine, paths)
-        rows = json_rows(paths)
-        types = _types(engine, rows)
-        texts = {name: _TEXTS[type] for name, type in types.items() if part.is_text(name) and type in _TEXTS}
-        return json_rows(paths, f", columns = {_struct(types | texts)}") if texts else rows
-    options = f"auto_type_candidates = [{', '.join(map(quoted, _CSV))}]"
-    options += f", delim = {quoted(part.delimiter)}" * bool(part.delimiter)
-    with suppress(duckdb.Error):  # as below
-        texts = {name: "VARCHAR" for name in _types(engine, csv_rows(paths, options)) if part.is_text(name)}
-        options += f", types = {_struct(texts)}" if texts else ""
-    with suppress(duckdb.Error):  # other errors are reported when the columns are read
-        try:
-            engine.raw_rows(f"SELECT count(COLUMNS(* EXCLUDE (ltr_line))) FROM ({csv_rows(paths, options).sql})")
-        except duckdb.ConversionException:  # the first rows suggest a type that does not fit all rows
-            options += ", sample_size = -1"  # ten times as slow
-    return csv_rows(paths, options)
+        owner = "owner" if part.name == "events" else ""  # in exposures, it may be a position in the list of rankers
+        texts = [value for key, value in part.given.items() if key in (*_IDS, owner, *part.context)]
+        return json_rows(engine, paths, [value for value in texts if isinstance(value, str)])
 
 
-def _types(engine: Engine, rows: FileRows) -> dict[str, str]:
-    """Return the inferred types of the columns of a file."""
-    found = engine.raw_rows(f"DESCRIBE {rows.sql}")
-    return {row["column_name"]: row["column_type"] for row in found if row["column_name"] not in ADDED}
+def _json_lines(engine: Engine, part: Part, paths: Sequence[Path]) -> tuple[FileRows, str]:
+    """Return the lines of JSON files, and the SQL of their legal columns; a line that is no object is a fault."""
+    files = create_lines(engine, paths)
+    keys = "SELECT line, unnest(json_keys(CASE WHEN json_valid(text) THEN text END)) AS key FROM lines"
+    found = engine.query(f"SELECT key FROM ({keys}) GROUP BY key ORDER BY min(line), key")["key"].to_pylist()
+    if found:
+        part.all_of(found)
+    structure = quoted(json.dumps(dict.fromkeys(part.columns or part.legal, "JSON")))
+    given = f"unnest(from_json(CASE WHEN json_valid(text) THEN text END, {structure}))"
+    return files, f"SELECT line AS origin, {_NO_OBJECT} AS fault, {given} FROM lines"
 
 
-def _struct(types: dict[str, str]) -> str:
-    return f"{{{', '.join(f'{named(name)}: {quoted(kind)}' for name, kind in types.items())}}}"
+def create_lines(engine: Engine, paths: Sequence[Path]) -> FileRows:
+    """Create the table ``lines`` of text files, with ``line`` and ``text``."""
+    files = text_rows(paths)
+    sql = f"SELECT ltr_line AS line, text FROM ({files.sql}) WHERE trim(text) <> ''"
+    engine.execute(f"CREATE OR REPLACE TABLE lines AS {sql}")
+    return files
 
 
 def _listed(columns: dict[str, Any], raw: str, header: int) -> str:
@@ -263,9 +256,9 @@ def _listed(columns: dict[str, Any], raw: str, header: int) -> str:
     """
     place = "try_cast(position::VARCHAR AS DOUBLE)" if "position" in columns else "origin"
     item = "item" if "item" in columns else "position"
-    conflict = _conflicts(columns, place, item, header)
     once = (
-        f"SELECT *, {place} AS ltr_place, row_number() OVER same_item AS turn, {conflict} AS conflict FROM ({raw})"
+        f"SELECT *, {place} AS ltr_place, row_number() OVER same_item AS turn,"
+        f" {_conflicts(columns, place, item, header)} AS conflict FROM ({raw})"
         f" WINDOW same_item AS (PARTITION BY impression, {item} ORDER BY origin)"
         f", same_place AS (PARTITION BY impression, {place} ORDER BY origin)"
     )
@@ -274,14 +267,10 @@ def _listed(columns: dict[str, Any], raw: str, header: int) -> str:
         for name, made in (("item", "shown"), ("owner", "owners"))
         if name in columns
     ]
-    rest = [name for name in columns if name not in ("impression", "item", "owner", "position")]
+    rest = [name for name in columns if name not in ("impression", *_ITEM)]
     chosen += [f"arg_min({named(name)}, origin) AS {named(name)}" for name in rest]
-    hashes = {name: f"(hash({named(name)})) FILTER ({named(name)} IS NOT NULL)" for name in rest}
-    faults = [
-        f"WHEN min{values} <> max{values} THEN {quoted(_DIFFER.format(name))}"
-        for name, values in hashes.items()
-        if name != "time"  # items may be logged one by one
-    ]
+    differ = "WHEN min(hash({0})) FILTER ({0} IS NOT NULL) <> max(hash({0})) FILTER ({0} IS NOT NULL) THEN {1}".format
+    faults = [differ(named(name), quoted(_DIFFER.format(name))) for name in rest if name != "time"]  # logged one by one
     faults.append("WHEN count(conflict) > 0 THEN arg_min(conflict, origin)")
     chosen.append(f"CASE {' '.join(faults)} END AS fault")
     return f"SELECT impression, {', '.join(chosen)}, min(origin) AS origin FROM ({once}) GROUP BY impression"

@@ -15,10 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.attribution import suffixes
-from ltr_duel.logs.bad_lines import Bad
-from ltr_duel.logs.credit import Creditor
-from ltr_duel.logs.engine import Engine, Relation, named
+from ltr_duel.logs.checks import given_owners, kinds_of
+from ltr_duel.logs.credit import Creditor, Wrong
+from ltr_duel.logs.engine import Engine, Relation, quoted
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.table import NO_CREDIT
 
@@ -28,7 +27,6 @@ _OUTCOMES = 'line BIGINT, time DOUBLE, "user" VARCHAR, query VARCHAR, pair INTEG
 _FORMS = ("page", "rankings")
 _NEXT = "CAST(k.{} + 1 AS INTEGER)".format  # a cast, so that sqlglot knows an index, which Spark counts from 0
 _VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|-?\d[\w.:-]*")  # values that differ between lines with the same fault
-Wrong = dict[int, str]
 
 
 class Credited(NamedTuple):
@@ -38,6 +36,7 @@ class Credited(NamedTuple):
     rows: Relation  # the credited impressions
     creditor: Creditor  # names, pairs, method and outcome rule
     whole: bool  # whether all outcomes are wins, losses and ties
+    facts: dict[str, Any]  # see `ClickLog.facts`
 
 
 def credited(
@@ -58,71 +57,67 @@ def credited(
         how = "name the outcomes also in ClickLog(..., outcome=[...])"
         raise errors.unknown_name("outcome of this log", outcome, names, otherwise=how)
     number = names.index(outcome) if outcome else 0
-    key = "credited", tuple(rankers), tuple(sorted(columns)), needed, number
-    if key in log.known:
-        return log.known[key]
-    creditor = Creditor(rankers, needed=needed)
+    key = tuple(rankers), tuple(sorted(columns)), needed, number
+    if key in log.credit:
+        return log.credit[key]
+    creditor, wrong = Creditor(rankers, needed=needed), Wrong()
+    by_kernels = _any(log, _FORMS)
     wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *log.context}
-    if not set(_FORMS) & set(log.columns):  # credit by owners needs no documents, and no lists if there are events
-        wanted -= {"shown"} | ({"clicks", "owners"} & set(log.columns) if log.loaded.placed is not None else set())
-        wanted |= {"owners"} & set(log.loaded.impressions.columns)
+    if not by_kernels:  # credit by owners needs no documents, and no lists if there are events
+        wanted -= {"shown", *["clicks"] * (log.loaded.placed is not None), *["owners"] * log.loaded.by_event}
     try:
-        rows = log.rows(wanted | {*columns})
+        rows = log.rows(wanted | {*columns}, number)
     except InputError:  # if no line has credit data, the error reports this lack instead of the bad line
-        if needed and not _says_how(log):
+        if needed and not _any(log, (*_FORMS, "owners", "rankers", "fault")):
             raise InputError(f"{log.path}: {NO_CREDIT}") from None
         raise
-    if ending := suffixes(log.outcomes)[number]:
-        chosen = [name for name in rows.columns if not name.startswith("clicks")]
-        own = [f"clicks{ending} AS clicks"] if f"clicks{ending}" in rows.columns else []
-        rows = log.engine.view(f"SELECT {', '.join([*map(named, chosen), *own])} FROM t", t=rows)
-    by_kernels, wrong = _any(log, rows, _FORMS), Wrong()
     if by_kernels and log.outcomes[number].value:
         raise InputError(
             f"{log.path}: outcome '{names[number]}' is credited by owners; this log has page tokens or rankings"
         )
     if by_kernels and not isinstance(log.engine, Engine):
         raise InputError(f"{log.path}: page tokens and rankings can be credited only from files, not with --connect")
-    outcomes, rest = None, rows
+    form = " OR ".join(f"{name} IS NOT NULL" for name in _FORMS if name in rows.columns)
+    parts, rest = list[Relation | None](), rows
     if by_kernels:
-        form = " OR ".join(f"{name} IS NOT NULL" for name in _FORMS if name in rows.columns)
-        outcomes = _by_kernels(log, log.engine.view(f"SELECT * FROM t WHERE {form}", t=rows), creditor, number, wrong)
-        rest = log.engine.view(f"SELECT * FROM t WHERE NOT ({form})", t=rows)
+        some, rest = (log.engine.view(f"SELECT * FROM t WHERE {no}({form})", t=rows) for no in ("", "NOT "))
+        parts.append(_by_kernels(log, some, creditor, number, wrong))
     if not by_kernels or log.engine.rows("SELECT count(*) AS n FROM t", t=rest)[0]["n"]:
-        others = _by_owners(log, rest, creditor, number, wrong, part=by_kernels)
-        both = {"a": outcomes, "b": others}
-        outcomes = (
-            log.engine.view("SELECT * FROM a UNION ALL SELECT * FROM b", **both)
-            if all(both.values())
-            else outcomes or others
-        )
+        parts.append(_by_owners(log, rest, creditor, number, wrong, part=by_kernels))
+    outcomes, *others = filter(None, parts) if any(parts) else [None]
+    if outcomes and others:
+        outcomes = log.engine.view("SELECT * FROM a UNION ALL SELECT * FROM b", a=outcomes, b=others[0])
     if needed and not creditor.pairs:
-        if not _says_how(log):
+        if not _any(log, (*_FORMS, "owners", "rankers", "fault")):
             raise InputError(f"{log.path}: {NO_CREDIT}")
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
-    log.known[key] = Credited(outcomes, log.without(rows, wrong), creditor, not by_kernels)
-    return log.known[key]
+    rows = log.without(rows, wrong)
+    log.credit[key] = Credited(outcomes, rows, creditor, not by_kernels, log.facts(rows))
+    return log.credit[key]
 
 
-def _any(log: ClickLog, rows: Relation, columns: Collection[str]) -> bool:
-    """Return whether any row has a value in one of the columns."""
-    counts = " + ".join(f"count({name})" for name in columns if name in rows.columns)
-    return bool(counts) and log.engine.rows(f"SELECT {counts} AS n FROM t", t=rows)[0]["n"] > 0
+def _any(log: ClickLog, columns: Collection[str]) -> bool:
+    """Return whether any row, usable or not, has a value in one of the columns."""
+    counts = " + ".join(f"count({name})" for name in columns if name in log.table.columns)
+    return bool(counts) and log.engine.rows(f"SELECT {counts} AS n FROM t", t=log.table)[0]["n"] > 0
 
 
-def _says_how(log: ClickLog) -> bool:
-    """Return whether any row, usable or not, has credit data."""
-    return _any(log, log.loaded.impressions, (*_FORMS, "owners", "rankers", "fault"))
+def _add_bad(log: ClickLog, wrong: Wrong) -> None:
+    """Count lines that cannot be credited as bad lines, given their messages."""
+    log.bad.add({line: _VALUES.sub("", sentence) for line, sentence in wrong.items()}, wrong.__getitem__)
 
 
 def _by_owners(
     log: ClickLog, rows: Relation, creditor: Creditor, number: int, wrong: Wrong, *, part: bool
 ) -> Relation | None:
-    """Return the outcomes: the ranker whose documents got more clicks wins. Error messages by line go to ``wrong``."""
-    engine, sets = log.engine, dict[tuple[str, ...], list[int]]()
-    mine = Wrong()
-    for kind in log.kinds(rows, part=part):
+    """Return the outcomes: the ranker whose documents got more clicks wins. Error messages by line go to ``wrong``.
+
+    part: whether these are not all rows.
+    """
+    mine, engine, given = Wrong(), log.engine, given_owners(rows.columns, by_event=log.loaded.by_event)
+    sets: dict[tuple[str, ...], list[int]] = {}
+    for kind in kinds_of(engine, rows, given) if part or log.bad.count or log.bad.equal else log.kinds:
         try:
             if not kind["given"]:
                 if not creditor.needed:
@@ -131,42 +126,56 @@ def _by_owners(
             creditor.rules("owners", kind.get("method"), kind.get("outcome"), len(kind.get("rankers") or ()))
             sets[tuple(kind.get("rankers") or ())] = creditor.arms_of(kind.get("rankers"))
         except InputError as error:
-            mine |= dict.fromkeys(log.lines_of(rows, kind), str(error))
-    log.bad.add(_refused(mine))
+            same = [f"({given}) = {kind['given']}"]
+            same += [f"{key} IS NOT DISTINCT FROM {_sql(kind[key])}" for key in kind if key in _KIND]
+            lines = engine.query(f"SELECT line FROM t WHERE {' AND '.join(same)}", t=rows)["line"].to_pylist()
+            mine |= dict.fromkeys(lines, str(error))
+    _add_bad(log, mine)
     wrong |= mine
     if not sets:
         return None
     for size in sorted(set(map(len, sets.values()))):
         creditor.pairs_of(np.array([arms for arms in sets.values() if len(arms) == size]))
     relations = {"t": log.without(rows, mine)}
-    texts = [
-        f't."{name}"' if name in rows.columns else f"CAST(NULL AS VARCHAR) AS {name}" for name in ("user", "query")
-    ]
-    columns = f"t.line, t.time, {', '.join(texts)}"
     if len(sets) == 1 and max(map(len, sets)) == 2:
         ((first, second),) = sets.values()
         a, b, pair, sign, source = "0", "1", "0", str(creditor.pair(first, second)[1]), "t"
     else:
         a, b, pair, sign = "k.a", "k.b", "p.pair", "p.sign"
         places = list(combinations(range(max(map(len, sets))), 2))
-        relations["k"] = engine.small({"a": [one for one, _ in places], "b": [two for _, two in places]})
+        relations["k"] = engine.small(dict(zip("ab", zip(*places, strict=True), strict=True)))
         pairs = [(*two, k, 1) for k, two in enumerate(creditor.named_pairs)]
         pairs += [(two, one, k, -1) for one, two, k, _ in pairs]
-        relations["p"] = engine.small(
-            dict(zip(("first", "second", "pair", "sign"), zip(*pairs, strict=True), strict=True))
-        )
+        columns = zip(("first", "second", "pair", "sign"), zip(*pairs, strict=True), strict=True)
+        relations["p"] = engine.small(dict(columns))
         source = f"t CROSS JOIN k JOIN p ON t.rankers[{_NEXT('a')}] = p.first AND t.rankers[{_NEXT('b')}] = p.second"
     if log.loaded.placed is None:
         lead = _lead_in_lists(a, b)
     else:
-        relations["c"] = _credits(log, number)
+        worth = f"sum(w{number})" if log.outcomes[number].value else f"count(w{number})"
+        credit = f"SELECT row, owner, {worth} AS credit FROM placed WHERE place IS NOT NULL AND owner >= 0"
+        relations["c"] = engine.view(f"{credit} GROUP BY row, owner", placed=log.loaded.placed)
         lead = "coalesce(ca.credit, 0) - coalesce(cb.credit, 0)"
-        joins = (f"LEFT JOIN c AS {c} ON t.row = {c}.row AND {c}.owner = {at}" for c, at in (("ca", a), ("cb", b)))
-        source = f"{source} {' '.join(joins)}"
-    y = f"coalesce(CASE WHEN lead > 0 THEN {UNIT} WHEN lead < 0 THEN -{UNIT} END * sign, 0)"
-    each = f"SELECT {columns}, {pair} AS pair, {sign} AS sign, {lead} AS lead FROM {source}"
-    outcome = f'SELECT line, time, "user", query, pair, CAST({y} AS BIGINT) AS y FROM ({each}) AS e'
-    return engine.view(f"SELECT *, abs(y) AS square FROM ({outcome}) AS o", **relations)
+        source += f""" LEFT JOIN c AS ca ON t.row = ca.row AND ca.owner = {a}
+          LEFT JOIN c AS cb ON t.row = cb.row AND cb.owner = {b}"""
+    user, query = (
+        f't."{name}"' if name in rows.columns else f"CAST(NULL AS VARCHAR) AS {name}" for name in ("user", "query")
+    )
+    sql = f"""SELECT *, abs(y) AS square FROM (
+      SELECT line, time, "user", query, pair,
+        CAST(CASE WHEN lead > 0 THEN sign WHEN lead < 0 THEN -sign ELSE 0 END AS BIGINT) * {UNIT} AS y
+      FROM (SELECT t.line, t.time, {user}, {query}, {pair} AS pair, {sign} AS sign, {lead} AS lead
+            FROM {source}) AS e) AS o"""
+    return engine.view(sql, **relations)
+
+
+_KIND = ("rankers", "method", "outcome")
+
+
+def _sql(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_sql, value))}]"
+    return "NULL" if value is None else quoted(value)
 
 
 def _lead_in_lists(a: str, b: str) -> str:
@@ -183,51 +192,27 @@ def _lead_in_lists(a: str, b: str) -> str:
     )
 
 
-def _credits(log: ClickLog, number: int) -> Relation:
-    """Return the credit of each ranker for an impression: its documents with events, or the sum of their values."""
-    worth = f"sum(w{number})" if log.outcomes[number].value else f"count(w{number})"
-    sql = f"SELECT row, owner, {worth} AS credit FROM placed WHERE place IS NOT NULL AND owner >= 0 GROUP BY row, owner"
-    return log.engine.view(sql, placed=log.loaded.placed)
-
-
 def _by_kernels(log: ClickLog, rows: Relation, creditor: Creditor, number: int, wrong: Wrong) -> Relation:
     """Return the outcomes from the kernels of the methods. Error messages by line go to ``wrong``."""
-    name = f"outcomes{suffixes(log.outcomes)[number]}"
+    name = f"outcomes_{number}"
     log.engine.execute(f"CREATE OR REPLACE TABLE {name} ({_OUTCOMES})")
     some = list[Any]()
-
-    def insert() -> None:
-        log.engine.insert(name, pa.concat_tables(some))
-        some.clear()
-
     for batch in log.stream(rows):
         found, unfit = creditor(batch)
-        here = {int(batch.lines[row]): sentence for row, sentence in unfit.items()}
-        log.bad.add(_refused(here))
+        here = {int(batch.lines[row]): sentence for row, sentence in sorted(unfit.items())}
+        _add_bad(log, here)
         wrong |= here
-        at = pa.array(found.row)
-        texts = {
-            text: batch.table.column(text).take(at)
-            if text in batch.table.schema.names
-            else pa.nulls(len(at), pa.string())
-            for text in ("user", "query")
-        }
-        columns = {
-            "line": batch.lines[found.row],
-            "time": batch.table.column("time").take(at),
-            **texts,
-            "pair": found.pair,
-            "y": np.round(found.y * UNIT).astype(np.int64),
-            "square": np.round(found.y**2 * UNIT).astype(np.int64),
-        }
+        table, at = batch.table, pa.array(found.row)
+        columns = {"line": pa.array(batch.lines[found.row]), "time": table.column("time").take(at)}
+        for text in ("user", "query"):
+            has = text in table.schema.names
+            columns[text] = table.column(text).take(at) if has else pa.nulls(len(at), pa.string())
+        y = {"y": found.y, "square": found.y**2}
+        columns |= {"pair": found.pair} | {name: np.round(value * UNIT).astype(np.int64) for name, value in y.items()}
         some.append(pa.table(columns))
         if sum(map(len, some)) >= _AT_ONCE:
-            insert()
+            log.engine.insert(name, pa.concat_tables(some))
+            some.clear()
     if some:
-        insert()
+        log.engine.insert(name, pa.concat_tables(some))
     return log.engine.table(name)
-
-
-def _refused(wrong: Wrong) -> Bad:
-    reasons = [_VALUES.sub("", sentence) for sentence in wrong.values()]
-    return Bad(np.array([*wrong], np.int64), reasons, wrong.__getitem__)

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
+from ltr_duel.analysis import COLOURS, DASHES, add_legend, prepared_axes
 from ltr_duel.core import InputError, statistics
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import Comparison
@@ -61,7 +61,7 @@ def plot_comparison(
     ax = prepared_axes(ax, 8, 4.2)
     dated = 0 < comparison.looks[0].time < comparison.looks[-1].time < _DATES
     confidence, ends = stop_at or comparison.confidence, [0.0, margin, -margin]
-    for k, pair in enumerate(np.argsort(comparison.p, kind="stable")[:_MOST]):
+    for k, pair in enumerate(comparison.clearest[:_MOST]):
         looks = [look for look in comparison.looks if len(look.mean) > pair and look.sequences.n[pair] > 0]
         x: list[object] = [datetime.fromtimestamp(look.time, UTC) if dated else look.impressions for look in looks]
         means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
@@ -97,5 +97,5 @@ def plot_comparison(
         ax.xaxis.set_major_formatter(ConciseDateFormatter(ticks))  # type: ignore[no-untyped-call]
     else:
         ax.set(xlabel="impressions", xscale="log")
-    legend_beside(ax)
+    add_legend(ax)
     return ax

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ltr_duel.core import files, several
 from ltr_duel.logs.comparison import Comparison
-from ltr_duel.logs.decision import FEWEST, Decision
+from ltr_duel.logs.decision import Decision
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.looks import CHANGED
 from ltr_duel.logs.subgroup import DAY, SubgroupTable
@@ -35,14 +35,7 @@ def usual_subgroups(first: float, last: float) -> list[str]:
 
 def comparison_table(comparison: Comparison, decision: Decision, rows: int = ROWS) -> pd.DataFrame:
     """Return the pairs with their verdicts, as formatted strings; the clearest pair and leading rankers come first."""
-    return pd.DataFrame([_row(comparison, decision, k) for k in _clearest(comparison, decision)[:rows]])
-
-
-def _clearest(comparison: Comparison, decision: Decision) -> list[int]:
-    """Return the pairs, the clearest first."""
-    clear = [-pair.e_value for pair in decision.pairs] if decision.every_look else comparison.p.tolist()
-    names = comparison.named_pairs
-    return sorted(range(len(clear)), key=lambda k: (clear[k], names[k] if not decision.every_look else ()))
+    return pd.DataFrame([_row(comparison, decision, k) for k in comparison.clearest[:rows]])
 
 
 def _row(comparison: Comparison, decision: Decision, k: int) -> dict[str, str]:
@@ -59,10 +52,6 @@ def _row(comparison: Comparison, decision: Decision, k: int) -> dict[str, str]:
         row[comparison.provenance["denominator"]] = f"{comparison.denominator[k]:,.0f}"
     row["mean, first impressions" if comparison.first_impressions else "mean"] = f"{sign * pair.mean:+z.4f}"
     row |= {"interval": _ends(*sorted((sign * pair.low, sign * pair.high))), "p, corrected": _p(pair.p)}
-    if decision.every_look:
-        many = "more than 1e9" if pair.more > 1e9 else f"{pair.more:,.0f}"
-        more = "too few to say" if pair.effective < FEWEST else many
-        row["impressions to go"] = more if pair.verdict == "go on" else "-"
     return row
 
 

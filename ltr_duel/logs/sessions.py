@@ -55,16 +55,17 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
     click = np.zeros(length.sum(), np.bool_)
     click[np.repeat(np.cumsum(length) - length, clicks) + pc.list_flatten(table["clicks"]).to_numpy() - 1] = True
     named = marks_of(table, "user")
-    user = np.where(named, _numbers(table["user"]), -1) if named.any() else None
-    documents = _numbers(pc.list_flatten(table["shown"]))
-    sessions = Sessions.of_documents(length, _numbers(table["query"]), documents, click, user)
+    user = np.where(named, _numbers(table["user"])[0], -1) if named.any() else None
+    query, queries = _numbers(table["query"])
+    document, documents = _numbers(pc.list_flatten(table["shown"]))
+    sessions = Sessions.from_documents(length, query, document, click, user, queries, documents)
     if by == "document" or not graded.all():
         return sessions
     grades = pc.list_flatten(table["grades"]).to_numpy().astype(np.int64)
-    return sessions._replace(item=grades, items=int(grades.max()) + 1, graded=True)
+    return sessions._replace(item=grades, items=int(grades.max()) + 1, graded=True, names=None)
 
 
-def _numbers(texts: Any) -> IntVector:
-    """Number different texts in their order of appearance; null is an empty text."""
-    codes: IntVector = texts.fill_null("").dictionary_encode().combine_chunks().indices.to_numpy().astype(np.int64)
-    return codes
+def _numbers(texts: Any) -> tuple[IntVector, list[str]]:
+    """Number different texts in their order of appearance, and return the texts; null is an empty text."""
+    codes = texts.fill_null("").dictionary_encode().combine_chunks()
+    return codes.indices.to_numpy().astype(np.int64), codes.dictionary.to_pylist()

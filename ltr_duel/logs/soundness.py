@@ -30,7 +30,7 @@ _BLOCKS = 10  # number of blocks of time between which shares are compared
 _POSITIONS = 10  # number of positions whose owners are used
 _HEAVY = 0.02  # share of the impressions up to which a user is usual, however many users there are
 _ROBOT, _CLICKED = 50, 0.95  # minimum number of lists of a robot; minimum share of its lists with a click
-_USUALLY = 0.5  # share of all lists with a click above which a user who clicks on all lists is no robot
+_UNUSUAL = 4.0  # standard deviations by which a robot clicks more often than other users
 _ONE_OWNER = 0.75  # usual maximum share of lists of one ranker only
 _EACH = 20  # minimum number of lists per ranker for a test of position 1 of three or more rankers
 _LONELY = 1e-6  # probability that uniform traffic has a gap longer than a quarter of the limit
@@ -71,10 +71,17 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     True
     """
     errors.require_one_of("planned frequencies", planned or "even", ("even",))
-    rows = credited(log, rankers, columns=("clicks",)).rows
-    facts = log.facts(rows, rankers)
-    findings = [_repeated_impressions(log, facts), *_clicks(log, facts), *_users(log.engine, rows, facts)]
-    findings += [*_rankers(log, rows, facts, planned), _gaps(log.engine, rows, facts)]
+    found = credited(log, rankers, columns=("clicks",))
+    rows, facts, repeated = found.rows, found.facts, log.bad.repeated
+    first = "; the first row of each counts" * (repeated > 0)
+    sentence = f"{repeated:,} rows repeat an impression of another row{first}"
+    findings = [limited("repeated impressions", repeated / max(facts["n"] + repeated, 1), 0.0, sentence)]
+    if not facts["clicked"]:
+        ids = ", or are the ids of impressions in another form" * (log.loaded.events is not None)
+        sentence = f"no impression has a counted event ({log.outcome.name}): are events in another column or file{ids}?"
+        findings.append(Finding("clicks", "fails", 0.0, sentence))
+    findings += [*_users(log.engine, rows, facts), *_rankers(log, rows, facts, planned)]
+    findings.append(_gaps(log.engine, rows, facts))
     if log.loaded.events is not None:
         findings += [_events_to_come(log), _events_without_exposure(log), *lost_events(log)]
     return findings
@@ -93,20 +100,6 @@ def _reacts(name: str) -> bool:
         return POLICIES.configure(name).component.adaptive
     except InputError:
         return True
-
-
-def _repeated_impressions(log: ClickLog, facts: dict[str, Any]) -> Finding:
-    repeated = log.bad.repeated
-    first = "; the first row of each counts" * (repeated > 0)
-    sentence = f"{repeated:,} rows repeat an impression of another row{first}"
-    return limited("repeated impressions", repeated / max(facts["n"] + repeated, 1), 0.0, sentence)
-
-
-def _clicks(log: ClickLog, facts: dict[str, Any]) -> list[Finding]:
-    """Return a failure if no event counts."""
-    ids = ", or are the ids of impressions in another form" if log.loaded.events is not None else ""
-    sentence = f"no impression has a counted event ({log.outcome.name}): are events in another column or file{ids}?"
-    return [] if facts["clicked"] else [Finding("clicks", "fails", 0.0, sentence)]
 
 
 def _users(engine: Any, rows: Any, facts: dict[str, Any]) -> list[Finding]:
@@ -129,9 +122,13 @@ def _users(engine: Any, rows: Any, facts: dict[str, Any]) -> list[Finding]:
     usual = f"; up to {limit:.1%} is usual" if limit < 1 else ""
     sentence = errors.in_one_line(f"user '{name}' has {share} impressions, the most of {several(number, 'user')}")
     findings.append(limited("heaviest user", most / n, limit, sentence + usual))
-    often = (lists >= _ROBOT) & (clicked >= _CLICKED * lists)
-    if (clicked * users)[~often].sum() > _USUALLY * (lists * users)[~often].sum():
-        return [*findings, not_checked("robots", "users click on most lists")]
+    often, rate = (lists >= _ROBOT) & (clicked >= _CLICKED * lists), clicked / lists
+    others = users * ~often
+    mean = others @ rate / max(others.sum(), 1)
+    chance = max(mean * (1 - mean), 1e-9)
+    between = max(others @ ((rate - mean) ** 2 - chance / lists) / max(others @ (1 - 1 / lists), 1e-9), 0.0)
+    unusual = rate - mean > _UNUSUAL * np.sqrt(between + chance / lists)  # unlike a user with easy queries
+    often &= unusual & others.any()
     robots, theirs = int(users[often].sum()), int((lists * users)[often].sum())
     sentence = f"{several(robots, 'user')} with {_ROBOT} or more lists clicked on nearly all of {theirs:,} lists"
     return [*findings, limited("robots", theirs / n, RATE, sentence)]
@@ -150,7 +147,7 @@ def _rankers(log: ClickLog, rows: Any, facts: dict[str, Any], planned: str) -> l
     if not sets:
         return [not_checked("rankers and owners", _NO_OWNERS)]
     findings = [_pairs_shown(engine, lists, sets, planned), _pairs_over_time(engine, lists, sets)]
-    if "owners" not in rows.columns or "owners" not in log.loaded.impressions.columns:  # owners of all documents
+    if "owners" not in rows.columns or "owners" not in log.table.columns:  # owners of all documents
         return [*findings, not_checked("owners of position 1, interleaved lists", _NO_OWNERS)]
     kinds = _ownership(engine, lists)
     return [*findings, _interleaved_lists(kinds), _owners_of_position_1(kinds, sets)]
@@ -292,7 +289,7 @@ def _events_without_exposure(log: ClickLog) -> Finding:
     sql = "SELECT (SELECT count(impression) FROM events) AS total, count(e.impression) AS lost,"
     sql += " min(e.impression) AS name FROM events e LEFT JOIN exposures x ON e.impression = x.impression"
     sql += " WHERE x.impression IS NULL"
-    (row,) = log.engine.rows(sql, events=log.loaded.events, exposures=log.loaded.impressions)
+    (row,) = log.engine.rows(sql, events=log.loaded.events, exposures=log.table)
     if not row["total"]:
         return not_checked("events without exposure", "no event names an impression")
     sentence = f"{row['lost']:,} of {row['total']:,} events have no exposure in the log"

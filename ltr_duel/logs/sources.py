@@ -1,13 +1,11 @@
 """Sources of a log: the one-table format, User Behavior Insights records, or any exposures and events.
 
-Each source makes one relation of impressions in an engine, with the columns of `LOG_COLUMNS` that exist, ``line`` and
-``fault``. Later steps read only this relation.
+Each source makes one relation of impressions in an engine: the columns of `LOG_COLUMNS` that exist, ``line`` (number of
+a row), ``origin`` (its row in the files) and perhaps ``fault``; exposures also ``row``, to which events are joined.
 """
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,151 +13,82 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.attribution import EventCounts, Outcome, attribute, completed, suffixes
-from ltr_duel.logs.bad_lines import Faults
-from ltr_duel.logs.columns import require_columns, typed
-from ltr_duel.logs.engine import Engine, Relation, named, quoted
-from ltr_duel.logs.files import Position, csv_rows, files_of, format_of, open_text, parquet_rows, rows_in, text_lines
-from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
-from ltr_duel.logs.rows import check_events, check_values, faults_of, kinds_of, without
+from ltr_duel.logs.attribution import EventCounts, Outcome, attribute, completed
+from ltr_duel.logs.checks import Checked, checked, given_owners, without
+from ltr_duel.logs.columns import require_columns
+from ltr_duel.logs.engine import Engine, Relation, named
+from ltr_duel.logs.files import Position, files_of, rows_in
+from ltr_duel.logs.mapping import Part, create_lines, read, sections_of, select
 from ltr_duel.logs.table import EVENT, EXPOSURE, LISTS, LOG_COLUMNS, MILLISECONDS
 from ltr_duel.logs.ubi import create_views
 from ltr_duel.logs.warehouse import Warehouse
 
 _CELLS = re.compile(r"Error on Line: (\d+)\s.*Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL)
-_NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncated'
-    WHEN json_type(text) <> 'OBJECT' THEN 'not a JSON object with the columns as keys' END"""
+_NOT_UTF8 = re.compile("unicode|utf-?8", re.IGNORECASE)
 
 
 class Loaded(NamedTuple):
     """A log as a relation of an engine."""
 
     engine: Any
-    impressions: Relation  # columns of `LOG_COLUMNS` and ``line``; exposures: ``row``, and no clicks; perhaps ``fault``
-    find: Callable[[int], Position]  # returns the file and row of a line
+    impressions: Relation
+    find_origin: Callable[[Any], Position]  # returns the file and row of an ``origin``
     strange: Sequence[str] = ()  # columns that are not read
     events: Relation | None = None  # if the log has exposures and events
-    placed: Relation | None = None  # events by place, see there
+    placed: Relation | None = None  # events by place, see `attribute`; impressions then have no clicks
     counts: EventCounts | None = None
-    faults: Faults | None = None  # of all columns; by default the columns that are read are checked
+    checked: Checked | None = None  # of all columns; by default the columns that are read are checked
     events_file: Path | None = None  # the file of the events, if the exposures are in another file
-    find_event: Callable[[Any], Position] | None = None  # returns the file and row of an event, given its ``origin``
+
+    def find(self, line: int) -> Position:
+        """Return the file that contains a line of the relation, and the row in that file."""
+        (row,) = self.engine.rows(f"SELECT origin FROM x WHERE line = {line}", x=self.impressions)
+        return self.find_origin(row["origin"])
+
+    @property
+    def by_event(self) -> bool:
+        """Whether events name the rankers of their items, so that impressions have no lists of owners."""
+        return self.placed is not None and not {"owners", "page", "rankings"} & set(self.impressions.columns)
 
 
 Source: TypeAlias = Callable[[Sequence[Outcome]], Loaded]
 
 
-def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> Source:
+def own(path: Path, kind: str, context: tuple[str, ...] = ()) -> Source:
     """Return the source of files in the one-table format."""
 
     def load(outcomes: Sequence[Outcome]) -> Loaded:
-        what = "not a Parquet file, or truncated" if kind == "parquet" else "cannot be read"
-        engine = Engine(damaged(paths[0], what), rows_in(paths))
-        read = _read_json if kind == "jsonl" else _read_columns
-        with engine.guarded():
-            have, find = read(engine, paths, context)
-        log = cleaned(engine, engine.table("log"))
-        table = _clicks_of(paths[0], engine, log, outcomes)
-        strange = [name for name in have if name not in (*LOG_COLUMNS, *context)]
-        if ("dwell" in log.columns) == ("dwell" in table.columns):
-            return Loaded(engine, table, find, strange)
-        given = "owners IS NOT NULL" if "owners" in log.columns else "1 = 0"
-        faults = faults_of(engine, log, given, find)  # before clicks are chosen by their dwell times
-        kinds = kinds_of(engine, without(engine, table, faults.lines), given)
-        return Loaded(engine, table, find, strange, faults=faults._replace(kinds=kinds))
+        engine = Engine(damaged(path), rows_in(files_of(path)))
+        part = Part("log", str(path), tuple(LOG_COLUMNS), context, format=kind)
+        log, find = read(engine, part)
+        loaded = Loaded(engine, cleaned(engine, log), find, part.strange)
+        for outcome in outcomes:
+            if outcome.value or outcome.kind not in ("", "click"):
+                raise InputError(f"{path}: outcome '{outcome.name}' requires a table of events; this log has clicks")
+        if all(outcome.where in ("", "kind = 'click'") for outcome in outcomes):
+            return loaded
+        if "dwell" not in log.columns:
+            raise InputError(f"{path}: outcome '{outcomes[-1].name}' needs the column 'dwell'")
+        events = "SELECT impression, unnest(clicks) AS position, unnest(dwell) AS dwell, 'click' AS kind FROM t"
+        return _joined(loaded, lambda rows: engine.view(events, t=rows), outcomes)._replace(events=None)
 
     return load
 
 
-def _read_columns(
-    engine: Engine, paths: tuple[Path, ...], context: tuple[str, ...]
-) -> tuple[list[str], Callable[[int], Position]]:
-    """Create ``log`` from CSV or Parquet files; return their columns, and how to find a line."""
-    parquet = format_of(paths) == "parquet"
-    if parquet:
-        rows = parquet_rows(engine, paths)
-    else:
-        head = _head(paths[0])
-        if other := next((path for path in paths if _head(path) != head), None):
-            raise InputError(f"{other}: the first line differs from that of {paths[0]}: {', '.join(head)}")
-        if not head or len(set(head)) < len(head):
-            raise InputError(f"{paths[0]}:1: the first line of a CSV log must contain each column name once")
-        columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in head)
-        rows = csv_rows(paths, f"columns = {{{columns}}}, auto_detect = false, quote = '\"', escape = '\"'")
-    have = [
-        row["column_name"] for row in engine.rows(f"DESCRIBE SELECT * EXCLUDE (ltr_line, ltr_file) FROM ({rows.sql})")
-    ]
-    require_columns(paths[0], have, "log", context)
-    chosen = [named(name) for name in LOG_COLUMNS if name in have]
-    chosen += [f"{named(name)}::VARCHAR AS {named(name)}" for name in context if name in have]
-    raw = f"SELECT {', '.join(chosen)}, ltr_line AS line FROM ({rows.sql})"
-    engine.create("log", typed(engine, raw), "VIEW" if parquet else "TABLE")
-    return have, rows.finder(engine)
-
-
-def _head(path: Path) -> list[str]:
-    """Return the first line of a CSV file."""
-    try:
-        with open_text(path) as file:
-            return next(csv.reader(file), [])
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
-
-
-def _read_json(
-    engine: Engine, paths: tuple[Path, ...], context: tuple[str, ...]
-) -> tuple[list[str], Callable[[int], Position]]:
-    """Create ``log`` from JSON lines; return their keys, and how to find a line."""
-    find = _read_lines(engine, paths)
-    structure = quoted(json.dumps(dict.fromkeys((*LOG_COLUMNS, *context), "JSON")))
-    given = f"unnest(from_json(CASE WHEN json_valid(text) THEN text END, {structure}))"
-    engine.create("log", typed(engine, f"SELECT line, {_NO_OBJECT} AS fault, {given} FROM lines"))
-    keys = "SELECT line, unnest(json_keys(CASE WHEN json_valid(text) THEN text END)) AS key FROM lines"
-    found = engine.query(f"SELECT key FROM ({keys}) GROUP BY key ORDER BY min(line), key")["key"].to_pylist()
-    engine.execute("DROP TABLE lines")
-    if found:
-        require_columns(paths[0], found, "log", context)
-    return found, find
-
-
-def _read_lines(engine: Engine, paths: tuple[Path, ...]) -> Callable[[int], Position]:
-    """Create the table ``lines`` of text files; return how to find a line."""
-    rows = text_lines(paths)
-    sql = f"SELECT ltr_line AS line, text, NULL::VARCHAR AS fault FROM ({rows.sql}) WHERE trim(text) <> ''"
-    engine.create("lines", sql)
-    return rows.finder(engine)
-
-
-def _clicks_of(path: Path, engine: Engine, table: Relation, outcomes: Sequence[Outcome]) -> Relation:
-    """Return a log with the clicks of each outcome; here an event is a click with its position and dwell time."""
-    lists = {}
-    for outcome, ending in zip(outcomes, suffixes(outcomes), strict=True):
-        if outcome.value or outcome.kind not in ("", "click"):
-            raise InputError(f"{path}: outcome '{outcome.name}' requires a table of events; this log has clicks")
-        if outcome.where not in ("", "kind = 'click'"):
-            if "dwell" not in table.columns:
-                raise InputError(f"{path}: outcome '{outcome.name}' needs the column 'dwell'")
-            each = "SELECT line, unnest(clicks) AS position, unnest(dwell) AS dwell, 'click' AS kind FROM log"
-            sql = f"SELECT line, list(position) AS clicks FROM ({each}) WHERE {outcome.where} GROUP BY line"
-            lists[f"clicks{ending}"] = engine.keep(sql, log=table)
-        elif ending:
-            table = engine.view(f"SELECT *, clicks AS clicks{ending} FROM log", log=table)
-    if not lists:
-        return table
-    chosen = [f"l.{named(name)}" for name in table.columns if name not in (*lists, "dwell")]
-    chosen += [f"CASE WHEN l.clicks IS NOT NULL THEN coalesce({name}.clicks, []) END AS {name}" for name in lists]
-    joins = " ".join(f"LEFT JOIN {name} ON l.line = {name}.line" for name in lists)
-    return engine.view(f"SELECT {', '.join(chosen)} FROM log l {joins}", log=table, **lists)
-
-
-def ubi(paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> Source:
+def ubi(path: Path, context: tuple[str, ...] = ()) -> Source:
     """Return the source of User Behavior Insights records."""
 
     def load(outcomes: Sequence[Outcome]) -> Loaded:
+        paths = files_of(path)
         engine = Engine(damaged(paths[0]), rows_in(paths))
-        find = _read_lines(engine, paths)
+        files = create_lines(engine, paths)
         create_views(engine, context)
-        return _joined(engine, engine.table("exposures"), engine.table("events"), outcomes, find)
+        exposures, events = (cleaned(engine, engine.table(name)) for name in ("exposures", "events"))
+
+        def find(origin: int) -> Position:
+            return files.find(engine, origin)
+
+        return _joined(Loaded(engine, exposures, find), lambda _: events, outcomes, find)
 
     return load
 
@@ -179,30 +108,48 @@ def tables(
         if events is None and "events" not in sections:
             raise InputError("exposures need events: give --events, or a mapping with [events]")
         shown, done = (
-            Part(name, mapping, sections.get(name, {}), str(where), legal, more)
+            Part(name, str(where), legal, more, (mapping, sections.get(name, {})) if mapping else None)
             for name, where, legal, more in (
                 ("exposures", path, EXPOSURE, context),
                 ("events", events if events is not None else path, tuple(EVENT), ()),
             )
         )
         if connect:
-            warehouse = Warehouse(connect)
-            exposures, done_events = (_table_of(warehouse, part) for part in (shown, done))
-
-            def find_row(name: Any) -> Position:
-                return Position(shown.table, f"impression '{name}'")
-
-            loaded = _joined(warehouse, exposures, done_events, outcomes, find_row)
-            return loaded._replace(strange=shown.strange)
+            return _connected(Warehouse(connect), shown, done, outcomes)
         engine = Engine(damaged(Path(path)), sum(map(_rows_of, (shown, done))))
-        find, find_event = (create_relation(engine, part) for part in (shown, done))
-        loaded = _joined(
-            engine, engine.table("exposures"), engine.table("events"), outcomes, find, find_event, done.given
-        )
+        (exposures, find), (acts, find_event) = (read(engine, part) for part in (shown, done))
+        loaded = Loaded(engine, cleaned(engine, exposures), find, shown.strange)
+        acts = cleaned(engine, acts)
         other = Path(done.file) if done.file != shown.file else None
-        return loaded._replace(strange=shown.strange, events_file=other)
+        return _joined(loaded, lambda _: acts, outcomes, find_event)._replace(events_file=other)
 
     return load
+
+
+def _connected(engine: Warehouse, shown: Part, done: Part, outcomes: Sequence[Outcome]) -> Loaded:
+    """Return the exposures and events of a database; impressions are numbered by their time."""
+    relations = []
+    for part in (shown, done):
+
+        def mapped(columns: dict[str, str], where: str, source: str = part.table) -> Relation:
+            return engine.sql(select(columns, where, source))
+
+        if part.columns:
+            part.match(part.tried(lambda *_, mapped=mapped: mapped({}, "").columns))
+            table: Relation = part.tried(mapped)
+        else:
+            table = engine.table(part.table)
+            require_columns(part.table, table.columns, part.name)
+            chosen = ", ".join(named(column) for column in table.columns if column in part.legal)
+            table = engine.view(f"SELECT {chosen} FROM t", t=table)
+        relations.append(cleaned(engine, engine.typed(table)))
+    line = "impression AS row, impression AS origin, row_number() OVER (ORDER BY time, impression) AS line"
+    exposures = engine.view(f"SELECT *, {line} FROM x", x=relations[0])
+
+    def find(name: Any) -> Position:
+        return Position(shown.table, f"impression '{name}'")
+
+    return _joined(Loaded(engine, exposures, find, shown.strange), lambda _: relations[1], outcomes)
 
 
 def cleaned(engine: Any, table: Relation) -> Relation:
@@ -215,61 +162,36 @@ def cleaned(engine: Any, table: Relation) -> Relation:
 
 
 def _joined(
-    engine: Any,
-    exposures: Relation,
-    events: Relation,
+    loaded: Loaded,
+    events_of: Callable[[Relation], Relation],
     outcomes: Sequence[Outcome],
-    find: Callable[[Any], Position],
     find_event: Callable[[Any], Position] | None = None,
-    mapped: dict[str, Any] | None = None,
 ) -> Loaded:
-    """Join exposures and events; ``line`` numbers the rows of files, and impressions of a database by their time."""
-    exposures, events = cleaned(engine, exposures), cleaned(engine, events)
-    if not LISTS & set(exposures.columns) and "owner" not in events.columns:
-        raise InputError(
-            "no column has an item's ranker: add 'owner' to the events, or 'shown' with 'owners', 'rankings' or 'page'"
-            " to the exposures, or map them with --source; see docs/logs.md"
-        )
-    events = completed(engine, events)
-    check_values(engine, events, outcomes, find_event)
-    line = (
-        "row AS line"
-        if "row" in exposures.columns
-        else "impression AS row, row_number() OVER (ORDER BY time, impression) AS line"
+    """Return a log with its events at their places; ``events_of``: returns the events, given the sound exposures."""
+    engine, exposures = loaded.engine, loaded.impressions
+    if "row" not in exposures.columns:
+        exposures = engine.view("SELECT *, line AS row FROM x", x=exposures)
+    have, events = set(exposures.columns), None
+    if "clicks" not in have:  # else events are the clicks of sound lists
+        events = completed(engine, events_of(exposures))
+        if not LISTS & have and "owner" not in events_of(exposures).columns:
+            raise InputError(
+                "no column has an item's ranker: add 'owner' to the events, or 'shown' with 'owners', 'rankings' or"
+                " 'page' to the exposures, or map them with --source; see docs/logs.md"
+            )
+    items = events and engine.rows("SELECT 1 AS item FROM e WHERE item IS NOT NULL LIMIT 1", e=events)
+    by_event = not {"owners", "page", "rankings"} & have
+    loaded = loaded._replace(impressions=exposures)
+    faults = checked(
+        engine, exposures, given_owners(have, by_event=by_event), loaded.find, documents=bool(items or not events)
     )
-    exposures = engine.view(f"SELECT *, {line} FROM x", x=exposures)
-    (first,) = engine.rows("SELECT min(time) AS first FROM x", x=exposures)
-
-    def find_line(line: int) -> Position:
-        origin = "origin" if "origin" in exposures.columns else "impression"
-        (row,) = engine.rows(f"SELECT {origin} AS origin FROM x WHERE line = {line}", x=exposures)
-        return find(row["origin"])
-
-    given = "owners IS NOT NULL" if "owners" in exposures.columns else "1 = 1"
-    if "owners" not in exposures.columns and {"page", "rankings"} & set(exposures.columns):
-        given = "1 = 0"
-    items = engine.rows("SELECT 1 AS item FROM e WHERE item IS NOT NULL LIMIT 1", e=events)  # else positions decide
-    faults = faults_of(engine, exposures, given, find_line, documents=bool(items))
-    found = attribute(
-        engine,
-        without(engine, exposures, faults.lines),  # an event cannot belong to an exposure that is not read
-        events,
-        outcomes,
-        lambda about: check_events(engine, events, about, first["first"], find_event, mapped or {}),
-    )
-    return Loaded(engine, exposures, find_line, (), events, found.placed, found.counts, faults, None, find_event)
-
-
-def _table_of(engine: Warehouse, part: Part) -> Relation:
-    if part.columns:
-        part.match(part.tried(lambda *_: engine.sql(select({}, "", part.table)).columns))
-        table: Relation = part.tried(lambda columns, where: engine.sql(select(columns, where, part.table)))
-    else:
-        table = engine.table(part.table)
-        require_columns(part.table, table.columns, part.name)
-        chosen = ", ".join(named(column) for column in table.columns if column in part.legal)
-        table = engine.view(f"SELECT {chosen} FROM t", t=table)
-    return engine.typed(table)
+    sound = without(engine, exposures, faults.lines)  # an event cannot belong to an exposure that is not read
+    if not events:
+        events = completed(engine, events_of(sound))
+        kept = ", ".join(named(name) for name in exposures.columns if name not in ("clicks", "dwell"))
+        exposures, sound = (engine.view(f"SELECT {kept} FROM x", x=rows) for rows in (exposures, sound))
+    placed, counts = attribute(engine, sound, events, outcomes, find_event)
+    return loaded._replace(impressions=exposures, events=events, placed=placed, counts=counts, checked=faults)
 
 
 def _rows_of(part: Part) -> int:
@@ -278,7 +200,7 @@ def _rows_of(part: Part) -> int:
     return 0
 
 
-def damaged(path: Path, what: str = "cannot be read") -> Callable[[Exception], InputError]:
+def damaged(path: Path) -> Callable[[Exception], InputError]:
     """Return a function that converts engine errors to an `InputError` about an unreadable file or a failed query."""
 
     def sentence(error: Exception) -> InputError:
@@ -287,9 +209,11 @@ def damaged(path: Path, what: str = "cannot be read") -> Callable[[Exception], I
         text = str(error)
         if cells := _CELLS.search(text):
             return InputError(f"{path}:{cells[1]}: {cells[3]} cells, but the first line has {cells[2]} columns")
+        if _NOT_UTF8.search(text):
+            return InputError(f"{path}: the text is not UTF-8 ({errors.in_one_line(text.splitlines()[0])})")
         of_query = (duckdb.InternalError, duckdb.ProgrammingError, duckdb.NotSupportedError)
         read = isinstance(error, duckdb.InvalidInputException) or not isinstance(error, of_query)
-        said = what if read else "DuckDB cannot run a query on it"
+        said = "cannot be read, or is truncated" if read else "DuckDB cannot run a query on it"
         return InputError(f"{path}: {said} ({errors.in_one_line(text.splitlines()[0])})")
 
     return sentence

@@ -90,7 +90,7 @@ def subgroups(
     >>> table.frame[["week", "impressions"]].values.tolist()
     [['1970-01-01 to 01-07', 605], ['1970-01-08 to 01-12', 395]]
     """
-    outcomes, rows, _, whole = credited_outcome(log, comparison.outcome, rankers)
+    outcomes, rows, _, whole, facts = credited_outcome(log, comparison.outcome, rankers)
     part, labels, relations = _parts(log, rows, comparison, by)
     parts, pairs, engine = len(labels), len(comparison.pairs), log.engine
     if parts < 2:
@@ -98,7 +98,6 @@ def subgroups(
     chosen = ", ".join(f'o."{name}"' for name in outcomes.columns if name != "pair")
     sql = f"SELECT {chosen}, CAST(o.pair * {parts} + {part} AS BIGINT) AS pair FROM outcomes o"
     sql += " JOIN part_of_line l ON o.line = l.line" * bool(relations)
-    facts = log.facts(rows, rankers)
     grouping = Grouping(pairs * parts, comparison.cluster, whole, facts["named"] == facts["n"])
     confidence, dated = comparison.confidence if stop_at is None else stop_at, by in DATED
     split = compared(
@@ -108,18 +107,17 @@ def subgroups(
     )  # fmt: skip
     shown, signs = split.counts > 0, np.repeat(comparison.signs, parts)
     now = split.intervals(confidence, float(shown.sum()), every_look=stop_at is not None and not dated)
-    clearest = np.argsort(comparison.p, kind="stable")
-    order = [row for k in clearest for row in range(k * parts, (k + 1) * parts) if shown[row]]
+    order = [row for k in comparison.clearest for row in range(k * parts, (k + 1) * parts) if shown[row]]
     frame = _frame(split, {by: labels * pairs}, now.facing(signs), comparison).iloc[order].reset_index(drop=True)
     if comparison.adaptive:
         return SubgroupTable(by, frame, unit="first impressions" * comparison.first_impressions)
-    p = np.array([interaction_p(split.cautious.of(slice(k * parts, (k + 1) * parts))) for k in clearest])
+    p = np.array([interaction_p(split.cautious.of(slice(k * parts, (k + 1) * parts))) for k in comparison.clearest])
     corrected = np.minimum((~np.isnan(p)).sum() * p, 1.0)
     what = {"new": "users' first 24 hours and later times"}.get(by, f"{by}s" if dated else f"parts by {by}")
     differ = [
         f"{' > '.join(comparison.named_pairs[k][:: comparison.signs[k]])}: {what}"
         f" {'differ' if q < _LEVEL else 'are not shown to differ'} (one look, p = {q:.2g})"
-        for k, q in zip(clearest, corrected, strict=True)
+        for k, q in zip(comparison.clearest, corrected, strict=True)
         if not np.isnan(q)
     ]
     once = f"intervals and p of {what} hold for one look only, even with --stop-at"

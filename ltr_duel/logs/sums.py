@@ -8,7 +8,7 @@ because all statistics of independent clusters follow from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,31 +106,11 @@ class PairSums:
             return naive_means(self.counts() + 2, self.sum, self.square + 2)
         return self._clustered(lambda p, n, total, times: cautious_means(n, total, self.square[p : p + 1], times))
 
-    def per_user(self) -> PairSums:
-        """Return sums in which each user is one outcome: a win of the ranker with the larger sum, or a tie."""
-        users = self.kinds[0]
-        sign = np.sign(users.total)
-        each = Clusters(users.pair, np.ones_like(users.n), sign * UNIT, users.number)
-        counts = [np.zeros(len(self.wins), np.int64) for _ in range(3)]
-        for side, count in zip((1, -1, 0), counts, strict=True):
-            np.add.at(count, users.pair, np.where(sign == side, users.number, 0))
-        wins, losses, ties = counts
-        plain = wins.astype(np.float64) - losses, wins.astype(np.float64) + losses
-        none = Sequences(*np.zeros((len(Sequences._fields), len(wins))))  # because a user's outcome may still change
-        return PairSums("user", wins, losses, ties, *plain, none, (each,))
-
     def _clustered(self, means: Callable[..., Means]) -> Means:
         found = []
         for kind in self.kinds:
             found.append(Means.joined(means(p, *(one[None] for one in kind.of(p))) for p in range(len(self.wins))))
         return two_way(*found) if self.cluster == "both" else found[0]
-
-    def cautious_of_each(self) -> tuple[Means, ...]:
-        """Return `cautious` by users alone and by queries alone, if clustered by both; otherwise ()."""
-        if self.cluster != "both":
-            return ()
-        each = zip(CLUSTERS[:2], self.kinds[:2], strict=True)
-        return tuple(replace(self, cluster=name, kinds=(kind,)).cautious() for name, kind in each)
 
     def sign_p(self) -> FloatVector:
         """Return p-values of the sign test of clusters; for both, the larger of users' and queries' p-values."""

@@ -24,8 +24,9 @@ _EVENTS = f"""CREATE TABLE all_events AS SELECT line, (json ->> '$.query_id') AS
   (json ->> '$.event_attributes.search_config') AS owner, (json ->> '$.event_attributes.value') AS value,
   (json ->> '$.event_attributes.dwell_time') AS dwell
   FROM records WHERE (json ->> '$.action_name') IS NOT NULL"""
-_SEEN = """SELECT nullif(impression, '') AS impression, nullif(e.user, '') AS user, nullif(item, '') AS item,
-  ordinal - coalesce(base, 0) + 1 AS position, nullif(owner, '') AS owner, kind, value, dwell, time
+_SEEN = """SELECT line AS origin, nullif(impression, '') AS impression, nullif(e.user, '') AS user,
+  nullif(item, '') AS item, ordinal - coalesce(base, 0) + 1 AS position, nullif(owner, '') AS owner, kind, value,
+  dwell, time
   FROM all_events e LEFT JOIN (SELECT application, min(ordinal) AS base FROM all_events WHERE kind = 'impression'
     GROUP BY application) b ON e.application IS NOT DISTINCT FROM b.application
   WHERE kind <> 'impression'"""
@@ -34,7 +35,7 @@ _LISTED = """SELECT impression, list(item ORDER BY ordinal, line) AS listed FROM
    WHERE kind = 'impression' AND item <> '' GROUP BY impression, item) GROUP BY impression"""
 _SHOWN = f"""SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
   (SELECT (json ->> '$.query_id') AS impression, min(line) AS origin, {{more}},
-   arg_min(time, coalesce({seconds("time", "VARCHAR")}, 'inf')) AS time,
+   arg_min(time, coalesce({seconds("time")}, 'inf')) AS time,
    arg_min(nullif(try_cast((json -> '$.query_response_hit_ids') AS VARCHAR[]), []), line) AS hits
    FROM (SELECT *, (json ->> '$.timestamp') AS time FROM records)
    WHERE (json ->> '$.query_id') IS NOT NULL AND (json ->> '$.action_name') IS NULL GROUP BY 1) q
@@ -46,13 +47,13 @@ def create_views(engine: Engine, context: tuple[str, ...] = ()) -> None:
     engine.execute("CREATE TABLE records AS SELECT line, text::JSON AS json FROM lines WHERE json_valid(text)")
     engine.execute("DROP TABLE lines")
     engine.execute(_EVENTS)
-    engine.execute(f"CREATE VIEW events AS SELECT * EXCLUDE (fault) FROM ({typed(engine, _SEEN, EVENT)})")
+    engine.execute(f"CREATE VIEW events AS {typed(engine, _SEEN, EVENT)}")
     texts = {"query": "json ->> '$.user_query'", "user": _USER}
     texts |= {name: f"json ->> {quoted('$.query_attributes.' + name)}" for name in (*_TEXTS, *context)}
     first = {name: f"nullif(({value}), '')" for name, value in texts.items()}
     first |= {name: f"nullif((json -> '$.query_attributes.{name}'), 'null')" for name in _LISTS}
     more = ", ".join(f"arg_min({value}, line) AS {named(name)}" for name, value in first.items())
-    engine.create("exposures", f"SELECT *, origin AS row FROM ({typed(engine, _SHOWN.format(more=more))})")
+    engine.create("exposures", f"SELECT *, origin AS line FROM ({typed(engine, _SHOWN.format(more=more))})")
     owners = ("owners", "page", "rankings")
     (given,) = engine.rows(f"SELECT {', '.join(f'count({name}) AS {name}' for name in owners)} FROM exposures")
     if not any(given.values()) and engine.rows("SELECT count(owner) AS n FROM events")[0]["n"]:

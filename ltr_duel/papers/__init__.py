@@ -1,7 +1,6 @@
-"""Reproduction of papers: figure files, measures, claims, verdicts, the ledger of claims, and their pages.
+"""The papers: figures declared in `experiments`, run at two scales, and what each paper prints beside what we measure.
 
-This package imports only the exports of other packages. Only the command line imports it, so users' experiments do
-not need it.
+`figure`, `study`, `measured`, `row` and the sources of data are the vocabulary of the files of figures.
 """
 
 import lazy_loader

@@ -1,7 +1,7 @@
-"""The vocabulary of figure files: the texts of a figure, its experiments or measurements, and their data.
+"""The vocabulary of files of figures: a figure's texts, its experiments or measurements, and their data.
 
-A figure file is plain Python that combines these declarations (`ltr_duel.papers.figure_files`). This module reads no
-files and runs no experiments. The parameter ``quick`` contains the settings that differ at the quick scale.
+A file of figures is plain Python that combines these declarations. This module reads no data and runs nothing. The
+parameter ``quick`` holds the settings that differ at the quick scale.
 """
 
 from __future__ import annotations
@@ -10,41 +10,22 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
+
+import pandas as pd
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.experiment import duration
-
-
-class Paper(NamedTuple):
-    """The names of a paper."""
-
-    short: str
-    reference: str
-
-    @property
-    def title(self) -> str:
-        """The short name and the reference."""
-        return f"{self.short} ({self.reference})" if self.reference else self.short
-
+from ltr_duel.papers.table import Row
 
 PAPERS = {
-    "beat_the_mean": Paper("Beat the Mean", "Yue and Joachims 2011"),
-    "rucb": Paper("RUCB", "Zoghi et al. 2014"),
-    "multi_dueling": Paper("Multi-Dueling Bandits", "Brost et al. 2016"),
-    "wolfenfeld": Paper("Wolfenfeld", "Dueling Bandits, a survey"),
-    "state_of_the_art": Paper("State of the art", ""),
+    "beat_the_mean": "Beat the Mean (Yue and Joachims 2011)",
+    "rucb": "RUCB (Zoghi et al. 2014)",
+    "multi_dueling": "Multi-Dueling Bandits (Brost et al. 2016)",
+    "wolfenfeld": "Wolfenfeld (Dueling Bandits, a survey)",
 }
-
-
-def paper_title(name: str) -> str:
-    """Return the title of a paper; an unknown name is returned unchanged."""
-    return PAPERS[name].title if name in PAPERS else name
-
-
 SCALES = ("quick", "paper")
-ORIGINAL = ("real data", "published matrix", "as in the paper")  # sources that can decide a claim about a corpus
-SOURCES = ("real data", "published matrix", "excerpt", "another corpus", "surrogate", "made by a rule", ORIGINAL[-1])
+DEFINED = "as in the paper"  # the source of problems that the paper defines
 Keys = Mapping[str, Any]
 _NONE: Keys = {}
 
@@ -59,46 +40,36 @@ class _Settings:
         return {**self.settings, **(self.quick if scale == "quick" else {})}
 
 
-@dataclass(frozen=True)
-class Source(_Settings):
-    """A source for the data of a problem. Its settings are keys that the problem has only if this source is used.
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Data of a problem: files or folders below the user's folder of data, of which one must exist, and settings."""
 
-    paths: possible paths of a corpus below the user's folder of data, the best first: feature files, folders, or
-        catalogue names of converted corpora. At least one of them must exist.
-    """
-
-    kind: str  # one of `SOURCES`
-    paths: Sequence[str] = ()
-    file: str = ""  # path of a matrix below the user's folder of data; it must also exist
-    note: str = ""  # remark on the source for readers of the figure
-
-    def __post_init__(self) -> None:
-        errors.require_one_of("source", self.kind, SOURCES)
+    kind: str
+    paths: Sequence[str]
+    key: str  # the setting that holds the path: "path" of a corpus, "file" of a matrix
+    note: str = ""  # for readers of the figure
+    settings: Keys
 
 
-def real(*paths: str, file: str = "", note: str = "", **settings: Any) -> Source:
-    """Declare the paths of a real corpus, and optionally the file of a matrix that is also required."""
-    return Source("real data", paths, file, note, settings=settings)
+def real(*paths: str, note: str = "", **settings: Any) -> Source:
+    """Declare the possible paths of the paper's own corpus."""
+    return Source(kind="real data", paths=paths, key="path", note=note, settings=settings)
 
 
 def excerpt(*paths: str, note: str, **settings: Any) -> Source:
-    """Declare the paths of a part of a corpus; the note names the part."""
-    return Source("excerpt", paths, note=note, settings=settings)
+    """Declare the possible paths of a part of the corpus; the note names the part."""
+    return Source(kind="excerpt", paths=paths, key="path", note=note, settings=settings)
 
 
 def another(*paths: str, note: str, **settings: Any) -> Source:
-    """Declare the paths of a real corpus that replaces the paper's corpus; the note names both corpora."""
-    return Source("another corpus", paths, note=note, settings=settings)
+    """Declare the possible paths of a corpus that replaces the paper's corpus; the note names both."""
+    return Source(kind="another corpus", paths=paths, key="path", note=note, settings=settings)
 
 
-def published(file: str = "", note: str = "") -> Source:
-    """Declare the file of a published matrix or, if ``file`` is empty, a matrix that this package contains."""
-    return Source("published matrix", file=file, note=note)
-
-
-def surrogate(*, quick: Keys = _NONE, note: str = "", **shape: Any) -> Source:
-    """Declare a synthetic corpus of the same shape as an unavailable corpus; see `ltr_duel.data.make_corpus`."""
-    return Source("surrogate", note=note, settings={"synthetic": shape}, quick={"synthetic": {**shape, **quick}})
+def published(file: str, *, comparisons: int | None = None, note: str = "") -> Source:
+    """Declare the file of a published matrix, and the number of comparisons of each pair behind it, if known."""
+    settings = {"comparisons": comparisons} if comparisons else {}
+    return Source(kind="published matrix", paths=[file], key="file", note=note, settings=settings)
 
 
 @dataclass(frozen=True)
@@ -106,7 +77,7 @@ class Problem(_Settings):
     """One or more problems of an experiment: an entry of the lists ``matrices``, ``corpora`` or ``utilities``."""
 
     kind: str
-    sources: Sequence[Source]
+    sources: Sequence[Source]  # the best first; none: the paper defines the problem
     optional: bool = False  # whether the problem is omitted if none of its sources exists
 
     def using(self, *, quick: Keys = _NONE, **settings: Any) -> Problem:
@@ -115,12 +86,12 @@ class Problem(_Settings):
 
 
 def corpus(name: str, *sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare the rankers of a corpus. No matrix is estimated if the first source that exists is a published matrix."""
+    """Declare the rankers of a corpus."""
     return Problem("corpora", sources, optional, settings={"name": name, **settings}, quick=quick)
 
 
 def matrix(*sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare preference matrices: published matrices, explicit matrices, or matrices of a family."""
+    """Declare preference matrices: published, explicit, or of a family."""
     return Problem("matrices", sources, optional, settings=settings, quick=quick)
 
 
@@ -147,15 +118,24 @@ def study(
 
 @dataclass(frozen=True)
 class Measured(_Settings):
-    """A measurement without runs of policies: a name in `ltr_duel.papers.measures.MEASURES`, and sources of data."""
+    """A measurement without runs of policies: a function of `ltr_duel.papers.measures`, and sources of its data."""
 
-    measure: str
+    measure: Callable[..., pd.DataFrame]
     sources: Sequence[Source]
+    optional: bool = False
 
 
-def measured(measure: str, *sources: Source, quick: Keys = _NONE, **settings: Any) -> Measured:
-    """Declare a measurement."""
-    return Measured(measure, sources, settings=settings, quick=quick)
+def measured(
+    measure: Callable[..., pd.DataFrame], *sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any
+) -> Measured:
+    """Declare a measurement; the settings are the keyword arguments of ``measure``."""
+    inspect.signature(measure).bind(
+        found={}, jobs=1, **settings, **{key: quick[key] for key in quick.keys() - settings}
+    )
+    return Measured(measure, sources, optional, settings=settings, quick=quick)
+
+
+Parts = Sequence[Study | Measured]
 
 
 @dataclass(frozen=True)
@@ -163,77 +143,94 @@ class Figure:
     """A figure or table of a paper, declared with `figure`."""
 
     name: str
-    about: dict[str, Any]  # paper, number, title, shows, setting, drawing; notes, options, seconds and store if given
+    about: dict[str, Any]  # paper, number, title, shows, setting, notes, drawing, options
+    rows: Sequence[Row]
     studies: Sequence[Study]
-    measures: Sequence[Measured]  # measurements; a figure has either studies or measures
+    measures: Sequence[Measured]  # a figure has either studies or measures
+    seconds: tuple[float, float] | None = None
 
     @property
-    def row(self) -> tuple[str, str, str, str, str]:
-        """The name, the title with paper and number, the names of all possible data, and the duration at each scale."""
-        sources = [source for study in self.studies for problem in study.problems for source in problem.sources]
+    def shortened(self) -> bool:
+        """Whether the quick scale differs from the printed scale."""
+        problems = [problem for part in self.studies for problem in part.problems]
+        parts: list[_Settings] = [*self.studies, *self.measures, *problems]
+        return any(part.quick for part in parts) or not all(part.in_quick for part in self.studies)
+
+    @property
+    def data(self) -> list[str]:
+        """The files and folders that the figure uses if they exist."""
+        sources = [source for part in self.studies for problem in part.problems for source in problem.sources]
         sources += [source for part in self.measures for source in part.sources]
-        spelt: dict[str, str] = {}  # keyed by lower case, because a catalogue name and its folder may differ in case
-        for source in sources:
-            names = [*(path.split("/")[0] for path in source.paths), source.file.rpartition("/")[2]]
-            spelt |= {name.casefold(): name for name in names if name}
-        whole = f"{PAPERS[self.about['paper']].short}, {self.about['number']}: {self.about['title']}"
-        seconds = self.about.get("seconds", {})
-        quick, paper = (duration(seconds[scale]) if scale in seconds else "-" for scale in SCALES)
-        return self.name, whole, ", ".join(spelt.values()) or "nothing", quick, paper
+        return list(dict.fromkeys(path for source in sources for path in source.paths))
 
-
-Parts = Sequence[Study | Measured]
+    @property
+    def line(self) -> tuple[str, str, str, str]:
+        """The name, the duration at each scale, and the title with paper, number and data."""
+        quick, paper = map(duration, self.seconds) if self.seconds else ("-", "-")
+        data = f"; data: {', '.join(self.data)}" if self.data else ""
+        title = f"{PAPERS[self.about['paper']]}, {self.about['number']}: {self.about['title']}{data}"
+        return self.name, quick, paper, title
 
 
 def figure(
     paper: str,
     number: str,
     *,
-    drawing: str,
+    drawing: str = "",
+    rows: Sequence[Row] = (),
     seconds: tuple[float, float] | None = None,
     notes: Sequence[str] = (),
-    store: str = "",
     **options: Any,
 ) -> Callable[[Callable[[], Parts]], Figure]:
     """Make a figure from a function, which gives its name, its text (the docstring), and its studies or measurements.
 
-    The docstring has these paragraphs: the title; a description of the figure; ``Setting: ...``, the setting as the
-    paper prints it; and any number of ``Note: ...``, differences from the paper and the reasons for them.
+    The docstring has these paragraphs: the title; ``The paper: ...``, what the paper says about the figure; ``Setting:
+    ...``, the setting as the paper prints it; and any number of ``Note: ...``, what differs from the paper, and why.
 
-    paper: a key of `PAPERS`.
-    number: the number in the paper, for example "Figure 2 (top)".
-    drawing: name of a drawing (`ltr_duel.papers.DRAWINGS`), whose keyword arguments are the ``options``.
-    seconds: approximate durations on two cores, at the quick scale and at the paper's scale.
-    notes: notes that several figures share, which are shown first.
-    store: name of the folder of runs, if several figures share the folder.
+    Parameters
+    ----------
+    paper : str
+        A key of `PAPERS`.
+    number : str
+        The number in the paper, for example "Figure 2 (top)".
+    drawing : str
+        A name in `ltr_duel.papers.DRAWINGS`, with its keyword arguments as ``options``; empty: the page shows a table.
+    rows : sequence of Row
+        The statements of the paper that this figure tests; see `row`.
+    seconds : (float, float), optional
+        Approximate durations on two cores, at the quick and at the paper's scale.
+    notes : sequence of str
+        Notes that several figures share, which are shown first.
 
-    Raises `InputError` if the paper is unknown, if a text is missing, or if the function does not return only
-    studies or only measurements.
+    Raises
+    ------
+    InputError
+        If the paper is unknown, a paragraph is missing, or the function returns neither only studies nor only
+        measurements.
     """
     errors.require_one_of("paper", paper, PAPERS)
 
     def declare(function: Callable[[], Parts]) -> Figure:
         title, shows, setting, *more = _texts(function)
         about: dict[str, Any] = {"paper": paper, "number": number, "title": title, "shows": shows, "setting": setting}
-        about |= {"notes": [*notes, *more], "drawing": drawing, "options": options, "store": store}
-        about["seconds"] = dict(zip(SCALES, seconds, strict=True)) if seconds else {}
+        about |= {"notes": [*notes, *more], "drawing": drawing, "options": options}
         parts = function()
-        studies = [one for one in parts if isinstance(one, Study)]
-        measures = [one for one in parts if isinstance(one, Measured)]
+        studies = [part for part in parts if isinstance(part, Study)]
+        measures = [part for part in parts if isinstance(part, Measured)]
         if not parts or len(parts) not in (len(studies), len(measures)):
             wanted = "must return a list that contains only study(...) or only measured(...)"
             raise InputError(f"figure '{function.__name__}' {wanted}")
-        return Figure(function.__name__, {key: one for key, one in about.items() if one}, studies, measures)
+        return Figure(function.__name__, about, rows, studies, measures, seconds)
 
     return declare
 
 
 def _texts(function: Callable[[], Parts]) -> list[str]:
-    """Return title, description, setting and notes."""
+    """Return title, statement of the paper, setting and notes."""
     paragraphs = [" ".join(text.split()) for text in inspect.cleandoc(function.__doc__ or "").split("\n\n")]
-    heads = ["", "", "Setting: ", *["Note: "] * (len(paragraphs) - 3)]
+    heads = ["", "The paper: ", "Setting: ", *["Note: "] * (len(paragraphs) - 3)]
     if len(paragraphs) < 3 or not all(map(str.startswith, paragraphs, heads)):
-        wanted = "a title, a description of the figure, 'Setting: ...', and any number of 'Note: ...'"
+        wanted = "a title, 'The paper: ...', 'Setting: ...', and any number of 'Note: ...'"
         raise InputError(f"the docstring of figure '{function.__name__}' must have the paragraphs: {wanted}")
-    title, *rest = (text.removeprefix(head) for text, head in zip(paragraphs, heads, strict=True))
-    return [title.removesuffix("."), *rest]
+    texts = [text.removeprefix(head) for text, head in zip(paragraphs, heads, strict=True)]
+    return [texts[0].removesuffix("."), f"The paper: {texts[1]}", *texts[2:]]

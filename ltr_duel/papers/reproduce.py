@@ -1,46 +1,41 @@
-"""Reproduce the data of a figure: expand its declaration, execute the missing runs, and write one tidy table.
+"""Reproduce the data of a figure: choose the available data, execute the missing runs, and write one tidy table.
 
+OUT/store/                         the runs of all figures
 OUT/NAME/study-1.toml ...          the experiments, which ``ltr-duel run`` can run
-OUT/NAME/store/                    the runs; OUT/STORE/store/ if the figure declares the folder ``store``
-OUT/NAME/data.parquet, data.csv    the table
+OUT/NAME/data.csv, data.parquet    the table
 OUT/NAME/about.json                the figure, the scale, the sources of the data, the duration
 """
 
 from __future__ import annotations
 
 import datetime
-import inspect
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import tomli_w
-from pyarrow.fs import LocalFileSystem
 
 from ltr_duel.core import InputError, columns, errors, files
 from ltr_duel.experiment import Backend, Schedule, StudyResults, environment, make_schedule, run_experiment
-from ltr_duel.papers.declaration import SCALES, Figure
-from ltr_duel.papers.expand import NoDataError, expand, first_present
-from ltr_duel.papers.reference import reference_of, tie_order_sentences
+from ltr_duel.papers.declaration import DEFINED, SCALES, Figure, Problem, Source, Study
 from ltr_duel.preferences import lower_bound
 
-_Work = tuple[pd.DataFrame, dict[str, Any], int]  # the table; sources, runs and horizon; number of new runs
+
+class NoDataError(InputError):
+    """None of the sources of a figure's data exists."""
 
 
-_ABOUT: dict[str, type | tuple[type, ...]] = {
-    "name": str,
-    "figure": dict,
-    "scale": str,
-    "sources": list,
-    "runs": int,
-    "seconds": (int, float),
-    "date": str,
-}
+class Found(NamedTuple):
+    """The source that is used."""
+
+    entry: dict[str, Any]  # its settings, with the absolute path; {} if the paper defines the problem
+    source: str  # its kind
+    note: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,176 +51,135 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
     """Execute the missing runs of a figure, or its measurements, and write its table below ``out``.
 
     Finished runs are stored, so the same call resumes after an error or Ctrl-C. ``root`` is the user's folder of data.
+
+    Raises `NoDataError` if none of its data exists, and `InputError` if runs failed.
     """
     errors.require_one_of("scale", scale, SCALES)
     folder, began = out / figure.name, time.monotonic()
-    frame, facts, new = (_measure if figure.measures else _run)(figure, out, scale, root, jobs)
+    if figure.measures:
+        frame, sources, runs = *_measure(figure, scale, root, jobs), 0
+    else:
+        frame, sources, runs = _run(figure, out, scale, root, jobs)
     running = environment()
     about = {
         "name": figure.name,
         "figure": figure.about,
         "scale": scale,
-        **facts,
+        "shortened": scale == "quick" and figure.shortened,
+        "sources": sources,
+        "runs": runs,
         "seconds": round(time.monotonic() - began, 1),
         "machine": f"{running['processor']}, {os.cpu_count()} cores",
         "date": datetime.date.today().isoformat(),
         "versions": running["versions"] | {"python": running["python"]},
     }
-    earlier = _about(folder) if (folder / "about.json").is_file() else {}
-    if earlier.get("scale") == scale and earlier["runs"] == facts["runs"] and not new:
-        about |= {key: earlier[key] for key in ("seconds", "date")}  # no result is new, so the earlier time is kept
     with files.replacing(folder / "data.parquet") as temporary:
         frame.to_parquet(temporary, index=False, compression="zstd")
     with files.replacing(folder / "data.csv") as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
+        frame.to_csv(temporary, index=False, lineterminator="\n", float_format="%.6g")
     # Written last, because the existence of about.json marks a complete figure.
     files.write_text(folder / "about.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
     return Made(folder, frame, about)
-
-
-def scale_made(folder: Path) -> str:
-    """Return the scale of the figure in a folder; empty if it is not complete."""
-    return str(_about(folder)["scale"]) if (folder / "about.json").is_file() else ""
 
 
 def read_made(out: Path) -> dict[str, Made]:
     """Return all figures in the folder ``out``, keyed by name."""
     made = {}
     for path in sorted(out.glob("*/about.json")):
-        about = _about(path.parent)
         try:
-            frame = pd.read_parquet(path.parent / "data.parquet", filesystem=LocalFileSystem())
-        except (OSError, ValueError) as error:  # pyarrow's errors are subclasses of these
-            raise _damaged(path.parent / "data.parquet", str(error)) from None
-        made[path.parent.name] = Made(path.parent, frame, about)
-    if not made:
-        raise InputError(f"{out}: no reproduced figures are here; create them with 'ltr-duel reproduce all'")
+            about = json.loads(path.read_text(encoding="utf-8"))
+            made[str(about["name"])] = Made(path.parent, pd.read_parquet(path.parent / "data.parquet"), about)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{path.parent}: not a reproduced figure ({error}); remove the folder") from None
     return made
 
 
-def _about(folder: Path) -> dict[str, Any]:
-    """Read and check the ``about.json`` of a reproduced figure."""
-    path = folder / "about.json"
-    try:
-        about = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(path, str(error)) from None
-    missing = [key for key in _ABOUT if not isinstance(about, dict) or not isinstance(about.get(key), _ABOUT[key])]
-    if missing:
-        raise _damaged(path, f"'{missing[0]}' is missing or has a wrong type")
-    return dict(about)
+def first_present(sources: Sequence[Source], root: Path | None) -> Found:
+    """Return the first source that has a path below ``root``; raise `NoDataError` if there is none."""
+    for source in sources:
+        for name in source.paths:
+            for path in (root / name, root / f"{name}.gz") if root else ():
+                if path.exists():
+                    return Found({**source.settings, source.key: str(path.resolve())}, source.kind, source.note)
+    if not sources:
+        return Found({}, DEFINED, "")
+    names = ", ".join(name for source in sources for name in source.paths)
+    raise NoDataError(f"none of {names} is in {root or 'a folder of data'}; name the folder with --data")
 
 
-def _damaged(path: Path, why: str) -> InputError:
-    first = (why.strip().splitlines() or [""])[0]
-    return InputError(f"{path}: damaged ({first}); remove the file, and reproduce the figure again")
-
-
-def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
-    """Execute the runs of a figure that are not in its store."""
-    folder, store = out / figure.name, out / figure.about.get("store", figure.name) / "store"
-    schedules, planned, new = [], 0, 0
-    orders: dict[str, str] = {}
-    for number, table in enumerate(expand(figure, scale, root), 1):
-        path = folder / f"study-{number}.toml"
-        files.write_text(path, tomli_w.dumps(table))
+def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> tuple[pd.DataFrame, list[Any], int]:
+    """Execute the runs of a figure that are not stored; return its table, its sources, and the number of runs."""
+    schedules, planned = [], 0
+    for number, part in enumerate(figure.studies, 1):
+        if (scale == "quick" and not part.in_quick) or not (problems := _problems(part, scale, root)):
+            continue
+        path = out / figure.name / f"study-{number}.toml"
+        named = {"name": f"{figure.name} ({scale})", "policies": list(part.policies)}
+        files.write_text(path, tomli_w.dumps(named | part.at(scale) | problems))
         schedule = make_schedule(path, jobs=jobs)
-        report = run_experiment(schedule, store, backend=Backend(jobs=jobs))
+        report = run_experiment(schedule, out / "store", backend=Backend(jobs=jobs))
         if report.interrupted:
             raise KeyboardInterrupt
         if report.failed:
             raise InputError(
-                f"{figure.name}: {report.failed:,} of {report.planned:,} runs failed; 'ltr-duel status {store}'"
-                f" explains why, and 'ltr-duel run {path} --out {store} --retry' repeats them"
+                f"{figure.name}: {report.failed:,} of {report.planned:,} runs failed; 'ltr-duel status {out / 'store'}'"
+                f" explains why, and 'ltr-duel run {path} --out {out / 'store'} --retry' repeats them"
             )
-        schedules.append(schedule)
-        if figure.about["paper"] == "state_of_the_art":
-            orders |= tie_order_sentences(schedule, table, folder, jobs)
-        planned, new = planned + report.planned, new + report.done
+        schedules.append((number, schedule))
+        planned += report.planned
     if not schedules:
-        raise NoDataError(f"{figure.name}: none of its data is in {root or 'the cache'}; name the folder with --data")
-    origins = {
-        problem.name: {"source": problem.facts["source"], "note": problem.facts.get("note", "")}
-        for schedule in schedules
-        for problem in schedule.problems
-    }
-    sources = [{"problem": name, **origin} for name, origin in origins.items()]
-    references = {
-        problem.name: reference_of(
-            problem.matrix,
-            str(problem.facts["source"]),
-            problem.values(schedule.file.spec.regrets).get("ndcg"),
-            problem.rankings,
-        )
-        for schedule in schedules
-        for problem in schedule.problems
-    }
-    for name, sentence in orders.items():
-        references[name]["text"] += f" {sentence}"
-    facts = {
-        "sources": sources,
-        "runs": planned,
-        "horizon": max(max(schedule.file.spec.horizon) for schedule in schedules),
-    }
-    facts |= {"references": references, "notes": _without_winner(figure, references)}
-    return _table(store, schedules, references), facts, new
+        raise NoDataError(f"{figure.name}: none of its data is in {root or 'a folder of data'}; name it with --data")
+    facts = {problem.name: problem.facts for _, schedule in schedules for problem in schedule.problems}
+    sources = [{"problem": name, "source": one["source"], "note": one.get("note", "")} for name, one in facts.items()]
+    parts = [_table(out / "store", number, schedule) for number, schedule in schedules]
+    return pd.concat(parts, ignore_index=True), sources, planned
 
 
-def _without_winner(figure: Figure, references: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """If the figure shows average regret, return a note on the problems for which average regret is undefined."""
-    undecided = [name for name, one in references.items() if one["winner"] is None]
-    if not undecided or figure.about.get("options", {}).get("column", columns.REGRET) != columns.REGRET:
-        return []
-    left_out = figure.about["drawing"] == "frontier"  # all cells of a frontier must be ratios of the same regret
-    instead = "these problems are omitted" if left_out else "the regret is Copeland regret"
-    return [f"no Condorcet winner, so {instead}: {', '.join(undecided)}"]
+def _problems(part: Study, scale: str, root: Path | None) -> dict[str, list[dict[str, Any]]]:
+    """Return the entries of the study's ``matrices``, ``corpora`` and ``utilities``, each with its first source."""
+    entries: dict[str, list[dict[str, Any]]] = {}
+    for problem in part.problems:
+        try:
+            found = first_present(problem.sources, root)
+        except NoDataError:
+            if not problem.optional:
+                raise
+        else:
+            entries.setdefault(problem.kind, []).append(_entry(problem, found, scale))
+    return entries
 
 
-def _table(store: Path, schedules: Sequence[Schedule], references: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Join the tables of the studies. The column ``study`` contains the number of the study, from 1.
+def _entry(problem: Problem, found: Found, scale: str) -> dict[str, Any]:
+    note = {"note": found.note} if found.note else {}
+    return {**problem.at(scale), **found.entry, "source": found.source, **note}
 
-    ``lower_bound`` is the constant c of the bound c ln t. ``reference_error`` is the standard error that the errors of
-    the matrix cause in a policy's mean average regret at the horizon. ``winner_probability`` is copied from
-    ``references``, and ``best_by_ndcg`` is computed from them.
+
+def _table(store: Path, number: int, schedule: Schedule) -> pd.DataFrame:
+    """Return the runs of a study, with its number and the constant of the lower bound of each problem.
+
+    Problems without a Condorcet winner, for which average regret is not defined, get Copeland regret, too.
     """
-    parts = []
-    for number, schedule in enumerate(schedules, 1):
-        results, one_mean = StudyResults(store, studies=[schedule.study.digest]), ["problem", "policy", "horizon"]
-        asked = schedule.file.spec.regrets
-        undecided = "average" in asked and any(one.matrix.condorcet_winner is None for one in schedule.problems)
-        # Copeland regret is added for problems whose average regret is undefined.
-        regrets = dict.fromkeys((*asked, "copeland") if undecided else asked)
-        frame = results.to_frame(tuple(regrets)).drop(columns="note", errors="ignore")
-        if "average" in schedule.file.spec.regrets:
-            frame = frame.merge(results.summary()[[*one_mean, "reference_error"]], "left", one_mean)
-        frame.insert(0, "study", number)
-        bounds = {problem.name: lower_bound(problem.matrix) for problem in schedule.problems}
-        frame[columns.LOWER_BOUND] = frame["problem"].map(bounds).astype(float)
-        known = {name: references[name] for name in bounds}
-        frame[columns.WINNER_PROBABILITY] = frame["problem"].map(
-            {name: one["probability"] for name, one in known.items()}
-        )
-        best = {(name, ranker) for name, one in known.items() for ranker in one["best"] or ()}
-        named = pd.MultiIndex.from_frame(frame[["problem", "recommended"]]).isin(best)
-        measured = frame["problem"].map({name: one["best"] is not None for name, one in known.items()})
-        frame[columns.BEST_BY_NDCG] = pd.Series(named, frame.index).astype(float).where(measured)
-        parts.append(frame)
-    return pd.concat(parts, ignore_index=True)
+    asked = schedule.file.spec.regrets
+    undecided = "average" in asked and any(problem.matrix.condorcet_winner is None for problem in schedule.problems)
+    regrets = tuple(dict.fromkeys((*asked, "copeland") if undecided else asked))
+    frame = StudyResults(store, studies=[schedule.study.digest]).to_frame(regrets).drop(columns="note", errors="ignore")
+    frame.insert(0, columns.STUDY, number)
+    bounds = {problem.name: lower_bound(problem.matrix) for problem in schedule.problems}
+    return frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds).astype(float)})
 
 
-def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
-    """Execute all measurements of a figure; results of earlier calls are not reused."""
-    from ltr_duel.papers.measures import MEASURES
-
+def _measure(figure: Figure, scale: str, root: Path | None, jobs: int) -> tuple[pd.DataFrame, list[Any]]:
+    """Execute the measurements of a figure whose data exist; return its table and its sources."""
     frames, sources = [], []
     for part in figure.measures:
-        errors.require_one_of("measure", part.measure, MEASURES)
-        settings, found = part.at(scale), first_present(part.sources, scale, root)
-        measure = MEASURES[part.measure]
         try:
-            inspect.signature(measure).bind(found=found, jobs=jobs, **settings)
-        except TypeError as error:
-            raise InputError(f"{figure.name}: measure '{part.measure}': {error}") from None
-        frames.append(measure(found=found, jobs=jobs, **settings))
-        sources.append({"problem": settings.get("corpus", ""), "source": found.source, "note": found.note})
-    return pd.concat(frames, ignore_index=True), {"sources": sources, "runs": 0, "horizon": 0}, len(frames)
+            found = first_present(part.sources, root)
+        except NoDataError:
+            if not part.optional:
+                raise
+            continue
+        frames.append(part.measure(found=found.entry, jobs=jobs, **part.at(scale)).assign(source=found.source))
+        sources.append({"problem": "", "source": found.source, "note": found.note})
+    if not frames:
+        raise NoDataError(f"{figure.name}: none of its data is in {root or 'a folder of data'}; name it with --data")
+    return pd.concat(frames, ignore_index=True), sources

@@ -124,12 +124,15 @@ def _table(matrix: PreferenceMatrix) -> Any:
     return pa.table(columns).replace_schema_metadata(metadata)
 
 
-def load_preferences(path: str | Path) -> PreferenceMatrix:
+def load_preferences(path: str | Path, *, comparisons: int | None = None) -> PreferenceMatrix:
     """Read a matrix: Parquet or CSV as written by `save_preferences`, or a plain square matrix (text, .gz, .npy).
 
     Parameters
     ----------
     path : str or Path
+    comparisons : int, optional
+        The number of comparisons of each pair, for a published matrix whose file states none. The standard errors are
+        then sqrt(p (1 - p) / comparisons).
 
     Returns
     -------
@@ -154,7 +157,8 @@ def load_preferences(path: str | Path) -> PreferenceMatrix:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            return _read(path, file)
+            matrix = _read(path, file)
+            return matrix if comparisons is None else _counted(matrix, comparisons)
     except InputError as error:
         message = str(error)
         raise InputError(message if message.startswith(str(path)) else f"{path}: {message}") from None
@@ -165,6 +169,16 @@ def load_preferences(path: str | Path) -> PreferenceMatrix:
     except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, zlib.error, lzma.LZMAError) as error:
         reason = places.cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
         raise InputError(f"{path}: not a preference matrix ({reason})") from None
+
+
+def _counted(matrix: PreferenceMatrix, comparisons: int) -> PreferenceMatrix:
+    """Return the matrix with the standard errors of this number of comparisons of each pair."""
+    errors.require_whole("the number of comparisons of each pair", comparisons, 1)
+    if matrix.comparisons.any():
+        raise InputError("the file contains the numbers of comparisons, so none can be given")
+    pairs = ~np.eye(len(matrix), dtype=bool)
+    error = np.sqrt(matrix.p * matrix.p.T / comparisons) * pairs  # symmetric to the last digit
+    return PreferenceMatrix(matrix.p, matrix.names, error, comparisons * pairs, matrix.provenance)
 
 
 def _read(path: Path, file: BufferedReader) -> PreferenceMatrix:

@@ -9,15 +9,12 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "Rankings",
-    "RunFile",
     "evaluate_rankers",
     "feature_rankers",
     "measure_by_query",
     "model_rankers",
-    "ndcg",
     "pool_runs",
     "rankers_named",
     "rankings_from_scores",
-    "read_runs",
     "run_rankers",
 ]

@@ -4,7 +4,6 @@ from .features import feature_rankers as feature_rankers
 from .measures import DEFAULT_MEASURES as DEFAULT_MEASURES
 from .measures import evaluate_rankers as evaluate_rankers
 from .measures import measure_by_query as measure_by_query
-from .measures import ndcg as ndcg
 from .models import model_rankers as model_rankers
 from .pooled import Pool as Pool
 from .pooled import pool_named as pool_named
@@ -12,8 +11,7 @@ from .pooled import pool_runs as pool_runs
 from .rankings import Rankings as Rankings
 from .rankings import inverse as inverse
 from .rankings import require_rankings as require_rankings
-from .runs import RunFile as RunFile
-from .runs import read_runs as read_runs
+from .runs import MatchedRun as MatchedRun
 from .runs import run_rankers as run_rankers
 from .scores import rankings_from_scores as rankings_from_scores
 from .sources import rankers_named as rankers_named

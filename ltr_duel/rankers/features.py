@@ -52,7 +52,7 @@ def feature_rankers(
         Number of threads, -1 for all cores.
     cache : bool, optional
         Store orders and ranks on disk and map them into memory, so that they are computed only once. The default is
-        True if the features are also mapped from disk, as in converted corpora.
+        True if the features are also mapped from disk, as in the cache.
 
     Returns
     -------
@@ -74,18 +74,20 @@ def feature_rankers(
         raise InputError(f"rankers require a Dataset, not {errors.shown(dataset)}")
     seed = checked_seed(seed)
     left_out = constant_features(dataset) if drop_constant and features is None else ()
-    columns = [c for c in _chosen(dataset, features) if dataset.feature_names[c] not in left_out]
-    if left_out and not columns:
+    names = dataset.feature_names if features is None else arguments.as_names("features", features)
+    for name in names:
+        if name not in dataset.feature_names:
+            raise errors.unknown_name(f"feature in {dataset.name} called", name, dataset.feature_names)
+    names = tuple(name for name in names if name not in left_out)
+    if left_out and not names:
         raise InputError(
             f"{dataset.name}: every feature is constant within each query, so no ranker is left; --keep-constant (in"
             " Python drop_constant=False) ranks by them"
         )
-
-    names = tuple(dataset.feature_names[c] for c in columns)
-    kept = mapped.is_kept(dataset.features) if cache is None else cache
-
     key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
-    make = partial(cached_arrays, {**key, "lower_is_better": dataset.lower_is_better}) if kept else None
+    stored = mapped.is_kept(dataset.features) if cache is None else cache
+    make = partial(cached_arrays, {**key, "lower_is_better": dataset.lower_is_better}) if stored else None
+    columns = [dataset.feature_names.index(name) for name in names]
     rankings = rankings_from_scores(
         dataset, names, lambda k: feature_scores(dataset, columns[k]), ties=ties, seed=seed, jobs=jobs, make=make
     )
@@ -103,34 +105,24 @@ def feature_scores(dataset: Dataset, column: int) -> NDArray[Any]:
 def constant_features(dataset: Dataset) -> tuple[str, ...]:
     """Return the names of the features that are constant within every query."""
     names = []
-    for name, scores in zip(dataset.feature_names, dataset.features.T, strict=True):
-        if _is_constant(scores, dataset.query_ptr):
+    for name, values in zip(dataset.feature_names, dataset.features.T, strict=True):
+        if _is_constant(values, dataset.query_ptr):
             names.append(name)
-        mapped.release_pages(scores)
+        mapped.release_pages(values)
     return tuple(names)
 
 
-def _is_constant(scores: NDArray[Any], query_ptr: IntVector) -> bool:
-    """Return whether all scores of each query are equal; stop at the first block in which they are not."""
-    first, many = 0, 64
+def _is_constant(values: NDArray[Any], query_ptr: IntVector) -> bool:
+    """Return whether all values of each query are equal; stop at the first block in which they are not."""
+    first, queries = 0, 64
     while first < len(query_ptr) - 1:
-        ends = query_ptr[first : first + many + 1]
-        some, starts = scores[ends[0] : ends[-1]], ends[:-1] - ends[0]
-        some = np.where(np.isnan(some), -np.inf, some)  # documents that are not retrieved tie
-        if (np.maximum.reduceat(some, starts) != np.minimum.reduceat(some, starts)).any():
+        ptr = query_ptr[first : first + queries + 1]
+        block, starts = values[ptr[0] : ptr[-1]], ptr[:-1] - ptr[0]
+        block = np.where(np.isnan(block), -np.inf, block)  # documents that are not retrieved tie
+        if (np.maximum.reduceat(block, starts) != np.minimum.reduceat(block, starts)).any():
             return False
-        first, many = first + many, 4 * many
+        first, queries = first + queries, 4 * queries
     return True
-
-
-def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:
-    if features is None:
-        return list(range(dataset.n_features))
-    features = arguments.as_names("features", features)
-    for name in features:
-        if name not in dataset.feature_names:
-            raise errors.unknown_name(f"feature in {dataset.name} called", name, dataset.feature_names)
-    return [dataset.feature_names.index(name) for name in features]
 
 
 def column_means(dataset: Dataset) -> NDArray[np.float64]:
@@ -139,8 +131,7 @@ def column_means(dataset: Dataset) -> NDArray[np.float64]:
     LETOR calls this scaling query-level normalisation; it does not change normalised corpora. A feature that is
     constant within a query counts as 0 in that query. Missing values are set to 0 before scaling.
     """
-    start = dataset.query_ptr[:-1]
-    length = np.diff(dataset.query_ptr)
+    start, length = dataset.query_ptr[:-1], np.diff(dataset.query_ptr)
     means = np.empty(dataset.n_features)
     for column in range(dataset.n_features):
         values = np.nan_to_num(dataset.features[:, column].astype(np.float64))

@@ -148,39 +148,6 @@ def measure_by_query(rankings: Rankings, measure: str = "NDCG@10") -> FloatMatri
     return values
 
 
-def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
-    """Return the NDCG@k of each ranker, averaged over all queries.
-
-    Parameters
-    ----------
-    rankings : Rankings
-        If the tie rule reorders ties in each comparison, the order stored in ``rankings`` is measured.
-    k : int
-        Number of documents that count, at least 1; if a query has fewer documents, all of them count.
-
-    Returns
-    -------
-    ndarray of float64, shape (K,)
-
-    Raises
-    ------
-    InputError
-        If k is below 1.
-
-    Examples
-    --------
-    >>> from ltr_duel.data import make_corpus
-    >>> from ltr_duel.rankers import feature_rankers
-    >>> rankings = feature_rankers(make_corpus(queries=4, documents=6, features=10), features=["1", "2"])
-    >>> ndcg(rankings).round(3)
-    array([0.433, 0.512])
-    """
-    errors.require_between("the number of documents that NDCG counts", k, 1)
-    (values,) = measures_by_query(rankings, [Measure(f"NDCG@{k}", "NDCG", k)])
-    means: FloatVector = values.mean(axis=1)
-    return means
-
-
 def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[FloatMatrix]:
     """Return for each measure the matrix that `measure_by_query` returns, computed in one pass over the orders."""
     highest = max(_GDEVAL_HIGHEST, rankings.grades - 1)

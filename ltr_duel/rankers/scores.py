@@ -41,15 +41,12 @@ class Ranker(NamedTuple):
 def coverage(scores: NDArray[Any], dataset: Dataset) -> dict[str, Any]:
     """Return the numbers of documents and queries that a ranker retrieves, and whether its scores order nothing."""
     starts = dataset.query_ptr[:-1]
-    found = np.where(scores > -np.inf, scores, np.nan)
-    counts = np.add.reduceat(~np.isnan(found), starts, dtype=np.int64)
+    scores = np.where(scores > -np.inf, scores, np.nan)
+    counts = np.add.reduceat(~np.isnan(scores), starts, dtype=np.int64)
     several = counts > 1
-    alike = np.fmax.reduceat(found, starts)[several] == np.fmin.reduceat(found, starts)[several]
-    return {
-        "retrieved": int(counts.sum()),
-        "queries": int(np.count_nonzero(counts)),
-        "equal_scores": bool(several.any() and alike.all()),
-    }
+    alike = np.fmax.reduceat(scores, starts)[several] == np.fmin.reduceat(scores, starts)[several]
+    equal = bool(several.any() and alike.all())
+    return {"retrieved": int(counts.sum()), "queries": int(np.count_nonzero(counts)), "equal_scores": equal}
 
 
 def rankings_from_scores(
@@ -101,28 +98,25 @@ def rankings_from_scores(
         raise errors.unknown_name("tie rule", ties, TIE_RULES)
     seed = checked_seed(seed)
     if dataset.query_sizes.max() > np.iinfo(np.int16).max:
-        largest = int(dataset.query_sizes.argmax())
-        raise InputError(
-            f"{dataset.name}: query {dataset.query_ids[largest]} has {dataset.query_sizes[largest]:,} documents;"
-            f" at most {np.iinfo(np.int16).max:,} are possible"
-        )
+        largest, most = int(dataset.query_sizes.argmax()), f"at most {np.iinfo(np.int16).max:,} are possible"
+        query, size = dataset.query_ids[largest], dataset.query_sizes[largest]
+        raise InputError(f"{dataset.name}: query {query} has {size:,} documents; {most}")
     documents, query_ptr = document_keys(dataset.query_ids, dataset.query_ptr), as_writable(dataset.query_ptr)
     blocks, untied = list(blocks_of(query_ptr)), np.zeros(0, np.uint8)
 
-    def compute(made: Arrays) -> None:
+    def compute(arrays: Arrays) -> None:
         def rank(k: int) -> None:
-            bits = _bits(names[k], scores(k), dataset)
             salt = salt_of(seed, "" if ties == "shared" else names[k])
-            ranked = Ranked(made["orders"][k], made["ranks"][k], made["ties"][k] if "ties" in made else untied)
+            ranked = Ranked(arrays["orders"][k], arrays["ranks"][k], arrays["ties"][k] if "ties" in arrays else untied)
             with np.errstate(over="ignore"):  # hashes overflow; numpy warns about it if kernels are interpreted
-                scored = Scored(bits, query_ptr, documents, salt, ties != "file")
-                made["tied_documents"][k] = rank_documents(scored, blocks, ranked)
+                scored = Scored(_bits(names[k], scores(k), dataset), query_ptr, documents, salt, ties != "file")
+                arrays["tied_documents"][k] = rank_documents(scored, blocks, ranked)
             for row in ranked:
                 mapped.release_pages(row)
 
         tasks = range(len(names))
         work = parallel.run_tasks(rank, tasks, total=len(tasks), jobs=jobs, label="rankers", unit="ranker")
-        with mapped.small_pages(made.values()):  # comparisons read a few positions of each ranker
+        with mapped.small_pages(arrays.values()):  # comparisons read a few positions of each ranker
             deque(work, 0)
 
     shape = (len(names), dataset.n_docs)
@@ -130,40 +124,32 @@ def rankings_from_scores(
     if ties in REDRAWING:
         kinds["ties"] = np.uint8, shape
     kinds["tied_documents"] = np.int64, shape[:1]
-    if make is None:
-        arrays = {kind: mapped.new_array(shape, dtype) for kind, (dtype, shape) in kinds.items()}
-        compute(arrays)
-        made = {kind: handed_over(array) for kind, array in arrays.items()}
-    else:
-        made = make(kinds, compute)
-    about = {
-        "corpus": dataset.name,
-        "corpus_sha256": dataset.sha256,
-        "ties": ties,
-        "tie_seed": seed,
-        "direction": "descending",
-    }
-    provenance = numbered(about, ties=TIE_NUMBERS)
-    tied = made.get("ties", np.zeros((0, 0), np.uint8))
+    arrays = (make or _made)(kinds, compute)
+    about = {"corpus": dataset.name, "corpus_sha256": dataset.sha256, "ties": ties, "tie_seed": seed}
     return Rankings(
         names,
-        made["orders"],
-        made["ranks"],
+        arrays["orders"],
+        arrays["ranks"],
         dataset.relevance,
         dataset.query_ptr,
         dataset.grades,
-        provenance,
-        tied,
-        made["tied_documents"],
+        numbered(about | {"direction": "descending"}, ties=TIE_NUMBERS),
+        arrays.get("ties", np.zeros((0, 0), np.uint8)),
+        arrays["tied_documents"],
     )
 
 
-def _bits(name: str, given: Any, dataset: Dataset) -> IntVector:
+def _made(kinds: Kinds, compute: Callable[[Arrays], None]) -> Arrays:
+    """Make the arrays in memory, or in an unnamed file if they are large."""
+    arrays = {name: mapped.new_array(shape, dtype) for name, (dtype, shape) in kinds.items()}
+    compute(arrays)
+    return {name: handed_over(array) for name, array in arrays.items()}
+
+
+def _bits(name: str, values: Any, dataset: Dataset) -> IntVector:
     """Convert the scores to doubles, which represent each float32 exactly, and return the bits of the doubles."""
-    scores = np.asarray(given)
+    scores = np.asarray(values)
     if scores.shape != (dataset.n_docs,) or scores.dtype.kind not in "fiu":
-        raise InputError(
-            f"ranker '{name}' has scores of {scores.dtype} and shape {scores.shape}; one number for each of the"
-            f" {dataset.n_docs:,} documents is needed"
-        )
+        needed = f"one number for each of the {dataset.n_docs:,} documents is needed"
+        raise InputError(f"ranker '{name}' has scores of {scores.dtype} and shape {scores.shape}; {needed}")
     return as_writable(np.ascontiguousarray(scores, np.float64)).view(np.int64)

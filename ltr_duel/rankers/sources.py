@@ -9,11 +9,11 @@ better. Rankers of several kinds can be combined in one `Rankings`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,34 +21,12 @@ from numpy.typing import NDArray
 from ltr_duel.core import InputError, arguments, checked_seed, errors
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.features import constant_features, feature_rankers, feature_scores
-from ltr_duel.rankers.kinds.lightgbm import open_lightgbm
-from ltr_duel.rankers.kinds.lists import open_lists
-from ltr_duel.rankers.kinds.onnx import open_onnx
-from ltr_duel.rankers.kinds.run import open_run
-from ltr_duel.rankers.kinds.scores import open_scores, pooled_scores
-from ltr_duel.rankers.kinds.xgboost import open_xgboost
+from ltr_duel.rankers.kinds import KINDS
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import Ranker, coverage, rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
 
 _PLAIN_FEATURE = {"kind": "features"}  # the description of a feature that is not renamed
-
-
-class RankerKind(NamedTuple):
-    """A kind of file with rankers."""
-
-    open: Callable[[Dataset, str], list[Ranker]]  # the rankers of a file; the text is its path
-    pooled: Callable[[Path], dict[str, Any]] | None = None  # the run of each ranker, if `pool_runs` can use the file
-
-
-RANKER_KINDS: dict[str, RankerKind] = {
-    "lightgbm": RankerKind(open_lightgbm),
-    "lists": RankerKind(open_lists),
-    "onnx": RankerKind(open_onnx),
-    "run": RankerKind(open_run, lambda path: {str(path): path}),
-    "scores": RankerKind(open_scores, pooled_scores),
-    "xgboost": RankerKind(open_xgboost),
-}
 
 
 def rankers_named(
@@ -106,42 +84,46 @@ def rankers_named(
     if not dataset.n_features and any(kind == "features" for _, kind, _ in parsed):
         raise InputError(f"{dataset.name} has no features; name other rankers, such as run:bm25.trec.gz")
     if all(kind == "features" and not name for name, kind, _ in parsed):
-        whats = [what for _, _, what in parsed]
-        chosen = None if whats == [""] else [one for what in whats for one in _features(dataset, what)]
-        return feature_rankers(dataset, features=chosen, ties=ties, seed=seed, drop_constant=drop_constant, jobs=jobs)
-    every = drop_constant and any((kind, what) == ("features", "") for _, kind, what in parsed)
+        texts = [text for _, _, text in parsed]
+        features = None if texts == [""] else [feature for text in texts for feature in _features(dataset, text)]
+        return feature_rankers(dataset, features=features, ties=ties, seed=seed, drop_constant=drop_constant, jobs=jobs)
+    every = drop_constant and any((kind, text) == ("features", "") for _, kind, text in parsed)
     constant = constant_features(dataset) if every else ()
     rankers: list[Ranker] = []
-    for name, kind, what in parsed:
+    for name, kind, text in parsed:
         if kind == "features":
-            chosen = [one for one in _features(dataset, what) if what or one not in constant]
-            columns = [dataset.feature_names.index(one) for one in chosen]
-            scores = [partial(feature_scores, dataset, column) for column in columns]
-            found = [Ranker(one, given, _PLAIN_FEATURE) for one, given in zip(chosen, scores, strict=True)]
+            features = [feature for feature in _features(dataset, text) if text or feature not in constant]
+            opened = [_feature_ranker(dataset, feature) for feature in features]
         else:
-            found = RANKER_KINDS[kind].open(dataset, str(Path(folder) / what))
-        if name and len(found) != 1:
-            raise InputError(f"'{name}={kind}:{what}' opens {len(found)} rankers; a name applies to a single ranker")
-        rankers += [one._replace(name=name, about=one.about | {"named": one.name}) for one in found] if name else found
-    names = [ranker.name for ranker in rankers]
-    for name in names:
-        if names.count(name) > 1:
-            about = next(ranker.about for ranker in rankers if ranker.name == name)
-            origin = f"{about['kind']}:{about.get('file', '')}"
-            raise InputError(f"two rankers are called '{name}'; rename one: NAME={origin}")
-    covered: dict[str, dict[str, Any]] = {}
+            opened = KINDS[kind](dataset, Path(folder) / text)
+        if name and len(opened) != 1:
+            raise InputError(f"'{name}={kind}:{text}' opens {len(opened)} rankers; a name applies to a single ranker")
+        if name:
+            opened = [opened[0]._replace(name=name, about=opened[0].about | {"named": opened[0].name})]
+        rankers += opened
+    abouts: dict[str, dict[str, Any]] = {}
+    for ranker in rankers:
+        if ranker.name in abouts:
+            first = abouts[ranker.name]
+            origin = f"{first['kind']}:{first.get('file', '')}"
+            raise InputError(f"two rankers are called '{ranker.name}'; rename one: NAME={origin}")
+        abouts[ranker.name] = ranker.about
 
     def scores_of(k: int) -> NDArray[np.floating[Any]]:
-        scores = rankers[k].scores()
-        if rankers[k].about["kind"] != "features":
-            covered[names[k]] = coverage(scores, dataset)
+        name, scores, about = rankers[k].name, rankers[k].scores(), rankers[k].about
+        if about["kind"] != "features":
+            abouts[name] = about | coverage(scores, dataset)
         return scores
 
-    rankings = rankings_from_scores(dataset, tuple(names), scores_of, ties=ties, seed=seed, jobs=jobs)
-    described = (ranker for ranker in rankers if ranker.about != _PLAIN_FEATURE)
-    about = {ranker.name: ranker.about | covered.get(ranker.name, {}) for ranker in described}
-    left_out = tuple(one for one in constant if one not in names)
-    return replace(rankings, provenance={**rankings.provenance, "rankers": about}, left_out=left_out)
+    rankings = rankings_from_scores(dataset, tuple(abouts), scores_of, ties=ties, seed=seed, jobs=jobs)
+    described = {name: about for name, about in abouts.items() if about != _PLAIN_FEATURE}
+    left_out = tuple(feature for feature in constant if feature not in abouts)
+    return replace(rankings, provenance={**rankings.provenance, "rankers": described}, left_out=left_out)
+
+
+def _feature_ranker(dataset: Dataset, feature: str) -> Ranker:
+    column = dataset.feature_names.index(feature)
+    return Ranker(feature, partial(feature_scores, dataset, column), _PLAIN_FEATURE)
 
 
 def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
@@ -153,35 +135,30 @@ def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
         return "", "features", text
     named = re.match(r"([^=:,]+)=(.*)", text)
     name, rest = (named[1].strip(), named[2]) if named else ("", text)
-    kind, colon, what = rest.partition(":")
-    if colon or kind == "features" or kind in RANKER_KINDS:
-        if kind != "features":
-            if kind == "catboost":
-                raise InputError(
-                    "models of CatBoost are read over ONNX: model.save_model('model.onnx', format='onnx'), then"
-                    " onnx:model.onnx"
-                )
-            errors.require_one_of("kind of ranker", kind, RANKER_KINDS)
-            if not what:
-                raise InputError(f"'{kind}:' requires a file after the colon: {kind}:FILE")
-        return name, kind, what
-    return name, "features", rest
+    kind, colon, file = rest.partition(":")
+    if kind == "features":
+        return name, kind, file
+    if not colon and kind not in KINDS:
+        return name, "features", rest
+    if kind == "catboost":
+        way = "model.save_model('model.onnx', format='onnx'), then onnx:model.onnx"
+        raise InputError(f"models of CatBoost are read over ONNX: {way}")
+    errors.require_one_of("kind of ranker", kind, KINDS)
+    if not file:
+        raise InputError(f"'{kind}:' requires a file after the colon: {kind}:FILE")
+    return name, kind, file
 
 
-def _features(dataset: Dataset, what: str) -> list[str]:
-    """Return the names of the features that ``what`` lists by name or number; all features if it is empty."""
-    if not what:
-        return list(dataset.feature_names)
-    if what in dataset.feature_names:
-        return [what]
-    found = []
-    for one in filter(None, (part.strip() for part in what.split(","))):
-        if one in dataset.feature_names:
-            found.append(one)
-        elif one.isdecimal() and 1 <= int(one[:9]) <= dataset.n_features:
-            found.append(dataset.feature_names[int(one) - 1])
-        else:
-            raise errors.unknown_name(f"feature in {dataset.name} called", one, dataset.feature_names)
-    if not found:
-        raise InputError(f"'features:{what}' names no feature")
-    return found
+def _features(dataset: Dataset, text: str) -> list[str]:
+    """Return the names of the features that ``text`` lists by name or number; all features if it is empty."""
+    names = dataset.feature_names
+    if not text or text in names:
+        return [text] if text else list(names)
+    features = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        if part not in names and not (part.isdecimal() and 1 <= int(part[:9]) <= len(names)):
+            raise errors.unknown_name(f"feature in {dataset.name} called", part, names)
+        features.append(part if part in names else names[int(part) - 1])
+    if not features:
+        raise InputError(f"'features:{text}' names no feature")
+    return features

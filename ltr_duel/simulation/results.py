@@ -214,9 +214,18 @@ class Results:
         an exact test of random signs), effect (Cohen's d of the paired differences) and probability (share of
         repetitions in which the policy has more regret than the best policy; a tie counts as half). These five are NaN
         for the best policy, and for fewer than two repetitions. Both p-values are corrected by Holm's method for all
-        P (P - 1) / 2 pairs of P policies, because the best policy is determined by the same runs.
+        P (P - 1) / 2 pairs of P policies, because the best policy is determined by the same runs. The last column,
+        reference_error, is the standard error that the matrix adds to the mean of average regret (`reference_errors`);
+        for other regrets, it is NaN if they depend on an estimated matrix, else 0.
         """
-        return summarise(self.to_frame(), column or self._default_column)
+        column = column or self._default_column
+        regret = core_columns.regret_name(column)
+        table = summarise(self.to_frame((regret,) if regret in REGRETS else ()), column)
+        if column == core_columns.REGRET:
+            moved = dict(zip(self.policies, self.reference_errors(), strict=True))
+            return table.assign(**{core_columns.REFERENCE_ERROR: table[core_columns.POLICY].map(moved)})
+        exact = regret in MEASURED or not self.matrix.standard_error.any()
+        return table.assign(**{core_columns.REFERENCE_ERROR: 0.0 if exact else np.nan})
 
     def reference_errors(self) -> FloatVector:
         """Return, for each policy, the standard error that the error of the matrix causes in its mean average regret.

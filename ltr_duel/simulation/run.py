@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import POLICIES, Policy, require_room
-from ltr_duel.core import InputError, IntVector, checked_seed, components, errors, parallel, progress
+from ltr_duel.bandits import POLICIES, Policy, compile_ahead, require_room
+from ltr_duel.core import InputError, IntVector, checked_seed, components, errors, parallel
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import INDEPENDENT_COINS, FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run_result import RunKey, source_of
-from ltr_duel.simulation.single_run import run_once
+from ltr_duel.simulation.single_run import open_run, run_once
 
 _LONGEST = 10**15  # up to 2 T pulls must fit in 64 bits with a margin
 _DENSEST = 10_000  # checkpoints per decade
@@ -126,7 +126,10 @@ def simulate(
         for one in wanted
         for repetition in range(repetitions)
     ]
-    for task in tasks[::repetitions]:  # compile loops first, because two threads must not compile the same loop
+    first = tasks[::repetitions]
+    opened = (open_run(one.configured, one.key, oracle, checkpoints(1), place, compiled=compiled) for one in first)
+    compile_ahead((run.call for run, _, _ in opened), jobs)
+    for task in first:  # two threads must not compile the same loop
         run_once(task.configured, task.key, oracle, checkpoints(1), place, compiled=compiled)
     runs = parallel.run_tasks(
         lambda task: run_once(task.configured, task.key, oracle, times, place, compiled=compiled),
@@ -234,27 +237,11 @@ def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
     is compiled, for an unknown policy or an invalid number of jobs.
     """
     names = list(dict.fromkeys(POLICIES.configure(one).component.name for one in policies)) or list(POLICIES.names())
-    workers = min(parallel.checked_jobs(jobs), len(names))
-    done: list[str] = []
-    with progress.progress_bar(total=len(names), desc="warm-up", unit="policy") as bar:
-        for name in _in_processes(names, workers) if workers > 1 else map(_compile, names):
-            done.append(name)
-            bar.update()
-    return done
-
-
-def _in_processes(names: list[str], workers: int) -> Iterator[str]:
-    import joblib  # importing it takes as long as loading compiled loops
-
-    # A process compiles only one loop at a time, so the loops are compiled in several processes instead of threads.
-    # The first policy is compiled alone, because this caches the kernels that all policies share.
-    yield _compile(names[0])
-    yield from joblib.Parallel(workers, return_as="generator_unordered")(map(joblib.delayed(_compile), names[1:]))
-
-
-def _compile(name: str) -> str:
-    """Compile the loop of a policy by running the policy for one step."""
-    given, oracle = POLICIES.configure(name), FromMatrix(PreferenceMatrix(np.full((2, 2), 0.5)))
-    key = RunKey(oracle.provenance, name, given.params._asdict(), horizon=1000, repetition=0, seed=0)
-    run_once(given, key, oracle, checkpoints(1))
-    return name
+    oracle = FromMatrix(PreferenceMatrix(np.full((2, 2), 0.5)))
+    wanted = [POLICIES.configure(name) for name in names]
+    keys = [RunKey(oracle.provenance, one.label, one.params._asdict(), 1000, 0, 0) for one in wanted]
+    opened = (open_run(one, key, oracle, checkpoints(1)) for one, key in zip(wanted, keys, strict=True))
+    compile_ahead((run.call for run, _, _ in opened), parallel.checked_jobs(jobs))
+    for one, key in zip(wanted, keys, strict=True):
+        run_once(one, key, oracle, checkpoints(1))
+    return names

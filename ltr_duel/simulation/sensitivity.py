@@ -31,7 +31,7 @@ from ltr_duel.core import (
     stream,
 )
 from ltr_duel.interleaving import METHODS, Comparer
-from ltr_duel.rankers import Rankings, ndcg, require_rankings
+from ltr_duel.rankers import Rankings, measure_by_query, require_rankings
 from ltr_duel.simulation.repeated import walk_pairs, walk_slates
 from ltr_duel.simulation.run import checkpoints
 
@@ -116,7 +116,7 @@ def measure_sensitivity(
     model = click_model(clicks, rankings.grades)
     chosen = list(dict.fromkeys(map(str.strip, arguments.as_names("methods", methods)))) or METHODS.names()
     comparers = {method: Comparer(rankings, model, method, "", top) for method in chosen}
-    quality = ndcg(rankings)
+    quality = measure_by_query(rankings, "NDCG@10").mean(axis=1)
     drawn = draw_pairs(quality, pairs, least_gap, seed)
     times = checkpoints(impressions, per_decade=8)
     tasks = [

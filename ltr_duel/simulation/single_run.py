@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.bandits import Lateness, Policy, Run, new_recorder, random_order, relabelled, suited
+from ltr_duel.bandits import Lateness, Policy, Recorder, Run, new_recorder, random_order, relabelled, suited
 from ltr_duel.core import IntVector, Streams, components, handed_over, stream
 from ltr_duel.simulation.oracle import OracleSource
 from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult
@@ -30,24 +30,8 @@ def run_once(
 
     The policy numbers the arms by `run_order`; the arms of the result have the order of the oracle's names.
     """
-    configured = suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
-    policy, size = configured.component, len(oracle.names)
-    order = run_order(key, size)
+    run, counts, order = open_run(configured, key, oracle, times, place, compiled=compiled)
     back = np.argsort(order)
-    known: Any = relabelled(oracle.open(), order)
-    counts = new_recorder(size, times, order if place is None else place[order])
-    run = Run(
-        policy,
-        configured.params,
-        size,
-        known,
-        run_streams(key),
-        counts,
-        horizon=key.horizon,
-        compiled=oracle.compiled,
-        plain=not compiled,
-        late=lateness(key),
-    )
     run.advance(int(times[-1]))
     return RunResult(
         key,
@@ -61,6 +45,28 @@ def run_once(
         handed_over(counts.worst.take(back, 1)),
         counts.outcomes,
     )
+
+
+def open_run(
+    configured: components.Configured[Policy],
+    key: RunKey,
+    oracle: OracleSource,
+    times: IntVector,
+    place: IntVector | None = None,
+    *,
+    compiled: bool = True,
+) -> tuple[Run, Recorder, IntVector]:
+    """Return a run before its first step, its recorder, and the order in which its policy numbers the arms."""
+    _, policy, params = suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
+    size = len(oracle.names)
+    order = run_order(key, size)
+    counts = new_recorder(size, times, order if place is None else place[order])
+    known: Any = relabelled(oracle.open(), order)
+    run = Run(
+        policy, params, size, known, run_streams(key), counts,
+        horizon=key.horizon, compiled=oracle.compiled, plain=not compiled, late=lateness(key),
+    )  # fmt: skip
+    return run, counts, order
 
 
 def lateness(key: RunKey) -> Lateness | None:

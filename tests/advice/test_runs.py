@@ -122,8 +122,8 @@ def test_noisier_users_click_half_as_differently(rankings):
 
 
 def test_fitted_users_are_sampled_within_their_errors_and_the_same_for_all_candidates(rankings, tmp_path, monkeypatch):
-    given = {"format": FORMAT, "model": "sdbn", "source": "a log", "click": [0.1, 0.1, 0.0, 0.1, 0.1]}
-    given |= {"stop": [0.3] * 5, "errors": {"attraction": [0.02, 0.02, None, 0.02, 0.02], "satisfaction": [0.1] * 5}}
+    given = {"format": FORMAT, "model": "sdbn", "source": "a log", "p_click": [0.1, 0.1, 0.0, 0.1, 0.1]}
+    given |= {"p_stop": [0.3] * 5, "errors": {"p_click": [0.02, 0.02, 0, 0.02, 0.02], "p_stop": [0.1] * 5}}
     (tmp_path / "users.json").write_text(json.dumps(given))
     monkeypatch.chdir(tmp_path)
     world = world_with(rankings, "users.json")

@@ -66,8 +66,8 @@ def test_an_error_is_never_printed_as_zero(error, text):
     assert analysis.rankers_table(two(0.505, error)).to_numpy().tolist()[1] == ["y", "0 of 1", "0.495", text]
 
 
-@pytest.mark.parametrize(("error", "digits"), [(0.0001, 1), (0.5, 0)])
-def test_a_mean_has_the_spread_of_the_runs_and_apart_from_it_the_error_of_the_matrix(error, digits):
+@pytest.mark.parametrize("error", [0.0001, 0.5])
+def test_a_mean_has_the_spread_of_the_runs_and_apart_from_it_the_error_of_the_matrix(error):
     exact = simulate(coins(bradley_terry(4)), "rucb", horizon=500, repetitions=3)
     matrix = PreferenceMatrix(bradley_terry(4).p, standard_error=error * ~np.eye(4, dtype=bool))
     results = Results(exact.runs, matrix)
@@ -77,8 +77,9 @@ def test_a_mean_has_the_spread_of_the_runs_and_apart_from_it_the_error_of_the_ma
     assert table["runs"][0] == "3" and table["error of the reference matrix"][0] == f"{moved:,.1f}"
     told = [analysis.spread_sentence(one) for one in (table, analysis.policies_table(exact))]
     assert ["reference matrix" in one for one in told] == [True, False]
-    error = f"; one standard error of the estimated matrix moves it by at most {moved:,.{digits}f};"
-    assert error in study_answer(results)[1]
+    slim = analysis.slim_table(results.summary()).set_index("policy")["regret"]
+    assert slim["rucb"] == table["average regret, mean ± sd"][0]
+    assert slim["error of the reference matrix"] == f"± {moved:,.1f}"
 
 
 @pytest.mark.parametrize(("policy", "named"), [("mdb", True), ("rucb", False)])
@@ -86,7 +87,7 @@ def test_everything_about_sets_on_a_matrix_names_the_independent_coins(policy, n
     results = simulate(coins(bradley_terry(5)), policy, horizon=200, repetitions=2)
     frame = results.to_frame().assign(answers="independent_coins" if named else "matrix", rankers=5)
     drawn = [plot(results) for plot in (analysis.plot_regret, analysis.plot_accuracy, analysis.plot_identification)]
-    texts = [" ".join(text.get_text() for text in ax.texts) for ax in (*drawn, analysis.plot_against_arms(frame))]
+    texts = [" ".join(ax.get_xlabel().split()) for ax in (*drawn, analysis.plot_against_arms(frame))]
     texts += [" ".join(study_answer(results))]
     texts += [render_report(results, {}, title="x"), results._repr_html_()]
     assert ["independent coins" in text for text in texts] == [named] * len(texts)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ltr_duel.bandits.check import check_policy
-from ltr_duel.bandits.live_policy import LivePolicy
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 from ltr_duel.core import interpreted, kernel
 from ltr_duel.core.errors import InputError
@@ -327,16 +326,3 @@ def test_a_wrong_set_ends_a_run_in_the_step_in_which_it_is_chosen(compiled, late
     source = FromMatrix(PreferenceMatrix(bradley_terry(4)), sets="independent_coins")
     with pytest.raises(PolicyError, match=rf"^policy 'mine' chooses {sentence}.* in step \d\d\d$"):
         simulate(source, policy, horizon=900, repetitions=1, jobs=1, batch=late.get("batch", 1))
-
-
-def test_a_live_policy_refuses_what_is_no_arm():
-    for select, sentence in (
-        (lambda state, params, t, rng: (0, -1), "chooses arm -1 of 4 in step 1"),
-        (lambda state, params, t, rng: (0, 1, 2), "chooses an invalid number of arms, 3, in step 1"),
-    ):
-        with pytest.raises(PolicyError, match=f"^policy 'mine' {sentence}$"):
-            LivePolicy(broken(select=select), 4).ask()
-    with pytest.raises(PolicyError, match=r"^policy 'mine' chooses an invalid number of arms, 0, in step 1$"):
-        LivePolicy(broken_slate(lambda state, params, t, slate, rng: -1), 4).ask()
-    with pytest.raises(PolicyError, match=r"^policy 'mine' recommends arm 4 of 4 in step 1$"):
-        LivePolicy(broken(recommend=lambda state, params: 4), 4).recommend()

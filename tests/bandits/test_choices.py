@@ -4,6 +4,7 @@ The states are such that each rule matters: known cycles, a known loser, champio
 """
 
 import itertools
+from copy import deepcopy
 from math import log
 
 import numpy as np
@@ -15,7 +16,6 @@ from ltr_duel.bandits.compiling import plain_text
 from ltr_duel.bandits.policies.double_thompson import candidates
 from ltr_duel.bandits.policies.merge_dts import join_next
 from ltr_duel.bandits.policy import POLICIES
-from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.core.random import stream
 from tests.reference.bandits.walk import upper_bounds
 from tests.reference.uniform import law_of
@@ -39,7 +39,7 @@ def state_after(text, wins):
 
 
 def copy_of(state):
-    return with_arrays(state, dict(arrays_in(state)))
+    return deepcopy(state)
 
 
 def ahead(wins):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits.posterior import draw_above
+from ltr_duel.bandits.thompson import draw_above
 from ltr_duel.core import interpreted, kernel
 from ltr_duel.core.draws import _draw_by_tangent, beta_above, beta_draw, normal_draw
 from ltr_duel.core.random import shuffle, stream

@@ -1,41 +1,50 @@
-"""With single outcomes, a learner follows the path of the loop; with many, its choices have the same distribution."""
+"""A learner takes the path of the loop, learns late outcomes by the same law, and resumes from a snapshot."""
 
 from __future__ import annotations
+
+import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ltr_duel.bandits import POLICIES, Run
-from ltr_duel.bandits.learner import Learner
-from ltr_duel.core import stream
+from ltr_duel.bandits import POLICIES, Learner, PolicyError, Run
+from ltr_duel.core import InputError, stream
 
 NAMES = POLICIES.names()
 P = np.clip(0.5 + np.subtract.outer(np.linspace(0.3, 0, 4), np.linspace(0.3, 0, 4)), 0.1, 0.9)
 
 
-def learner(name, horizon, seed=4, order=(0, 1, 2, 3)):
+def learner(name, horizon=1000, seed=4, order=(0, 1, 2, 3)):
     return Learner(name, 4, horizon=horizon, rng=stream(seed, "policy"), others=stream(seed, "others"), order=order)
 
 
 def outcome(arms, coins):
-    pairs = [(a, b) for k, a in enumerate(arms) for b in arms[k + 1 :]]
-    if len(arms) < 2 or (len(arms) == 2 and arms[0] == arms[1]):
-        return b""
-    return bytes(1 if coins.random() < P[a, b] else 255 for a, b in pairs)
+    if len(arms) == 2 and arms[0] == arms[1]:
+        return ()
+    return [1 if coins.random() < P[a, b] else -1 for k, a in enumerate(arms) for b in arms[k + 1 :]]
+
+
+def play(mine, steps, coins, n=1):
+    """Return the choices of some steps, n at a time."""
+    path = []
+    for _ in range(steps):
+        chosen = mine.ask(n)
+        mine.tell([(arms, outcome(arms, coins)) for arms in chosen])
+        path += chosen
+    return path
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_at_a_time_it_takes_the_path_of_the_loop(name):
-    steps, coins = 200, stream(4, "coins")
-    mine, path = learner(name, steps), []
-    for _ in range(steps):
-        (arms,) = mine.choose(1)
-        path.append(np.bincount(arms, minlength=4).tolist() if POLICIES[name].feedback == "slate" else list(arms))
-        mine.learn([(arms, outcome(arms, coins))])
+    steps, mine = 200, learner(name, 200)
+    path = play(mine, steps, stream(4, "coins"))
+    if POLICIES[name].feedback == "slate":
+        path = [np.bincount(arms, minlength=4).tolist() for arms in path]
     run = Run.on_matrix(POLICIES[name], P, seed=4, horizon=steps, keep=steps, plain=True)
     run.advance(steps, jump=False)
-    assert path == run.path.tolist()
-    assert mine.recommend() == run.recommend()
+    assert [list(arms) for arms in path] == run.path.tolist()
+    assert mine.recommend() == run.recommend() and mine.steps == steps
 
 
 @pytest.mark.parametrize("name", ["rucb", "multi_self_sparring", "mdb"])
@@ -43,35 +52,101 @@ def test_compiled_and_not_it_chooses_and_learns_alike(name, monkeypatch):
     chosen = []
     for many in (10**9, 1):
         monkeypatch.setattr("ltr_duel.bandits.learner._MANY", many)
-        mine, coins = learner(name, 2000), stream(9, "coins")
-        for _ in range(3):
-            arms = mine.choose(300)
-            mine.learn([(one, outcome(one, coins)) for one in arms])
-        chosen.append(mine.choose(50))
+        chosen.append(play(learner(name, 2000), 4, stream(9, "coins"), 300))
     assert chosen[0] == chosen[1]
 
 
 @pytest.mark.parametrize("name", ["double_thompson", "beat_the_mean", "exp3_sparring"])
 def test_the_choices_of_a_batch_have_the_law_of_the_next_one(name):
     """Compare 4,000 choices of a learner with the next choices of 1,500 equal learners, within 5 standard errors."""
-    steps, told = 100, []
-    mine, coins = learner(name, steps), stream(2, "coins")
-    for _ in range(60):
-        (arms,) = mine.choose(1)
-        told.append(outcome(arms, coins))
-        mine.learn([(arms, told[-1])])
-
-    def shares(chosen):
-        return np.bincount([a * 4 + b for a, b in chosen], minlength=16) / len(chosen)
-
-    many = shares(mine.choose(4001)[1:])
-    before = [mine._state, mine._words.copy(), mine.t]
-    if not POLICIES[name].any_order:
-        before[1] = mine._before.copy()
+    mine = learner(name)
+    play(mine, 60, stream(2, "coins"))
+    snapshot, shares = mine.snapshot(), []
     singles = []
     for seed in range(1500):
-        other = learner(name, steps, seed=seed)
-        other._words[:], other.t = before[1], before[2]
-        singles += other.choose(1)
-    one = shares(singles)
+        rng = learner(name, seed=seed).snapshot()["rng"]
+        singles += Learner.restore(name, snapshot | {"rng": rng}).ask()
+    for chosen in (mine.ask(4001)[1:], singles):
+        shares.append(np.bincount([a * 4 + b for a, b in chosen], minlength=16) / len(chosen))
+    many, one = shares
     assert (np.abs(many - one) <= 5 * np.sqrt(many * (1 - many) * (1 / 4000 + 1 / 1500)) + 3e-3).all()
+
+
+@pytest.mark.parametrize("name", ["rucb", "mdb", "rmed2", "merge_dts", "beat_the_mean", "multi_self_sparring:size=3"])
+@pytest.mark.parametrize("n", [1, 5])
+def test_a_restored_learner_goes_on_as_if_nothing_had_happened(name, n):
+    first, coins, file = Learner(name, 4, horizon=1000, seed=1), stream(1, "coins"), io.BytesIO()
+    play(first, 30, coins, n)
+    np.savez(file, **first.snapshot())
+    file.seek(0)
+    second, again = Learner.restore(name, np.load(file)), stream(1, "coins")
+    again.bit_generator.state = coins.bit_generator.state
+    assert second.steps == first.steps
+    assert play(first, 30, coins, n) == play(second, 30, again, n)
+    assert first.recommend() == second.recommend()
+
+
+def test_with_an_order_it_takes_the_same_path_under_other_numbers():
+    order = [2, 0, 3, 1]
+    for name in ("rucb", "multi_self_sparring:size=3"):
+        plain, other = learner(name), learner(name, order=order)
+        for _ in range(60):
+            [(asked)], [(same)] = plain.ask(), other.ask()
+            assert same == tuple(order[arm] for arm in asked)
+            told = outcome(asked, stream(1, "coins"))
+            plain.tell([(asked, told)])
+            other.tell([(same, told)])
+        assert other.recommend() == order[plain.recommend()]
+        again = Learner.restore(name, other.snapshot())
+        assert (again.ask(), again.recommend()) == (other.ask(), other.recommend())
+
+
+def test_a_pending_choice_does_not_change_until_its_outcome_arrives():
+    mine = learner("winner_stays")
+    assert mine.ask() == mine.ask()
+
+
+@pytest.mark.parametrize(
+    ("use", "sentence"),
+    [
+        (lambda: Learner("savage", 3), "horizon of savage must be at least 1"),
+        (lambda: Learner("rucb", 0), "number of arms must be between 1 and"),
+        (lambda: learner("rucb", order=[0, 1, 2, 2]), "the order of 4 arms must contain each of the integers 0 to 3"),
+        (lambda: learner("rucb").tell([((0, 4), 1)]), r"^\(0, 4\) is not a comparison of policy 'rucb' among 4 arms$"),
+        (lambda: learner("rucb").tell([((0, 1, 2), 1)]), r"^\(0, 1, 2\) is not a comparison of policy 'rucb'"),
+        (lambda: learner("rucb").tell([((0, 1), 0)]), r"^the outcome of arms \(0, 1\) must be \+1 or -1"),
+        (lambda: learner("rucb").tell([((1, 1), 1)]), r"^the outcome of arms \(1, 1\) must be 0 signs"),
+        (lambda: learner("mdb").tell([((0, 1, 2), [1, -1])]), r"must be 3 signs, \+1 or -1, not \[1, -1\]$"),
+        (lambda: Learner.restore("rucb", {"t": np.array([1])}), "^this is not a snapshot of policy 'rucb' for 1 arms"),
+        (lambda: Learner.restore("savage", learner("rucb").snapshot()), "is a snapshot of policy 'rucb', not of 'sav"),
+        (
+            lambda: Learner.restore("rucb", learner("rucb").snapshot() | {"state.wins": np.zeros((2, 2))}),
+            "^this is not a snapshot of policy 'rucb' for 4 arms: see 'state.wins'$",
+        ),
+    ],
+)
+def test_wrong_use_is_refused(use, sentence):
+    with pytest.raises(InputError, match=sentence):
+        use()
+
+
+def test_a_snapshot_of_other_numbers_is_refused_unless_the_user_accepts_them():
+    arrays, later = learner("rucb").snapshot(), replace(POLICIES["rucb"], numbers=2)
+    with pytest.raises(InputError, match="policy 'rucb' has numbers version 1, not 2"):
+        Learner.restore(later, arrays)
+    assert Learner.restore(later, arrays, accept_new_code=True).steps == 0
+
+
+def test_an_arm_that_does_not_exist_is_reported():
+    kind = type("State", (POLICIES["rucb"].state,), {})
+    wrong = replace(
+        POLICIES["rucb"],
+        state=kind,
+        init=lambda *args: kind(*POLICIES["rucb"].init(*args)),
+        select=lambda state, params, t, rng: (0, 9),
+        recommend=lambda state, params: 4,
+    )
+    with pytest.raises(PolicyError, match=r"^policy 'rucb' chooses arms \(0, 9\) of 4 in step 1$"):
+        learner(wrong).ask()
+    with pytest.raises(PolicyError, match=r"^policy 'rucb' recommends arm 4 of 4 in step 1$"):
+        learner(wrong).recommend()

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from ltr_duel.bandits.cardinal import thompson_advance, thompson_boxes, thompson_feedback
-from ltr_duel.bandits.levels import chance_above
+from ltr_duel.bandits.thompson import chance_above
 from ltr_duel.core.random import stream
 
 BOXES = {  # numbers of plays with and without reward

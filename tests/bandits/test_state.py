@@ -1,12 +1,11 @@
 """Registers have names, compiled and as plain Python; a state is taken apart into arrays and put together again."""
 
-import io
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from ltr_duel.bandits.state import Registers, arrays_in, registers, with_arrays
+from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.core import interpreted, kernel
 
 
@@ -72,16 +71,3 @@ def test_a_name_that_numpy_records_have_is_refused():
 def test_a_value_without_a_register_is_refused():
     with pytest.raises(ValueError, match="worst"):
         registers(Now, worst=1)
-
-
-def test_a_state_survives_a_file_of_plain_arrays():
-    state, file = new_state(), io.BytesIO()
-    step(state)
-    np.savez(file, **dict(arrays_in(state)))
-    file.seek(0)
-    again = with_arrays(new_state(), np.load(file))
-    assert [name for name, _ in arrays_in(state)] == ["inner.counts", "now"]
-    step(again)
-    step(state)
-    assert all(np.array_equal(a, b) for (_, a), (_, b) in zip(arrays_in(state), arrays_in(again), strict=True))
-    assert again.now[0].waiting == 1

@@ -8,17 +8,20 @@ from scipy import stats
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.bandits.batches import largest_batch
-from ltr_duel.bandits.coin_words import Coins, fair_odds, gather, new_seed, odds_of, toss_block
 from ltr_duel.bandits.compiling import plain_text
 from ltr_duel.bandits.tournament import (
     MOST,
+    Coins,
     coins_of,
     most_wins,
     most_wins_among,
+    new_seed,
     new_tournament,
+    odds_of,
     open_tournament,
     seat,
     toss_arm,
+    toss_block,
 )
 from ltr_duel.core import InputError, compare_words, kernel
 from ltr_duel.core.random import stream
@@ -105,13 +108,6 @@ def test_coins_outside_the_mask_are_not_tossed():
     coins = Coins(every, odds, np.ones(64), np.zeros(8, np.uint64))
     tossed = plain_text(toss_block)(coins, 3, 0, 32, 0b1011, Fixed(0.5))
     assert tossed == 0b1011
-
-
-def test_gathered_odds_stand_in_the_order_of_the_arms():
-    row = np.zeros(32, np.uint16)
-    gather(row, np.arange(50).astype(np.uint16), np.array([7, 49, 0]))
-    assert row[:4].tolist() == [7, 49, 0, 0]
-    assert fair_odds(1, 33).shape == (1, 64) and fair_odds(1, 33).tolist() == [[32768] * 33 + [0] * 31]
 
 
 @pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 64, 150])

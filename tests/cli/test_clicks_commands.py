@@ -39,7 +39,7 @@ def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
     code, said, wrong = ltr_duel("clicks", "fit", path, "--model", "sdbn", "--model", "pbm", "--out", out)
     assert code == 0 and not wrong and "best: sdbn" in said and "satisfaction by grade: " in said
     about = json.loads(out.read_text())
-    assert about["held_out"]["sessions"] == 750 and about["errors_by"] == "session"
+    assert about["held_out"] < 0 and (about["errors_by"], about["users"]) == ("user", 0)
     assert "standard errors assume that sessions are independent, because no user is known" in said
     words = ["prefs", "estimate", corpus, "--rankers", "features:1,2", "--comparisons", 200, "--clicks", out]
     code, said, wrong = ltr_duel(*words, "--out", tmp_path / "m.parquet")
@@ -68,6 +68,19 @@ def test_sessions_of_yandex_are_fitted_by_document(ltr_duel, tmp_path):
     assert code == 2 and "sessions of Yandex have no grades" in wrong
 
 
+def test_clicks_become_judgements(ltr_duel, tmp_path):
+    rows = [row(n, "q", ["a", "b", "c"], [1] * (n % 2) + [3] * (n % 8 == 0)) for n in range(80)]
+    out = tmp_path / "labels.qrels"
+    code, printed, wrong = ltr_duel(
+        "clicks", "fit", log_of(tmp_path, rows), "--model", "pbm", "--train", 1, "--qrels", out
+    )
+    assert code == 0 and not wrong and "3 documents; a grade is the number of these limits (fifths" in printed
+    grades = [line.split() for line in out.read_text().splitlines()]
+    assert [line[:3] for line in grades] == [["q", "0", name] for name in "abc"]
+    assert int(grades[0][3]) > int(grades[2][3]) > int(grades[1][3]) == 0
+    assert (tmp_path / "labels.attractiveness.csv").exists()
+
+
 @pytest.mark.parametrize(
     "words, said",
     [
@@ -76,6 +89,7 @@ def test_sessions_of_yandex_are_fitted_by_document(ltr_duel, tmp_path):
         (["--out", "users.txt"], "must end with .json"),
         (["--out", "us:ers.json"], "must not contain ':'"),
         (["--by", "document", "--out", "users.json"], "needs grades on every row"),
+        (["--by", "grade", "--qrels", "labels.qrels"], "needs a model of documents"),
         (["--train", "2"], "share to fit to must be between"),
     ],
 )

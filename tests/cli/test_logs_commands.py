@@ -97,7 +97,7 @@ def test_line_breaks_in_names_do_not_reach_the_terminal(ltr_duel, tmp_path):
         answer = ltr_duel("logs", words[0], path, *words[1:])
         assert answer.out and not {"\x1b", "\r"} & {*answer.out}, answer.err
     assert "user 'x\\r\\ny\\x1b[31m' has 100.0% of the impressions" in answer.out
-    answer = ltr_duel("logs", "compare", path, "--skip-bad", 1)
+    answer = ltr_duel("logs", "compare", path, "--skip-bad", 0)
     assert answer.code == 2 and "clicks.jsonl:32: the name of a ranker must be one printable line" in answer.err
 
 
@@ -196,7 +196,7 @@ def test_the_first_outcome_decides_and_the_others_are_beside_it(ltr_duel, shop):
     assert f"{ltr_duel(*shop, *more, '--stop-at', 0.95).out.splitlines()[-1]}".startswith("stop: old wins.")
     answer = ltr_duel(*shop, "--outcome", "buy", "--guardrail", "click")
     assert answer.out.splitlines()[-1].startswith(
-        "no decision: new is ahead, but the log does not show that 1 guardrail"
+        "no decision: new is ahead, but the log does not show that its guardrails hold"
     )
 
 

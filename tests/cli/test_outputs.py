@@ -102,12 +102,3 @@ def test_an_experiment_continues_its_own_folder_and_refuses_that_of_another(ltr_
     assert refused.code == 2 and refused.err == (
         f"ltr-duel: {out}: contains the results of the experiment mine, not of other; give another folder\n"
     )
-
-
-def test_figures_of_another_scale_are_refused(ltr_duel, tmp_path):
-    name = ltr_duel("reproduce", "--list").out.splitlines()[1].split()[0]
-    (tmp_path / name).mkdir()
-    about = '{"name": "a", "figure": {}, "scale": "paper", "sources": [], "runs": 1, "seconds": 1, "date": ""}'
-    (tmp_path / name / "about.json").write_text(about)
-    refused = ltr_duel("reproduce", name, "--out", tmp_path)
-    assert refused.code == 2 and "already contains this figure at the scale 'paper'" in refused.err

@@ -55,10 +55,11 @@ def test_show_says_what_kind_of_preferences_these_are(ltr_duel, tmp_path):
     np.fill_diagonal(error, 0)
     path = save_preferences(PreferenceMatrix(matrix.p, ("a", "b", "c", "d"), error), tmp_path / "m.parquet")
     shown = ltr_duel("prefs", "show", path, "--rows", "2").out
-    assert "Condorcet winner: a, P = " in shown and "a total order" in shown and "gamma_btm 1 (noise alone: " in shown
+    assert "Condorcet winner: a, P = " in shown and "a total order" in shown and "; gamma_btm 1" in shown
     assert "Asymptotic lower bound on the average regret of pairwise policies" in shown and "\nc " not in shown
-    assert "ln T (in transitive worlds like this one: " in shown and "; for policies that compare sets, about " in shown
-    assert "not an error of the number before it" in shown
+    assert "; for policies that compare sets, about " in shown
+    noise = ltr_duel("prefs", "show", path, "--noise").out
+    assert "p_value\ncyclic_triples" in noise.replace(" ", ""), noise
     content = json.loads(ltr_duel("prefs", "show", path, "--json").out)
     assert content["properties"]["copeland_winners"] == ["a"] and content["properties"]["total_order"]
     assert content["copeland_scores"] == [3, 2, 1, 0] and content["borda_scores"][0] == max(content["borda_scores"])
@@ -119,7 +120,8 @@ def test_a_probability_names_the_queries_and_users_that_it_is_about(ltr_duel, co
     said = estimate(ltr_duel, corpus, tmp_path / "m.parquet", "--comparisons", "100").out
     shown = ltr_duel("prefs", "show", tmp_path / "m.parquet").out
     queries = load_preferences(tmp_path / "m.parquet").provenance["queries"]
-    assert f"P is for these {queries} queries and the simulated users of this estimate, not for new queries." in shown
+    assert f"P is for these {queries} queries" in shown
+    assert "and the simulated users of this estimate, not for new queries." in shown
     headline = rf"P\([^)]*\) [<=>] [0-9.]+ for these {queries} queries\."
     assert re.search(headline, said), "the sentence holds for these queries alone"
     assert "new queries" not in ltr_duel("prefs", "show", "arxiv").out

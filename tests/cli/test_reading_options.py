@@ -11,10 +11,10 @@ from ltr_duel.experiment.spec import read_spec
 
 OPTIONS = {
     "--split", "--fold", "--dialect", "--features", "--first-id", "--repeated", "--fill", "--labels", "--unlabelled",
-    "--omitted", "--limit", "--no-cache",
+    "--omitted", "--no-cache",
 }  # fmt: skip
 READERS = {
-    "data info", "data check", "data fetch", "prefs estimate", "simulate", "demo",
+    "data info", "data fetch", "prefs estimate", "simulate", "demo",
     "sensitivity", "rankers evaluate", "power", "advise", "replay",
 }  # fmt: skip
 
@@ -53,11 +53,10 @@ def test_every_command_that_reads_a_corpus_takes_all_of_them():
     assert {name: words for name, words in taken.items() if words} == dict.fromkeys(READERS, OPTIONS)
 
 
-@pytest.mark.parametrize("command", ["info", "check"])
-def test_the_data_commands_read_as_they_are_told(ltr_duel, odd, command):
+def test_the_data_command_reads_as_it_is_told(ltr_duel, odd):
     path, options = odd
-    assert ltr_duel("data", command, path).code != 0
-    answer = ltr_duel("data", command, path, *options)
+    assert ltr_duel("data", "info", path).code != 0
+    answer = ltr_duel("data", "info", path, *options)
     assert answer.code == 0, answer.err
 
 
@@ -82,9 +81,9 @@ def test_the_options_reach_the_reader(ltr_duel, odd, monkeypatch, tmp_path, word
     seen = {}
     monkeypatch.setattr("ltr_duel.data.load_dataset", reader)
     path, options = odd
-    answer = ltr_duel(*(path if word == "PATH" else word for word in words), *options, "--limit", 2, "--first-id", 0)
+    answer = ltr_duel(*(path if word == "PATH" else word for word in words), *options, "--features", 5, "--first-id", 0)
     assert answer.err == "ltr-duel: seen\n"
-    given = {"fill": "min", "labels": "round", "repeated": "last", "limit": 2.0, "first_id": 0}
+    given = {"fill": "min", "labels": "round", "repeated": "last", "features": 5, "first_id": 0}
     assert seen == {"path": path, "split": "test", "fold": None, "cache": True, **given}
 
 
@@ -96,7 +95,7 @@ def test_a_specification_takes_the_same_keys(odd, tmp_path):
     """
     with pytest.raises(InputError, match=r"corpora\[0\]: .*repeated = "):
         build_problems(read_spec(tmp_path / "e.toml", spec), jobs=1)
-    keys = 'path = "odd", fill = "min", labels = "round", repeated = "last", split = "test", features = 4, limit = 1'
+    keys = 'path = "odd", fill = "min", labels = "round", repeated = "last", split = "test", features = 4'
     spec = spec.replace('path = "odd"', keys)
     problems = build_problems(read_spec(tmp_path / "e.toml", spec), jobs=1)
     assert [len(problem.matrix) for problem in problems] == [3, 3]
@@ -125,15 +124,13 @@ def test_options_that_nothing_is_read_with_are_refused(ltr_duel, tmp_path):
     assert not (tmp_path / "d").exists()
 
 
-def test_no_cache_reads_the_text_and_goes_with_commands_that_load_a_corpus(ltr_duel, odd, monkeypatch, tmp_path):
+def test_no_cache_reads_the_text(ltr_duel, odd, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # where no earlier demo lies
 
     def reader(path, **options):
         raise InputError(f"cache {options['cache']}")
 
     path, options = odd
-    refused = ltr_duel("data", "check", path, "--no-cache", *options)
-    assert refused.code == 2 and "--no-cache applies to commands that load a corpus" in refused.err
     monkeypatch.setattr("ltr_duel.data.load_dataset", reader)
     assert ltr_duel("data", "info", path, "--no-cache", *options).err == "ltr-duel: cache False\n"
     assert ltr_duel("data", "info", path, *options).err == "ltr-duel: cache True\n"

@@ -52,6 +52,9 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     assert (tmp_path / "t.csv").read_text().startswith(columns)
     assert "\\toprule" in (tmp_path / "t.tex").read_text() and "Wilcoxon" in (tmp_path / "t.tex").read_text()
     assert len(list((tmp_path / "figures").glob("m-100-*.svg"))) == 3
+    answer = ltr_duel("simulate", "arxiv", "--horizon", 200, "--repetitions", 2, "--out", tmp_path / "one",
+                      "--format", "svg", "--width", "column", "--band", "sd", "--start", 10)  # fmt: skip
+    assert answer.code == 0 and 'width="237.6pt"' in (tmp_path / "one" / "regret.svg").read_text()  # 3.3 * 72
     answer = ltr_duel("results", out, "--bibtex")
     assert answer.out.startswith("% no reference is known for the policy 'random'\n")
     assert "@inproceedings{zoghi2014rucb," in answer.out

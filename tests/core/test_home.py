@@ -56,7 +56,7 @@ def test_commands_run_without_a_home(tmp_path):
     said = run("--version", "--json")
     assert said.returncode == 0 and json.loads(said.stdout)["cache"] is None
     said = run("simulate", "p.csv", "--policy", "random", "--horizon", "20", "--repetitions", "1")
-    assert said.returncode == 0 and said.stderr.count("\n") == 1
+    assert said.returncode == 0
     assert said.stderr.startswith(
         "ltr-duel: compiled code is not kept between runs: LTR_DUEL_HOME is '~no-such-user/x'"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import mmap
 import os
 import shutil
@@ -15,7 +14,7 @@ import psutil
 import pytest
 
 from ltr_duel.core import InputError, mapped
-from ltr_duel.core.mapped import is_kept, new_array, release_pages, small_pages
+from ltr_duel.core.mapped import is_kept, new_array, release_pages
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux tells which pages are in memory")
 
@@ -61,43 +60,6 @@ def test_released_pages_leave_memory_and_keep_their_values(own_home):
         release_pages(row)
     assert in_memory() - before < 8 * 2**20
     assert (array == np.arange(8)[:, None]).all()
-
-
-@LINUX
-def test_a_place_that_is_read_of_small_pages_costs_no_more_than_sixteen_of_them(own_home):
-    array = new_array((2**25,), np.int16, 0)
-    with small_pages([array, np.zeros(3)]):
-        for part in np.split(array, 16):
-            part[:] = 7
-            release_pages(part)
-    before = psutil.Process().memory_info().rss
-    assert array[:: 2**21].sum() == 16 * 7
-    assert psutil.Process().memory_info().rss - before <= 2 * 16 * 16 * mmap.PAGESIZE
-
-
-def test_pages_of_rows_that_begin_within_a_page_are_released_without_harm(own_home):
-    array = new_array((50, 333), np.int16, 0)
-    for number, row in enumerate(array):
-        row[:] = number
-        release_pages(row)
-    release_pages(array.T[3])
-    release_pages(np.zeros(5))
-    release_pages(array[:0])
-    assert (array == np.arange(50)[:, None]).all()
-
-
-@LINUX
-def test_the_disk_gets_its_space_back(own_home):
-    def open_files() -> int:
-        return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 -- the folder of a process, not a path
-
-    gc.collect()  # files of earlier tests
-    before = open_files()
-    array = new_array((2**20,), np.int16, 0)
-    assert open_files() == before + 1
-    del array
-    gc.collect()
-    assert open_files() == before
 
 
 def test_a_disk_with_too_little_space_is_named(own_home, monkeypatch):

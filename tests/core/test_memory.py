@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ltr_duel.bandits import POLICIES, LivePolicy, Run
-from ltr_duel.bandits.batched import new_late
-from ltr_duel.bandits.learner import Learner
+from ltr_duel.bandits import POLICIES, Learner, Run
+from ltr_duel.bandits.delayed import Lateness, new_late
 from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import InputError, host
 from ltr_duel.preferences import PreferenceMatrix
@@ -87,7 +86,7 @@ def test_a_policy_that_needs_more_than_there_is_is_refused(monkeypatch):
         Run.on_matrix(POLICIES["rucb"], p)
     size = (4 * 64**2 + 64 + 1) * 8 * (100_000 / 64) ** 2 / 1e9
     with pytest.raises(InputError, match=f"'rucb' with 100,000 arms needs {size:.1f} GB"):
-        LivePolicy("rucb", n_arms=100_000)
+        Learner("rucb", n_arms=100_000)
     Run.on_matrix(POLICIES["sparring"], p)
     matrix = PreferenceMatrix(p)
     with pytest.raises(InputError, match=r"'merge_rucb' with 3,000 arms in 2 runs at once needs 0.3 GB"):
@@ -109,9 +108,10 @@ def test_the_copies_of_a_state_that_learns_in_turn_are_counted(monkeypatch):
 
 def test_the_unused_outcomes_of_each_pair_are_counted(monkeypatch):
     free(monkeypatch, 10**8)
+    late = Lateness(2, 0, np.random.default_rng())
     with pytest.raises(InputError, match=r"^2 comparisons whose outcomes are not known needs 0.1 GB of memory"):
-        new_late(LARGE, 2, 0, slates=False, in_turn=True)  # 2 x 3,000 x 3,000 numbers of 8 bytes: 0.144 GB
-    new_late(LARGE, 2, 0, slates=False, in_turn=False)
+        new_late(POLICIES["savage"], None, LARGE, late)  # 2 x 3,000 x 3,000 numbers of 8 bytes: 0.144 GB
+    new_late(POLICIES["rucb"], None, LARGE, late)
 
 
 @pytest.mark.parametrize(

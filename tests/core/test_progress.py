@@ -8,11 +8,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-import tqdm.notebook
 
 from ltr_duel.core import progress
 from ltr_duel.core.parallel import run_tasks
-from ltr_duel.core.progress import PlainLine, progress_bar, progress_wanted
+from ltr_duel.core.progress import PlainLine, progress_wanted
 
 
 @pytest.fixture
@@ -55,22 +54,6 @@ def test_a_notebook_has_a_bar_and_no_lines_once_work_takes_a_while(notebook, mon
     assert "estimate: 100%|" in shown and "4.00/4.00" in shown
     assert shown.count("\n") == 1, "one line, drawn over and over"
     assert not errors
-
-
-def test_a_shell_of_ipython_on_no_terminal_is_no_notebook(notebook):
-    notebook.config.clear()
-    assert not progress_wanted()
-
-
-def test_where_widgets_are_installed_the_bar_is_one(notebook, monkeypatch, capsys):
-    monkeypatch.setattr(tqdm.notebook, "tqdm", lambda **options: "a widget")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    assert progress_bar(total=3) == "a widget"
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with progress_bar(total=3) as bar:
-        assert isinstance(bar, tqdm.tqdm)
-    monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
-    assert progress_bar(total=3).disable
 
 
 HOST = """

@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ltr_duel.core.errors import InputError
-from ltr_duel.data.load import load_dataset
-from ltr_duel.data.text.reading import ReadWarning
+from ltr_duel.core import InputError
+from ltr_duel.data import ReadWarning, load_dataset
 from tests.data import reference_reader
 
 BASES = [
@@ -93,7 +92,7 @@ def run(folder: Path, seed: int, inputs: int) -> None:
 
 
 def test_a_sample_of_damaged_files(tmp_path: Path) -> None:
-    run(tmp_path, seed=1, inputs=2_000)
+    run(tmp_path, seed=1, inputs=1_000)
 
 
 @pytest.mark.long
@@ -112,7 +111,7 @@ documents = st.tuples(
 ends = st.sampled_from(["\n", "\r\n", " \n"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(documents, min_size=1, max_size=6), ends)
 def test_written_documents(tmp_path_factory: pytest.TempPathFactory, rows: list, end: str) -> None:  # type: ignore[type-arg]
     text = "".join(
@@ -122,7 +121,7 @@ def test_written_documents(tmp_path_factory: pytest.TempPathFactory, rows: list,
     check(tmp_path_factory.getbasetemp() / "corpus.txt", text.encode())
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=80))
 def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     check(tmp_path_factory.getbasetemp() / "corpus.txt", b"0 qid:1 1:1\n" + data)

@@ -11,8 +11,7 @@ import pytest
 import scipy.sparse
 
 from ltr_duel.core import InputError
-from ltr_duel.data import Dataset, load_dataset
-from ltr_duel.data.text.reading import ReadWarning
+from ltr_duel.data import Dataset, ReadWarning, load_dataset
 
 TEXT = "2 qid:NA 1:7.5 2:3 #docid = 007\n0 qid:NA 1:3 2:1 #docid = null\n1 qid:2 1:0.25 2:0 #docid = a b\n"
 FRAME = pd.DataFrame(
@@ -174,38 +173,15 @@ def test_missing_and_large_values_are_treated_as_in_text(tmp_path):
     assert corpus.features.tolist() == [[4, float(np.finfo(np.float32).max)], [4, 0], [2, 0]]
 
 
-def test_a_pool_of_catboost_is_read_with_its_description(tmp_path):
-    (tmp_path / "pool.tsv").write_text("2\tq1\td1\t7.5\tred\t3\n0\tq1\td2\t3\tblue\t1\n1\tq2\td3\t0.25\tred\t0\n")
-    (tmp_path / "pool.tsv.cd").write_text("0\tLabel\n1\tGroupId\n2\tSampleId\n3\tNum\tbm25\n4\tCateg\tcolour\n")
-    with pytest.warns(ReadWarning, match=r"left out, as they are no numbers: \(Categ\) colour"):
-        corpus = load_dataset(tmp_path / "pool.tsv")
-    assert corpus.features.tolist() == [[7.5, 3], [3, 1], [0.25, 0]] and corpus.relevance.tolist() == [2, 0, 1]
-    assert corpus.feature_names == ("bm25", "feature 5") and corpus.query_ids.tolist() == ["q1", "q2"]
-
-
-@pytest.mark.parametrize(
-    "description, rows",
-    [
-        ("0\tLabel\n1\tGroupId\n2\tDocId\n3\tNum\tlabel\n4\tText\tt\n", '2\tq\tc\t7\ta, b, c "\n0\tq\td\t3\tred\n'),
-        ("0\tTarget\n1\tQueryId\n2\tSampleId\n3\tNum\tlabel\n4\tCateg\tt\n", "2\tq\tc\t7\tx\n0\tq\td\t3\ty\n"),
-    ],
-)
-def test_a_pool_has_tabs_no_quoting_and_numbers_of_any_name(tmp_path, description, rows):
-    (tmp_path / "pool.tsv").write_text(rows)
-    (tmp_path / "pool.tsv.cd").write_text(description)
-    with pytest.warns(ReadWarning, match="left out"):
-        corpus = load_dataset(tmp_path / "pool.tsv")
-    assert corpus.features.tolist() == [[7], [3]] and corpus.relevance.tolist() == [2, 0]
-    assert corpus.feature_names == ("label",) and corpus.doc_ids.tolist() == ["c", "d"]
-
-
-def test_a_number_may_be_called_like_a_type_in_brackets(tmp_path):
-    (tmp_path / "a.csv").write_text("qid,label,(len)\n1,1,5\n1,0,4\n")
-    (tmp_path / "p.tsv").write_text("1\t1\t5\n0\t1\t4\n")
-    (tmp_path / "p.tsv.cd").write_text("0\tLabel\n1\tGroupId\n2\tNum\t(len)\n")
-    for name in ("a.csv", "p.tsv"):
-        corpus = load_dataset(tmp_path / name)
-        assert (corpus.feature_names, corpus.features.tolist()) == (("(len)",), [[5], [4]])
+def test_a_pool_of_catboost_is_refused_with_the_way_to_a_table(tmp_path):
+    (tmp_path / "pool.tsv").write_text("2\tq1\td1\t7.5\n0\tq1\td2\t3\n")
+    (tmp_path / "pool.tsv.cd").write_text("0\tLabel\n1\tGroupId\n2\tSampleId\n3\tNum\tbm25\n")
+    with pytest.raises(InputError, match=r"pool\.tsv: this is a pool of CatBoost, .*pool\.tsv\.cd; make it a table"):
+        load_dataset(tmp_path / "pool.tsv")
+    text = (tmp_path / "pool.tsv").read_text()
+    (tmp_path / "pool.tsv").write_text(f"label\tqid\tdocno\tbm25\n{text}")
+    (tmp_path / "pool.tsv.cd").unlink()
+    assert load_dataset(tmp_path / "pool.tsv").features.tolist() == [[7.5], [3]]
 
 
 def test_feature_text_beside_a_description_of_another_use_is_text(tmp_path):

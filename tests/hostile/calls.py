@@ -37,7 +37,6 @@ load_dataset('small.txt', first_id=True) => the first feature must be 0 or 1, no
 load_dataset('small.txt', fill=[1]) => finite number of float32,~not a list
 load_dataset('small.txt', labels=np.zeros(3)) => no way to read labels a ndarray
 load_dataset('small.txt', dialect=[1, 2]) => the dialect must be a str, not a list
-load_dataset('small.txt', limit=1e-9) => --limit GB allows more
 load_dataset('small.txt', grades=2) => grades 0..2 do not fit in 0..1
 load_dataset('small.txt', feature_names=['x']) => 1 names for 3 features
 replace(corpus(), relevance=np.zeros(3, np.int16)) => one entry for each document
@@ -46,10 +45,10 @@ write_svmlight(None, 'a.txt') => a Dataset and a path are required, not None
 write_svmlight(corpus(), '.') => there is a folder, not a file
 feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
 feature_rankers(None) => rankers require a Dataset, not None
-rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) File name too long
+rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long
 rankings()[[-1]] => numbered from 0 to 2; there is no -1
 evaluate_rankers(rankings(), 5) => measures must be a list of names, not 5
-run_rankers(corpus(), [5]) => each run must be a RunFile, not 5
+run_rankers(corpus(), {'a': 5}) => each run must be a MatchedRun, not 5
 pool_runs(5, 5) => runs must be a mapping of names to runs, not 5
 interleave({'a': ['x'], 'b': ['y']}).credit(5) => a list of document ids, not 5
 load_plugin(5) => a plug-in must be the path of a file or folder, not 5

@@ -89,7 +89,7 @@ EVAL --rankers run: => 'run:' requires a file after the colon: run:FILE
 EVAL --rankers =run:x => no kind of ranker '=run'; did you mean 'run'? (
 EVAL --rankers lightgbm:m.csv => m.csv: not a LightGBM model
 EVAL --rankers onnx:m.csv => m.csv: not an ONNX model
-EVAL --rankers scores:m.csv => m.csv: there is no column 'query'
+EVAL --rankers scores:m.csv => m.csv: the rows have no qid or query_id or query
 EVAL --rankers features:1,1 => two rankers have the same name
 EVAL --out m.csv => m.csv
 rankers evaluate null.txt => feature 1 is NULL;~--fill
@@ -128,17 +128,14 @@ status m.csv => m.csv: contains no results of 'ltr-duel run'
 results folder => folder: contains no results of 'ltr-duel run'
 results folder --regret averge => no regret 'averge'; did you mean 'average'? (
 results folder --format gif => 'gif' is not one of 'png', 'pdf', 'svg'
-reproduce all => name figures (or all, or claims) and give --out DIR; --list lists the figures
+reproduce all => name figures (or all) and give --out DIR; --list lists the figures
 reproduce rucb_figure --out o => no figure 'rucb_figure'; did you mean 'rucb_figure_
 reproduce all --out o --scale quik => no scale 'quik'; did you mean 'quick'? (quick, paper)
 reproduce --list --experiments folder => folder: no figure files
-reproduce claims --out folder => folder: no reproduced figures are here
 check folder => folder: there is no such plug-in file
 
 data info nowhere => nowhere: there is no such file or folder
 data info /dev/null => /dev/null: this is neither a file nor a folder
-data check small.txt --corpus '' => no corpus ''; (
-data check small.txt --corpus mq2008 => 3 queries found, 784 published
 data fetch mq2008 => run this again with --accept-terms
 data fetch mq2008 --accept-terms --archive nowhere --folder c => nowhere: there is no such file
 data fetch imat2009 --accept-terms --archive m.csv --folder m.csv => m.csv: this is a file, but a folder

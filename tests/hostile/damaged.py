@@ -100,22 +100,19 @@ CORPORA: Table = {  # a feature file for `data info a.txt`
     "query again": (GOOD + "0 qid:1 1:1 2:2\n", "the lines of a query must be adjacent"),
     "no-break space": ("1 qid:1\u00a01:1\n", "a no-break space (U+00A0) ~ not a separator"),
     "carriage return": ("1 qid:1 1:1\r2:2\n", "a carriage return inside the line"),
-    "bomb": (gzip.compress(b"\n" * 3_000_000), "unpacks to more than 0.002 GB; --limit GB", "--limit", "0.002"),
-    "wide bomb": ("0 qid:1 10000:1\n" * 2000, "with 10,000 features need ~ may be used", "--limit", "0.05"),
     "wrong fill": (NULLS, "no fill 'mean'", "--fill", "mean"),
     "fill of ranks": (NULLS, "fill it with 'last', not with 'min'", "--fill", "min", "--dialect", "letor-agg"),
     "labels": (GOOD, "did you mean 'round'", "--labels", "rounded"),
     "first id 7": (GOOD, "the id of the first feature must be 0 or 1, not 7", "--first-id", "7"),
     "features 1e30": (GOOD, "features must be between 1 and 1e", "--features", "1e30"),
-    "limit nan": (GOOD, "the limit must be a number of gigabytes above 0, not nan", "--limit", "nan"),
     "dialect": (GOOD, "did you mean 'yahoo'", "--dialect", "yaho"),
     "split of a file": (GOOD, "a split or a fold requires a folder", "--split", "train"),
     "dangling link": (lambda path: path.symlink_to("nowhere"), "no such file or folder"),
     "empty folder": (Path.mkdir, "no feature file in this folder"),
 }
 FACTS = {
-    "format": 4, "omitted": "", "name": "forged", "grades": 3, "sha256": "0", "lower_is_better": False, "queries": 2,
-    "documents": 3, "features": 2, "feature_names": ["1", "2"], "options": {}, "parts": [],
+    "format": 5, "omitted": "", "name": "forged", "grades": 3, "sha256": "0", "lower_is_better": False,
+    "feature_names": ["1", "2"], "options": {},
 }  # fmt: skip
 
 
@@ -133,14 +130,13 @@ def folder(**contents: Content) -> Callable[[Path], None]:
 FOLDERS: Table = {  # a folder for `data info a`
     "a query in two parts": (folder(train_txt=GOOD, test_txt=GOOD), "~--split train"),
     "no such part": (folder(train_txt=GOOD), "no 'vali' part in this folder", "--split", "vali"),
-    "no folds": (folder(train_txt=GOOD), "there are no folds", "--fold", "2"),
-    "converted in another way": (
-        folder(corpus_json=json.dumps(FACTS)), "converted without fill, but 3.0 is asked for", "--fill", "3"
+    "no folds": (folder(train_txt=GOOD), "there is no fold 2", "--fold", "2"),
+    "read in another way": (
+        folder(corpus_json=json.dumps(FACTS)), "read with no options, not with fill 3.0", "--fill", "3"
     ),
     "another version": (folder(corpus_json=json.dumps(FACTS | {"format": 1})), "made by another version (format 1)"),
-    "forged name": (folder(corpus_json=json.dumps(FACTS | {"name": ["x"]})), "'name' is missing or wrong"),
     "forged size": (folder(corpus_json=json.dumps(FACTS), features_npy=npy((10**6, 10**6))), "missing or damaged"),
-    "deep nesting": (folder(corpus_json=DEEP), "cannot be read; convert the corpus again"),
+    "deep nesting": (folder(corpus_json=DEEP), "cannot be read; remove this folder and read the text again"),
 }  # fmt: skip
 ARCHIVES: Table = {  # an archive for `data fetch imat2009`
     "empty": (b"", "neither zip, tar nor rar"),
@@ -235,11 +231,4 @@ STORES: Table = {  # a store for `results store`
     "another matrix": (store("problems", lambda path: save_preferences(OTHER, path)), "missing, or another matrix;"),
     "a file": ("text", "contains no results of 'ltr-duel run'"),
     "an empty folder": (Path.mkdir, "contains no results of 'ltr-duel run'"),
-}
-WHOLE = '{"name": "a", "figure": {}, "scale": "quick", "sources": [], "runs": 1, "seconds": 1, "date": "2026-01-01"}'
-FIGURES: Table = {  # a figure for `reproduce claims --out made`
-    "is a list": ("[]", "made/a/about.json: damaged (~; remove the file, and reproduce the figure again"),
-    "is cut off": ('{"name": "be', "made/a/about.json: damaged ("),
-    "has no scale": ('{"name": "a", "figure": {}}', "made/a/about.json: damaged ("),
-    "has no table": (WHOLE, "made/a/data.parquet: damaged ("),
 }

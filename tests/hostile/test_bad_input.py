@@ -35,7 +35,6 @@ TABLES = {  # words of the command -> name of the file, files
     "prefs estimate small.txt --comparisons 10 --jobs 1 --out m": ("m", damaged.OUTPUTS),
     "policies --plugin mine.py": ("mine.py", damaged.PLUGINS),
     "results store": ("store", damaged.STORES),
-    "reproduce claims --out made": ("made/a/about.json", damaged.FIGURES),
 }
 
 

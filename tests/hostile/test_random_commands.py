@@ -65,7 +65,7 @@ RIGHT = {
     "--out": ("new",),
     "--variance-reduction": ("none",), "--rename": ("a=z",), "--dialect": ("letor",),
     "--csv": ("new.csv",), "--top": ("3", "10"), "--rows": ("2",), "--sample": ("1",), "--size": ("2",),
-    "--memory": ("1",), "--fill": ("0",), "--latex": ("new.tex",), "--plots": ("new",), "--features": ("3",),
+    "--fill": ("0",), "--latex": ("new.tex",), "--plots": ("new",), "--features": ("3",),
     "--labels": ("round",), "--store": ("new.parts",), "names": ("perfect", "rucb", "balanced"), "file": MATRICES,
     "path": CORPORA, "a": MATRICES, "b": MATRICES, "spec": ("spec.toml",), "folder": STORES,
 }  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.logs import ClickLog, compare_log
+from ltr_duel.logs import LOG_COLUMNS, ClickLog, compare_log
 
 KINDS = ("jsonl", "csv", "parquet")
 
@@ -65,7 +65,8 @@ def compared(*args, **settings):
 
 
 def rows_of(log):
-    return [row for batch in log.batches() for row in batch.table.to_pylist()]
+    """Return all rows, with null for columns that the log lacks."""
+    return [dict.fromkeys(LOG_COLUMNS) | row for batch in log.batches() for row in batch.table.to_pylist()]
 
 
 def random_tables(number=1500, seed=0):

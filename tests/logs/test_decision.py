@@ -62,26 +62,13 @@ def decided(found, *, stop=True, checks="sound", guards="none"):
     return decide(found, 0.95 if stop else None, margin=MARGIN)
 
 
-@pytest.mark.parametrize(("stop", "checks", "guards"), [*itertools.product((False, True), CHECKS, GUARDS)])
-def test_the_table_and_the_sentence_are_one_decision(comparisons, stop, checks, guards):
-    for name, found in comparisons.items():
-        decision = decided(found, stop=stop, checks=checks, guards=guards)
-        verdicts, last = set(comparison_table(found, decision)["verdict"]), decision.sentence
-        if decision.verdict == "no decision":
-            assert verdicts == {"no decision"} and last.startswith("no decision: "), name
-        elif decision.verdict == "wait":
-            assert last.startswith("wait ") and not any("wins" in verdict for verdict in verdicts), name
-        elif decision.winner:
-            assert f"{decision.winner} wins" in last and f"{decision.winner} wins" in verdicts, name
-        else:
-            assert last.startswith(("go on: ", "no difference: ", "no ranker is shown to win")), name
-        assert (checks == "failed") <= (decision.verdict == "no decision")
-
-
 STATES = [  # log, settings, verdict, labels, beginning of the sentence
     ("decided", {}, "stop", {"old wins"}, "stop: old wins. So far its mean outcome is ahead; a later change"),
     ("decided", {"stop": False}, "stop", {"old wins"}, "old wins (p "),
-    ("decided", {"checks": "failed"}, "no decision", {"no decision"}, "no decision: 1 check of the experiment fails"),
+    ("decided", {"checks": "failed"}, "no decision", {"no decision"}, "no decision: checks of the experiment fail ("),
+    ("undecided", {"checks": "failed", "stop": False}, "no decision", {"no decision"}, "no decision: checks of the"),
+    ("decided", {"guards": "kept"}, "stop", {"old wins"}, "stop: old wins. So far its mean outcome is ahead; a later"),
+    ("undecided", {"guards": "broken"}, "go on", {"open"}, "go on: "),
     ("decided", {"guards": "broken"}, "no decision", {"no decision"}, "no decision: old is ahead, but the log does"),
     ("undecided", {}, "go on", {"open"}, "go on: "),
     ("undecided", {"stop": False}, "go on", {"open"}, "no ranker is shown to win (p "),
@@ -98,6 +85,7 @@ STATES = [  # log, settings, verdict, labels, beginning of the sentence
 def test_each_state_of_a_log_has_its_verdict(comparisons, name, settings, verdict, labels, sentence):
     decision = decided(comparisons[name], **settings)
     assert (decision.verdict, set(decision.labels)) == (verdict, labels) and decision.sentence.startswith(sentence)
+    assert set(comparison_table(comparisons[name], decision)["verdict"]) == labels
 
 
 def test_a_decision_waits_for_whole_weeks_from_two_weeks_on(comparisons):
@@ -123,16 +111,6 @@ def test_a_verdict_is_what_the_interval_beside_it_says(comparisons):
             assert (one.low > 0 or one.high < 0) == (one.verdict == "stop") == (one.p < 1 - confidence), one
             seen.add(one.verdict)
     assert seen == {"stop", "go on"}
-
-
-def test_the_intervals_of_one_look_hold_together_by_the_rule_of_their_p(comparisons):
-    """Bonferroni: three pairs have three times the p of one, and intervals of 1 - .05 / 3."""
-    found = comparisons["three"]
-    assert found.p_corrected == pytest.approx(np.minimum(3 * found.p, 1))
-    assert ((found.low > 0) | (found.high < 0)).tolist() == (found.p_corrected < 0.05).tolist()
-    (note,) = column_notes(found, decide(found, checks=False))
-    assert note.startswith("With probability 0.95 no interval, verdict or winner is wrong at this look: all 3 pairs")
-    assert column_notes(comparisons["decided"], decide(comparisons["decided"], checks=False)) == []
 
 
 def test_users_who_come_once_or_twice_have_one_test(tmp_path, comparisons):
@@ -173,14 +151,11 @@ def test_a_winner_does_not_wait_for_a_pair_of_losers():
     )
 
 
-def test_a_winner_wins_each_of_its_pairs_by_the_error_that_all_pairs_share():
-    """Three rankers: 1/120 for each of three pairs and two sides."""
-    for lead in range(40, 120):
-        pairs, _ = three((200 + lead, 200, 0), (900, 200, 0), (0, 0, 0))
-        if impressions_to_go("abc", pairs) == 0:
-            break
-    low = confidence_sequence([200 + lead - 1, 200 + lead], [200, 200], [0, 0], tests=3).low
-    assert (low > 0).tolist() == [False, True] and pairs[0].winner == "a"
+def test_an_open_pair_is_never_said_to_need_no_further_impressions():
+    """The projection is approximate: near the boundary, it may lie on the other side."""
+    for lead in range(120):
+        pair = three((200 + lead, 200, 0), (0, 0, 0), (0, 0, 0))[0][0]
+        assert (pair.more >= 1) == (pair.verdict == "go on")
 
 
 @pytest.mark.parametrize("n", [1, 19, 20])
@@ -196,7 +171,9 @@ def test_a_pair_that_was_never_shown_is_named_and_shares_the_error(tmp_path):
     found, unseen = compare_log(log), "A and C have no impression that counts, so they cannot be compared."
     assert decide(found, 0.95, checks=False).sentence == f"go on: {unseen}"
     assert decide(found, checks=False).sentence.endswith(unseen)
-    assert found.p_corrected == pytest.approx(3 * found.p)
+    assert found.p_corrected == pytest.approx(3 * found.p) and found.tests == 3  # Bonferroni
+    (note,) = column_notes(found, decide(found, checks=False))
+    assert note.startswith("With probability 0.95 no interval, verdict or winner is wrong at this look: all 3 pairs")
 
 
 @pytest.mark.parametrize(("cluster", "more"), [("query", ", of more queries"), ("both", ", of more users and queries")])

@@ -23,7 +23,7 @@ def described(folder, *rows):
 def test_impressions_users_and_clicks_are_counted(tmp_path):
     rows = [{"user": k % 6, "time": k, "clicks": [1, 2][: k % 3], "query": k % 4, "visitor": 1} for k in range(60)]
     rows[7] |= {"shown": ["a", "b", "c", "d"], "user": None}
-    facts = described(tmp_path, *rows, {"time": 0})
+    facts = described(tmp_path, *rows, {"clicks": [9]})
     assert (facts.impressions, facts.users, facts.queries, facts.clicks, facts.clicked) == (60, 6, 4, 60, 40)
     assert (facts.shown, facts.forms) == ((2, 4), {"nothing": 60})
     assert facts.lines[:3] == (
@@ -31,7 +31,9 @@ def test_impressions_users_and_clicks_are_counted(tmp_path):
         "4 queries; lists of 2 to 4 documents; 60 clicks, on 66.7% of the impressions",
         "6 users, 10.0 impressions each",
     )
-    assert {"not read: visitor", "1 line cannot be used:"} < {*facts.lines} and ":61: the time goes" in facts.lines[-1]
+    assert {"not read: visitor", "1 line cannot be used:"} < {
+        *facts.lines
+    } and ":61: a click at position 9" in facts.lines[-1]
 
 
 def test_rows_are_counted_by_the_basis_of_their_credit(tmp_path):

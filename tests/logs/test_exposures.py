@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
@@ -71,26 +69,6 @@ def test_values_are_rounded_half_up_to_millionths(tmp_path):
     )
 
 
-def test_large_values_of_many_impressions_are_added_up(tmp_path):
-    exposures = [exposure(n, "uv"[n > 4]) for n in range(6)]
-    events = [event(f"i{n}", "a", "purchase", value=1e6 + n) for n in range(6)]
-    assert compared(**both(tmp_path, exposures, events), outcome="value") == (6, 0, 0)
-
-
-@pytest.mark.parametrize("ends", [(25,), (9, 10, 25)], ids=["one file", "three files"])
-@pytest.mark.parametrize("named", [True, False], ids=["items", "positions"])
-def test_exposures_in_any_order_have_the_clicks_of_their_own_row(tmp_path, named, ends):
-    """Four of five exposures (of 25) have clicks on an individual position."""
-    exposures = [exposure(int(n), time=float(n)) for n in np.random.default_rng(1).permutation(25)]
-    for k, (start, stop) in enumerate(pairwise((0, *ends))):
-        write(tmp_path / f"days/{k}.parquet", exposures[start:stop])
-    clicks = [{"item": "abc"[n % 3]} if named else {"position": n % 3 + 1} for n in range(25)]
-    seen = [{"impression": f"i{n}"} | clicks[n] for n in range(24, -1, -1) if n % 5 for _ in range(2)]
-    log = ClickLog(tmp_path / "days", events=write(tmp_path / "events.parquet", seen))
-    rows = [row for batch in log.batches() for row in batch.table.to_pylist()]
-    assert {row["impression"]: row["clicks"] for row in rows} == {f"i{n}": [n % 3 + 1] * bool(n % 5) for n in range(25)}
-
-
 def test_late_events_go_to_the_last_the_first_or_all_exposures_of_that_user_and_item(tmp_path):
     exposures = [exposure(n, time=n * DAY, owners=[0, 1, -1] if n < 2 else [1, 0, -1]) for n in range(4)]
     exposures.append(exposure(9, "other", 3.5 * DAY))
@@ -111,39 +89,6 @@ def test_late_events_go_to_the_last_the_first_or_all_exposures_of_that_user_and_
     for within, note in notes.items():
         found = compare_log(ClickLog(**files, within=within))
         assert f"3 of 3 events (purchase) have no impression{note}" in found.warnings
-
-
-def test_events_on_items_outside_their_list_are_counted_aloud(tmp_path):
-    """Regression: a list that was split wrongly lost most clicks, and nothing was reported."""
-    exposures = [exposure(n, time=100.0 * n) for n in range(60)]
-    for lost in (0, 2):
-        events = [event(f"i{n}", "b" if n >= lost else " b", time=100.0 * n + 1) for n in range(60)]
-        found = compare_log(ClickLog(**both(tmp_path, exposures, events)))
-        notes = [note for note in found.warnings if "item of their list" in note]
-        sentence = f"{lost} of 60 events (click) are not on an item of their list, and are not counted"
-        assert notes == [sentence] * (lost > 0)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_row_of_a_folder_of_exposures_is_named_by_its_file(tmp_path, kind):
-    """The row of day 10 is the second row of the third file, so day 2 comes first."""
-    days = {
-        "day1": [exposure(0)],
-        "day2": [exposure(1, time=1)],
-        "day10": [exposure(2, time=2), exposure(0, time=3, user="else")],
-    }
-    for name, rows in days.items():
-        write(tmp_path / f"shown/{name}.{kind}", rows)
-    events = write(tmp_path / "seen/all.parquet", [event("i1", "a"), event("i2", "b")]).parent
-    log = ClickLog(tmp_path / "shown", events=events, skip_bad=1)
-    found = compare_log(log)
-    assert (found.wins[0], found.losses[0], found.ties[0]) == (1, 1, 1)
-    row = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
-    assert f"day10.{kind}:{row}: impression 'i0' repeats" in log.bad.sentences[0]
-    write(tmp_path / "shown/other.parquet", [exposure(5)])
-    write(tmp_path / "shown/other.jsonl", [exposure(6)])
-    with pytest.raises(InputError, match="all files of a log must have one format, not"):
-        compare_log(ClickLog(tmp_path / "shown", events=events))
 
 
 @pytest.mark.parametrize(
@@ -172,31 +117,6 @@ def with_values(folder, kind, column, values):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("column", "value", "message"), [
-    ("dwell", "40,5", """not '40,5'; for a decimal comma map dwell = "replace(dwell, ',', '.')\""""),
-    ("dwell", "27 s", "'dwell' of an event must be a number of seconds, not '27 s'"),
-    ("time", "01.03.2026 12:00", "of an event must be a number of seconds or a date and time in ISO 8601, not '01.03"),
-    ("value", "cheap", "'value' of an event must be a number, not 'cheap'"),
-    ("position", "one", "'position' of an event must be a whole number, 1 for the top, not 'one'"),
-    ("position", "[1]", """not '[1]'; for a column of lists map position = "unnest(position)"""),
-])  # fmt: skip
-def test_the_first_unreadable_value_of_an_event_is_named(tmp_path, kind, column, value, message):
-    sound = {"dwell": "31", "time": "2026-03-01T12:00:00Z", "value": "3.5", "position": "2"}[column]
-    with pytest.raises(InputError) as raised:
-        compare_log(with_values(tmp_path, kind, column, [sound, "", value, value]))
-    assert f"events.{kind}:{4 if kind == 'csv' else 3}: '{column}' of an" in str(raised.value)
-    assert message in str(raised.value)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_missing_value_of_an_event_is_no_fault_and_one_among_numbers_is_named(tmp_path, kind):
-    assert compare_log(with_values(tmp_path, kind, "dwell", ["40", None, "31"])).wins[0] == 2
-    if kind == "jsonl":  # whose column DuckDB reads as JSON
-        with pytest.raises(InputError, match=r"events.jsonl:2: 'dwell' of an event must be a number of .*27 s"):
-            compare_log(with_values(tmp_path, kind, "dwell", [40.0, "27 s", 31.0]))
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_events_at_position_0_of_a_list_are_refused(tmp_path, kind):
     """Regression: clicks on the documents of one ranker counted for the other, above."""
     rows = [{"impression": f"i{n}", "position": n % 2} for n in range(6)]
@@ -217,59 +137,6 @@ def test_an_event_whose_value_cannot_be_added_up_is_named(tmp_path, value):
     assert compared(**files) == (0, 0, 1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_times_of_events_in_another_unit_are_refused_with_their_row(tmp_path, kind):
-    now = 1_767_225_600
-    log = with_values(tmp_path, kind, "time", [now, now * 1000, now * 10**6])
-    row = {"jsonl": 3, "csv": 4, "parquet": 3}[kind]
-    message = f"events.{kind}:{row}: 'time' of an event must be in seconds or milliseconds .* not 1767225600000000"
-    with pytest.raises(InputError, match=message):
-        compare_log(log)
-    files = both(tmp_path, [exposure(0, time=now)], [event("i0", "a", time=20_260_101.0)], kind)
-    with pytest.raises(InputError, match=r"'time' of an event .* not 20260101, which is 1970-08-23 11:48:21"):
-        compare_log(ClickLog(**files))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("shown", "seen", "says"),
-    [
-        (["time"], [], "{path} has no column 'time' (it has impression, my_time, user, query, rankers): rename a col"),
-        (["impression", "time", "query"], [], "{path} has no columns 'impression', 'time' and 'query' (it has my_"),
-        ([], ["impression", "user"], "{events} has no column 'impression' (or 'user') (it has my_impression, my_u"),
-        ([], ["item", "position"], "{events} has no column 'item' (or 'position') (it has impression, user, my_i"),
-        ([], ["owner"], "no column has an item's ranker: add 'owner' to the events, or 'shown' with "),
-        (["rankers"], [], "'rankers' is missing; if all rows have the same, map it with --source: rankers = ["),
-    ],
-)
-def test_columns_that_exposures_or_events_lack_are_named(tmp_path, kind, shown, seen, says):
-    def other(row, names):
-        return {f"my_{name}" if name in names else name: value for name, value in row.items()}
-
-    files = both(tmp_path, [other(SHOWN, shown)], [other(SEEN, seen)], kind)
-    with pytest.raises(InputError) as error:
-        compare_log(ClickLog(**files))
-    assert str(error.value).startswith(says.format(**files))
-
-
-def test_owners_of_events_serve_without_lists_and_one_who_is_no_ranker_is_named_with_its_line(tmp_path):
-    shown = [SHOWN | {"impression": f"i{n}", "time": n} for n in range(3)]
-    seen = [SEEN | {"impression": f"i{n}", "owner": "nwe" if n else "new"} for n in range(3)]
-    for kind, line in (("csv", 3), ("jsonl", 2)):
-        files = both(tmp_path, shown, seen, kind)
-        log = ClickLog(**files, skip_bad=2)
-        assert compare_log(log).impressions == 1
-        says = f"owner 'nwe' in {files['events']}:{line} is not a ranker: old or new, null for no ranker; 2 such lines"
-        assert [sentence.split(": ", 1)[1] for sentence in log.bad.sentences] == [says]
-    facts = describe_log(ClickLog(**both(tmp_path, shown, [SEEN | {"impression": "i0"}])))
-    assert (facts.shown, facts.clicks, facts.clicked, facts.forms) == ((0, 0), 1, 1, {"owners": 3})
-
-
-def test_the_digest_of_separate_events_is_in_the_provenance(tmp_path):
-    found = [compare_log(with_values(tmp_path, "csv", "seen", values)).provenance for values in ("ab", "ac")]
-    assert found[0]["sha256"] == found[1]["sha256"] and found[0]["events_sha256"] != found[1]["events_sha256"]
-
-
 def test_repeated_and_bad_exposures_take_no_events_from_the_others(tmp_path):
     """Each of 40 exposures came twice; the list of impression 40 is bad."""
     rows = [exposure(n, user=f"u{n}", time=n) for n in range(40)]
@@ -284,15 +151,6 @@ def test_repeated_and_bad_exposures_take_no_events_from_the_others(tmp_path):
     rows[0]["owners"] = ["old", "new", None]
     files = both(tmp_path / "bad", [rows[0], bad], [event(None, "a", user="u0", time=60.0)], "jsonl")
     assert compared(**files, within="1d", skip_bad=1) == (1, 0, 0)
-
-
-def test_a_list_that_decides_the_place_of_an_event_is_checked(tmp_path):
-    for shown, sentence in (
-        (["a", "a", "b"], "document 'a' is shown twice"),
-        (["ad", "a", "b", "c"], "3 owners for 4"),
-    ):
-        with pytest.raises(InputError, match=sentence):
-            compared(**both(tmp_path, [exposure(0, shown=shown)], [event("i0", "a")]))
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
@@ -324,3 +182,103 @@ def test_numbers_that_are_nan_are_none(tmp_path):
     log = ClickLog(**both(tmp_path, rows, events), outcome="dwell>=30")
     assert [row["user"] for row in rows_of(log)] == [None] * 3 + ["3.0", "4.0"]
     assert compare_log(log, looks=False).wins[0] == 1
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["items", "positions"])
+def test_exposures_in_any_order_have_the_clicks_of_their_own_row(tmp_path, named):
+    """Four of five exposures (of 25, in three files) have clicks on an individual position."""
+    exposures = [exposure(int(n), time=float(n)) for n in np.random.default_rng(1).permutation(25)]
+    for k, (start, stop) in enumerate(((0, 9), (9, 10), (10, 25))):
+        write(tmp_path / f"days/{k}.parquet", exposures[start:stop])
+    clicks = [{"item": "abc"[n % 3]} if named else {"position": n % 3 + 1} for n in range(25)]
+    seen = [{"impression": f"i{n}"} | clicks[n] for n in range(24, -1, -1) if n % 5 for _ in range(2)]
+    log = ClickLog(tmp_path / "days", events=write(tmp_path / "events.parquet", seen))
+    assert {row["impression"]: row["clicks"] for row in rows_of(log)} == {
+        f"i{n}": [n % 3 + 1] * bool(n % 5) for n in range(25)
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_row_of_a_folder_of_exposures_is_named_by_its_file(tmp_path, kind):
+    """The row of day 2 is its second."""
+    for name, rows in {"day1": [exposure(0)], "day2": [exposure(1, time=1), exposure(0, time=3, user="else")]}.items():
+        write(tmp_path / f"shown/{name}.{kind}", rows)
+    events = write(tmp_path / "seen/all.parquet", [event("i1", "a"), event("i0", "b")]).parent
+    log = ClickLog(tmp_path / "shown", events=events, skip_bad=1)
+    found = compare_log(log)
+    assert (found.wins[0], found.losses[0], found.ties[0]) == (1, 1, 0)
+    row = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
+    assert f"day2.{kind}:{row}: impression 'i0' repeats" in log.bad.sentences[0]
+
+
+def test_events_on_items_outside_their_list_are_counted_aloud(tmp_path):
+    events = [event(f"i{n}", "b" if n >= 2 else " b") for n in range(60)]
+    found = compare_log(ClickLog(**both(tmp_path, [exposure(n) for n in range(60)], events)))
+    assert "2 of 60 events (click) are not on an item of their list, and are not counted" in found.warnings
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("dwell", "40,5", "a number of seconds (for a decimal comma map dwell = \"replace(your_column, ',', '.')\"),"),
+        ("time", "01.03.2026", "a number of seconds or a date and time in ISO 8601 (for another form map time = "),
+        ("value", "cheap", "a number, not 'cheap'"),
+        ("position", "[1]", 'a whole number, 1 for the top (for a column of lists map position = "unnest(your_column'),
+    ],
+)
+def test_the_first_unreadable_value_of_an_event_is_named(tmp_path, kind, column, value, message):
+    sound = {"dwell": "31", "time": "2026-03-01T12:00:00Z", "value": "3.5", "position": "2"}[column]
+    with pytest.raises(InputError) as raised:
+        compare_log(with_values(tmp_path, kind, column, [sound, "", value, value]))
+    assert f"events.{kind}:{4 if kind == 'csv' else 3}: '{column}' of an event must be {message}" in str(raised.value)
+    assert compare_log(with_values(tmp_path, kind, "dwell", ["40", None, "31"])).wins[0] == 2  # a missing value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_times_of_events_in_another_unit_are_refused_with_their_row(tmp_path, kind):
+    now, row = 1_767_225_600, 4 if kind == "csv" else 3
+    for value, said in ((now * 10**6, "1767225600000000"), (20_260_101, "20260101, which is 1970-08-23 11:48:21")):
+        rows = [{"impression": f"i{n}", "item": "a", "time": time} for n, time in enumerate((now, now * 1000, value))]
+        log = ClickLog(**both(tmp_path, [exposure(0, time=now)], rows, kind))
+        with pytest.raises(InputError) as error:
+            compare_log(log)
+        assert f"seen.{kind}:{row}: 'time' of an event must be in seconds or millisec" in str(error.value)
+        assert str(error.value).endswith(f"not {said}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("shown", "seen", "says"),
+    [
+        (["time"], [], "{path} has no column 'time' (it has impression, my_time, "),
+        (["impression", "time", "query"], [], "{path} has no columns 'impression', 'time' and 'query' (it has my_"),
+        ([], ["item", "position"], "{events} has no column 'item' (or 'position') (it has impression, "),
+        ([], ["owner"], "no column has an item's ranker: add 'owner' to the events, or 'shown' with "),
+        (["rankers"], [], "'rankers' is missing; if all rows have the same, map it with --source: rankers = ["),
+    ],
+)
+def test_columns_that_exposures_or_events_lack_are_named(tmp_path, kind, shown, seen, says):
+    def other(row, names):
+        return {f"my_{name}" if name in names else name: value for name, value in row.items()}
+
+    files = both(tmp_path, [other(SHOWN, shown)], [other(SEEN, seen)], kind)
+    with pytest.raises(InputError) as error:
+        compare_log(ClickLog(**files))
+    assert str(error.value).startswith(says.format(**files))
+
+
+@pytest.mark.parametrize(("kind", "line"), [("csv", 3), ("jsonl", 2)])
+def test_owners_of_events_serve_without_lists_and_one_who_is_no_ranker_is_named_with_its_line(tmp_path, kind, line):
+    shown = [SHOWN | {"impression": f"i{n}", "time": n} for n in range(3)]
+    files = both(tmp_path, shown, [SEEN | {"impression": "i0"}], kind)
+    facts = describe_log(ClickLog(**files))
+    assert (facts.shown, facts.clicks, facts.clicked, facts.forms) == ((0, 0), 1, 1, {"owners": 3})
+    seen = [SEEN | {"impression": f"i{n}", "owner": "nwe" if n else "new"} for n in range(3)]
+    files = both(tmp_path, shown, seen, kind)
+    with pytest.raises(InputError) as error:
+        compare_log(ClickLog(**files))
+    assert (
+        str(error.value)
+        == f"{files['events']}:{line}: owner 'nwe' of an event is not a ranker: old or new, null for none"
+    )

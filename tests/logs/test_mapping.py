@@ -101,16 +101,9 @@ def test_dates_of_a_csv_file_are_text_that_the_mapping_converts(tmp_path, form, 
     """Regression: DuckDB converted the column itself, and read dates of the United States as dates of Europe."""
     rows = [f"p{k},{form.replace('{k}', str(k))},q,1" for k in range(1, 6)]
     (tmp_path / "log.csv").write_text("page,seen,query,clicked\n" + "\n".join(rows) + "\n")
-    facts = describe_log(ClickLog(**mapped(tmp_path / "log.csv", PAGES.replace("{pattern}", pattern))))
-    assert (facts.last - facts.first) / 86_400 == 4 and facts.impressions == 5
-
-
-def test_the_types_of_a_csv_file_do_not_depend_on_its_first_rows(tmp_path):
-    """Regression: a list after twenty thousand single positions could not be read."""
-    rows = [f"p{k},{1_700_000_000 + k},q,{'1' if k < 25_000 else '1|2'}" for k in range(25_001)]
-    (tmp_path / "log.csv").write_text("page,seen,query,clicked\n" + "\n".join(rows) + "\n")
-    text = PAGES.replace("strptime(seen, '{pattern}')", "seen")
-    assert compared(**mapped(tmp_path / "log.csv", text)) == (25_000, 0, 1)
+    log = ClickLog(**mapped(tmp_path / "log.csv", PAGES.replace("{pattern}", pattern)))
+    times = [row["time"] for row in rows_of(log)]
+    assert len(times) == 5 and (times[-1] - times[0]) / 86_400 == 4
 
 
 def test_columns_may_be_named_like_sql_keywords_and_lists_may_contain_objects(tmp_path):
@@ -122,17 +115,6 @@ def test_columns_may_be_named_like_sql_keywords_and_lists_may_contain_objects(tm
     ]
     settings = mapped(write(tmp_path / "nested.jsonl", rows), NESTED)
     assert compared(**settings) == (2, 4, 0) and describe_log(ClickLog(**settings)).users == 6
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_mapping_of_a_message_reads_decimal_commas(tmp_path, kind):
-    names = ("impression", "time", "query", "shown", "owners", "rankers")
-    text = "[exposures]\n" + "".join(f'{name} = "{name}"\n' for name in names)
-    text += """[events]\nimpression = "impression"\nitem = "item"\ndwell = "replace(seen, ',', '.')"\n"""
-    events = [{"impression": f"i{n}", "item": "a", "seen": value} for n, value in enumerate(["40,5", "29,9", "30,0"])]
-    settings = mapped(write(tmp_path / "shown.jsonl", [exposure(n, time=n) for n in range(3)]), text)
-    events = write(tmp_path / f"events.{kind}", events)
-    assert compared(**settings, events=events, outcome="dwell>=30") == (2, 0, 1)
 
 
 def test_wikimedia_logs_name_the_owners_of_clicked_places_only(real_data, tmp_path):
@@ -167,7 +149,7 @@ OK = "impression = 'impression'\nquery = 'query'\nrankers = ['old', 'new']\n"
         ("[exposures]\n{ok}time = 'time + nothing('", "[exposures] time = 'time + nothing(': Parser Error: "),
         ("[exposures]\n{all}[events]\nimpression = 'impression'\nposition = 'place'",
          "[events] position = 'place': {path} has no column 'place' (it has "),
-        ("[exposures]\n{all}[events]\nfile = 'no.csv'", "[events] file = 'no.csv': cannot be read"),
+        ("[exposures]\n{all}[events]\nfile = 'no.csv'", "[events] file = 'no.csv': no.csv: no such file"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_in_a_mapping_is_named_by_file_and_key(tmp_path, text, says):

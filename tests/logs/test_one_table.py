@@ -62,55 +62,6 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "frame", [pd.DataFrame, pa.Table.from_pylist, lambda rows: ibis.memtable(pa.Table.from_pylist(rows))]
-)
-@pytest.mark.filterwarnings("default")  # a warning of Ibis
-def test_a_frame_is_compared_like_the_file_with_its_rows(tmp_path, frame):
-    write(tmp_path / "log.parquet", ROWS)
-    for source in (frame(ROWS), tmp_path / "log.parquet", str(tmp_path)):
-        assert compared(source) == (9, 3, 0)
-
-
-def test_a_stored_frame_is_removed_with_its_log_and_other_values_are_refused():
-    log = ClickLog(pd.DataFrame([*ROWS[:2], ROWS[2] | {"clicks": [9]}]))
-    path = log.path
-    with pytest.raises(InputError, match=r"frame.parquet:3: a click at position 9 is not on the list of 2"):
-        compare_log(log)
-    del log
-    assert not path.exists()
-    with pytest.raises(InputError, match=r"^a log is a path, a folder, a data frame .*, not a value of type list$"):
-        compare_log([1, 2])
-    with pytest.raises(InputError, match=r"^events are a path, not a value of type DataFrame: store "):
-        ClickLog(pd.DataFrame(ROWS), events=pd.DataFrame(ROWS))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_folder_or_pattern_of_days_is_one_log_in_the_order_of_their_numbers(tmp_path, kind):
-    for day, numbers in {1: [0, 1], 2: [2, 3], 10: [4, 5, 6]}.items():
-        write(tmp_path / f"logs/day{day}.{kind}", [impression(n, clicks=[1 + n % 2]) for n in numbers])
-    (tmp_path / "logs" / "_SUCCESS").write_text("")
-    assert compared(tmp_path / "logs") == compared(tmp_path / "logs" / f"day*.{kind}") == (4, 3, 0)
-
-
-def test_files_of_two_formats_and_files_that_do_not_exist_are_refused(tmp_path):
-    for kind in ("jsonl", "csv"):
-        write(tmp_path / f"a.{kind}", [impression(0)])
-    with pytest.raises(InputError, match=r"a\.csv: all files of a log must have one format, not csv and jsonl"):
-        ClickLog(tmp_path)
-    with pytest.raises(InputError, match="no such file"):
-        ClickLog(tmp_path / "b*")
-    (tmp_path / "plain").write_text(json.dumps(LINE))
-    (tmp_path / "other").write_text("hello")
-    assert ClickLog(tmp_path / "plain").format == "jsonl"
-    with pytest.raises(InputError, match="format not recognised"):
-        ClickLog(tmp_path / "other")
-    with pytest.raises(InputError, match="no log format 'jason'; did you mean 'jsonl'"):
-        ClickLog(tmp_path / "plain", format="jason")
-    with pytest.raises(InputError, match="'within' is for events without an impression; this log has clicks"):
-        ClickLog(tmp_path / "plain", within="7d")
-
-
-@pytest.mark.parametrize(
     ("row", "says"),
     [
         ({"clicks": [3]}, "a click at position 3 is not on the list of 2 (1 is the top)"),
@@ -120,10 +71,6 @@ def test_files_of_two_formats_and_files_that_do_not_exist_are_refused(tmp_path):
         ({"clicks": None}, "'clicks' is missing; an empty list if nothing was clicked"),
         ({"shown": ["b", "a", "aa", "a", "b"]}, "document 'b' is shown twice"),
         ({"shown": []}, "'shown' is empty"),
-        (
-            {"time": 4.5},
-            "the time goes back, from 1970-01-01 00:00:05.000 to 1970-01-01 00:00:04.500; rows must be sorted by time",
-        ),
         ({"time": "noon"}, "'time' must be a number of seconds or a date and time in ISO 8601, not 'noon'"),
         ({"time": float("nan")}, "'time' must be a finite number, not nan"),
         ({"time": 1_767_225_600_000_000}, "'time' must be in seconds or milliseconds since 1970, not 1767225600000000"),
@@ -173,33 +120,6 @@ def test_a_click_at_position_0_is_refused_whatever_may_be_skipped(tmp_path, clic
         rows_of(ClickLog(path, skip_bad=None))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_owners_that_are_numbers_are_positions_unless_all_are_names_too(tmp_path, kind):
-    for rankers, owners, expected in (
-        (["1", "2"], [0, 1], [0, 1]),  # 0 is no name
-        (["0", "1"], [0, 1], [0, 1]),
-        (["1", "0"], ["1", "0"], [0, 1]),
-        (["1", "0"], [1, 0], None),
-        (["1", "0"], [-1, 1], None),
-    ):
-        log = ClickLog(write(tmp_path / f"log.{kind}", [impression(0, rankers=rankers, owners=owners)]))
-        if expected is None:
-            with pytest.raises(InputError, match="are names of rankers and also positions of others"):
-                rows_of(log)
-        else:
-            assert rows_of(log)[0]["owners"] == expected
-
-
-def test_all_times_before_an_earlier_row_go_back(tmp_path):
-    """Regression: only the previous row was compared, so that skipped lines left a log that is not sorted."""
-    path = write(tmp_path / "log.jsonl", [impression(n, time=time) for n, time in enumerate([1, 5000, 2, 3, 4])])
-    log = ClickLog(path, skip_bad=3)
-    assert [row["time"] for row in rows_of(log)] == [1.0, 5000.0]
-    with pytest.raises(InputError, match="4 bad lines"):
-        write(path, [impression(n, time=time) for n, time in enumerate([5000, 1, 2, 3, 4])])
-        rows_of(ClickLog(path, skip_bad=3))
-
-
 def test_bad_lines_are_counted_by_reason_with_their_first_line(tmp_path):
     rows = [impression(n, clicks=[1 if n % 4 else 9], time=n if n % 4 != 1 else f"noon {n}") for n in range(400)]
     path = write(tmp_path / "clicks.jsonl", rows)
@@ -211,34 +131,6 @@ def test_bad_lines_are_counted_by_reason_with_their_first_line(tmp_path):
     assert all(sentence.endswith("; 100 such lines") for sentence in log.bad.sentences)
     with pytest.raises(InputError, match=r":4: not valid JSON, or truncated \(3 bad lines; 2 may be skipped\)"):
         rows_of(ClickLog(write(tmp_path / "c.jsonl", ["{\n", impression(0), "{\n", "{\n"]), skip_bad=2))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_row_of_many_files_is_named_by_its_own(tmp_path, kind):
-    write(tmp_path / f"day1.{kind}", [impression(0), impression(1)])
-    write(tmp_path / f"day2.{kind}", [impression(2), impression(3, clicks=[7]), impression("1", time=4, clicks=[2, 1])])
-    log = ClickLog(tmp_path / f"day*.{kind}", skip_bad=2)
-    assert compare_log(log).impressions == 3
-    line = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
-    second = tmp_path / f"day2.{kind}"
-    click, again = log.bad.sentences
-    assert click == f"{second}:{line}: a click at position 7 is not on the list of 2 (1 is the top)"
-    assert again.startswith(f"{second}:{line + 1}: impression 'i1' repeats {tmp_path / f'day1.{kind}'}:{line} (rows of")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_rows_that_were_delivered_twice_count_once_with_a_note(tmp_path, kind):
-    rows = [impression(n, clicks=[1 + n % 2]) for n in range(8)]
-    found = compare_log(ClickLog(write(tmp_path / f"clicks.{kind}", [*rows, *rows[2:5]])))
-    assert (found.wins[0], found.losses[0], found.provenance["bad_lines"]) == (4, 4, 0)
-    assert "3 rows equal an earlier row of their impression, and count once" in found.warnings
-
-
-def test_a_page_that_is_shown_again_counts_once(tmp_path):
-    rows = [impression(n, clicks=[1 + n % 2], time=n) for n in range(8)]
-    again = [row | {"time": 100} for row in rows[2:5]]
-    found = compare_log(ClickLog(write(tmp_path / "clicks.jsonl", [*rows, *again])))
-    assert (found.wins[0], found.losses[0], found.provenance["bad_lines"]) == (4, 4, 0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -264,45 +156,6 @@ def test_a_log_of_1970_that_does_not_count_from_0_is_refused_with_its_unit(tmp_p
     mixed = [impression(0, time=value), impression(1, time=1_767_225_600)]
     log = ClickLog(write(tmp_path / "mixed.jsonl", mixed), skip_bad=1)
     assert compare_log(log).impressions == 1
-
-
-def test_a_file_that_is_cut_short_or_no_text_is_refused(tmp_path):
-    whole = write(tmp_path / "whole.parquet", ROWS).read_bytes()
-    (tmp_path / "cut.parquet").write_bytes(whole[:-100])
-    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(json.dumps(LINE).encode() * 1000)[:-50])
-    (tmp_path / "cut.csv").write_text('impression,time,query,shown,clicks\n1,2,q,"[""a""]",[]\n2,3,q,"[""a')
-    (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe\x00")
-    for name, says in {
-        "cut.parquet": "not a Parquet file, or truncated",
-        "cut.jsonl.gz": r"cannot be read .*Unexpected end of GZIP stream",
-        "cut.csv": "cannot be read",
-        "bytes.jsonl": "cannot be read",
-    }.items():
-        with pytest.raises(InputError, match=rf"{name}: {says}"):
-            rows_of(ClickLog(tmp_path / name, skip_bad=None))
-
-
-def test_cells_and_first_lines_of_csv_are_checked(tmp_path):
-    path = tmp_path / "c.csv"
-    path.write_text("impression,time,query,time\n")
-    with pytest.raises(InputError, match=":1: the first line of a CSV log must contain each column name once"):
-        rows_of(ClickLog(path))
-    head = "impression,time,query,shown,clicks\n"
-    path.write_text(head + '1,1970-01-01T00:01:00Z,q,"[""a""]",1 3\n')
-    log = ClickLog(path, skip_bad=None)
-    assert rows_of(log) == []
-    other = "(lists in another form: --source, see docs/logs.md)"
-    assert log.bad.sentences[0].endswith(f":2: 'clicks' must be a list in JSON, such as [1, 3] {other}, not '1 3'")
-    path.write_text(head + '1,5,q,"[""a""]","[1]"\n2,3\n')
-    with pytest.raises(InputError, match=r"c\.csv:3: 2 cells, but the first line has 5 columns"):
-        rows_of(ClickLog(path))
-    rows = [impression(n, query="" if n else "q" * 200_000) for n in range(3)]
-    with pytest.raises(InputError, match=r":3: 'query' is missing"):
-        compare_log(ClickLog(write(path, rows)))
-    write(tmp_path / "days/1.csv", [impression(0)])
-    write(tmp_path / "days/2.csv", [dict(reversed(impression(1).items()))])
-    with pytest.raises(InputError, match=r"2\.csv: the first line differs from that of .*1\.csv: impression, time"):
-        compare_log(ClickLog(tmp_path / "days"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -333,13 +186,6 @@ def test_comparisons_skip_checks_of_columns_that_they_do_not_read(tmp_path):
         compared(path, skip_bad=1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_times_without_a_zone_are_utc_on_every_machine(tmp_path, monkeypatch, kind):
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    log = ClickLog(write(tmp_path / f"clicks.{kind}", [impression(0, time="1970-01-01T00:01:00")]))
-    assert [row["time"] for row in rows_of(log)] == [60.0]
-
-
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
@@ -354,3 +200,120 @@ def test_clicks_and_dwell_times_are_checked_if_dwell_decides(tmp_path, changes, 
     with pytest.raises(InputError, match=says):
         compared(path, outcome="dwell>=30")
     assert compared(path, outcome="dwell>=30", skip_bad=1) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "frame", [pd.DataFrame, pa.Table.from_pylist, lambda rows: ibis.memtable(pa.Table.from_pylist(rows))]
+)
+@pytest.mark.filterwarnings("default")  # a warning of Ibis
+def test_a_frame_in_any_order_is_compared_like_the_file_with_its_rows(tmp_path, frame):
+    write(tmp_path / "log.parquet", ROWS)
+    for source in (frame(ROWS[::-1]), tmp_path / "log.parquet", str(tmp_path)):
+        assert compared(source) == (9, 3, 0)
+
+
+def test_a_row_of_a_frame_is_named_and_other_values_are_refused():
+    log = ClickLog(pd.DataFrame([*ROWS[:2], ROWS[2] | {"clicks": [9]}]))
+    path = log.path
+    with pytest.raises(InputError, match=r"^data frame, row 3: a click at position 9 is not on the list of 2"):
+        compare_log(log)
+    del log
+    assert not path.exists()  # the stored frame
+    with pytest.raises(InputError, match=r"^a log is a path, a folder, a data frame .*, not a value of type list$"):
+        compare_log([1, 2])
+    with pytest.raises(InputError, match=r"^events are a path, not a value of type DataFrame: store "):
+        ClickLog(pd.DataFrame(ROWS), events=pd.DataFrame(ROWS))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_folder_or_pattern_is_one_log_and_a_row_is_named_by_its_own_file(tmp_path, kind):
+    write(tmp_path / f"logs/day1.{kind}", [impression(0, clicks=[1]), impression(1, clicks=[2])])
+    rows = [impression(2), impression(3, clicks=[7]), impression("1", time=9, clicks=[1]), impression(1, clicks=[2])]
+    second = write(tmp_path / f"logs/day2.{kind}", rows)
+    (tmp_path / "logs" / "_SUCCESS").write_text("")
+    for path in (tmp_path / "logs", tmp_path / "logs" / f"day*.{kind}"):
+        log = ClickLog(path, skip_bad=2)
+        found = compare_log(log)
+        assert (found.wins[0], found.losses[0], found.provenance["bad_lines"]) == (2, 1, 2)
+        assert "1 rows equal an earlier row of their impression, and count once" in found.warnings
+    line = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
+    click, again = log.bad.sentences
+    assert click == f"{second}:{line}: a click at position 7 is not on the list of 2 (1 is the top)"
+    first = tmp_path / f"logs/day1.{kind}"
+    assert again.startswith(f"{second}:{line + 1}: impression 'i1' repeats {first}:{line} (rows of an impression may")
+
+
+def test_files_of_two_formats_and_files_that_do_not_exist_are_refused(tmp_path):
+    for name in ("a.jsonl", "a.csv", "other"):
+        write(tmp_path / name, [impression(0)])
+    for path, settings, says in (
+        (tmp_path, {}, r"a\.csv: all files of a log must have one format, not csv and jsonl"),
+        (tmp_path / "b*", {}, "no such file"),
+        (tmp_path / "other", {}, "other: format not recognised; name the file .jsonl, .csv or .parquet, or give the"),
+        (tmp_path / "other", {"format": "jason"}, "no log format 'jason'; did you mean 'jsonl'"),
+        (tmp_path / "a.csv", {"within": "7d"}, "'within' is for events without an impression; this log has clicks"),
+    ):
+        with pytest.raises(InputError, match=says):
+            ClickLog(path, **settings)
+    assert ClickLog(tmp_path / "other", format="jsonl").outcome.name == "click"
+
+
+def test_a_file_that_is_cut_short_or_no_text_is_refused(tmp_path):
+    whole = write(tmp_path / "whole.parquet", ROWS).read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[:-100])
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(json.dumps(LINE).encode() * 1000)[:-50])
+    (tmp_path / "cut.csv").write_text('impression,time,query,shown,clicks\n1,2,q,"[""a""]",[]\n2,3,q,"[""a')
+    (tmp_path / "latin.jsonl").write_text(json.dumps(LINE | {"query": "é"}, ensure_ascii=False), "latin-1")
+    (tmp_path / "latin.csv").write_text("impression,time,query,shown,clicks\n1,2,é,[],[]\n", "latin-1")
+    for name, says in {
+        "cut.parquet": "cannot be read, or is truncated",
+        "cut.jsonl.gz": "cannot be read, .*Unexpected end of GZIP stream",
+        "cut.csv": "cannot be read",
+        "latin.jsonl": "the text is not UTF-8",
+        "latin.csv": "the text is not UTF-8",
+    }.items():
+        with pytest.raises(InputError, match=rf"{name}: {says}"):
+            rows_of(ClickLog(tmp_path / name, skip_bad=None))
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("impression,time,query,time\n", ":1: the first line of a CSV file must contain each column name once"),
+        ('{head}1,60,q,"[""a""]",1 3\n', r":2: 'clicks' must be a list in JSON, such as \[1, 3\] .* not '1 3'"),
+        ('{head}1,5,q,"[""a""]","[1]"\n2,3\n', ":3: 2 cells, but the first line has 5 columns"),
+        ("{head}1,5," + "q" * 200_000 + ',"[""a""]","[1]"\n2,3,,"[""a""]",[]\n', ":3: 'query' is missing"),
+        ("{tabs}1\t60\tq\t[]\t[]\n", ":2: 'shown' is empty"),
+    ],
+)
+def test_cells_and_first_lines_of_csv_are_checked(tmp_path, rows, says):
+    head = "impression,time,query,shown,clicks\n"
+    path = tmp_path / "c.csv"
+    path.write_text(rows.format(head=head, tabs=head.replace(",", "\t")))
+    with pytest.raises(InputError, match=rf"c\.csv{says}"):
+        rows_of(ClickLog(path))
+
+
+def test_csv_files_of_a_folder_have_one_first_line(tmp_path):
+    write(tmp_path / "1.csv", [impression(0)])
+    write(tmp_path / "2.csv", [dict(reversed(impression(1).items()))])
+    with pytest.raises(InputError, match=r"2\.csv: the first line differs from that of .*1\.csv: impression, time"):
+        compare_log(ClickLog(tmp_path))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_owners_are_names_as_text_or_positions_as_numbers_unless_names_are_positions_of_others(tmp_path, kind):
+    for rankers, owners, expected in (
+        (["a", "b"], [0, 1], [0, 1]),
+        (["0", "1"], [0, 1], [0, 1]),
+        (["1", "0"], ["1", "0"], [0, 1]),
+        (["1", "0"], [1, 0], None),
+        (["1", "0"], [-1, 1], None),
+        (["1", "2"], [0, 1], [0, 1]),  # 0 is no name
+    ):
+        log = ClickLog(write(tmp_path / f"log.{kind}", [impression(0, rankers=rankers, owners=owners)]))
+        if expected is None:
+            with pytest.raises(InputError, match="are names of rankers and also positions of others"):
+                rows_of(log)
+        else:
+            assert rows_of(log)[0]["owners"] == expected

@@ -75,8 +75,7 @@ def damaged(rows):
     yield "repeated impressions", rows + [row | {"time": last, "query": "other"} for row in rows[100:200]]
     again = [rows[199] | {"impression": f"again {k}"} for k in range(20)]
     yield "repeated rows", rows[:200] + again + rows[200:]
-    robot = {0: {"user": "robot", "clicks": [1, 2]}, 1: {"clicks": []}, 2: {"clicks": []}}
-    yield "robots", [row | robot.get(k % 50 and 1 + k % 4, {}) for k, row in enumerate(rows)]
+    yield "robots", [row | ({} if k % 50 else {"user": "robot", "clicks": [1, 2]}) for k, row in enumerate(rows)]
     yield "heaviest user", [row | ({"user": "heavy"} if k % 10 == 0 else {}) for k, row in enumerate(rows)]
     yield "gaps", rows[:half] + [row | {"time": row["time"] + 20_000} for row in rows[half:]]
     yield "interleaved lists", [row | {"owners": [row["owners"][0]] * 6} for row in rows]

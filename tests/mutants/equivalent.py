@@ -32,7 +32,7 @@ EQUIVALENT = {  # (module, the changed line): why the change has no visible effe
         "bandits/policies/versatile_db",
         "x = max(x, low - 2.0 / sqrt(state.loss.shape[0]) / eta)  # at this x the sum is at most 1",
     ): "Newton's method finds the same root from any start above it",
-    ("bandits/posterior", "return theta if uniform(rng) <= ratio else level"): CHANCE,
+    ("bandits/thompson", "return theta if uniform(rng) <= ratio else level"): CHANCE,
     ("bandits/statistics", "doubts[loser, winner] = doubt if d >= 0 else 0.0"): "with d = 0 the doubt is 0",
     ("clicks/fit/api", "iterations: int = 1001,"): "a bound against endless loops",
     (

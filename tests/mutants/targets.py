@@ -10,26 +10,24 @@ NOT_MUTATED = {
     "bandits/compiling": "about errors of the compiler, which does not run here",
 }
 CONSTANTS = "tests/test_constants.py"
-RUNS = "bandits/literal bandits/live simulation/simulate -k rucb or mdb or winner_stays or test_live or test_simulate"
+RUNS = "bandits/literal bandits/learner simulation/simulate -k rucb or mdb or test_learner or test_simulate"
 MEASURED = "rankers/metrics rankers/measures -k not real_data"
 # A module: files of tests (literal is tests/bandits/test_literal.py), and pytest's words for some of them.
 SEEN_BY = {
     "bandits/batches": "bandits/literal bandits/law -k merge",
     "bandits/cardinal": "bandits/literal bandits/levels -k sparring or doubler or multisbm or test_levels",
     "bandits/check": "bandits/check -k broken or elsewhere or deterministic or global or rucb",
-    "bandits/levels": "bandits/levels bandits/law -k test_levels or double_thompson or merge_dts",
-    "bandits/in_turn": "bandits/batched",
-    "bandits/live_policy": "bandits/live",
+    "bandits/delayed": "bandits/delayed",
+    "bandits/learner": "bandits/learner",
     "bandits/loop": RUNS,
     "bandits/oracle": RUNS,
     "bandits/ecw_plans": "bandits/ecw_rmed bandits/literal -k ecw_rmed",
-    "bandits/policy": "bandits/check bandits/live bandits/plugins -k broken or test_live or test_plugins",
-    "bandits/posterior": "bandits/law bandits/choices bandits/draws",
+    "bandits/policy": "bandits/check bandits/learner bandits/plugins -k broken or test_learner or test_plugins",
+    "bandits/thompson": "bandits/levels bandits/law bandits/choices bandits/draws bandits/tournament",
     "bandits/recorder": "simulation/regret_kinds " + RUNS + " or test_regret_kinds",
-    "bandits/state": "bandits/state bandits/live",
+    "bandits/state": "bandits/state bandits/learner",
     "bandits/statistics": "bandits/literal bandits/law -k rucb or mdb or rmed or ccb or test_law",
     "bandits/tournament": "bandits/tournament bandits/law -k tournament or double_thompson",
-    "bandits/coin_words": "bandits/tournament bandits/levels",
     "clicks/check": "clicks/clicks",
     "clicks/model": "clicks/clicks",
     "interleaving/check": "interleaving/check -k broken or two_functions or balanced or sosm",
@@ -70,9 +68,12 @@ SEEN_BY = {
     "preferences/properties/transitivity": "preferences/properties preferences/synthetic",
     "rankers/features": "rankers/features",
     "rankers/measures": MEASURED,
+    "rankers/kinds": "rankers/sources rankers/runs",
+    "rankers/model_files": "rankers/sources rankers/library_scores",
     "rankers/models": "rankers/sources",
     "rankers/pooled": "rankers/pooled",
     "rankers/rankings": "rankers/features rankers/runs",
+    "rankers/records": "rankers/pooled rankers/foreign_text rankers/runs",
     "rankers/runs": "rankers/runs",
     "rankers/scores": "rankers/sources rankers/features",
     "rankers/sources": "rankers/sources",
@@ -124,8 +125,6 @@ def tests_of(path: str) -> list[str]:
         seen_by = f"{POLICY_TESTS} -k {POLICIES.get(name, name)}"
     elif page.startswith("clicks/models/"):
         seen_by = "clicks/clicks"
-    elif page.startswith("rankers/kinds/"):
-        seen_by = "rankers/sources rankers/runs"
     else:  # a new module: all tests of its floor, until it has a separate line
         floor = page.split("/")[0]
         seen_by = " ".join(f"{floor}/{path.stem[5:]}" for path in sorted((ROOT / "tests" / floor).glob("test_*.py")))

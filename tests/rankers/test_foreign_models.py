@@ -7,7 +7,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.data import make_corpus
-from ltr_duel.rankers.sources import RANKER_KINDS
+from ltr_duel.rankers.kinds import KINDS
 
 lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")
@@ -20,7 +20,7 @@ def corpus():
 
 def refused(corpus, kind, path, sentence="not an?"):
     with pytest.raises(InputError, match=sentence) as found:
-        RANKER_KINDS[kind].open(corpus, str(path))
+        KINDS[kind](corpus, path)
     assert str(path) in str(found.value) and "\n" not in str(found.value)
 
 
@@ -28,7 +28,7 @@ def test_a_changed_size_of_a_lightgbm_tree_does_not_change_scores(corpus, tmp_pa
     data = lightgbm.Dataset(corpus.features, corpus.relevance)
     booster = lightgbm.train({"num_leaves": 4, "verbose": -1, "min_data_in_leaf": 2}, data, 2)
     (tmp_path / "m.txt").write_bytes(booster.model_to_string().replace("\n", "\r\n").encode())
-    (ranker,) = RANKER_KINDS["lightgbm"].open(corpus, str(tmp_path / "m.txt"))
+    (ranker,) = KINDS["lightgbm"](corpus, tmp_path / "m.txt")
     assert (ranker.scores() == booster.predict(corpus.features)).all()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset
-from ltr_duel.rankers import pool_runs, rankers_named, read_runs
+from ltr_duel.rankers import pool_runs, rankers_named
 
 QRELS = "q 0 Müller 1\nq 0 Bäcker 0\n"
 RUN = "q Q0 Müller 1 5 x\nq Q0 Bäcker 2 4 x\n"
@@ -74,7 +74,7 @@ def test_judgements_are_read_in_the_forms_of_other_tools(tmp_path, form):
 
 @pytest.mark.parametrize("grade", [0.7, "0.7", np.inf, "inf", np.nan, "1_0", "high", None])
 def test_grades_that_are_not_whole_are_refused(grade):
-    with pytest.raises(InputError, match="qrels, row 1: the grade must be a whole number, not '"):
+    with pytest.raises(InputError, match="qrels, row 1: the grade must be a whole number of at most 30, not '"):
         pool_runs({"q": {"d": grade}}, {"r": {"q": {"d": 1.0}}})
 
 
@@ -120,5 +120,3 @@ def test_a_ranker_says_what_it_lacks_and_whether_it_orders_anything(corpus, tmp_
     (tmp_path / "r.trec").write_text("007 Q0 01 1 2 x\n007 Q0 1 2 2 x\nx Q0 None 1 9 x\n")
     about = rankers_named(corpus, ["run:r.trec"], folder=tmp_path).provenance["rankers"]["run:r"]
     assert (about["retrieved"], about["queries"], about["equal_scores"]) == (3, 2, True)
-    (run,) = read_runs([tmp_path / "r.trec"], corpus)
-    assert "3 lines retrieve 3 of 6 documents, for 2 of 3 queries" in run.report and "equal" not in run.report

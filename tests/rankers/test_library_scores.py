@@ -11,8 +11,8 @@ from sklearn.linear_model import LinearRegression
 
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset, load_dataset, make_corpus
+from ltr_duel.rankers.kinds import KINDS
 from ltr_duel.rankers.models import MatchWarning, fitted_scores, model_columns
-from ltr_duel.rankers.sources import RANKER_KINDS
 
 lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")
@@ -21,7 +21,7 @@ DOCUMENTS, QUERY = 60, 6  # in all, and of each query
 
 
 def opened(kind, dataset, path):
-    (ranker,) = RANKER_KINDS[kind].open(dataset, str(path))
+    (ranker,) = KINDS[kind](dataset, path)
     return ranker.scores()
 
 
@@ -126,7 +126,7 @@ def test_early_stopping_gives_one_answer_in_python_and_from_a_file(corpus, tmp_p
     own = booster.predict(xgboost.DMatrix(corpus.features))  # of all iterations
     assert (opened("xgboost", corpus, tmp_path / "b.json") == own).all()
     assert (fitted_scores("b", booster, corpus) == own).all()
-    (ranker,) = RANKER_KINDS["xgboost"].open(corpus, str(tmp_path / "b.json"))
+    (ranker,) = KINDS["xgboost"](corpus, tmp_path / "b.json")
     assert ("although early stopping found iteration" in ranker.about.get("note", "")) == early
 
 

@@ -9,21 +9,22 @@ import numpy as np
 import pytest
 from sklearn.metrics import ndcg_score
 
-from ltr_duel.core.errors import InputError
-from ltr_duel.rankers.measures import measure_by_query, ndcg
+from ltr_duel.rankers import measure_by_query
 from tests.conftest import make_rankings, random_rankings
 
 
 def test_gain_is_two_to_the_grade_and_discount_is_the_logarithm_of_the_rank():
     rankings = make_rankings([[2, 0, 1], [1, 0, 2]], 3, [1, 0, 2])
     ideal = 3 / log2(2) + 1 / log2(3)
-    assert ndcg(rankings) == pytest.approx([1, (1 / log2(3) + 3 / log2(4)) / ideal])
+    assert measure_by_query(rankings).mean(axis=1) == pytest.approx([1, (1 / log2(3) + 3 / log2(4)) / ideal])
 
 
 def test_only_k_documents_count_but_the_ideal_is_made_of_all():
     rankings = make_rankings([[0, 1, 2, 3]], 3, [0, 1, 2, 2])
-    assert ndcg(rankings, 2) == pytest.approx([(1 / log2(3)) / (3 / log2(2) + 3 / log2(3))])
-    assert ndcg(rankings, 1) == pytest.approx([0])
+    assert measure_by_query(rankings, "NDCG@2") == pytest.approx(
+        np.array([[(1 / log2(3)) / (3 / log2(2) + 3 / log2(3))]])
+    )
+    assert measure_by_query(rankings, "NDCG@1") == pytest.approx(np.array([[0]]))
 
 
 def test_a_query_without_relevant_documents_is_zero_and_stays_in_the_mean():
@@ -33,7 +34,7 @@ def test_a_query_without_relevant_documents_is_zero_and_stays_in_the_mean():
     rankings = replace(rankings, relevance=relevance)
     table = measure_by_query(rankings, "NDCG@10")
     assert (table[:, 0] == 0).all() and (table[:, 1:] > 0).all()
-    assert ndcg(rankings) == pytest.approx(table[:, 1:].sum(axis=1) / 4)
+    assert measure_by_query(rankings).mean(axis=1) == pytest.approx(table[:, 1:].sum(axis=1) / 4)
 
 
 @pytest.mark.parametrize("k", [1, 3, 10, 25])
@@ -52,10 +53,5 @@ def test_the_order_by_grade_is_perfect_and_no_order_is_better():
     rng = np.random.default_rng(0)
     grades = rng.integers(0, 5, 30)
     orders = [np.argsort(-grades, kind="stable"), *(rng.permutation(30) for _ in range(20))]
-    scores = ndcg(make_rankings(orders, 5, grades))
+    scores = measure_by_query(make_rankings(orders, 5, grades))[:, 0]
     assert scores[0] == pytest.approx(1) and (scores[1:] < 1).all()
-
-
-def test_k_below_one_is_refused():
-    with pytest.raises(InputError, match="must be at least 1, not 0"):
-        ndcg(random_rankings(1, 1, 3), 0)

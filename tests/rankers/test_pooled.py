@@ -173,7 +173,7 @@ def test_judgements_with_rankers_that_retrieve_nothing_ask_for_runs_or_a_table(f
     ("qrels", "runs", "complaint"),
     [
         ("1 0 a\n", {"r": frame(BM25)}, "a judgement has 4 words"),
-        ("1 0 a high\n", {"r": frame(BM25)}, "the grade must be a whole number, not 'high'"),
+        ("1 0 a high\n", {"r": frame(BM25)}, "the grade must be a whole number of at most 30, not 'high'"),
         (
             "1 0 a 1\n1 0 a 1\n",
             {"r": frame(BM25)},
@@ -247,9 +247,9 @@ JUDGED, RUN = {"1": {"a": 1}}, {"r": {"1": {"a": 1.0}}}
         ({"1": {"a\0": 1}}, RUN, "qrels, row 1: the id of the query or document contains a null character"),
         (pd.DataFrame([["1", "a", 1, 1]], columns=["qid", "docno", "label", "label"]), RUN, "columns are called 'lab"),
         ("1 0 a\0 1\n", RUN, "q:1: the line contains a null character"),
-        ("1 0 a ٣\n", RUN, "q:1: the grade must be a whole number, not '٣'"),
-        (f"query-id,corpus-id,score\n1,{'a' * 132_000},1\n", RUN, "q: not a table .field larger than"),
-        (JUDGED, "1 Q0 a 1 1_0 t\n", "r:1: the score must be a finite number, such as 0.25 or 1e-6, not '1_0'"),
+        ("1 0 a ٣\n", RUN, "q:1: the grade must be a whole number of at most 30, not '٣'"),
+        (f"query-id,corpus-id,score\n1,{'a' * 132_000},1\n", RUN, "q:2: not a line of a table .field larger than"),
+        (JUDGED, "1 Q0 a 1 1_0 t\n", "r:1: the score must be a finite number, not '1_0'"),
     ],
 )
 def test_what_would_be_read_as_something_else_is_refused(tmp_path, qrels, runs, sentence):

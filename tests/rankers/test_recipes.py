@@ -10,6 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ltr_duel import load_dataset
+from ltr_duel.logs import simulate_log
+from ltr_duel.rankers import feature_rankers
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rankers.md"
 
 
@@ -40,6 +44,21 @@ def test_lambdamart_beats_the_features_of_mq2008_under_all_click_models(folder, 
     exec(recipe("Recipe: LambdaMART"), known)
     assert known["table"]["ranker"].iloc[0] == "model"
     assert known["winners"] == dict.fromkeys(("perfect", "navigational", "informational"), "model")
+
+
+def test_labels_from_clicks_train_a_model_that_beats_the_features(folder, real_data):
+    (folder / "MQ2008").symlink_to(real_data / "MQ2008")
+    train = load_dataset("MQ2008/Fold1", split="train")
+    simulate_log("clicks.parquet", feature_rankers(train), horizon=20_000)
+    log = pd.read_parquet("clicks.parquet")[["impression", "time", "query", "shown", "clicks"]]
+    query = log["query"].astype(int)  # simulated logs have numbers in place of ids
+    first = train.query_ptr[query]
+    log["shown"] = [train.doc_ids[start + shown.astype(int)] for start, shown in zip(first, log["shown"], strict=True)]
+    log.assign(query=train.query_ids[query]).to_parquet("clicks.parquet")
+    known: dict = {}
+    exec(recipe("Recipe: labels from clicks"), known)
+    ranks = known["table"]["ranker"].tolist()
+    assert ranks[0] == "model" and known["shown"].mean() > 0.9
 
 
 def test_two_runs_of_a_search_engine(folder):

@@ -6,13 +6,11 @@ import gzip
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from ltr_duel.core.errors import InputError
-from ltr_duel.data.dataset import Dataset
-from ltr_duel.rankers.pooled import pool_runs
-from ltr_duel.rankers.runs import read_runs, run_rankers
+from ltr_duel.core import InputError
+from ltr_duel.data import Dataset
+from ltr_duel.rankers import pool_runs, rankers_named, run_rankers
 
 
 @pytest.fixture
@@ -42,107 +40,78 @@ def written(tmp_path, text, name="mine.run"):
     return path
 
 
+def ranked(dataset, path, **settings):
+    return rankers_named(dataset, [f"run:{path}"], **settings)
+
+
 @pytest.mark.parametrize("name", ["mine.run", "mine.run.gz"])
-def test_documents_are_ordered_by_score_and_the_rank_column_is_not_looked_at(tmp_path, dataset, name):
-    text = FULL.replace(" 1 9.5", " 77 9.5")
-    (run,) = read_runs([written(tmp_path, text, name)], dataset)
-    rankings = run_rankers(dataset, [run])
-    assert rankings.order.tolist() == [[2, 0, 3, 1, 2, 0, 1]]
-    assert rankings.names == ("mine",)
-    assert (run.lines, run.retrieved, run.queries, run.unknown_queries, run.unknown_documents) == (7, 7, 2, 0, 0)
+def test_documents_are_ordered_by_score_and_the_rank_column_is_ignored(tmp_path, dataset, name):
+    rankings = ranked(dataset, written(tmp_path, FULL.replace(" 1 9.5", " 77 9.5"), name))
+    assert rankings.order.tolist() == [[2, 0, 3, 1, 2, 0, 1]] and rankings.names == ("run:mine",)
 
 
-def test_what_a_run_does_not_retrieve_comes_last_by_the_tie_rule(tmp_path, dataset):
-    runs = read_runs([written(tmp_path, "q1 Q0 d 1 0.5 x\nq1 Q0 b 2 -1e30 x\n")], dataset)
-    assert run_rankers(dataset, runs, ties="file").order.tolist() == [[3, 1, 0, 2, 0, 1, 2]]
-    orders = {tuple(run_rankers(dataset, runs, seed=seed).order[0, :4].tolist()) for seed in range(20)}
+def test_documents_that_a_run_does_not_retrieve_come_last_by_the_tie_rule(tmp_path, dataset):
+    path = written(tmp_path, "q1 Q0 d 1 0.5 x\nq1 Q0 b 2 -1e30 x\n")
+    assert ranked(dataset, path, ties="file").order.tolist() == [[3, 1, 0, 2, 0, 1, 2]]
+    orders = {tuple(ranked(dataset, path, seed=seed).order[0, :4].tolist()) for seed in range(20)}
     assert orders == {(3, 1, 0, 2), (3, 1, 2, 0)}
 
 
-def test_a_run_that_retrieves_nothing_is_its_tie_rule(tmp_path, dataset):
-    empty, silent = read_runs(
-        [written(tmp_path, "", "empty.txt"), written(tmp_path, "q9 Q0 a 1 1 t\n", "silent.txt")], dataset
-    )
-    assert empty.retrieved == silent.retrieved == 0 and silent.unknown_queries == 1
-    rankings = run_rankers(dataset, [empty, silent], ties="shared", seed=5)
-    assert (rankings.order[0] == rankings.order[1]).all()
-    assert run_rankers(dataset, [empty], ties="file").order.tolist() == [[0, 1, 2, 3, 0, 1, 2]]
-
-
-def test_unknown_queries_and_documents_are_counted_and_reported(tmp_path, dataset):
+def test_unknown_queries_and_documents_are_counted(tmp_path, dataset):
     text = "q1 Q0 zzz 5 1 mine\nq1 Q0 e 6 1 mine\n" + FULL + "q7 Q0 a 1 1 mine\nq7 Q0 b 2 1 mine\nq8 Q0 a 1 1 mine\n"
-    (run,) = read_runs([written(tmp_path, text)], dataset)
-    assert (run.unknown_queries, run.unknown_documents, run.retrieved) == (2, 2, 7)
-    assert run.report.endswith(
-        "12 lines retrieve 7 of 7 documents, for 2 of 2 queries."
-        " 2 queries of the run are not in the corpus; for the other queries, 2 documents are not in the corpus"
-    )
-    told = run_rankers(dataset, {"system": run}).provenance["runs"]["system"]
-    assert told == {"sha256": run.sha256, "retrieved": 7, "unknown_queries": 2, "unknown_documents": 2}
+    about = ranked(dataset, written(tmp_path, text)).provenance["rankers"]["run:mine"]
+    assert (about["unknown_queries"], about["unknown_documents"], about["retrieved"]) == (2, 2, 7)
 
 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
         ("q1 Q0 a 1 0.5", r"mine\.run:2: a line of a run has 6 words.*not 5"),
-        ("q1 Q0 a 1 0.5 tag more", r"mine\.run:2: a line of a run has 6 words.*not 7"),
-        ("q1 Q0 a 1 high tag", r"mine\.run:2: the score must be a finite number.*not 'high'"),
-        ("q1 Q0 a 1 nan tag", r"mine\.run:2: the score must be a finite number.*not 'nan'"),
+        ("q1 Q0 a 1 high tag", r"mine\.run:2: the score must be a finite number, not 'high'"),
+        ("q1 Q0 a 1 nan tag", r"mine\.run:2: the score must be a finite number, not 'nan'"),
         ("q1 Q0 c 1 3 tag", r"mine\.run:2: document c is retrieved a second time for query q1"),
     ],
 )
 def test_malformed_lines_are_refused_by_file_and_line(tmp_path, dataset, line, complaint):
-    path = written(tmp_path, f"q1 Q0 c 1 9.5 tag\n{line}\n")
     with pytest.raises(InputError, match=complaint):
-        read_runs([path], dataset)
+        ranked(dataset, written(tmp_path, f"q1 Q0 c 1 9.5 tag\n{line}\n"))
 
 
 @pytest.mark.parametrize(
     ("lines", "complaint"),
     [
         ("q1 Q0 a\nq1 Q0 b\n\nWT04-2 Q0 b\nq1 Q0 c\n", ":5: query q1 was listed before, in lines 1 to 2;"),
-        ("q1 Q0 a\nq1 Q0 b\n\nWT04-2 Q0 b\nq1 Q0 a\n", ":5: query q1 was listed before, in lines 1 to 2;"),
         ("strange Q0 a\nq1 Q0 a\nstrange Q0 b\n", ":3: query strange was listed before, in line 1;"),
     ],
 )
 @pytest.mark.parametrize("name", ["mine.run", "mine.run.gz"])
-def test_a_query_that_is_listed_in_two_places_is_refused(tmp_path, dataset, name, lines, complaint):
+def test_a_query_that_is_listed_twice_is_refused(tmp_path, dataset, name, lines, complaint):
     path = written(tmp_path, "".join(f"{line} 1 2.5 t\n" if line else "\n" for line in lines.splitlines()), name)
-    for read in (lambda: read_runs([path], dataset), lambda: pool_runs(frame_of_judgements(), {"mine": path})):
+    for read in (lambda: ranked(dataset, path), lambda: pool_runs({"q1": {"a": 1}}, {"mine": path})):
         with pytest.raises(InputError, match=complaint) as refused:
             read()
         assert str(refused.value).startswith(str(path)) and "\n" not in str(refused.value)
 
 
-def frame_of_judgements():
-    return pd.DataFrame({"qid": ["q1"], "docno": ["a"], "label": [1]})
-
-
 def test_files_that_cannot_be_read_are_refused(tmp_path, dataset):
     cut = tmp_path / "cut.gz"
     cut.write_bytes(gzip.compress(FULL.encode())[:-12])
-    for path, complaint in (
-        (tmp_path / "none", "no such file"),
-        (tmp_path, "directory"),
-        (cut, "damaged or cut short"),
-    ):
+    for path, complaint in ((tmp_path / "none", "no such file"), (tmp_path, "directory"), (cut, "damaged or cut")):
         with pytest.raises(InputError, match=complaint):
-            read_runs([path], dataset)
+            ranked(dataset, path)
 
 
-def test_a_corpus_must_be_able_to_tell_its_documents_apart(tmp_path, dataset):
+def test_a_corpus_must_tell_its_documents_apart(tmp_path, dataset):
     path = written(tmp_path, FULL)
     with pytest.raises(InputError, match="have no ids"):
-        read_runs([path], replace(dataset, doc_ids=None))
+        ranked(replace(dataset, doc_ids=None), path)
     with pytest.raises(InputError, match="query q1 has document a twice"):
-        read_runs([path], replace(dataset, doc_ids=np.array(["a", "a", "c", "d", "b", "e", "f"])))
+        ranked(replace(dataset, doc_ids=np.array(["a", "a", "c", "d", "b", "e", "f"])), path)
 
 
-def test_names_and_corpora_must_fit(tmp_path, dataset):
-    (run,) = read_runs([written(tmp_path, FULL)], dataset)
-    with pytest.raises(InputError, match="same name"):
-        run_rankers(dataset, [run, run])
-    with pytest.raises(InputError, match="read for a corpus of 3, not 7 documents"):
-        run_rankers(dataset, [replace(run, scores=run.scores[:3])])
+def test_runs_of_another_corpus_are_refused(dataset):
+    pool = pool_runs({"q1": {"a": 1}}, {"r": {"q1": {"a": 2.0}}})
+    with pytest.raises(InputError, match="matched to a corpus of 1, not 7 documents"):
+        run_rankers(dataset, pool.runs)
     with pytest.raises(InputError, match="no ranker left"):
-        run_rankers(dataset, [])
+        run_rankers(dataset, {})

@@ -27,8 +27,8 @@ from ltr_duel.rankers import (
     rankers_named,
     rankings_from_scores,
 )
+from ltr_duel.rankers.kinds import KINDS
 from ltr_duel.rankers.models import fitted_scores
-from ltr_duel.rankers.sources import RANKER_KINDS
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def check_models(dataset, features, folder):
         ("lightgbm", "model.txt", booster.predict(features)),
         ("xgboost", "model.json", own),
     ):
-        (ranker,) = RANKER_KINDS[kind].open(dataset, str(folder / name))
+        (ranker,) = KINDS[kind](dataset, folder / name)
         assert np.unique(expected).size > 20
         assert np.array_equal(ranker.scores(), expected.astype(np.float64)), name
     assert np.array_equal(fitted_scores("forest", forest, dataset), forest.predict(features))
@@ -111,7 +111,7 @@ def test_an_onnx_model_ranks_as_the_library_it_came_from(corpus, tmp_path):
     forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(corpus.features, corpus.relevance)
     model = skl2onnx.to_onnx(forest, corpus.features[:1], target_opset=17)  # read by every supported runtime
     (tmp_path / "forest.onnx").write_bytes(model.SerializeToString())
-    (ranker,) = RANKER_KINDS["onnx"].open(corpus, str(tmp_path / "forest.onnx"))
+    (ranker,) = KINDS["onnx"](corpus, tmp_path / "forest.onnx")
     assert ranker.scores() == pytest.approx(forest.predict(corpus.features), abs=1e-5)
     narrow = replace(corpus, features=corpus.features[:, :4], feature_names=corpus.feature_names[:4])
     with pytest.raises(InputError, match="was trained on 6 features; synthetic has 4"):
@@ -255,7 +255,7 @@ def test_a_bad_run_is_refused(corpus, tmp_path, text, complaint):
         ("query,document,a\n1,d0,1\n1,d0,2\n", "row 2: document d0 of query 1 is repeated"),
         ("query,document,a\n1,d999,1\n", "none of its 1 documents is in synthetic"),
         ("query,document,a\n1,d0,high\n", "row 1: the score of 'a' must be a finite number, not 'high'"),
-        ("query,doc,a\n1,d0,1\n", "there is no column 'document'"),
+        ("query,doc,a\n1,d0,1\n", "the rows have no docno or doc_id or docid"),
         ("query,document\n1,d0\n", "there is no column of scores"),
         ("query,document,a\n", "none of its 0 documents"),
         ("", "the table is empty"),
@@ -276,7 +276,7 @@ def test_bad_scores_are_refused(corpus, tmp_path, text, complaint):
         (["run:"], "'run:' requires a file after the colon: run:FILE"),
         (["run:absent.run"], "absent.run: there is no such file"),
         (["lightgbm:absent.txt"], "absent.txt: there is no such lightgbm model file"),
-        (["scores:absent.csv"], "absent.csv: there is no such table of scores"),
+        (["scores:absent.csv"], "absent.csv: there is no such file"),
         (["xgboost:pyproject.toml"], "not an XGBoost model, or cut short"),
         (["mine=features:1,2"], "opens 2 rankers; a name applies to a single ranker"),
         (["a=features:1", "a=features:2"], "two rankers are called 'a'"),

@@ -5,48 +5,52 @@ the last click satisfied the user; without a click, all positions were examined 
 the library PyClick (github.com/markovi/PyClick) ignores attraction in a session without clicks, and treats every
 position as examined. It computes the probability of the clicks below a position with the items at the top of the list,
 and counts the satisfaction of clicks above the last click as a trial, not as a success. Entries are those of
-`walk.session_entries`.
+`likelihood.session_entries`.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.clicks.fit.em import Fit, divided
-from ltr_duel.clicks.fit.evaluate import Score, click_chances, score
-from ltr_duel.clicks.fit.forms import CASCADE, DBN, FORMS, SDBN, layout_of
+from ltr_duel.clicks.fit.form import TINY, Entries, enter, step
+from ltr_duel.clicks.fit.forms import FORMS, dbn
+from ltr_duel.clicks.fit.likelihood import Lists, Score, Work, click_chances, lists_of, score, session_entries, work_for
 from ltr_duel.clicks.fit.sessions import Sessions
-from ltr_duel.clicks.fit.walk import TINY, Lists, Model, Work, enter, lists_of, session_entries, step, work_for
 from ltr_duel.core import FloatVector, kernel
 
 
 def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 1.0) -> Fit:
     """Fit one model with the given number of steps."""
-    form = FORMS[name]
-    layout = layout_of(form, sessions.items, sessions.places)
-    theta, true, asked = np.full(layout.size, 0.5), np.empty(layout.size), np.empty(layout.size)
-    counted = form.code in (CASCADE, SDBN)
+    form, items, ranks = FORMS[name], sessions.items, sessions.longest
+    size = max(block.stop for _, block in form.slices(items, ranks))
+    theta, true, asked = np.full(size, 0.5), np.empty(size), np.empty(size)
+    counted = name in ("cascade", "sdbn")
     for _ in range(1 if counted else iterations):
         true[:], asked[:] = 0.0, 0.0
-        model = Model(form.code, theta, layout)
+        model = form.model(theta, items, ranks)
         if counted:
-            add_counts(model, lists_of(sessions), true, asked)
+            add_counts(name == "cascade", items, lists_of(sessions), true, asked)
+        elif name == "dbn":
+            add_chained(model, lists_of(sessions), work_for(ranks), true, asked)
         else:
-            add_entries(model, lists_of(sessions), work_for(layout.places), true, asked)
+            add_entries(model, lists_of(sessions), work_for(ranks), true, asked)
         theta = divided(true, asked, smoothing)
-    return Fit(theta, layout, asked, iterations, -1)
+    return Fit(form.model(theta, items, ranks), asked, iterations, -1)
 
 
 def judged(name: str, found: Fit, sessions: Sessions) -> Score:
     """Return the figures of a model on held-out sessions; for the cascade, impossible sessions count as in PyClick."""
-    model = Model(FORMS[name].code, found.theta, found.layout)
+    model = found.model
     known = score(model, sessions)
     if name != "cascade":
         return known
-    whole, chances = 0.0, np.empty(found.layout.places)
+    whole, chances, mass = 0.0, np.empty(model.ranks), np.empty(model.ranks + 1)
     for s, (start, stop) in enumerate(zip(sessions.ptr[:-1], sessions.ptr[1:], strict=True)):
-        click_chances(model, lists_of(sessions), s, chances)
+        click_chances(model, lists_of(sessions), s, mass, chances)
         clicked = np.flatnonzero(sessions.click[start:stop])
         first = clicked[0] if len(clicked) else stop - start  # below the first click, no click is possible
         whole += np.log1p(-chances[:first]).sum() / (stop - start)
@@ -57,26 +61,34 @@ def judged(name: str, found: Fit, sessions: Sessions) -> Score:
 
 
 @kernel
-def add_entries(model: Model, lists: Lists, work: Work, true: FloatVector, asked: FloatVector) -> None:
-    """Add the entries of all sessions by the published updates."""
+def add_entries(model: Any, lists: Lists, work: Work, true: FloatVector, asked: FloatVector) -> None:
+    """Add the entries of all sessions, as maximum likelihood does."""
     for s in range(lists.ptr.shape[0] - 1):
-        if model.form == DBN:
-            count = _chained(model, lists, s, work)
-        else:
-            count = session_entries(model, lists, s, work)[0]
-        for e in range(count):
-            true[work.which[e]] += work.true[e]
-            asked[work.which[e]] += work.asked[e]
+        add_all(work.out, session_entries(model, lists, s, work)[0], true, asked)
 
 
 @kernel
-def add_counts(model: Model, lists: Lists, true: FloatVector, asked: FloatVector) -> None:
+def add_chained(model: dbn.Model, lists: Lists, work: Work, true: FloatVector, asked: FloatVector) -> None:
+    """Add the entries of all sessions by the published updates of DBN."""
+    for s in range(lists.ptr.shape[0] - 1):
+        add_all(work.out, _chained(model, lists, s, work), true, asked)
+
+
+@kernel
+def add_all(out: Entries, count: int, true: FloatVector, asked: FloatVector) -> None:
+    """Add the entries of a session."""
+    for e in range(count):
+        true[out.which[e]] += out.true[e]
+        asked[out.which[e]] += out.asked[e]
+
+
+@kernel
+def add_counts(cascade: bool, items: int, lists: Lists, true: FloatVector, asked: FloatVector) -> None:
     """Count over all sessions the trials and the successes of each parameter."""
-    form, _, layout = model
     ptr, item, click, _ = lists
     for s in range(ptr.shape[0] - 1):
         start, end = ptr[s], ptr[s + 1]
-        if form != CASCADE:
+        if not cascade:
             while end > start and not click[end - 1]:
                 end -= 1
             if end == start:
@@ -87,11 +99,11 @@ def add_counts(model: Model, lists: Lists, true: FloatVector, asked: FloatVector
             if not click[k]:
                 continue
             true[i] += 1.0
-            if form == CASCADE:
+            if cascade:
                 break
             is_last = k == end - 1
-            asked[layout.satisfaction + i] += 1.0
-            true[layout.satisfaction + i] += 1.0 if is_last else 0.0
+            asked[items + i] += 1.0
+            true[items + i] += 1.0 if is_last else 0.0
 
 
 @kernel
@@ -104,7 +116,7 @@ def _last_click(click: NDArray[np.bool_], start: int, stop: int) -> int:
 
 
 @kernel
-def _below(model: Model, lists: Lists, s: int, first: int) -> float:
+def _below(model: dbn.Model, lists: Lists, s: int, first: int) -> float:
     """Return the probability of the clicks from place ``first`` on, with the items of the top of the list."""
     start, stop = lists.ptr[s], lists.ptr[s + 1]
     likelihood, reached = 1.0, 1.0
@@ -121,9 +133,9 @@ def _below(model: Model, lists: Lists, s: int, first: int) -> float:
 
 
 @kernel
-def _chained(model: Model, lists: Lists, s: int, work: Work) -> int:
+def _chained(model: dbn.Model, lists: Lists, s: int, work: Work) -> int:
     """Add the entries of DBN: ``reached`` is conditional on the clicks above, ``examined`` is unconditional."""
-    _, theta, layout = model
+    theta, items, _ = model
     start, stop, item, click = lists.ptr[s], lists.ptr[s + 1], lists.item, lists.click
     n, last, count = stop - start, _last_click(click, start, stop), 0
     later = work.rest  # probability of a click here or below, if reached
@@ -140,23 +152,23 @@ def _chained(model: Model, lists: Lists, s: int, work: Work) -> int:
             true = 1.0
         elif k >= last:
             true = (1.0 - examined) * attract / (1.0 - examined * later[k])
-        count = enter(work, count, i, true, 1.0)
+        count = enter(work.out, count, i, true, 1.0)
         if clicked:
             satisfied = 0.0
             if k == last:
-                satisfied = theta[layout.satisfaction + i] / (1.0 - after_click * later[k + 1])
-            count = enter(work, count, layout.satisfaction + i, satisfied, 1.0)
+                satisfied = theta[items + i] / (1.0 - after_click * later[k + 1])
+            count = enter(work.out, count, items + i, satisfied, 1.0)
         on = _below(model, lists, s, k + 1)  # if the user goes on, and if not
         off = 1.0 if last <= k else 0.0
         if not clicked:
             went, ended = reached * after_skip * on, reached * (1.0 - after_skip) * off
             whole = went + ended + (1.0 - reached) * off
-            count = enter(work, count, layout.shared, went / whole, (went + ended) / whole)
+            count = enter(work.out, count, 2 * items, went / whole, (went + ended) / whole)
         else:
-            satisfied = theta[layout.satisfaction + i]
+            satisfied = theta[items + i]
             went, ended = after_click * on, (1.0 - satisfied) * (1.0 - after_skip) * off
             whole = went + ended + satisfied * off
-            count = enter(work, count, layout.shared, went / whole, (went + ended) / whole)
+            count = enter(work.out, count, 2 * items, went / whole, (went + ended) / whole)
         p = attract * reached
         reached = after_click if clicked else reached * (1.0 - attract) * after_skip / (1.0 - p)
         examined *= attract * after_click + (1.0 - attract) * after_skip

@@ -66,8 +66,8 @@ ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reaso
     "ltr-duel reproduce": "it takes hours: tests/papers",
     "ltr-duel sensitivity WEB30K": "it takes many minutes: tests/simulation/test_sensitivity.py",
     # blocks with requirements that a test cannot meet
-    "ltr-duel data fetch mslr-web10k": "it asks to accept terms, then for an archive: tests/data_scripts",
-    "ltr-duel data fetch istella-s": "it downloads an archive that is not free: tests/data_scripts",
+    "ltr-duel data fetch mslr-web10k": "it asks to accept terms, then for an archive: tests/data/test_fetch.py",
+    "ltr-duel data fetch istella-s": "it downloads an archive that is not free: tests/data/test_fetch.py",
     "ltr-duel data info corpora/MSLR-WEB10K": "it needs a corpus that is not free: tests/data",
     "ltr-duel live backup": "it needs that store: tests/live/test_store.py",
     "ltr-duel live check": "it needs that store: tests/live/test_store.py",

@@ -19,8 +19,9 @@ judged by pooled win rates; the more pairs contradict these rates, the more ofte
 their own duels instead.
 
 Auto is part of this package; its constants were tuned on one half of the suite of benchmarks/rank_policies. No bound
-is proven. Because each arm is a challenger with a positive probability, no arm is excluded forever; docs/standings.md
-shows measured regret. A step costs O(K), or up to O(K^2) coins if no Condorcet winner is assumed.
+is proven. Because each arm is a challenger with a positive probability, no arm is excluded forever;
+docs/policies_compared.md shows measured regret. A step costs O(K), or up to O(K^2) coins if no Condorcet winner is
+assumed.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
-from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import coin_divergence, most_victorious
+from ltr_duel.bandits.thompson import posterior_rows, record_posterior
 from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
@@ -74,8 +75,8 @@ class State(NamedTuple):
     """The state of Auto with K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
-    prefer: FloatMatrix  # (K, K) the probability that arm i beats arm j, see `posterior`
-    log_mass: FloatMatrix  # (K, K) see `posterior`
+    prefer: FloatMatrix  # (K, K) the probability that arm i beats arm j, see `thompson`
+    log_mass: FloatMatrix  # (K, K) see `thompson`
     won: IntVector  # (K,) duels that the arm won against any arm
     met: IntVector  # (K,) duels of the arm
     pooled: FloatVector  # (K,) the probability that the arm wins more than half of its duels
@@ -306,7 +307,7 @@ def recommend(state: State, params: NoParams) -> int:
 register(
     __name__,
     any_order=True,
-    assumes="nothing; finds the Condorcet winner if there is one, else Copeland winners",
+    assumes="made for problems with a Condorcet winner; finds Copeland winners slowly without one",
     regret="not proven",
     cost="O(K); without a Condorcet winner up to K^2 coins",
     where="part of this package",

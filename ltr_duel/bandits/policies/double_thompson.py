@@ -11,7 +11,7 @@ O(K log T + K^2 log log T).
 
 The first phase breaks ties at random. It depends only on which samples are above 1/2, so coins replace Beta draws. Only
 the rows of candidates that may still win are sampled (see `tournament`). The second phase draws the few samples that
-may be the largest (see `levels`). A step costs at most O(|candidates| K) coin flips.
+may be the largest (see `thompson`). A step costs at most O(|candidates| K) coin flips.
 """
 
 from __future__ import annotations
@@ -22,17 +22,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.coin_words import OddsMatrix
-from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
 from ltr_duel.bandits.policy import register
-from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.statistics import most_victorious, record_win
-from ltr_duel.bandits.tournament import (
-    Tournament,
-    most_wins,
-    new_tournament,
-    set_odds,
+from ltr_duel.bandits.thompson import (
+    Field,
+    Levels,
+    Posteriors,
+    draw_largest,
+    new_levels,
+    posterior_rows,
+    record_posterior,
+    record_sample,
+    renew_level,
 )
+from ltr_duel.bandits.tournament import OddsMatrix, Tournament, most_wins, new_tournament, set_odds
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, vector
 
 
@@ -52,8 +55,8 @@ class Known(NamedTuple):
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
-    prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `posterior`
-    log_mass: FloatMatrix  # (K, K) see `posterior`
+    prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `thompson`
+    log_mass: FloatMatrix  # (K, K) see `thompson`
     blocked: IntVector  # (K,) number of arms that block arm i: K - 1 minus its optimistic Copeland score
     release: FloatVector  # (K,) smallest blocking doubt of the row; -1 if the row must be read again
 

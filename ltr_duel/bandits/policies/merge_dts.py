@@ -6,10 +6,10 @@ in the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were be
 alpha.
 
 The first arm of a duel is the arm that wins the most duels in a tournament sampled from the posterior (by coins, see
-`posterior`). The second arm is the arm that the first arm beats with the largest probability, according to a second
+`thompson`). The second arm is the arm that the first arm beats with the largest probability, according to a second
 sample from the posterior: this choice soon eliminates arms that are beaten. A batch of one arm joins the next batch.
 The time t in the confidence bounds, ln(t + C), restarts in each stage. A step costs O(batch^2) coin flips, many of them
-computed at once, and a few Beta draws (see `tournament` and `levels`).
+computed at once, and a few Beta draws (see `tournament` and `thompson`).
 """
 
 from __future__ import annotations
@@ -29,14 +29,30 @@ from ltr_duel.bandits.batches import (
     merge_when_due,
     new_batches,
 )
-from ltr_duel.bandits.coin_words import WordVector, gather, no_odds
-from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
 from ltr_duel.bandits.policies.merge_rucb import idle_until, recommend
 from ltr_duel.bandits.policy import register
-from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
-from ltr_duel.bandits.tournament import Tournament, most_wins_among, new_tournament, seat, set_odds
+from ltr_duel.bandits.thompson import (
+    Field,
+    Levels,
+    Posteriors,
+    draw_largest,
+    new_levels,
+    posterior_rows,
+    record_posterior,
+    record_sample,
+    renew_level,
+)
+from ltr_duel.bandits.tournament import (
+    Tournament,
+    WordVector,
+    fair_odds,
+    most_wins_among,
+    new_tournament,
+    seat,
+    set_odds,
+)
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
@@ -60,8 +76,8 @@ class State(NamedTuple):
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, plus one
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
-    prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `posterior`
-    log_mass: FloatMatrix  # (K, K) see `posterior`
+    prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `thompson`
+    log_mass: FloatMatrix  # (K, K) see `thompson`
     levels: Levels  # row c: samples of arm c against the other arms of its batch
     batches: Batches
     tournament: Tournament
@@ -79,7 +95,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     levels, batches = new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
     levels.patience[:] = -1  # negative: each row's level is set on first use, for its whole batch
     last, doubtful, turn = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64), registers(Turn)
-    row, place = no_odds(n_arms), np.arange(n_arms)
+    row, place = np.zeros_like(fair_odds(1, n_arms)[0]), np.arange(n_arms)
     return State(wins, doubts, *posterior_rows(n_arms), levels, batches, tournament, row, place, last, doubtful, turn)
 
 
@@ -126,7 +142,8 @@ def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> i
     known = Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
     field = Field(arms, row, first, levels.no_doubts, 0.0)
     renew_level(levels, first, known, field, 1e-6)
-    gather(row, levels.odds[first], arms)
+    for k in range(arms.shape[0]):
+        row[k] = levels.odds[first, arms[k]]
     return draw_largest(levels, first, known, field, -1.0, rng)
 
 

@@ -5,7 +5,7 @@ Algorithm 4 of Wolfenfeld's survey; comments cite its line numbers. One line dif
 which an arm never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper. Assumes a Condorcet winner;
 needs no horizon; no bound is proven.
 
-It matters only whether each sample theta_ij is above 1/2, so coins replace Beta draws (see `posterior`). The only coins
+It matters only whether each sample theta_ij is above 1/2, so coins replace Beta draws (see `thompson`). The only coins
 that are flipped are those that decide whether an arm beats all others. A candidate meets the arms in order until it
 loses; the winner of this duel becomes the candidate and continues. The last candidate then meets the arms that it has
 not met. This takes at most 2 K coin flips; a step costs O(K).
@@ -21,9 +21,9 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.policies.rucb import strongest_rival
 from ltr_duel.bandits.policy import register
-from ltr_duel.bandits.posterior import beats, posterior_rows, record_posterior
 from ltr_duel.bandits.statistics import bound_rows, most_victorious, record_bound
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, vector
+from ltr_duel.bandits.thompson import posterior_rows, record_posterior
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, uniform, vector
 
 
 class Params(NamedTuple):
@@ -39,7 +39,7 @@ class State(NamedTuple):
     rate: FloatMatrix  # (K, K) u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j], as in `rucb`
     width: FloatMatrix  # (K, K)
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2)
-    log_mass: FloatMatrix  # (K, K) see `posterior`
+    log_mass: FloatMatrix  # (K, K) see `thompson`
     chosen: IntVector  # (K,) number of steps in which each arm was champion
     last: IntVector  # (1,) the last champion, which is the first candidate of the next tournament
 
@@ -69,13 +69,13 @@ def beats_all(prefer: FloatMatrix, start: int, rng: Generator) -> int:
         arm = start + place
         if arm >= n_arms:
             arm -= n_arms
-        if not beats(prefer, candidate, arm, rng):
+        if uniform(rng) >= prefer[candidate, arm]:
             before, candidate, met = candidate, arm, place
     for place in range(met):
         arm = start + place
         if arm >= n_arms:
             arm -= n_arms
-        if arm != before and not beats(prefer, candidate, arm, rng):
+        if arm != before and uniform(rng) >= prefer[candidate, arm]:
             return -1
     return candidate
 

@@ -1,5 +1,7 @@
-"""Click models fitted to sessions of real users: maximum likelihood, held-out likelihood, tables for simulation.
+"""Click models fitted to sessions of real users: maximum likelihood, held-out likelihood, tables, judgements.
 
-In all models users read a list from the top. With some probability they click on a position that they reach, and with
-another probability they then go on to the next position. The models differ in the parameters of these probabilities.
+In all models users read a list from the top. They notice the document at a rank that they reach with probability
+``notice``, and click on a noticed document with probability ``attract``. They go on to the next rank with probability
+``after_click`` or ``after_skip``. A form of model is one module of `forms`, with the parameters behind these four
+probabilities (``step``) and what a rank with its click says about the parameters (``entries``).
 """

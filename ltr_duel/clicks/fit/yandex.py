@@ -52,42 +52,37 @@ def read_yandex(path: str | Path) -> Sessions:
     >>> sessions.number, sessions.click.tolist()
     (1, [False, True])
     """
-    numbers: dict[str, dict[str, int]] = {"query": {}, "document": {}, "user": {}}
-
-    def number(kind: str, name: str) -> int:
-        return numbers[kind].setdefault(name, len(numbers[kind]))
-
-    lengths, query, user, document, clicked = (array("q") for _ in range(5))
-    session, who = "", -1
-    shown: list[
-        tuple[str, int, list[str]]
-    ] = []  # impressions of the session: SERPID, index of the first entry, documents
+    queries, documents, users = dict[str, int](), dict[str, int](), dict[str, int]()
+    lengths, query, user, document, click = (array("q") for _ in range(5))
+    session, searcher = "", -1
+    impressions = list[tuple[str, int, list[str]]]()  # of the session: SERPID, index of the first entry, documents
     try:
         with (gzip.open if str(path).endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
             for row, line in enumerate(file, 1):
                 fields = line.rstrip("\n").split("\t")
                 if fields[0] != session:
-                    session, who, shown = fields[0], -1, []
+                    session, searcher, impressions = fields[0], -1, []
                 if len(fields) == 4 and fields[1] == "M":
-                    who = number("user", fields[3])
+                    searcher = users.setdefault(fields[3], len(users))
                 elif len(fields) >= 6 and fields[2] in ("Q", "T"):
                     second = "," in "".join(fields[6:7])
-                    documents = [one.split(",")[0] for one in fields[6:]] if second else fields[5:]
-                    shown.append((fields[3] if second else "", len(document), documents))
-                    lengths.append(len(documents))
-                    query.append(number("query", fields[4 if second else 3]))
-                    user.append(who)
-                    document.extend(number("document", one) for one in documents)
-                    clicked.extend([0] * len(documents))
+                    shown = [field.split(",")[0] for field in fields[6:]] if second else fields[5:]
+                    impressions.append((fields[3] if second else "", len(document), shown))
+                    lengths.append(len(shown))
+                    query.append(queries.setdefault(fields[4 if second else 3], len(queries)))
+                    user.append(searcher)
+                    document.extend(documents.setdefault(name, len(documents)) for name in shown)
+                    click.extend([0] * len(shown))
                 elif len(fields) in (4, 5) and fields[2] == "C":
-                    for page, first, documents in reversed(shown):
-                        if fields[-1] in documents and (len(fields) == 4 or page == fields[3]):
-                            clicked[first + documents.index(fields[-1])] = 1
+                    for serp, first, shown in reversed(impressions):
+                        if fields[-1] in shown and (len(fields) == 4 or serp == fields[3]):
+                            click[first + shown.index(fields[-1])] = 1
                             break
                 else:
-                    says = "neither a query (Q), a click (C) nor a session (M) of a Yandex log"
-                    raise InputError(f"{path}:{row}: {says}")
+                    raise InputError(
+                        f"{path}:{row}: neither a query (Q), a click (C) nor a session (M) of a Yandex log"
+                    )
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
-    users = np.array(user) if numbers["user"] else None
-    return Sessions.of_documents(np.array(lengths), np.array(query), np.array(document), np.array(clicked) > 0, users)
+    arrays = np.array(lengths), np.array(query), np.array(document), np.array(click) > 0
+    return Sessions.from_documents(*arrays, np.array(user) if users else None, list(queries), list(documents))

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, files, texts
-from ltr_duel.data.text.other_formats import refuse_other_formats
 
 CHUNK_BYTES = 2 * 2**20  # bytes of text per chunk, chosen so that text and numbers stay in a core's cache
 LONGEST_LINE = 64 * 2**20
-# The text of a compressed file may have MOST_UNPACKED bytes or MOST_TIMES the size of the file, whichever is more.
-MOST_UNPACKED = 10**9
-MOST_TIMES = 100  # typical feature text has 3 to 30 times its compressed size
+_SAMPLES, _SAMPLE_BYTES = 8, 2**17  # parts of a file that are read to estimate its number of lines
+
+_TABLE = "load_dataset and the commands that load a corpus read it as a table"
+_OTHER_FORMATS = {
+    b"ARROW1": ("an Arrow file", _TABLE),
+    b"PAR1": ("a Parquet file", _TABLE),
+    b"SQLite format 3": ("a database", "a live experiment is read by 'ltr-duel live check' and 'live export'"),
+    b'{"': ("JSON", "a click log is read by 'ltr-duel logs check' and 'logs compare'"),
+}
 
 
 class Chunk(NamedTuple):
@@ -28,50 +31,45 @@ class Chunk(NamedTuple):
     finished: bool
 
 
-@dataclass
-class ChunkSize:
-    """Number of bytes to read next; the consumer of the chunks may change it between chunks."""
-
-    bytes: int = CHUNK_BYTES
-
-
-def read_chunks(path: Path, size: ChunkSize | None = None, limit: int | None = None) -> Iterator[Chunk]:
-    """Yield the lines of a file, plain or compressed, in UTF-8 or Latin-1 (see `texts.unpacked`).
-
-    A line that is longer than ``size`` makes its chunk longer.
-    ``limit`` is the largest unpacked size of a compressed file; the default is described at `MOST_UNPACKED`.
-    """
+def read_chunks(path: Path, size: Callable[[], int] = lambda: CHUNK_BYTES) -> Iterator[Chunk]:
+    """Yield the lines of a file in chunks of about ``size()`` bytes; a longer line makes its chunk longer."""
     with files.reading(path, "a feature file") as raw:
         source = texts.unpacked(path, raw)
-        refuse_other_formats(path, source.peek(512)[:512])
-        if source is not raw:
-            source = _Limited(path, source, limit)
-        yield from _whole_lines(path, source, size or ChunkSize())
+        _refuse_other_formats(path, source.peek(512)[:512])
+        rest = np.empty(0, np.uint8)
+        while True:
+            text = np.empty(len(rest) + size() + 1, np.uint8)
+            text[: len(rest)] = rest
+            end = len(rest)
+            while end < len(text) - 1 and (count := source.readinto(text.data[end:-1])):
+                end += count
+            if end == len(rest):
+                break
+            cut = _last_line_end(text, end)
+            if end - cut > LONGEST_LINE:
+                raise InputError(f"{path}: a line is longer than {LONGEST_LINE:,} bytes; this is not feature text")
+            if cut:
+                yield Chunk(text[:cut], True)
+            rest = text[cut:end]
+        if len(rest):
+            yield Chunk(np.append(rest, np.uint8(10)), False)
 
 
-def estimate_text_bytes(files: Iterable[Path]) -> int:
-    """Estimate the bytes of text in files: the sum of their sizes, in which each compressed file counts six times."""
-    return sum((6 if file.suffix in (".gz", ".bz2", ".xz") else 1) * file.stat().st_size for file in files)
-
-
-def _whole_lines(path: Path, source: io.BufferedIOBase, size: ChunkSize) -> Iterator[Chunk]:
-    rest = np.empty(0, np.uint8)
-    while True:
-        text = np.empty(len(rest) + size.bytes + 1, np.uint8)
-        text[: len(rest)] = rest
-        end = len(rest)
-        while end < len(text) - 1 and (read := source.readinto(text.data[end:-1])):
-            end += read
-        if end == len(rest):
-            break
-        cut = _last_line_end(text, end)
-        if end - cut > LONGEST_LINE:
-            raise InputError(f"{path}: a line is longer than {LONGEST_LINE:,} bytes; this is not feature text")
-        if cut:
-            yield Chunk(text[:cut], True)
-        rest = text[cut:end]
-    if len(rest):
-        yield Chunk(np.append(rest, np.uint8(10)), False)
+def estimate_lines(paths: Sequence[Path]) -> int:
+    """Estimate the number of lines in files: from samples of plain text, or from the beginning of other files."""
+    lines = 0.0
+    for path in paths:
+        size = path.stat().st_size
+        with files.reading(path, "a feature file") as raw:
+            source = texts.unpacked(path, raw)
+            samples = []
+            for k in range(_SAMPLES):
+                if source is raw:
+                    raw.seek(max(size - _SAMPLE_BYTES, 0) * k // (_SAMPLES - 1))
+                samples.append(source.read(_SAMPLE_BYTES))
+            taken = sum(map(len, samples)) if source is raw else raw.tell()
+            lines += sum(sample.count(b"\n") for sample in samples) * size / max(taken, 1)
+    return int(lines) + 1
 
 
 def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
@@ -79,40 +77,23 @@ def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
     window = 4096
     while True:
         start = max(0, end - window)
-        found = text[start:end].tobytes().rfind(b"\n")
-        if found >= 0 or start == 0:
-            return start + found + 1 if found >= 0 else 0
+        at = text[start:end].tobytes().rfind(b"\n")
+        if at >= 0 or start == 0:
+            return start + at + 1 if at >= 0 else 0
         window *= 8
 
 
-class _Limited(io.BufferedIOBase):
-    """The text of a compressed file; its size is limited, because a small file can unpack to more than a disk holds."""
-
-    def __init__(self, path: Path, unpacked: io.BufferedIOBase, limit: int | None) -> None:
-        self._path = path
-        self._unpacked = unpacked
-        self._limit = max(MOST_UNPACKED, MOST_TIMES * path.stat().st_size) if limit is None else limit
-        self._read = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        return self._counted(self._unpacked.read(size))
-
-    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # accepts any buffer
-        return self._counted(self._unpacked.readinto(buffer))
-
-    def _counted(self, data: Any) -> Any:
-        """Add the length of ``data``, or ``data`` itself if it is a number of bytes, to the total; return ``data``."""
-        self._read += data if isinstance(data, int) else len(data)
-        if self._read > self._limit:
-            raise InputError(
-                f"{self._path}: unpacks to more than {gigabytes(self._limit)}; --limit GB allows more, if you trust it"
-            )
-        return data
+def refuse_web_page(path: Path, head: bytes) -> None:
+    """Raise `InputError` for an HTML page, which a failed download often stores under the name of the file."""
+    if head.removeprefix(texts.BYTE_ORDER_MARK).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
+        raise InputError(f"{path}: this is a web page, not data; the download failed, repeat it")
 
 
-def gigabytes(size: int) -> str:
-    """Return a number of bytes as a string, in gigabytes."""
-    return f"{size / 1e9:,.3g} GB" if size < 1e12 else f"{size / 1e9:,.0f} GB"
+def _refuse_other_formats(path: Path, head: bytes) -> None:
+    """Raise `InputError` if a file does not begin like feature text; the message says what to do with the file."""
+    if not head:
+        raise InputError(f"{path}: the file is empty; a feature file has lines such as '0 qid:1 1:0.5 2:3'")
+    for magic, (what, advice) in _OTHER_FORMATS.items():
+        if head.startswith(magic):
+            raise InputError(f"{path}: this is {what}, not feature text; {advice}")
+    refuse_web_page(path, head)

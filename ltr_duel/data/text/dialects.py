@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ltr_duel.core import InputError, errors, files, texts
 from ltr_duel.data.feature_names import RANK_LISTS
-from ltr_duel.data.text.chunks import ChunkSize, read_chunks
+from ltr_duel.data.text.chunks import read_chunks
 from ltr_duel.data.text.scan import IN_COMMENT, IN_SIDECAR, IN_TOKEN
 
 
@@ -18,7 +18,7 @@ class Dialect(NamedTuple):
 
     name: str
     about: str
-    place: int = IN_TOKEN  # position of the query
+    query: int = IN_TOKEN  # where the query stands
     features: int | None = None  # number of columns, if it is the same in all files of the dialect
     lower_is_better: bool = False  # values are ranks
 
@@ -49,7 +49,7 @@ def dialect_named(name: str) -> Dialect:
 
 def recognise_dialect(file: Path) -> Dialect:
     """Return a file's dialect, recognised from its first lines."""
-    for chunk in read_chunks(file, size=ChunkSize(2**16)):
+    for chunk in read_chunks(file, lambda: 2**16):
         lines = chunk.text.tobytes().splitlines()
         if documents := [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]:
             return _of_lines(documents, file)

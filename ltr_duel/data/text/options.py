@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import numbers
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +10,14 @@ from typing import Any
 from ltr_duel.core import InputError, arguments, errors
 
 FILLS = ("min", "last", "nan")
-LABELS = ("grades", "round", "distinct")
-UNLABELLED = ("refuse", "zero")
-REPEATED = ("refuse", "last")
-OMITTED = ("zero", "missing")
+_WAYS = {  # what a message says, and the legal values
+    "labels": ("way to read labels", ("grades", "round", "distinct")),
+    "unlabelled": ("way to treat unlabelled documents", ("refuse", "zero")),
+    "repeated": ("way to read repeated features", ("refuse", "last")),
+    "omitted": ("way to read omitted features", ("zero", "missing")),
+}
 _LARGEST = 3.4028235e38  # the largest float32, rounded up
-_READ_ALIKE = ("dialect", "features", "limit")  # options that change no number of an existing column
+_READ_ALIKE = ("dialect", "features")  # options that change no number of an existing column
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class ReadOptions:
     ----------
     dialect : str, optional
         Format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. None: recognised
-        from the first line.
+        from the first lines.
     features : int, optional
         Number of columns, 1 to 1,000,000; a higher id is an error. None: the dialect's number of columns; if the
         dialect has none, the columns up to the highest id, and an id above 10,000 is an error, because it suggests
@@ -49,10 +50,6 @@ class ReadOptions:
     omitted : {"zero", "missing"}, optional
         Value of a feature that a line omits: 0, or NaN, which ``fill`` replaces like NULL. None: 0, but a model that
         was trained with missing values is refused if zeros and omitted features cannot be told apart.
-    limit : float, optional
-        Largest size, in gigabytes (10^9 bytes), of the text of a gzipped file and of the matrix; above 0. If None, the
-        text may have 1 GB or 100 times the size of the file, whichever is more. The matrix may have three quarters of
-        the memory or of the free disk space, whichever is more; in a conversion, all of the free disk space.
 
     Raises
     ------
@@ -76,60 +73,42 @@ class ReadOptions:
     repeated: str = "refuse"
     first_id: int = 1
     omitted: str | None = None
-    limit: float | None = None
 
     def __post_init__(self) -> None:
         if self.dialect is not None:
             arguments.require_type("the dialect", self.dialect, str)
+        if self.features is not None:
+            errors.require_whole("features", self.features, 1, 1_000_000)
         if isinstance(self.fill, str) and self.fill not in FILLS:
             raise errors.unknown_name("fill", self.fill, [*FILLS, "a number"])
-        given = self.fill is not None and not isinstance(self.fill, str)
-        if given and not (_is_finite(self.fill) and abs(self.fill) < _LARGEST):  # type: ignore[arg-type]
+        if self.fill is not None and not isinstance(self.fill, str) and not _is_float32(self.fill):
             raise InputError(
                 f"the fill must be a finite number of float32, 'min', 'last' or 'nan', not {errors.shown(self.fill)}"
             )
-        errors.require_one_of("way to read labels", self.labels, LABELS)
-        errors.require_one_of("way to treat unlabelled documents", self.unlabelled, UNLABELLED)
-        if self.features is not None:
-            errors.require_whole("features", self.features, 1, 1_000_000)
-        errors.require_one_of("way to read repeated features", self.repeated, REPEATED)
-        if not _is_finite(self.first_id) or self.first_id not in (0, 1):
+        for name, (way, legal) in _WAYS.items():
+            if name != "omitted" or self.omitted is not None:
+                errors.require_one_of(way, getattr(self, name), legal)
+        if not _is_float32(self.first_id) or self.first_id not in (0, 1):
             raise InputError(f"the id of the first feature must be 0 or 1, not {errors.shown(self.first_id)}")
-        if self.omitted is not None:
-            errors.require_one_of("way to read omitted features", self.omitted, OMITTED)
-        if self.limit is not None and not (_is_finite(self.limit) and self.limit > 0):
-            raise InputError(f"the limit must be a number of gigabytes above 0, not {errors.shown(self.limit)}")
 
     @property
     def chosen(self) -> dict[str, Any]:
         """The options that differ from the defaults."""
-        return {
-            one.name: getattr(self, one.name)
-            for one in dataclasses.fields(self)
-            if getattr(self, one.name) != one.default
-        }
-
-    @property
-    def digested(self) -> dict[str, Any]:
-        """The chosen options that change numbers; with the bytes of the files, they identify the data of a corpus."""
-        return {key: value for key, value in self.chosen.items() if key not in _READ_ALIKE}
+        values = ((option.name, getattr(self, option.name), option.default) for option in dataclasses.fields(self))
+        return {name: value for name, value, default in values if value != default}
 
     @property
     def as_typed(self) -> str:
         """The chosen options that change numbers, in the form of the command line."""
-        return " ".join(f"--{key.replace('_', '-')} {value}" for key, value in self.digested.items())
-
-    @property
-    def limit_bytes(self) -> int | None:
-        """The limit in bytes."""
-        return None if self.limit is None else int(self.limit * 1e9)
+        typed = {key: value for key, value in self.chosen.items() if key not in _READ_ALIKE}
+        return " ".join(f"--{key.replace('_', '-')} {value}" for key, value in typed.items())
 
 
-def _is_finite(value: Any) -> bool:
+def _is_float32(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return False
     try:
-        return math.isfinite(value)
+        return abs(float(value)) < _LARGEST
     except OverflowError:  # an integer beyond the range of floats
         return False
 

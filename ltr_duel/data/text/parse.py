@@ -15,7 +15,7 @@ from ltr_duel.data.text.tokens import LARGEST, LARGEST_FLOAT
 
 MOST_FEATURES = 10_000  # an id above this number is an error if the number of columns is not declared
 
-_DOCUMENT = re.compile(rb"\s*docid\s*=\s*(\S+)")
+_WORD = re.compile(rb"\s*(docid\s*=\s*)?(\S+)")
 
 
 class Rules(NamedTuple):
@@ -23,7 +23,6 @@ class Rules(NamedTuple):
 
     grammar: scan.Grammar = scan.Grammar()
     features: int | None = None  # declared number of columns
-    limit: int | None = None  # see `read_chunks`
 
 
 class Room(NamedTuple):
@@ -42,8 +41,8 @@ class Parsed(NamedTuple):
     labels: NDArray[np.float32]  # (rows,)
     lines: scan.Records  # (rows,) of `scan.LINE`
     new: NDArray[np.bool_]  # (rows,): the query differs from the query of the row before; True in row 0
-    comments: NDArray[np.bytes_] | None  # (rows,), None if no line has a comment
-    documents: NDArray[np.bytes_] | None  # (rows,), None if no comment has an id
+    words: NDArray[np.bytes_]  # (rows,) first word of the comment, or the id of the document
+    is_id: NDArray[np.bool_]  # (rows,) whether the word is after ``docid =``
     width: int  # number of columns up to the last used column
     state: np.record  # one of `scan.STATE`
 
@@ -57,10 +56,7 @@ class Parsed(NamedTuple):
 
 
 def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
-    """Parse whole lines. An error in the text is not raised: ``state`` contains its position and code.
-
-    ``room`` is an estimate; a bad estimate makes parsing slower, but does not change the result.
-    """
+    """Parse whole lines. An error in the text is not raised: ``state`` contains its position and code."""
     text = chunk.text
     first_id = rules.grammar.first_id
     limit = (rules.features or MOST_FEATURES) - 1 + first_id  # the highest id
@@ -87,37 +83,22 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
             break
     if state.code == scan.ID_TOO_LARGE:
         state.feature = limit
-
     lines = block.lines[:rows]
-    _settle(text, block)
-    if rules.grammar.place == scan.IN_COMMENT:
-        missing = scan.query_from_comment(text, lines)
-        if missing < rows:
-            state.code, state.at = scan.NO_COMMENT, lines[missing].start
+    _round_in_python(text, block)
+    if rules.grammar.query == scan.IN_COMMENT and (missing := scan.query_from_comment(text, lines)) < rows:
+        state.code, state.at = scan.NO_COMMENT, lines[missing].start
     new = np.empty(rows, dtype=np.bool_)
     scan.mark_new_queries(text, lines, new)
     used = np.flatnonzero(block.last_row)
     width = int(used[-1]) + 1 if len(used) else 0
     features = block.features[:rows]
-    needed = max(width, room.columns)
-    if columns > needed and not rules.features:  # the estimate was too small, and the larger array has unused columns
-        features = np.ascontiguousarray(features[:, :needed])
-    comments, documents = _comments(text, lines)
-    return Parsed(
-        text=text,
-        finished=chunk.finished,
-        features=features,
-        labels=block.labels[:rows],
-        lines=lines,
-        new=new,
-        comments=comments,
-        documents=documents,
-        width=width,
-        state=state,
-    )
+    if columns > max(width, room.columns) and not rules.features:  # the estimate was too small, and then too large
+        features = np.ascontiguousarray(features[:, : max(width, room.columns)])
+    words, is_id = _first_words(text, lines)
+    return Parsed(text, chunk.finished, features, block.labels[:rows], lines, new, words, is_id, width, state)
 
 
-def _settle(text: NDArray[np.uint8], block: scan.Block) -> None:
+def _round_in_python(text: NDArray[np.uint8], block: scan.Block) -> None:
     """Use Python to round the numbers whose float32 is uncertain."""
     state = block.state[0]
     for row, column, at in block.doubts[: state.doubts].tolist():
@@ -134,14 +115,12 @@ def _settle(text: NDArray[np.uint8], block: scan.Block) -> None:
             block.features[row, column] = np.float32(max(-LARGEST_FLOAT, min(value, LARGEST_FLOAT)))
 
 
-def _comments(
-    text: NDArray[np.uint8], lines: scan.Records
-) -> tuple[NDArray[np.bytes_] | None, NDArray[np.bytes_] | None]:
-    """Return the comments, and the document ids that they contain."""
+def _first_words(text: NDArray[np.uint8], lines: scan.Records) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:
+    """Return the first word of each comment, or the id in ``docid = <id>``, and whether it is such an id."""
     if not np.any(lines.comment_end > lines.comment):
-        return None, None
+        return np.zeros(len(lines), "S1"), np.zeros(len(lines), np.bool_)
     raw = text.tobytes()
-    comments = [raw[a:b].rstrip() for a, b in zip(lines.comment.tolist(), lines.comment_end.tolist(), strict=True)]
-    found = [_DOCUMENT.match(comment) for comment in comments]
-    documents = np.array([m.group(1) if m else b"" for m in found], dtype=np.bytes_) if any(found) else None
-    return np.array(comments, dtype=np.bytes_), documents
+    ranges = zip(lines.comment.tolist(), lines.comment_end.tolist(), strict=True)
+    matches = [_WORD.match(raw[start:end]) for start, end in ranges]
+    words = np.array([match[2] if match else b"" for match in matches], np.bytes_)
+    return words, np.array([bool(match and match[1]) for match in matches], np.bool_)

@@ -1,4 +1,4 @@
-"""Error messages for a line, in one sentence: file, line, column, the text found, and the valid form."""
+"""Error messages for a line, in one sentence: file, line, column, the text there, and the valid form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, texts
 from ltr_duel.data.text import scan
 
 _NUMBER = "such as 3, 0.25 or 1e-6"
@@ -46,14 +46,12 @@ _SENTENCES = {
 }
 
 
-def parse_error(
-    path: Path, text: NDArray[np.uint8], lines_before: int, state: np.record, first_id: int = 1
-) -> InputError:
+def parse_error(path: Path, text: NDArray[np.uint8], lines_before: int, state: np.record, first_id: int) -> InputError:
     """Return the error for the position at which the scanner stopped, in a chunk after ``lines_before`` lines."""
     code, at = int(state.code), int(state.at)
-    word = _word(text, at)
+    word = b"" if int(text[at]) in b" \t\r\n" else (text[at:].tobytes().split(None, 1) or [b""])[0]
     token, blank = readable(word), strange_blank(word)
-    if 0 in text[at : at + len(token) + 1]:
+    if 0 in text[at : at + len(word) + 1]:
         code = scan.NUL_BYTE
     elif blank and code != scan.ID_TWICE:
         code = _STRANGE_BLANK
@@ -69,15 +67,9 @@ def parse_error(
     return InputError(f"{path}:{line}:{column}: {sentence}")
 
 
-def _word(text: NDArray[np.uint8], at: int) -> bytes:
-    """Return the text from a position to the next blank, at most 60 bytes."""
-    parts = text[at : at + 60].tobytes().split(None, 1) if int(text[at]) not in b" \t\r\n" else []
-    return parts[0] if parts else b""
-
-
 def readable(word: bytes) -> str:
     """Return a word of a file in a form for messages: printable and not too long."""
-    shown = "".join(c if c.isprintable() else "?" for c in word.decode("utf-8", "replace"))
+    shown = "".join(c if c.isprintable() else "?" for c in word[:80].decode("utf-8", "replace"))
     return shown if len(shown) <= 40 else shown[:37] + "..."
 
 
@@ -85,14 +77,8 @@ def strange_blank(word: bytes) -> str:
     """Return the name of a word's first blank that is not a separator, such as a no-break space; "" if none exists."""
     if word.isascii():
         return ""
-    try:
-        text = word.decode("utf-8")
-    except UnicodeDecodeError as error:
-        if error.reason != "unexpected end of data":  # Latin-1
-            return "a no-break space (U+00A0)" if b"\xa0" in word else ""
-        text = word[: error.start].decode("utf-8")
-    found = next((c for c in text if not c.isascii() and (c.isspace() or c in "\u200b\ufeff")), "")
-    if not found:
+    blank = next((c for c in texts.decoded(word) if not c.isascii() and (c.isspace() or c in "\u200b\ufeff")), "")
+    if not blank:
         return ""
-    name = unicodedata.name(found, "control character").lower()
-    return f"{'an' if name[0] in 'aeiou' else 'a'} {name} (U+{ord(found):04X})"
+    name = unicodedata.name(blank, "control character").lower()
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name} (U+{ord(blank):04X})"

@@ -15,27 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import inlined, kernel
-from ltr_duel.data.text.tokens import (
-    COLON,
-    EXACT,
-    HASH,
-    LARGEST_FLOAT,
-    LINE_FEED,
-    MINUS,
-    NAN,
-    NINE,
-    NOT_A_NUMBER,
-    NULL,
-    PLUS,
-    RETURN,
-    SPACE,
-    TAB,
-    TOO_LARGE,
-    UNSURE,
-    ZERO,
-    parse_number,
-    usual_token,
-)
+from ltr_duel.data.text.tokens import EXACT, LARGEST_FLOAT, NOT_A_NUMBER, TOO_LARGE, UNSURE, parse_number, usual_token
 
 # Reasons for a stop of the scanner.
 DONE, BAD_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE = range(8)
@@ -45,22 +25,24 @@ STOPPED = 0  # returned instead of a position; no part of a line ends at 0
 LABEL, REPLACED = -1, -2  # special values of DOUBT's column: the label; a value that a later value on the line replaces
 LONG_ID = 10**9  # represents all ids of more than nine digits
 
-# Position of the query of a line.
-IN_TOKEN, IN_COMMENT, IN_SIDECAR = range(3)
+IN_TOKEN, IN_COMMENT, IN_SIDECAR = range(3)  # where the query of a line stands
 
+_TAB, _LINE_FEED, _RETURN, _SPACE, _HASH, _PLUS, _MINUS, _ZERO, _NINE, _COLON = b"\t\n\r #+-09:"
 _Q, _I, _D = b"qid"
+_NULL, _NAN = (np.frombuffer(word, np.uint8) for word in (b"NULL", b"nan"))
+
+
+def _record(fields: str, kind: type) -> np.dtype[np.void]:
+    return np.dtype([(name, kind) for name in fields.split()])
+
 
 # A line with a document: positions in the text, number of columns up to the last feature, and line number from 1.
-_FIELDS = ("start", "query", "query_end", "comment", "comment_end", "width", "number")
-LINE = np.dtype([(name, np.int32) for name in _FIELDS])
+LINE = _record("start query query_end comment comment_end width number", np.int32)
 # A number whose float32 is uncertain, so that Python must parse it: row, column (or LABEL or REPLACED), position.
-DOUBT = np.dtype([("row", np.int32), ("column", np.int32), ("at", np.int32)])
+DOUBT = _record("row column at", np.int32)
 # The scanner's state: reason, position and feature of a stop, number of doubts, number of values that were clipped to
 # the largest float32, number of lines (0 until DONE), number of features on all lines, and how many of them are zero.
-STATE = np.dtype(
-    [(name, np.int64) for name in ("code", "at", "feature", "doubts", "clipped", "lines", "values", "zeros")]
-)
-
+STATE = _record("code at feature doubts clipped lines values zeros", np.int64)
 
 Records = Any  # record arrays; their fields have no static types
 
@@ -68,7 +50,7 @@ Records = Any  # record arrays; their fields have no static types
 class Grammar(NamedTuple):
     """The accepted forms of lines."""
 
-    place: int = IN_TOKEN  # position of the query
+    query: int = IN_TOKEN
     null_allowed: bool = False  # whether ``NULL`` and ``nan`` are values; they become NaN
     first_id: int = 1  # id of the first feature: 1 or 0
     repeated: bool = False  # whether a feature may be repeated on a line; the last value counts
@@ -100,10 +82,10 @@ def scan_lines(text, grammar, block):
         start = at
         number += 1
         at = skip_blanks(text, at)
-        if text[at] == LINE_FEED or (text[at] == RETURN and text[at + 1] == LINE_FEED):  # an empty line
-            at += 1 + (text[at] == RETURN)
+        if text[at] == _LINE_FEED or (text[at] == _RETURN and text[at + 1] == _LINE_FEED):  # an empty line
+            at += 1 + (text[at] == _RETURN)
             continue
-        if text[at] == HASH:  # a line with only a comment
+        if text[at] == _HASH:  # a line with only a comment
             at = skip_comment(text, at, block)
             if at == STOPPED:
                 return row
@@ -150,15 +132,15 @@ def scan_query(text, at, grammar, line, block):
     """Find the query: ``qid:`` followed by any word."""
     line.query = 0
     line.query_end = 0
-    if text[at] == _Q and text[at + 1] == _I and text[at + 2] == _D and text[at + 3] == COLON:
+    if text[at] == _Q and text[at + 1] == _I and text[at + 2] == _D and text[at + 3] == _COLON:
         at += 4
         line.query = at
-        while text[at] > SPACE and text[at] != HASH:
+        while text[at] > _SPACE and text[at] != _HASH:
             at += 1
         line.query_end = at
         if at == line.query or not ends_token(text[at]):
             return stop(block, NO_QUERY, at, 0)
-    elif grammar.place == IN_TOKEN:
+    elif grammar.query == IN_TOKEN:
         return stop(block, NO_QUERY, at, 0)
     return at
 
@@ -174,10 +156,10 @@ def scan_features(text, at, row, grammar, line, block):
     values = zeros = 0
     while True:
         byte = text[at]
-        if byte in (SPACE, TAB):
+        if byte in (_SPACE, _TAB):
             at += 1
             continue
-        if not ZERO <= byte <= NINE:
+        if not _ZERO <= byte <= _NINE:
             line.width = column + 1
             block.state[0].values += values
             block.state[0].zeros += zeros
@@ -204,10 +186,10 @@ def any_token(text, at, row, grammar, block):
     """Parse one ``<id>:<value>`` of any form; return column, value and the position after it, or STOPPED."""
     start = at
     feature = 0
-    while ZERO <= text[at] <= NINE:
-        feature = feature * 10 + int(np.int64(text[at])) - ZERO
+    while _ZERO <= text[at] <= _NINE:
+        feature = feature * 10 + int(np.int64(text[at])) - _ZERO
         at += 1
-    if text[at] != COLON:
+    if text[at] != _COLON:
         return 0, 0.0, stop(block, BAD_TOKEN, start, 0)
     if at - start > 9:
         feature = LONG_ID
@@ -228,7 +210,7 @@ def any_token(text, at, row, grammar, block):
         if not leave_to_python(block, row, column, at):
             return 0, 0.0, stop(block, NEED_ROOM, at, 0)
     elif code == TOO_LARGE:
-        value = -LARGEST_FLOAT if text[at] == MINUS else LARGEST_FLOAT
+        value = -LARGEST_FLOAT if text[at] == _MINUS else LARGEST_FLOAT
         block.state[0].clipped += 1
     elif code != EXACT:
         end = end_of_missing(text, at)
@@ -247,17 +229,17 @@ def scan_comment(text, at, line, block):
     """Find the end of the line, and the comment, if any."""
     line.comment = 0
     line.comment_end = 0
-    if text[at] == HASH:
+    if text[at] == _HASH:
         line.comment = at + 1
         at = skip_comment(text, at, block)
         if at != STOPPED:
-            line.comment_end = at - 1 - (text[at - 2] == RETURN)
+            line.comment_end = at - 1 - (text[at - 2] == _RETURN)
         return at
-    if text[at] == RETURN:
+    if text[at] == _RETURN:
         at += 1
-        if text[at] != LINE_FEED:
+        if text[at] != _LINE_FEED:
             return stop(block, STRAY_RETURN, at - 1, 0)
-    elif text[at] != LINE_FEED:
+    elif text[at] != _LINE_FEED:
         return stop(block, BAD_TOKEN, at, 0)
     return at + 1
 
@@ -265,7 +247,7 @@ def scan_comment(text, at, line, block):
 @inlined
 def skip_comment(text, at, block):
     """Return the position after the end of the line."""
-    while text[at] != LINE_FEED:
+    while text[at] != _LINE_FEED:
         if text[at] == 0:
             return stop(block, NUL_BYTE, at, 0)
         at += 1
@@ -275,7 +257,7 @@ def skip_comment(text, at, block):
 @inlined
 def skip_blanks(text, at):
     """Return the position of the first byte that is neither space nor tab."""
-    while text[at] == SPACE or text[at] == TAB:
+    while text[at] == _SPACE or text[at] == _TAB:
         at += 1
     return at
 
@@ -317,7 +299,7 @@ def stop(block, code, at, feature):
 @inlined
 def ends_token(byte):
     """Return whether this byte ends a number."""
-    return byte in (SPACE, LINE_FEED, RETURN, TAB, HASH)
+    return byte in (_SPACE, _LINE_FEED, _RETURN, _TAB, _HASH)
 
 
 @kernel
@@ -327,31 +309,17 @@ def end_of_missing(text, at):
     Single bytes are compared, because the text may end within four bytes.
     """
     k = 0
-    while k < len(NULL) and text[at + k] == NULL[k]:
+    while k < len(_NULL) and text[at + k] == _NULL[k]:
         k += 1
-    if k == len(NULL):
+    if k == len(_NULL):
         return at + k
     start = at
-    if text[at] == MINUS or text[at] == PLUS:
+    if text[at] == _MINUS or text[at] == _PLUS:
         start += 1
     k = 0
-    while k < len(NAN) and (text[start + k] | 32) == NAN[k]:  # 32: the bit that makes a letter lower-case
+    while k < len(_NAN) and (text[start + k] | 32) == _NAN[k]:  # 32: the bit that makes a letter lower-case
         k += 1
-    return start + k if k == len(NAN) else at
-
-
-@kernel
-def count_documents(text):
-    """Count the lines that contain a document: all lines except empty lines and comments."""
-    documents = 0
-    fresh = True  # only blanks on this line so far
-    for byte in text:
-        if byte == LINE_FEED:
-            fresh = True
-        elif fresh and byte != SPACE and byte != TAB and byte != RETURN:
-            fresh = False
-            documents += byte != HASH
-    return documents
+    return start + k if k == len(_NAN) else at
 
 
 @kernel
@@ -375,10 +343,10 @@ def query_from_comment(text, lines):
     for row in range(len(lines)):
         line = lines[row]
         at = line.comment
-        while at < line.comment_end and (text[at] == SPACE or text[at] == TAB):
+        while at < line.comment_end and (text[at] == _SPACE or text[at] == _TAB):
             at += 1
         line.query = at
-        while at < line.comment_end and text[at] > SPACE:
+        while at < line.comment_end and text[at] > _SPACE:
             at += 1
         if at == line.query:
             return row

@@ -15,13 +15,9 @@ import numpy as np
 
 from ltr_duel.core import compiled_as, inlined, kernel, load_word, space_mask, trailing_zeros
 
-TAB, LINE_FEED, RETURN, SPACE, HASH, PLUS, MINUS, POINT, ZERO, NINE, COLON = b"\t\n\r #+-.09:"
-_LOWER_E, _UPPER_E = b"eE"
-NULL = np.frombuffer(b"NULL", dtype=np.uint8)
-NAN = np.frombuffer(b"nan", dtype=np.uint8)
+EXACT, UNSURE, NOT_A_NUMBER, TOO_LARGE = range(4)  # the outcome of reading a number
 
-# Codes for the outcome of reading a number.
-EXACT, UNSURE, NOT_A_NUMBER, TOO_LARGE = range(4)
+_PLUS, _MINUS, _POINT, _ZERO, _NINE, _COLON, _LOWER_E, _UPPER_E = b"+-.09:eE"
 
 _LOWEST = -90  # smallest power of ten in the table; smaller numbers are zero in float32
 POWERS = np.array([float(f"1e{e}") for e in range(_LOWEST, 61)])
@@ -60,13 +56,13 @@ def usual_token(text, at):
     spaces = space_mask(text, at)
     feature, width = digits_of(load_word(text, at))
     start = at + width + 1
-    colon = load_word(text, start - 1) & _BYTE == COLON
+    colon = load_word(text, start - 1) & _BYTE == _COLON
     first = load_word(text, start) & _BYTE
-    negative = first == MINUS
-    start += np.int64(negative or first == PLUS)
+    negative = first == _MINUS
+    start += np.int64(negative or first == _PLUS)
     integer, digits = digits_of(load_word(text, start))
     end = start + digits
-    end += np.int64(load_word(text, end) & _BYTE == POINT)
+    end += np.int64(load_word(text, end) & _BYTE == _POINT)
     part, fraction = digits_of(load_word(text, end))  # no digits if there is no point
     end += fraction
     few = width < 8 and digits < 8 and fraction < 8 and digits + fraction > 0
@@ -85,44 +81,22 @@ def parse_number(text, at):
     Returns the value, the position after the number, and a code: EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE. If the code
     is EXACT, the value rounds to the correct float32.
     """
-    start = at
-    negative = text[at] == MINUS
-    if negative or text[at] == PLUS:
-        at += 1
-    integer, digits = leading_digits(text, at)
-    at += digits
-    fraction = 0
-    if text[at] == POINT:
-        part, fraction = leading_digits(text, at + 1)
-        at += fraction + 1
-        integer = integer * INTEGER_POWERS[fraction] + part
-    if digits == 8 or fraction == 8 or digits + fraction == 0 or is_exponent(text[at]):
-        return parse_any_number(text, start)
-    value = float(integer) / POWERS[ZERO_POWER + fraction]
-    if negative:
-        value = -value
-    return value, at, EXACT
-
-
-@kernel
-def parse_any_number(text, at):
-    """Parse like `parse_number`, for any number of digits, with or without an exponent."""
-    negative = text[at] == MINUS
-    if negative or text[at] == PLUS:
+    negative = text[at] == _MINUS
+    if negative or text[at] == _PLUS:
         at += 1
     integer = 0  # the first significant digits
     kept = 0  # number of digits in `integer`
     power = 0  # value = integer * 10**power
-    seen = 0
+    digits = 0
     point = False
     while True:
         byte = int(np.int64(text[at]))
-        if byte == POINT and not point:
+        if byte == _POINT and not point:
             point = True
-        elif ZERO <= byte <= NINE:
-            seen += 1
+        elif _ZERO <= byte <= _NINE:
+            digits += 1
             if kept < _DIGITS:
-                integer = integer * 10 + (byte - ZERO)
+                integer = integer * 10 + (byte - _ZERO)
                 if integer > 0:
                     kept += 1
                 if point:
@@ -132,19 +106,19 @@ def parse_any_number(text, at):
         else:
             break
         at += 1
-    if seen == 0:
+    if digits == 0:
         return 0.0, at, NOT_A_NUMBER
-    if is_exponent(byte):
+    if byte in (_LOWER_E, _UPPER_E):
         at += 1
-        down = text[at] == MINUS
-        if down or text[at] == PLUS:
+        down = text[at] == _MINUS
+        if down or text[at] == _PLUS:
             at += 1
         exponent = 0
         first = at
         byte = int(np.int64(text[at]))
-        while ZERO <= byte <= NINE:
+        while _ZERO <= byte <= _NINE:
             if exponent < 100_000_000:
-                exponent = exponent * 10 + (byte - ZERO)
+                exponent = exponent * 10 + (byte - _ZERO)
             at += 1
             byte = int(np.int64(text[at]))
         if at == first:
@@ -183,30 +157,11 @@ def scaled(integer, kept, power):
     return value, EXACT
 
 
-@kernel
-def is_exponent(byte):
-    """Return whether this byte begins an exponent."""
-    return byte in (_LOWER_E, _UPPER_E)
-
-
-@inlined
-def leading_digits(text, at):
-    """Read at most eight digits from ``text[at]`` on; return the number that they form, and the count of digits."""
-    if at + 8 <= len(text):
-        return digits_of(load_word(text, at))
-    number = np.int64(0)
-    count = 0
-    while at + count < len(text) and ZERO <= text[at + count] <= NINE:
-        number = number * 10 + np.int64(text[at + count]) - ZERO
-        count += 1
-    return number, count
-
-
 def digits_of(word: int) -> tuple[int, int]:
     """Return the number that the leading digits of eight bytes form, and the count of these digits."""
     number = count = 0
-    while count < 8 and ZERO <= (word >> 8 * count) & 255 <= NINE:
-        number = 10 * number + ((word >> 8 * count) & 255) - ZERO
+    while count < 8 and _ZERO <= (word >> 8 * count) & 255 <= _NINE:
+        number = 10 * number + ((word >> 8 * count) & 255) - _ZERO
         count += 1
     return number, count
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, mapped
+from ltr_duel.core import InputError, mapped, several
 from ltr_duel.data.text.options import ReadOptions
-from ltr_duel.data.text.parse import Parsed
 
 HIGHEST_GRADE = 1000
 HIGHEST_LABEL = 2**24  # of labels whose rank is the grade; larger whole numbers are not exact in float32
 
 
-def check_labels(parsed: Parsed, options: ReadOptions, file: Path, lines_before: int) -> None:
-    """Raise `InputError` for the first label that the options do not allow; the message names its line."""
-    refuse_labels(parsed.labels, options, lambda row: f"{file}:{lines_before + parsed.lines[row].number}:1")
+class ReadWarning(UserWarning):
+    """A note about numbers that were changed while a corpus was read."""
 
 
 def refuse_labels(labels: NDArray[np.floating[Any]], options: ReadOptions, where: Callable[[int], str]) -> None:
-    """Raise `InputError` for the first label that the options do not allow; ``where(row)`` is its place."""
+    """Raise `InputError` for the first label that the options do not allow; ``where(row)`` names its position."""
     highest = HIGHEST_LABEL if options.labels == "distinct" else HIGHEST_GRADE
     allowed = (labels >= 0) & (labels <= highest)
     if options.labels == "grades":
@@ -33,32 +31,40 @@ def refuse_labels(labels: NDArray[np.floating[Any]], options: ReadOptions, where
     if np.all(allowed):
         return
     row = int(np.argmin(allowed))
-    place, label = where(row), labels[row]
+    position, label = where(row), labels[row]
     if label == -1:
-        raise InputError(f"{place}: label -1 marks an unlabelled document; --unlabelled zero reads it as grade 0")
+        raise InputError(f"{position}: label -1 marks an unlabelled document; --unlabelled zero reads it as grade 0")
     if 0 <= label <= highest:
         raise InputError(
-            f"{place}: label {label:g} is not a whole number; choose how it becomes a grade: --labels round or distinct"
+            f"{position}: label {label:g} is not a whole number; choose how it becomes a grade: --labels round or"
+            " distinct"
         )
     more = highest < label <= HIGHEST_LABEL
     way = "; --labels distinct takes the rank of the label among all labels as the grade" if more else ""
-    raise InputError(f"{place}: label {label:g} is not a relevance grade (0..{highest}){way}")
+    raise InputError(f"{position}: label {label:g} is not a relevance grade (0..{highest}){way}")
 
 
 def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.int16]:
     """Return the grade of each label of a whole corpus, shape (n_docs,); the labels must be valid."""
-    known = np.maximum(labels, 0)  # -1, if allowed, marks unlabelled documents
+    labels = np.maximum(labels, 0)  # -1, if allowed, marks unlabelled documents
     if options.labels == "distinct":
-        values = np.unique(known)
+        values = np.unique(labels)
         if len(values) > np.iinfo(np.int16).max:
             raise InputError(f"{len(values):,} distinct labels; at most {np.iinfo(np.int16).max:,} can be grades")
-        return np.searchsorted(values, known).astype(np.int16)
-    return np.floor(known + np.float32(0.5)).astype(np.int16)
+        return np.searchsorted(values, labels).astype(np.int16)
+    return np.floor(labels + np.float32(0.5)).astype(np.int16)
 
 
 def usual_grades(highest: int) -> int:
     """Return the smallest of 2, 3 and 5 that is above the highest grade, or else ``highest + 1``."""
     return next((grades for grades in (2, 3, 5) if highest < grades), highest + 1)
+
+
+def warn_of_clipped(name: str, values: int) -> None:
+    """Warn if values beyond the range of float32 were clipped."""
+    if values:
+        what = several(values, "value")
+        warnings.warn(f"{name}: {what} beyond the range of float32, clipped to 3.4028235e38", ReadWarning, stacklevel=4)
 
 
 def fill_missing(
@@ -72,8 +78,7 @@ def fill_missing(
     """Replace NaN as `ReadOptions` specifies, in place, column by column; the matrix may be memory-mapped.
 
     ``"min"`` gives 0 in ``zero_columns``. If a query has no value in a column, ``"min"`` gives 0 and ``"last"`` gives
-    1. If values are ranks, ``"min"`` raises `InputError`, because it would give the best rank to documents that were
-    not retrieved.
+    1. If values are ranks, ``"min"`` is refused, as it would give the best rank to documents that were not retrieved.
     """
     if fill is None or fill == "nan":
         return
@@ -85,15 +90,15 @@ def fill_missing(
     for number in range(features.shape[1]):
         column = np.array(features[:, number])
         mapped.release_pages(features)  # otherwise the whole matrix would stay in memory
-        lost = np.isnan(column)
-        if not np.any(lost):
+        missing = np.isnan(column)
+        if not np.any(missing):
             continue
         if isinstance(fill, str) and number not in zero_columns:
             ends = np.fmin if fill == "min" else np.fmax
             value = ends.reduceat(column, starts)
             value = np.where(np.isnan(value), 0, value) + (fill == "last")
-            column[lost] = np.repeat(value, np.diff(query_ptr))[lost]
+            column[missing] = np.repeat(value, np.diff(query_ptr))[missing]
         else:
-            column[lost] = 0 if isinstance(fill, str) else fill
+            column[missing] = 0 if isinstance(fill, str) else fill
         features[:, number] = column
     mapped.release_pages(features)

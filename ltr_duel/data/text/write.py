@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,18 +16,10 @@ from ltr_duel.data.dataset import Dataset
 _CHUNK = 2**17  # values per block of rows
 
 
-class SupportsWrite(Protocol):
-    """Interface of plain and gzipped files."""
-
-    def write(self, data: memoryview | bytes, /) -> object:
-        """Write bytes."""
-
-
 def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) -> Path:
     """Write ``<grade> qid:<query> <id>:<value> ... # comment`` for each document.
 
-    The comment is the original comment, or ``docid = <id>`` if the corpus has only ids. The names of features are not
-    written.
+    The comment is ``docid = <id>`` if documents have ids. The names of features are not written.
 
     Parameters
     ----------
@@ -61,19 +53,13 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
     if not isinstance(dataset, Dataset) or not isinstance(path, str | Path):
         raise InputError(f"a Dataset and a path are required, not {errors.shown(dataset)} and {errors.shown(path)}")
     path = Path(path)
-    with files.replacing(path) as temporary, temporary.open("wb") as raw:
-        if path.suffix == ".gz":
-            with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as out:
-                _write(dataset, out, sparse)
-        else:
-            _write(dataset, raw, sparse)
-    return path
-
-
-def _write(dataset: Dataset, out: SupportsWrite, sparse: bool) -> None:
     rows = max(1, _CHUNK // dataset.n_features)
-    for first in range(0, dataset.n_docs, rows):
-        out.write(_lines(dataset, slice(first, min(first + rows, dataset.n_docs)), sparse))
+    with files.replacing(path) as temporary, temporary.open("wb") as raw:
+        is_gz = path.suffix == ".gz"
+        with gzip.GzipFile("", "wb", 6, raw, mtime=0) if is_gz else nullcontext(raw) as out:
+            for first in range(0, dataset.n_docs, rows):
+                out.write(_lines(dataset, slice(first, min(first + rows, dataset.n_docs)), sparse))
+    return path
 
 
 def _lines(dataset: Dataset, rows: slice, sparse: bool) -> memoryview:
@@ -89,9 +75,7 @@ def _lines(dataset: Dataset, rows: slice, sparse: bool) -> memoryview:
     grades = dataset.relevance[rows].tolist()
     heads = [f"{g} qid:{q}" for g, q in zip(grades, dataset.query_ids[query].tolist(), strict=True)]
     tails = ["\n"] * len(values)
-    if dataset.comments is not None:
-        tails = [f" #{c}\n" if c else "\n" for c in dataset.comments[rows].tolist()]
-    elif dataset.doc_ids is not None:
+    if dataset.doc_ids is not None:
         tails = [f" #docid = {d}\n" if d else "\n" for d in dataset.doc_ids[rows].tolist()]
     features = pc.binary_join(pa.ListArray.from_arrays(pa.array(ends), words), "")
     lines = pc.binary_join_element_wise(pa.array(heads), features, pa.array(tails), "")

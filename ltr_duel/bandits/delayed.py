@@ -1,0 +1,239 @@
+"""The loop for late outcomes: outcomes in batches, with a delay, or both.
+
+Before step t the outcomes of the steps up to ``(t - 1 - delay) // batch * batch`` have arrived. With a batch of 1 and
+no delay, these are all earlier outcomes, and the run equals the run of `ltr_duel.bandits.loop`, step by step. A pair is
+a slate of two arms here, and an arm that meets itself is a slate of one (see `ltr_duel.bandits.hooks`).
+
+A policy with ``any_order`` (`ltr_duel.bandits.policy.Policy`) only counts outcomes: the loop calls its ``select`` in
+each step, and its ``update`` for all outcomes that arrive.
+
+Any other policy learns *in turn*, from one outcome at a time. It has one pending choice. Until an outcome of this
+choice arrives, a shadow, a copy of the state before this choice, chooses the arms of each step, so that all these
+choices have the same distribution. Outcomes that arrive are queued until the policy chooses the same arms. The policy
+thus learns from independent outcomes of its choices, and its updates have the same distribution as with immediate
+outcomes. This is algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from ltr_duel.bandits.hooks import idle_until, recommend, select_slate, update_slate, wrong_slate
+from ltr_duel.bandits.oracle import multiduel
+from ltr_duel.bandits.policy import Policy
+from ltr_duel.bandits.recorder import Recorder, Span, add_choice, keep_choice, pass_checkpoint
+from ltr_duel.bandits.state import Registers, in_one_piece, registers
+from ltr_duel.core import IntMatrix, IntVector, Streams, host, inlined, kernel, random_below
+
+BATCH_NUMBERS = 1  # version of the results of batches, see `ltr_duel.core.numbering`
+Words = NDArray[np.uint64]
+
+
+class Lateness(NamedTuple):
+    """Outcomes arrive in batches of ``batch`` steps, ``delay`` steps after the last step of the batch."""
+
+    batch: int  # 1 or more
+    delay: int  # steps, 0 or more
+    others: Generator  # the stream for the choices of a shadow
+
+
+class Now:
+    """Counts of outcomes, and the pending choice of a policy that learns in turn."""
+
+    arrived: int  # number of steps whose outcomes have arrived
+    last_duel: int  # the last step in which different arms were compared
+    clock: int  # the step number that the policy receives; in turn, 1 more than its number of updates
+    pending: int  # number of arms of the pending choice, 0 without a pending choice
+    fresh: int  # 1 if the pending choice has not been compared yet
+    queued: int  # number of arrived outcomes that the policy has not used yet
+
+
+class Late(NamedTuple):
+    """A ring of steps whose outcomes have not arrived or are not used, and the memory for learning in turn."""
+
+    batch: int
+    delay: int
+    pairs: bool  # whether the policy compares pairs
+    any_order: bool
+    now: Registers[Now]
+    slates: IntMatrix  # (steps, width) the arms of each step; width is 2 for pairs, K for sets
+    sizes: IntVector  # (steps,) their number; for sets in turn, 0 after the outcomes were used
+    won: NDArray[np.int8]  # (steps + 1, width, width) the outcomes; the last row is scratch
+    queue: IntMatrix  # (2 K, K) queued outcomes of each pair: K rows of losses, then K rows of wins
+    pending: IntVector  # (width,) the pending choice
+    words: Words  # the memory of the policy's state
+    before: Words  # a copy of this memory before the pending choice
+    shadow: Any  # a copy of the state, which chooses while a choice is pending
+    shadow_words: Words  # its memory
+    others: Generator
+
+
+def new_late(policy: Policy, state: Any, n_arms: int, lateness: Lateness) -> tuple[Any, Late]:
+    """Return the state, in one piece for learning in turn, and an empty ring; raise `InputError` without the memory."""
+    batch, delay, others = lateness
+    room, pairs, any_order = batch + delay, policy.feedback == "duel", policy.any_order
+    width, queued = 2 if pairs else n_arms, n_arms if pairs and not any_order else 0
+    size = room * (8 + width * (8 + width)) + 16 * queued**2
+    host.require_memory(f"{room:,} comparisons whose outcomes are not known", size)
+    shadow, words, shadow_words = state, np.zeros(0, np.uint64), np.zeros(0, np.uint64)
+    if not any_order:
+        state, words = in_one_piece(state)
+        shadow, shadow_words = in_one_piece(state)
+    return state, Late(
+        batch,
+        delay,
+        pairs,
+        any_order,
+        registers(Now, clock=1),
+        np.zeros((room, width), np.int64),
+        np.zeros(room, np.int64),
+        np.zeros((room + 1, width, width), np.int8),
+        np.zeros((2 * queued, queued), np.int64),
+        np.zeros(width, np.int64),
+        words,
+        words.copy(),
+        shadow,
+        shadow_words,
+        others,
+    )
+
+
+@kernel
+def run_late(state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, late: Late) -> int:
+    """Run a policy for the steps of ``span``; return the number of decisions."""
+    now, room, n_arms = late.now[0], late.sizes.shape[0], recorder.place.shape[0]
+    decisions, t = 0, span.start
+    while t <= span.stop:
+        decisions += 1
+        if ask(state, params, streams.policy, recorder, t, late):
+            return decisions
+        row, last, size = (t - 1) % room, t, now.pending
+        slate = late.slates[row]
+        if not (late.pairs or late.any_order):
+            now.queued -= late.sizes[row] > 0  # outcomes of sets that were not used in time
+            late.sizes[row] = 0
+        if now.fresh == 1:
+            for a in range(size):
+                slate[a] = late.pending[a]
+            if span.jump and size == 1:
+                last = last_idle(late, t, min(idle_until(state, params, now.clock) - now.clock, span.stop - t) + t)
+        else:
+            copy_words(late.shadow_words, late.before)
+            size = select_slate(late.shadow, params, now.clock, slate, late.others)
+            if wrong_slate(state, recorder.due, n_arms, t, slate, size):
+                return decisions
+        now.fresh = 0
+        if size > 1:
+            multiduel(oracle, slate, size, late.won[row], streams)
+            now.last_duel = t
+        settled = last > t and now.last_duel <= now.arrived
+        if settled:
+            now.arrived = last
+        else:
+            late.sizes[row] = size
+            for step in range(t, last):
+                late.slates[step % room, 0] = slate[0]
+                late.sizes[step % room] = size
+        if settled or late.any_order:
+            now.clock += last - t + 1
+            now.pending = 0
+        arrived = max(last - late.delay, 0) // late.batch * late.batch
+        while late.any_order and now.arrived < arrived:
+            row = now.arrived % room
+            now.arrived += 1
+            update_slate(state, params, now.arrived, late.slates[row], late.sizes[row], late.won[row], streams.policy)
+        receive(late, arrived)
+        while now.queued > 0:
+            if ask(state, params, streams.policy, recorder, t, late):
+                return decisions
+            row = pop_pair(late) if late.pairs else pop_set(late, last)
+            if row < 0:
+                break
+            update_slate(state, params, now.clock, late.pending, now.pending, late.won[row], streams.policy)
+            now.queued -= 1
+            now.clock += 1
+            now.pending = 0
+        if t <= recorder.path.shape[0]:
+            keep_choice(recorder.path, t, last, slate, size, late.pairs)
+        while recorder.due[0] <= last:
+            add_choice(recorder, slate, size, recorder.due[0] + 1 - t, late.pairs)
+            t = recorder.due[0] + 1
+            pass_checkpoint(recorder, recommend(state, params), late.pairs)
+        add_choice(recorder, slate, size, last + 1 - t, late.pairs)
+        t = last + 1
+    return decisions
+
+
+@inlined
+def ask(state: Any, params: Any, rng: Generator, recorder: Recorder, t: int, late: Late) -> bool:
+    """Choose arms unless a choice is pending; return whether the new choice is wrong."""
+    now = late.now[0]
+    if now.pending > 0:
+        return False
+    copy_words(late.before, late.words)
+    now.pending = select_slate(state, params, now.clock, late.pending, rng)
+    now.fresh = 1
+    return wrong_slate(state, recorder.due, recorder.place.shape[0], t, late.pending, now.pending)
+
+
+@kernel
+def copy_words(to: Words, words: Words) -> None:
+    """Copy a buffer."""
+    for k in range(words.shape[0]):
+        to[k] = words[k]
+
+
+@kernel
+def last_idle(late: Late, t: int, idle: int) -> int:
+    """Return the last step of a jump from t to at most ``idle``: an outcome that arrives ends it."""
+    now = late.now[0]
+    if now.last_duel <= now.arrived:
+        return idle
+    return max(t, min(idle, (now.arrived // late.batch + 1) * late.batch + late.delay - 1)) if late.any_order else t
+
+
+@kernel
+def receive(late: Late, arrived: int) -> None:
+    """Queue the outcomes of the steps up to ``arrived``, for a policy that learns in turn."""
+    now, n_arms = late.now[0], late.queue.shape[1]
+    while now.arrived < arrived:
+        row = now.arrived % late.sizes.shape[0]
+        if late.pairs:
+            first, second = late.slates[row, 0], late.slates[row, late.sizes[row] - 1]
+            late.queue[first + n_arms * (first != second and late.won[row, 0, 1] > 0), second] += 1
+        now.arrived += 1
+        now.queued += 1
+
+
+@kernel
+def pop_pair(late: Late) -> int:
+    """Draw a queued outcome of the pending pair, without replacement; return its row in ``won``, or -1."""
+    size, n_arms, row = late.now[0].pending, late.queue.shape[1], late.sizes.shape[0]
+    first, second = late.pending[0], late.pending[size - 1]
+    lost, won = late.queue[first, second], late.queue[first + n_arms, second]
+    if lost + won == 0:
+        return -1
+    wins = lost == 0 or (won > 0 and random_below(lost + won, late.others) < won)
+    late.queue[first + n_arms * wins, second] -= 1
+    late.won[row, 0, 1] = 1 if wins else -1
+    return row
+
+
+@kernel
+def pop_set(late: Late, t: int) -> int:
+    """Return the row of the earliest queued outcome of the pending set, which is then used, or -1."""
+    room, now = late.sizes.shape[0], late.now[0]
+    for back in range(room - 1, -1, -1):
+        row = (t - 1 - back) % room
+        if late.sizes[row] == now.pending and t - back <= now.arrived:
+            same = True
+            for a in range(now.pending):
+                same = same and late.slates[row, a] == late.pending[a]
+            if same:
+                late.sizes[row] = 0
+                return row
+    return -1

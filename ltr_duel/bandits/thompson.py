@@ -1,0 +1,287 @@
+"""Thompson sampling with few Beta draws: pairwise posteriors, and the largest of many samples.
+
+**Posteriors.** With a uniform prior for theta_ij = Pr(arm i beats arm j), ``theta_ij ~ Beta(a + 1, b + 1)`` after ``a``
+wins and ``b`` losses of arm i. For the question whether a sample of theta_ij exceeds a level x, a coin with probability
+Pr(theta_ij > x) has the same distribution. Let ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. A win adds one term,
+
+    Pr(Beta(a + 2, b + 1) > x) - Pr(Beta(a + 1, b + 1) > x) = m(a + 1, b) (1 - x),
+
+and a loss ``- m(a, b + 1) x``. ``log_mass`` stores ln m for x = 1/2, because m would underflow.
+
+**Levels.** A row consists of K posteriors, a level, and the probabilities of a sample above it. Coins decide which
+samples are above the level. If there is exactly one, it is the largest, and no sample is drawn. If there are several,
+only these are drawn, conditional on being above; if there is none, all are drawn, conditional on being below. For every
+level, the chosen arm has the same distribution as if all K samples were drawn. Draws use up the row's ``patience``;
+then the posteriors give a new level, which depends only on earlier steps, never on the samples of the current step.
+
+Functions that run for nanoseconds are `inlined`: a call passes the eighty numbers that describe the arrays of a row.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from ltr_duel.bandits.tournament import (
+    BLOCK,
+    Coins,
+    LaneVector,
+    OddsMatrix,
+    WordVector,
+    block_mask,
+    fair_odds,
+    new_seed,
+    odds_of,
+    toss_block,
+)
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, draws, inlined, kernel, larger, trailing_zeros, uniform
+
+_FIRST, _PATIENCE = 4, 16  # draws per arm before the first level of a row is computed, and before each later level
+_HALVINGS = 12  # bisections of the interval in search of a new level
+
+
+def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:
+    """Return the initial ``prefer`` and ``log_mass``, shape (K, K) each, for pairs without duels."""
+    return np.full((n_arms, n_arms), 0.5), np.zeros((n_arms, n_arms))
+
+
+@kernel
+def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, loser: int, won: int, duels: int) -> None:
+    """Update a pair after a duel; ``winner`` has now won ``won`` of the pair's ``duels`` duels."""
+    log_mass[winner, loser] += log(duels / (2.0 * won))
+    log_mass[loser, winner] = log_mass[winner, loser]
+    change = 0.5 * exp(log_mass[winner, loser])
+    prefer[winner, loser] += change
+    prefer[loser, winner] -= change
+
+
+@kernel
+def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) -> float:
+    """Draw theta ~ Beta(a + 1, b + 1) and return max(theta, ``level``). Most samples below the level need no Beta draw.
+
+    For x > level > mode, the density f satisfies f(x) <= g(x) = f(level) exp(-h (x - level)), where -h is the slope of
+    ln f at the level. With probability 1 - (area under g) the result is the level. Otherwise a point is drawn
+    under g: if it is under f, its theta is the result; if not, the result is the level.
+    """
+    n = a + b
+    if n == 0 or level * n <= a:
+        return max(level, draws.beta_draw(a + 1.0, b + 1.0, rng))
+    h = b / (1.0 - level) - a / level  # > 0
+    log_f = log(n + 1.0) + log_mass + n * 0.6931471805599453 + a * log(level) + b * log(1.0 - level)
+    area = exp(log_f) / h
+    if area >= 1.0:
+        return max(level, draws.beta_draw(a + 1.0, b + 1.0, rng))
+    if uniform(rng) >= area:
+        return level
+    theta = level - log(1.0 - uniform(rng)) / h
+    if theta >= 1.0:
+        return level
+    ratio = exp(a * log(theta / level) + b * log((1.0 - theta) / (1.0 - level)) + h * (theta - level))
+    return theta if uniform(rng) < ratio else level
+
+
+class Levels(NamedTuple):
+    """R rows of K posteriors, and scratch memory for one row. The policy stores wins and losses."""
+
+    level: FloatVector  # (R,) initially 1/2
+    chance: FloatMatrix  # (R, K) Pr(theta > level)
+    odds: OddsMatrix  # (R, padded K) the first 16 bits of ``chance``
+    patience: IntVector  # (R,) draws left before the next level
+    lane: LaneVector  # (8,) random words
+    every: IntVector  # (K,) constant: 0, 1, ...
+    some: IntVector  # (K,) a list of arms
+    mean: FloatVector  # (K,) means of the posteriors of the listed arms
+    scale: FloatVector  # (K,) reciprocals of the standard deviations of these posteriors
+    no_doubts: FloatVector  # (K,) constant: zeros
+
+
+class Posteriors(NamedTuple):
+    """The posteriors of a row: ``theta_k ~ Beta(good[k] - prior + 1, bad[k] - prior + 1)``."""
+
+    good: IntVector  # (K,)
+    bad: IntVector  # (K,)
+    log_mass: FloatVector  # (K,) as in the description of this module
+    prior: int  # value of every entry of ``good`` and of ``bad`` before the first duel
+
+
+class Field(NamedTuple):
+    """The arms that take part in a draw.
+
+    They are all ``arms`` whose doubt (see `statistics`) is at most ``bonus``, except the arm ``without``.
+    """
+
+    arms: IntVector
+    odds: WordVector  # in the order of ``arms``
+    without: int
+    doubts: FloatVector  # (K,)
+    bonus: float  # the highest doubt with which an arm takes part
+
+
+def new_levels(rows: int, n_arms: int) -> Levels:
+    """Return rows without wins or losses."""
+    chance, patience = np.full((rows, n_arms), 0.5), np.full(rows, _FIRST * n_arms)
+    odds, every, some = fair_odds(rows, n_arms), np.arange(n_arms), np.zeros(n_arms, np.int64)
+    return Levels(
+        np.full(rows, 0.5), chance, odds, patience, np.zeros(BLOCK // 4, np.uint64), every, some, *np.zeros((3, n_arms))
+    )
+
+
+@kernel
+def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int, log_mass: float) -> None:
+    """Update an arm of a row after a duel; the arm now has ``a`` wins and ``b`` losses.
+
+    ``log_mass`` is ln(C(a + b, a) / 2^(a + b)), see above.
+    """
+    level = levels.level[row]
+    mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
+    levels.chance[row, arm] += mass * (1.0 - level) if won else -mass * level
+    levels.odds[row, arm] = odds_of(levels.chance[row, arm])
+
+
+@inlined
+def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least: float) -> None:
+    """If a row's patience is exhausted, set a new level, at least ``least``, for all arms of the field."""
+    if levels.patience[row] < 0:
+        set_level(levels, row, list_arms(levels, field, inf), known, least)
+
+
+@inlined
+def draw_largest(levels: Levels, row: int, known: Posteriors, field: Field, least: float, rng: Generator) -> int:
+    """Return the arm of the field with the largest posterior sample, or -1 if no sample exceeds ``least``."""
+    coins, size = Coins(field.arms, field.odds, levels.chance[row], levels.lane), field.arms.shape[0]
+    above, seed = 0, new_seed(rng)
+    for at in range(0, size, BLOCK):
+        mask = toss_block(coins, seed, at // 4, at, block_mask(size, at), rng)
+        while mask != 0:
+            levels.some[above] = field.arms[at + trailing_zeros(np.uint64(mask))]
+            above += 1
+            mask &= mask - 1
+    above = keep_arms(levels.some, above, field, field.bonus)
+    if above > 0:
+        return largest_above(levels, row, above, known, rng)
+    if levels.level[row] <= least:
+        return -1
+    return largest_below(levels, row, list_arms(levels, field, field.bonus), known, least, rng)
+
+
+@inlined
+def list_arms(levels: Levels, field: Field, bonus: float) -> int:
+    """List the arms of the field in ``some``; return their number."""
+    for k in range(field.arms.shape[0]):
+        levels.some[k] = field.arms[k]
+    return keep_arms(levels.some, field.arms.shape[0], field, bonus)
+
+
+@inlined
+def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
+    """Among the first ``count`` arms of a list, keep those in the field for this ``bonus``; return their number."""
+    kept = 0
+    for k in some[:count]:
+        if k != field.without and field.doubts[k] <= bonus:
+            some[kept] = k
+            kept += 1
+    return kept
+
+
+@kernel
+def largest_above(levels: Levels, row: int, count: int, known: Posteriors, rng: Generator) -> int:
+    """Return the arm with the largest sample among the first ``count`` of ``some``; all samples exceed the level."""
+    best, arm, level = 0.0, levels.some[0], levels.level[row]
+    if count > 1:
+        levels.patience[row] -= count
+        for k in levels.some[:count]:
+            theta = draws.beta_above(level, known.good[k] - known.prior, known.bad[k] - known.prior, rng)
+            if theta > best:
+                best, arm = theta, k
+    return arm
+
+
+@kernel
+def largest_below(levels: Levels, row: int, count: int, known: Posteriors, least: float, rng: Generator) -> int:
+    """Return the arm with the largest sample among the first ``count`` of ``some``; all samples are below the level.
+
+    Returns -1 if no sample exceeds ``least``.
+    """
+    best, arm, level = least, -1, levels.level[row]
+    levels.patience[row] -= 2 * count
+    for k in levels.some[:count]:
+        a, b = known.good[k] - known.prior, known.bad[k] - known.prior
+        if levels.chance[row, k] > 0.5:
+            theta = 1.0 - draws.beta_above(1.0 - level, b, a, rng)
+        else:
+            theta = draw_above(best, a, b, known.log_mass[k], rng)
+            while theta > level:
+                theta = draw_above(best, a, b, known.log_mass[k], rng)
+        if theta > best:
+            best, arm = theta, k
+    return arm
+
+
+@kernel
+def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: float) -> None:
+    """Set the level of a row, at least ``least``, to fit the posteriors of the first ``count`` arms of ``some``."""
+    for n in range(count):
+        k = levels.some[n]
+        a, b = known.good[k] - known.prior + 1.0, known.bad[k] - known.prior + 1.0
+        levels.mean[n] = a / (a + b)
+        levels.scale[n] = sqrt((a + b + 1.0) * (a + b) * (a + b) / (a * b))
+    level = fitting_level(levels.mean[:count], levels.scale[:count], least)
+    levels.level[row], levels.patience[row] = level, _PATIENCE * count
+    for k in levels.some[:count]:
+        a, b = known.good[k] - known.prior, known.bad[k] - known.prior
+        levels.chance[row, k] = chance_above(level, a, b, known.log_mass[k])
+        levels.odds[row, k] = odds_of(levels.chance[row, k])
+
+
+@kernel
+def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
+    """Return a level that balances the expected costs of two cases: several samples above the level, and none.
+
+    An approximation suffices: samples have normal distributions, with the tail formula 7.1.27 of Abramowitz and Stegun.
+    """
+    low, high = least, least
+    for n in range(mean.shape[0]):
+        low = larger(low, mean[n] - 4.0 / scale[n])
+        high = larger(high, mean[n] + 4.0 / scale[n])
+    high = min(high, 1.0)
+    for _ in range(_HALVINGS):
+        level, none, several, surest = 0.5 * (low + high), 1.0, 0.0, 0.0
+        for n in range(mean.shape[0]):
+            z = (level - mean[n]) * scale[n] * 0.7071067811865476
+            x = abs(z)
+            x = 1.0 + x * (0.278393 + x * (0.230389 + x * (0.000972 + x * 0.078108)))
+            x = 0.5 / (x * x * x * x)
+            chance = x if z > 0.0 else 1.0 - x
+            none *= 1.0 - chance
+            several += chance
+            surest = larger(surest, chance)
+        if 2.0 * mean.shape[0] * none > several - surest:
+            high = level
+        else:
+            low = level
+    return low
+
+
+@kernel
+def chance_above(level: float, a: int, b: int, log_mass: float) -> float:
+    """Return Pr(Beta(a + 1, b + 1) > level) = Pr(at most ``a`` heads in a + b + 1 flips with probability ``level``)."""
+    mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
+    if a <= (a + b + 1) * level:
+        return mass * binomial_tail(level, a, b)
+    return 1.0 - mass * binomial_tail(1.0 - level, b, a)
+
+
+@kernel
+def binomial_tail(p: float, a: int, b: int) -> float:
+    """Return Pr(at most ``a`` heads in a + b + 1 flips) / (C(a + b, a) p^a (1 - p)^b), for ``a`` below the mode."""
+    term = (1.0 - p) * (a + b + 1.0) / (b + 1.0)
+    total, odds = term, (1.0 - p) / p
+    while a > 0 and term > 1e-17 * total:
+        b += 1
+        term *= odds * a / (b + 1.0)
+        a -= 1
+        total += term
+    return total

@@ -1,0 +1,25 @@
+"""PBM: whether a document is noticed depends on its rank only.
+
+Craswell, Zoeter, Taylor, Ramsey. An Experimental Comparison of Click Position-Bias Models. WSDM 2008.
+"""
+
+from __future__ import annotations
+
+from ltr_duel.clicks.fit.form import Entries, Parameters, Rank, enter, register
+
+
+class Model(Parameters):
+    """Attraction of each item, attention of each rank."""
+
+
+def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
+    """Users reach all ranks."""
+    return model.theta[item], model.theta[model.items + k], 1.0, 1.0
+
+
+def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
+    """A document was noticed or not."""
+    return enter(out, count, model.items + rank.k, rank.noticed, rank.reached)
+
+
+FORM = register(__name__, "attention", cite="Craswell et al., WSDM 2008")

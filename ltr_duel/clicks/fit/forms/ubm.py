@@ -1,0 +1,32 @@
+"""UBM: whether a document is noticed depends on its rank and on the rank of the click above.
+
+Dupret, Piwowarski. A User Browsing Model to Predict Search Engine Click Data from Past Observations. SIGIR 2008.
+"""
+
+from __future__ import annotations
+
+from ltr_duel.clicks.fit.form import Entries, Parameters, Rank, enter, register
+from ltr_duel.core import kernel
+
+
+class Model(Parameters):
+    """Attraction of each item, attention of each rank after each rank of the click above."""
+
+
+@kernel
+def attention(items: int, ranks: int, k: int, last: int) -> int:
+    """Return the parameter; without a click above, the last rank stands for it, because no click can be there."""
+    return items + k * ranks + (last if last >= 0 else ranks - 1)
+
+
+def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
+    """Users reach all ranks."""
+    return model.theta[item], model.theta[attention(model.items, model.ranks, k, last)], 1.0, 1.0
+
+
+def entries(model: Model, rank: Rank, out: Entries, count: int) -> int:
+    """A document was noticed or not."""
+    return enter(out, count, attention(model.items, model.ranks, rank.k, rank.last), rank.noticed, rank.reached)
+
+
+FORM = register(__name__, "attention, last click", cite="Dupret and Piwowarski, SIGIR 2008")

@@ -1,0 +1,87 @@
+"""Judgements from clicks: the estimated attractiveness of each document becomes a grade, to train rankers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.clicks.fit.api import FittedClicks
+from ltr_duel.clicks.fit.errors import own_errors
+from ltr_duel.clicks.fit.sessions import Sessions
+from ltr_duel.core import FloatVector, InputError, errors, files
+
+
+class Judgements(NamedTuple):
+    """Grades of documents, with the attractiveness behind them.
+
+    table: columns query, document, grade, attractiveness, error, impressions; see `judge_documents`.
+    limits: (grades - 1,) a document has grade g if its attractiveness is above g of the limits.
+    """
+
+    table: pd.DataFrame
+    limits: FloatVector
+
+    def save(self, path: str | Path) -> Path:
+        """Write the grades as a qrels file, and beside it the table as ``NAME.attractiveness.csv``; return its path."""
+        path, rows = Path(path), self.table
+        beside = path.with_suffix(".attractiveness.csv")
+        triples = zip(rows["query"], rows["document"], rows["grade"], strict=True)
+        files.write_text(path, "".join(f"{query} 0 {document} {grade}\n" for query, document, grade in triples))
+        files.write_text(beside, rows.drop(columns="grade").to_csv(index=False, float_format="%.6g"))
+        return beside
+
+
+def judge_documents(fitted: FittedClicks, sessions: Sessions, grades: int = 5) -> Judgements:
+    """Grade the documents of a click model that was fitted by document.
+
+    The grades are quantiles: a document has the highest grade if its attractiveness is in the highest of ``grades``
+    equal parts of all estimates, over all queries. Documents of equal attractiveness have equal grades. Documents that
+    no fitted session shows have no grade.
+
+    Parameters
+    ----------
+    fitted : FittedClicks
+    sessions : Sessions
+        The sessions that the model was fitted to, or the sessions that they are a part of.
+    grades : int
+        Number of grades, 2 to 1000; the lowest is 0.
+
+    Returns
+    -------
+    Judgements
+        The error of an attractiveness is from the document's own curvature of the log posterior, as if all other
+        parameters were known; it is not from the whole Fisher matrix, and therefore too small.
+
+    Raises
+    ------
+    InputError
+        If the model was fitted by grade, the sessions do not name documents, or a name contains white space.
+
+    Examples
+    --------
+    >>> from ltr_duel.clicks import fit_clicks
+    >>> names = np.array(["q", "q"], object), np.array(["a", "b"], object)
+    >>> ptr, item, click = np.arange(0, 42, 2), np.tile([0, 1], 20), np.tile([True, False], 20)
+    >>> sessions = Sessions(ptr, item, click, np.zeros(20, np.int64), 2, False, None, names)
+    >>> judge_documents(fit_clicks(sessions, "pbm"), sessions, grades=2).table["grade"].tolist()
+    [1, 0]
+    """
+    errors.require_between("grades", grades, 2, 1000)
+    if fitted.graded or sessions.names is None:
+        raise InputError("judgements need a click model that was fitted by document, and the names of the documents")
+    fitted_sessions = sessions.select(np.arange(sessions.number) < fitted.train.sessions)
+    impressions = np.bincount(fitted_sessions.item, minlength=sessions.items)
+    shown = impressions > 0
+    value = fitted.blocks["attraction"].values[shown]
+    error = own_errors(fitted.fit, fitted_sessions, fitted.smoothing)[: sessions.items][shown]
+    limits = np.quantile(value, np.arange(1, grades) / grades, method="inverted_cdf")
+    query, document = (names[shown] for names in sessions.names)
+    for name in (*query, *document):
+        if name.split() != [name]:
+            raise InputError(f"{name!r} cannot stand in a qrels file: it is empty or contains white space")
+    columns = {"query": query, "document": document, "grade": np.searchsorted(limits, value)}
+    numbers = {"attractiveness": value, "error": error, "impressions": impressions[shown]}
+    return Judgements(pd.DataFrame(columns | numbers), limits)

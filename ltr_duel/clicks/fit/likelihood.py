@@ -1,0 +1,175 @@
+"""The likelihood of a session, its hidden events given its clicks, and how well a model predicts sessions.
+
+Given its clicks, a session yields entries: a parameter, its expected successes ``true`` and its expected trials
+``asked``. EM divides the sum of the successes by the sum of the trials. The score of a parameter t, the derivative of
+the log-likelihood, is the sum of ``(true - t * asked) / (t * (1 - t))`` (Fisher's identity).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.clicks.fit.form import PER_RANK, TINY, Entries, Rank, enter, entries, step
+from ltr_duel.clicks.fit.sessions import Sessions
+from ltr_duel.core import FloatVector, IntVector, kernel
+
+_SMALL = 1e-200  # a product of probabilities below this limit is replaced by its logarithm
+
+
+class Lists(NamedTuple):
+    """Shown lists with their clicks; session s has the ranks ``ptr[s]:ptr[s + 1]``."""
+
+    ptr: IntVector
+    item: IntVector
+    click: NDArray[np.bool_]
+    weight: FloatVector  # frequency of each session
+
+
+class Work(NamedTuple):
+    """Scratch memory for one session, and its entries."""
+
+    reached: FloatVector  # (ranks + 1,) probability that the rank is reached, given the clicks above
+    rest: FloatVector  # (ranks + 1,) probability of no click from here on, if reached
+    out: Entries
+
+
+def lists_of(sessions: Sessions, weight: FloatVector | None = None) -> Lists:
+    """Return the arrays of sessions for kernels; the default weight is 1."""
+    return Lists(*sessions[:3], np.ones(sessions.number) if weight is None else weight)
+
+
+def work_for(ranks: int) -> Work:
+    """Return scratch memory for lists of up to this length."""
+    n = PER_RANK * ranks
+    out = Entries(np.empty(n, np.int64), np.empty(n), np.empty(n))
+    return Work(np.empty(ranks + 1), np.empty(ranks + 1), out)
+
+
+@kernel
+def session_entries(model: Any, lists: Lists, s: int, work: Work) -> tuple[int, float]:
+    """Write the entries of session s; return their number and the log-likelihood of the session."""
+    start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
+    reached, rest = work.reached, work.rest
+    likelihood, final = walk_down(model, lists, s, work)
+    walk_up(model, lists, s, final, work)
+    count, last = 0, -1
+    for k in range(n):
+        item, clicked = lists.item[start + k], lists.click[start + k]
+        attract, notice, after_click, after_skip = step(model, item, k, last)
+        there = 1.0  # probability that the rank was reached, given all clicks
+        if k > final and reached[k] < 1.0:
+            there = reached[k] * rest[k] / (reached[k] * rest[k] + 1.0 - reached[k])
+        go_on = after_click if clicked else after_skip
+        went_on = 1.0
+        if k >= final and go_on < 1.0:
+            went_on = go_on * rest[k + 1] / (go_on * rest[k + 1] + 1.0 - go_on)
+        noticed = 1.0
+        if clicked:
+            count = enter(work.out, count, item, 1.0, 1.0)
+        else:
+            missed = there / (1.0 - attract * notice)
+            noticed = missed * notice * (1.0 - attract)
+            count = enter(work.out, count, item, missed * attract * (1.0 - notice), there)
+        count = entries(model, Rank(item, k, last, clicked, k == n - 1, there, noticed, went_on), work.out, count)
+        if clicked:
+            last = k
+            if after_click == 0.0:
+                break
+    return count, likelihood
+
+
+@kernel
+def walk_down(model: Any, lists: Lists, s: int, work: Work) -> tuple[float, int]:
+    """Fill ``reached``; return the log-likelihood of session s and the rank of its last click, or -1."""
+    start, reached = lists.ptr[s], work.reached
+    likelihood, product, last = 0.0, 1.0, -1
+    reached[0] = 1.0
+    for k in range(lists.ptr[s + 1] - start):
+        attract, notice, after_click, after_skip = step(model, lists.item[start + k], k, last)
+        p = reached[k] * attract * notice
+        if lists.click[start + k]:
+            product *= max(p, TINY)
+            reached[k + 1] = after_click
+            last = k
+        else:
+            product *= 1.0 - p
+            reached[k + 1] = reached[k] * (1.0 - attract * notice) * after_skip / (1.0 - p)
+        if product < _SMALL:  # not at each rank, because a logarithm takes longer than the rest of the loop
+            likelihood += np.log(product)
+            product = 1.0
+    return likelihood + np.log(product), last
+
+
+@kernel
+def walk_up(model: Any, lists: Lists, s: int, last: int, work: Work) -> None:
+    """Fill ``rest`` below the last click of session s."""
+    start, n, rest = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s], work.rest
+    rest[n] = 1.0
+    for k in range(n - 1, last, -1):
+        attract, notice, _, after_skip = step(model, lists.item[start + k], k, last)
+        rest[k] = (1.0 - attract * notice) * (after_skip * rest[k + 1] + 1.0 - after_skip)
+
+
+class Score(NamedTuple):
+    """How well a model predicts some sessions.
+
+    by_rank: shape (ranks,); for each rank, 2 to the power of the mean of -log2 Pr(click or not), where the probability
+        is not conditional on the clicks above.
+    """
+
+    log_likelihood: float  # log Pr(click or not | clicks above), averaged over ranks, then over sessions
+    perplexity: float  # mean of `by_rank`; 1 for an oracle, 2 for a coin
+    by_rank: FloatVector
+    sessions: int
+
+
+def score(model: Any, sessions: Sessions) -> Score:
+    """Return the score of a model."""
+    bits, shown, chances = np.zeros((3, model.ranks))
+    product = np.ones(model.ranks)
+    likelihood = add_bits(model, lists_of(sessions), work_for(model.ranks), chances, product, bits, shown)
+    bits -= np.log2(product)
+    by_rank = 2 ** (bits[shown > 0] / shown[shown > 0])
+    return Score(likelihood / sessions.number, float(by_rank.mean()), by_rank, sessions.number)
+
+
+@kernel
+def add_bits(
+    model: Any, lists: Lists, work: Work, chances: FloatVector, product: FloatVector, bits: FloatVector,
+    shown: FloatVector,
+) -> float:  # fmt: skip
+    """Add the bits of each rank; return the sum, over sessions, of the mean log-likelihood of a rank."""
+    total = 0.0
+    for s in range(lists.ptr.shape[0] - 1):
+        start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
+        total += walk_down(model, lists, s, work)[0] / n
+        click_chances(model, lists, s, work.rest, chances)
+        for k in range(n):
+            p = chances[k] if lists.click[start + k] else 1.0 - chances[k]
+            product[k] *= max(p, TINY * TINY)
+            if product[k] < _SMALL:
+                bits[k] -= np.log2(product[k])
+                product[k] = 1.0
+            shown[k] += 1.0
+    return total
+
+
+@kernel
+def click_chances(model: Any, lists: Lists, s: int, mass: FloatVector, chances: FloatVector) -> None:
+    """Write the probability of a click at each rank of session s, not conditional on the clicks above.
+
+    ``mass[last + 1]``: probability that the rank is reached and that the click above is at ``last``.
+    """
+    mass[0] = 1.0
+    for k in range(lists.ptr[s + 1] - lists.ptr[s]):
+        chances[k], going_on = 0.0, 0.0
+        for last in range(-1, k):
+            attract, notice, after_click, after_skip = step(model, lists.item[lists.ptr[s] + k], k, last)
+            p = mass[last + 1] * attract * notice
+            chances[k] += p
+            going_on += p * after_click
+            mass[last + 1] = (mass[last + 1] - p) * after_skip
+        mass[k + 1] = going_on

@@ -1,1 +1,0 @@
-"""The public corpora: declarations, terms, download, checks, unpacking."""

@@ -1,0 +1,120 @@
+"""Get a corpus: show its terms, download and unpack its archive, read and store it."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ltr_duel.core import InputError, progress
+from ltr_duel.data.cache import keep_corpus
+from ltr_duel.data.catalogue import Corpus
+from ltr_duel.data.folders import default_name, feature_files
+from ltr_duel.data.load import load_dataset
+from ltr_duel.data.unpack import unpack
+
+RETRIES = 4
+
+
+def fetch(
+    corpus: Corpus,
+    *,
+    accept_terms: bool = False,
+    archive: Path | None = None,
+    folder: Path | None = None,
+    urls: Sequence[str] = (),
+    split: str | None = None,
+    fold: int | None = None,
+    reading: Mapping[str, Any],
+    report: Callable[[str], object] = print,
+) -> Path:
+    """Get a corpus, store it in the cache and return its folder there.
+
+    archive: the archive, if downloaded manually; otherwise files that were unpacked earlier are used, or it is
+        downloaded.
+    folder: where the archive and its unpacked files are; by default ``corpora/<name>``.
+    urls: other addresses of the archive, tried first.
+    reading: options for reading that take precedence over those of the corpus.
+    report: is called with a line of text for each step.
+    """
+    report(f"{corpus.title}\n  licence  {corpus.licence}\n  terms    {corpus.terms_url}")
+    if not accept_terms:
+        raise InputError("read the terms above; if you accept them, run this again with --accept-terms")
+    options = corpus.reading(**reading)
+    folder = folder or Path("corpora") / corpus.name
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: this is a file, but a folder for the archive and its files is needed")
+    unpacked, is_new = folder / "unpacked", False
+    if archive or not unpacked.is_dir():
+        source = _checked(archive, corpus) if archive else download(corpus, (*urls, *corpus.urls), folder)
+        report(f"unpack   {source}")
+        shutil.rmtree(unpacked, ignore_errors=True)
+        unpack(source, unpacked)
+        is_new = True
+    try:
+        part = _part_to_read(unpacked, corpus)
+        name = default_name(Path(corpus.name), split, fold)
+        grades = corpus.grades if options.labels == corpus.labels else None
+        dataset = load_dataset(part, name=name, split=split, fold=fold, grades=grades, **vars(options))
+    except InputError as error:
+        if is_new:  # otherwise the next call would use these files
+            shutil.rmtree(unpacked)
+            with suppress(OSError):  # not empty
+                folder.rmdir()
+        raise InputError(str(error).replace(f"{unpacked}/", f"{archive or folder}: ")) from None
+    whole = split is None and fold is None
+    stored = keep_corpus(dataset, f"corpus-{corpus.name}" if whole else "part", options)
+    report(f"stored   {stored}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents")
+    return stored
+
+
+def _part_to_read(folder: Path, corpus: Corpus) -> Path:
+    """Return the path to read in an unpacked archive."""
+    inside = sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))
+    files = [p for p in folder.glob("*") if p.is_file()]
+    declared = [p / corpus.main_part for p in (folder, *inside)] if corpus.main_part else []
+    for path in (*declared[:1], folder, *inside, *declared[1:], *files):
+        try:
+            feature_files(path)
+        except InputError:
+            continue
+        return path
+    raise InputError(f"{folder}/no feature files found; is this the archive of {corpus.title}?")
+
+
+def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
+    """Download the archive, unless it was downloaded before; its addresses are tried in order."""
+    import pooch
+    from requests import RequestException
+
+    manually = f"{corpus.obtain}; then: --accept-terms --archive {corpus.archive}"
+    if not urls:
+        raise InputError(f"this corpus cannot be downloaded automatically. {manually}")
+    pooch.get_logger().setLevel(logging.WARNING)
+    registry, failures = {corpus.archive: corpus.digest or None}, []
+    for url in urls:
+        files = pooch.create(folder, "", registry=registry, urls={corpus.archive: url}, retry_if_failed=RETRIES)
+        with progress.progress_bar(unit="B", unit_scale=True, desc=corpus.archive) as bar:
+            transfer = pooch.HTTPDownloader(progressbar=bar, chunk_size=2**20, timeout=30)
+            try:
+                return Path(files.fetch(corpus.archive, downloader=transfer))
+            except (RequestException, ValueError) as error:  # ValueError: another digest
+                failures.append(f"{url}: {' '.join(str(error).split())}")
+    raise InputError(f"{corpus.archive} could not be downloaded; {'; '.join(failures)}. To do it manually: {manually}")
+
+
+def _checked(archive: Path, corpus: Corpus) -> Path:
+    """Return the user's archive; raise `InputError` if it is not the published one."""
+    if not archive.is_file():
+        raise InputError(f"{archive}: there is no such file")
+    if corpus.digest:
+        kind, expected = corpus.digest.split(":")
+        with archive.open("rb") as source:
+            digest = hashlib.file_digest(source, kind).hexdigest()
+        if digest != expected:
+            raise InputError(f"{archive}: its {kind} is {digest}, not the published {expected}; get it again")
+    return archive

@@ -1,0 +1,201 @@
+"""Read files into a corpus: join the parsed chunks, in order, and perform the checks that need the whole file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import InputError, handed_over, texts
+from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
+from ltr_duel.data.text import scan
+from ltr_duel.data.text.chunks import estimate_lines
+from ltr_duel.data.text.dialects import Dialect, dialect_named, read_sidecar, recognise_dialect, sidecar_of
+from ltr_duel.data.text.matrix import Copy, Matrix
+from ltr_duel.data.text.options import ReadOptions
+from ltr_duel.data.text.parse import Parsed, Rules
+from ltr_duel.data.text.parse_errors import parse_error, readable, strange_blank
+from ltr_duel.data.text.pipeline import parse_file
+from ltr_duel.data.text.values import as_grades, fill_missing, refuse_labels, usual_grades, warn_of_clipped
+
+
+def read_files(files: Sequence[Path], options: ReadOptions, jobs: int, name: str) -> Dataset:
+    """Read files, one after the other, as one corpus. By default, the first file determines the dialect."""
+    dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
+    declared = options.features or dialect.features
+    omitted = np.nan if options.omitted == "missing" else 0.0
+    grammar = scan.Grammar(
+        dialect.query, options.fill is not None, options.first_id, options.repeated == "last", omitted
+    )
+    joined = _Joined(options, Matrix(estimate_lines(files)))
+    for file in files:
+        joined.start_file(file, read_sidecar(file) if dialect.query == scan.IN_SIDECAR else None)
+        parse_file(file, Rules(grammar, declared), joined.add, jobs=jobs, columns=joined.width)
+        joined.end_file()
+    columns = declared or joined.width
+    if columns == 0:
+        raise InputError(f"{files[0]}: no line has a feature; a line is '0 qid:1 1:0.5 2:3'")
+    return joined.dataset(columns, dialect, name)
+
+
+class _Joined:
+    """The chunks so far, joined."""
+
+    def __init__(self, options: ReadOptions, matrix: Matrix) -> None:
+        self.width = 0  # number of columns
+        self._options = options
+        self._matrix = matrix
+        self._rows = self._values = self._zeros = self._clipped = 0
+        self._widths: list[tuple[int, int]] = []  # rows and columns of each block
+        self._query_starts: list[int] = []
+        self._queries: dict[bytes, str] = {}  # query -> its first line
+        self._labels: list[NDArray[np.float32]] = []
+        self._words: list[NDArray[np.bytes_]] = []
+        self._is_id: list[NDArray[np.bool_]] = []
+
+    def start_file(self, file: Path, sizes: list[int] | None) -> None:
+        """Begin a file; ``sizes`` are the sizes of its queries, if the lines do not name their query."""
+        self._file = file
+        self._sizes = sizes
+        self._lines = 0
+        self._last_query: bytes | None = None
+        self._last_shape: tuple[int, bool] | None = None
+        self._first_row = self._rows
+
+    def add(self, parsed: Parsed) -> Copy:
+        """Add the next chunk; return a function that copies its features (see `Matrix.put`)."""
+        refuse_labels(parsed.labels, self._options, lambda row: f"{self._where(parsed.lines[row].number)}:1")
+        if self._sizes is None:
+            self._add_queries(parsed)
+        state = parsed.state
+        if state.code != scan.DONE:
+            raise parse_error(self._file, parsed.text, self._lines, state, self._options.first_id)
+        copy: Copy = lambda: None  # noqa: E731
+        if rows := len(parsed.labels):
+            self._refuse_cut_line(parsed)
+            self._labels.append(parsed.labels)
+            self._words.append(parsed.words)
+            self._is_id.append(parsed.is_id)
+            self._widths.append(parsed.features.shape)
+            copy = self._matrix.put(parsed.features)
+        self.width = max(self.width, parsed.width)
+        self._rows += rows
+        self._values += int(state.values)
+        self._zeros += int(state.zeros)
+        self._clipped += int(state.clipped)
+        self._lines += int(state.lines)
+        return copy
+
+    def end_file(self) -> None:
+        """Check that the file contained documents, and add its queries if their sizes are in a separate file."""
+        rows = self._rows - self._first_row
+        if rows == 0:
+            raise InputError(f"{self._file}: the file has no document, only empty lines or comments")
+        if self._sizes is None:
+            return
+        if sum(self._sizes) != rows:
+            sidecar = sidecar_of(self._file)
+            raise InputError(
+                f"{self._file}: {rows:,} documents, but the sizes in {sidecar} add up to {sum(self._sizes):,}"
+            )
+        for start in (self._first_row + np.cumsum([0, *self._sizes[:-1]])).tolist():
+            self._queries[str(len(self._queries) + 1).encode()] = str(self._file)
+            self._query_starts.append(start)
+
+    def dataset(self, columns: int, dialect: Dialect, name: str) -> Dataset:
+        """Return the corpus; called after the last file."""
+        matrix, options = self._matrix.features(columns), self._options
+        query_ptr = np.array([*self._query_starts, self._rows], dtype=np.int64)
+        documents = self._documents(query_ptr)
+        first = texts.decoded(self._words[0][0]) if self._is_id[0][0] else ""
+        warn_of_clipped(name, self._clipped)
+        omitted = ""
+        if options.omitted == "missing":
+            self._mark_omitted(matrix)
+        elif options.omitted is None and self._values < matrix.size:
+            omitted = "some zeros" if self._zeros or options.fill not in (None, "nan") else "all zeros"
+        fill_missing(
+            matrix, query_ptr, options.fill, lower_is_better=dialect.lower_is_better,
+            zero_columns=OHSUMED_WITHOUT_MINIMUM if is_ohsumed(columns, first) else frozenset(),
+        )  # fmt: skip
+        relevance = as_grades(np.concatenate(self._labels), options)
+        # Ids start at 1 in all corpora that `known_names` recognises.
+        names = known_names(matrix, first) if options.first_id else tuple(map(str, range(columns)))
+        return Dataset(
+            features=handed_over(matrix),
+            relevance=relevance,
+            query_ptr=query_ptr,
+            query_ids=_decoded(np.array(list(self._queries))),
+            doc_ids=documents if documents is None else handed_over(documents),
+            name=name,
+            grades=usual_grades(int(relevance.max())),
+            sha256="",
+            feature_names=names,
+            lower_is_better=dialect.lower_is_better,
+            omitted=omitted,
+        )
+
+    def _documents(self, query_ptr: NDArray[np.int64]) -> NDArray[np.str_] | None:
+        """Return the ids of the documents; None if some have none.
+
+        In a corpus without ``docid =``, the first words of comments are ids, as in RankLib, if each document has one,
+        no two documents of a query have the same, and a query has several documents.
+        """
+        words, is_id = np.concatenate(self._words), np.concatenate(self._is_id)
+        if np.any(is_id):
+            return _decoded(words) if np.all(is_id) else None
+        if np.any(words == b"") or self._rows == len(query_ptr) - 1:
+            return None
+        queries = np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr)).tolist()
+        different = len(set(zip(queries, words.tolist(), strict=True))) == self._rows
+        return _decoded(words) if different else None
+
+    def _where(self, line: int) -> str:
+        return f"{self._file}:{self._lines + line}"
+
+    def _add_queries(self, parsed: Parsed) -> None:
+        for row, number, query in parsed.queries():
+            if query == self._last_query:
+                continue
+            where = self._where(number)
+            if start := self._queries.get(query):
+                advice = "a query must be in one part; if ids start again in each part, read one part (--split train)"
+                if start.startswith(f"{self._file}:"):
+                    advice = "the lines of a query must be adjacent"
+                raise InputError(f"{where}: query '{readable(query)}' appears again, it began at {start}; {advice}")
+            if blank := strange_blank(query):
+                raise InputError(
+                    f"{where}: {blank} in 'qid:{readable(query)}' is not a separator; use a space or a tab"
+                )
+            self._queries[query] = where
+            self._query_starts.append(self._rows + row)
+            self._last_query = query
+
+    def _refuse_cut_line(self, parsed: Parsed) -> None:
+        """Raise `InputError` if the last line has no line end and differs in form from the line before."""
+        last = parsed.lines[-1]
+        shape = int(last.width), bool(last.comment_end > last.comment)
+        if not parsed.finished and shape != self._last_shape:
+            raise InputError(
+                f"{self._where(parsed.state.lines)}: the last line has no line end and is not as long as the line"
+                " before, so the file may be cut; get it again, or end the line if it is complete"
+            )
+        self._last_shape = shape
+
+    def _mark_omitted(self, matrix: NDArray[np.float32]) -> None:
+        """Set the columns that a block does not have to NaN; the scanner did so in the block's own columns."""
+        first = 0
+        for rows, columns in self._widths:
+            matrix[first : first + rows, columns:] = np.nan
+            first += rows
+
+
+def _decoded(words: NDArray[np.bytes_]) -> NDArray[np.str_]:
+    """Decode each word as UTF-8, or as Latin-1 if it is not UTF-8."""
+    try:
+        return np.char.decode(words, "utf-8")
+    except UnicodeDecodeError:
+        return np.array([texts.decoded(word) for word in words.tolist()])

@@ -1,0 +1,107 @@
+"""The feature matrix while a corpus is read: column-major, in memory or in a mapped file, growing by blocks of rows.
+
+Row r of the corpus is row r of a segment, from the segment's first row to the first row of the next segment:
+
+    segment 0   rows 0..k    the first block, which shows how many columns there are
+    segment 1   rows k..l    the estimated number of rows
+    segment 2   rows l..     begun when a row or column did not fit into segment 1
+
+The last segment has room for all rows, so at the end only the rows of earlier segments are copied: usually those of the
+first block. Memory that is never written, such as unused rows, takes no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import InputError, host, kernel, mapped
+
+Copy = Callable[[], None]
+
+MOST_IN_MEMORY = 3 * 2**30  # bytes: a larger matrix, or one above a quarter of the memory, is in a mapped file
+RELEASE_AFTER = 2**28  # bytes copied to a mapped file between two releases of its memory
+_SLACK = 1.06  # allocated rows for each estimated row
+
+
+class _Segment(NamedTuple):
+    first: int
+    columns: NDArray[np.float32]  # (columns, rows)
+
+
+class Matrix:
+    """Collects blocks of rows, in order; ``lines`` is an estimate of their number."""
+
+    def __init__(self, lines: int) -> None:
+        self._lines = lines
+        self._rows = 0
+        self._segments = [_Segment(0, np.zeros((0, 0), np.float32))]
+        self._unreleased = 0
+        transpose(self._segments[0].columns, self._segments[0].columns, 0)  # numba must not compile in two threads
+
+    def put(self, block: NDArray[np.float32]) -> Copy:
+        """Give the next block, shape (rows, columns), its place; return a function that any thread may call to copy it.
+
+        All these functions must be called before `features`.
+        """
+        first = self._rows
+        self._rows += len(block)
+        width, rows = self._segments[-1].columns.shape
+        if block.shape[1] > width or self._rows > rows:
+            estimate = int(_SLACK * self._lines) if self._rows <= _SLACK * self._lines else self._rows * 3 // 2
+            self._begin(first, max(rows, estimate) if first else self._rows, max(width, block.shape[1]))
+        columns = self._segments[-1].columns
+
+        def copy() -> None:
+            transpose(block, columns, first)
+            self._unreleased += block.nbytes  # approximate: simultaneous additions can be lost
+            if self._unreleased > RELEASE_AFTER:
+                self._unreleased = 0
+                mapped.release_pages(columns)
+
+        return copy
+
+    def features(self, columns: int) -> NDArray[np.float32]:
+        """Return all rows, shape (rows, columns), column-major; a column that is in no block is 0."""
+        if columns > len(self._segments[-1].columns):
+            self._begin(self._rows, self._rows, columns)
+        *earlier, last = self._segments
+        ends = [segment.first for segment in self._segments[1:]]
+        for (first, old), end in zip(earlier, ends, strict=True):
+            for column, values in zip(last.columns, old, strict=False):
+                column[first:end] = values[first:end]
+                mapped.release_pages(values)
+            mapped.release_pages(last.columns)
+        self._segments = [last]
+        return last.columns[:columns, : self._rows].T
+
+    def _begin(self, first: int, rows: int, columns: int) -> None:
+        large = min(MOST_IN_MEMORY, host.total_memory() // 4)
+        try:
+            self._segments.append(_Segment(first, mapped.new_array((columns, rows), np.float32, large)))
+        except (InputError, MemoryError) as error:
+            size, why = 4 * rows * columns / 1e9, "more than the free memory"
+            why = str(error) if isinstance(error, InputError) else why
+            raise InputError(f"about {rows:,} documents with {columns:,} features need {size:,.3g} GB: {why}") from None
+
+
+@kernel
+def transpose(block, columns, first):
+    """Copy ``block[row, column]`` to ``columns[column, first + row]``; surplus columns of the block are ignored.
+
+    Only four columns are written at a time, so that their cache lines stay in the core's cache. The cache lines of the
+    block stay there too, and contain the next four columns.
+    """
+    rows = block.shape[0]
+    width = min(block.shape[1], columns.shape[0])
+    whole = width - width % 4
+    for start in range(0, whole, 4):
+        for row in range(rows):
+            for k in range(4):
+                columns[start + k, first + row] = block[row, start + k]
+    for column in range(whole, width):
+        for row in range(rows):
+            columns[column, first + row] = block[row, column]

@@ -1,0 +1,299 @@
+"""Numbers that a paper's statement is compared with, each computed from a figure's table with a 95 % interval.
+
+Means of runs have bootstrap intervals from 2,000 resamples: repetitions are drawn again within each problem, or whole
+problems if a table holds random problems (matrices of a family, subsets of rankers), because they are what a new
+experiment would draw again. With few units, the percentiles are expanded (`bootstrap_interval`). If a paper's own
+random subset is unknown, a number is computed in each of ours, and its interval is the range (``subsets=True``).
+
+Runs of one problem and repetition share their random streams, so policies are resampled in pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypedDict, Unpack
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, statistics, stream
+from ltr_duel.core import columns as col
+from ltr_duel.simulation import final_rows
+
+DRAWS = 2000
+Selection = Mapping[str, Any] | str  # {column: value, list of values, "least" or "greatest"}, or the label of a policy
+_RUN = [col.PROBLEM, col.REPETITION]
+
+
+class Missing(Exception):  # noqa: N818  # an answer, not a failure: the number cannot be computed
+    """The table lacks what a number needs; the message names it."""
+
+
+class Estimate(NamedTuple):
+    """A number, the ends of its interval, and the number of runs behind it."""
+
+    value: float
+    low: float
+    high: float
+    runs: float = math.inf  # infinite for numbers that do not come from runs
+
+
+class Panels(TypedDict, total=False):
+    """The range in which the statement of the paper is true, and the rows of the table that it is about."""
+
+    low: float
+    high: float
+    where: Selection  # all other rows are left out
+    each: Sequence[str]  # the number is computed for each combination of values of these columns
+    subsets: bool  # whether the interval is the range of the number over the problems, which are random subsets
+    words: str  # the name of the number for readers
+
+
+@dataclass(frozen=True)
+class Check:
+    """One number of a row of a paper's table."""
+
+    words: str
+    estimate: Callable[[pd.DataFrame], Estimate]
+    low: float
+    high: float
+    where: Selection
+    each: Sequence[str]
+
+
+Statistic = Callable[[FloatMatrix, list[FloatVector]], Any]  # of the means of all columns, and each side's columns
+
+
+def ratio(of: Selection, to: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
+    """Divide two mean regrets at the end."""
+
+    def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
+        return [_ends(select(rows, side), column) for side in (of, to)]
+
+    return _of_runs(f"{_name(of)} / {_name(to)}", sides, lambda mean, _: mean[:, 0] / mean[:, 1], panels)
+
+
+def spread(of: Selection, to: Selection, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
+    """Divide two standard deviations over runs."""
+
+    def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
+        ends = [_ends(select(rows, side), column) for side in (of, to)]
+        return [pd.concat([end - end.mean(), (end - end.mean()) ** 2], axis=1) for end in ends]
+
+    def quotient(mean: FloatMatrix, _: list[FloatVector]) -> FloatVector:
+        variance = mean[:, 1::2] - mean[:, ::2] ** 2
+        variance[variance < 1e-12 * variance[0]] = np.nan  # the resample consists of copies of one run
+        return np.sqrt(variance[:, 0] / variance[:, 1])
+
+    return _of_runs(f"standard deviation, {_name(of)} / {_name(to)}", sides, quotient, panels)
+
+
+def rank(
+    policy: str, among: Sequence[str], *, most: bool = False, column: str = col.REGRET, **panels: Unpack[Panels]
+) -> Check:
+    """Rank a policy: 1 plus the number of the others with less regret (``most``: with more)."""
+
+    def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
+        return [_ends(select(rows, name), column) for name in (policy, *among)]
+
+    def position(mean: FloatMatrix, _: list[FloatVector]) -> FloatVector:
+        ahead = mean[:, 1:] > mean[:, :1] if most else mean[:, 1:] < mean[:, :1]
+        return 1.0 + ahead.sum(axis=1)
+
+    return _of_runs(f"rank of {policy}, {'most' if most else 'least'} regret first", sides, position, panels)
+
+
+def slope(policy: str, *, along: str = col.RANKERS, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
+    """Fit the exponent of regret by least squares: 1 is linear, 0 is flat."""
+
+    def exponent(mean: FloatMatrix, axes: list[FloatVector]) -> FloatVector:
+        x = np.log(np.concatenate(axes))
+        return np.log(mean) @ (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+
+    def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
+        return _curve(select(rows, policy), along, column)
+
+    return _of_runs(f"slope of log regret on log {along}, {policy}", sides, exponent, panels)
+
+
+def steepest(policy: str, *, along: str, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
+    """Find the step of the grid in which log regret rises most for its length; the interval contains whole steps."""
+
+    def ends(mean: FloatMatrix, axes: list[FloatVector]) -> FloatMatrix:
+        x = np.concatenate(axes)
+        first = np.argmax(np.diff(np.log(mean), axis=1) / np.diff(x), axis=1)
+        return np.column_stack([x[first], x[first + 1]])
+
+    def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
+        return _curve(select(rows, policy), along, column)
+
+    return _of_runs(f"{along} of the steepest rise, {policy}", sides, ends, panels)
+
+
+def late_share(policy: str, *, column: str = col.REGRET, **panels: Unpack[Panels]) -> Check:
+    """Compute the share of regret in the last half of the steps: 1/2 if linear, ln 2 / ln T if logarithmic."""
+
+    def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
+        rows = select(rows, policy)
+        end, half = _ends(rows, column), _ends(rows[rows[col.T] <= rows[col.T].max() / 2], column)
+        return [pd.concat([end - half, end], axis=1)]
+
+    return _of_runs(f"share of the last half, {policy}", sides, lambda mean, _: mean[:, 0] / mean[:, 1], panels)
+
+
+def time_ratio(of: str, to: str, *, levels: Sequence[float], **panels: Unpack[Panels]) -> Check:
+    """Divide the steps until given shares of the runs name the winner (geometric mean over the levels).
+
+    A policy that was run to several horizons is judged by its recommendation at the end of each. A level that a policy
+    does not reach counts as its last step; a level that neither reaches does not count.
+    """
+
+    def sides(rows: pd.DataFrame) -> list[pd.DataFrame]:
+        return [_accuracy(select(rows, side)) for side in (of, to)]
+
+    def quotient(mean: FloatMatrix, axes: list[FloatVector]) -> FloatVector:
+        curves = mean[:, : len(axes[0])], mean[:, len(axes[0]) :]
+        logs = []
+        for level in levels:
+            first, second = (_reached(x, curve, level) for x, curve in zip(axes, curves, strict=True))
+            if np.isfinite(first[0]) or np.isfinite(second[0]):
+                logs.append(np.log(np.minimum(first, axes[0][-1]) / np.minimum(second, axes[1][-1])))
+        if not logs:
+            raise Missing("neither policy reaches any of the levels of accuracy")
+        return np.exp(np.mean(logs, axis=0))
+
+    return _of_runs(f"time to name the winner, {of} / {to}", sides, quotient, panels)
+
+
+def cell(column: str = "value", *, take: str = "", **panels: Unpack[Panels]) -> Check:
+    """Read a measured value, or take the "least" or the "mean" of several, with the columns ``low`` and ``high``."""
+
+    def read(rows: pd.DataFrame) -> Estimate:
+        if not take and len(rows) != 1:
+            raise Missing(f"one value was expected, but there are {len(rows)}")
+        ends = rows[[column, "low", "high"] if column == "value" else [column] * 3].to_numpy(np.float64)
+        if np.isnan(ends).any():
+            raise Missing("the value is not defined")
+        return Estimate(*(ends.mean(axis=0) if take == "mean" else ends.min(axis=0)).tolist())
+
+    return _check(f"{take} {column}".strip(), read, panels)
+
+
+def select(frame: pd.DataFrame, wanted: Selection) -> pd.DataFrame:
+    """Return the selected rows. A policy without parameters stands for any parameters if the plain one is absent."""
+    for column, value in ({col.POLICY: wanted} if isinstance(wanted, str) else wanted).items():
+        if column not in frame:
+            raise Missing(f"there is no column '{column}'")
+        held = frame[column]
+        marks = held.isin(value) if isinstance(value, list) else held == value
+        if value in ("least", "greatest"):
+            marks = held == (held.min() if value == "least" else held.max())
+        elif column == col.POLICY and not marks.any():
+            marks = held.str.startswith(f"{value}:")
+        if not marks.any():
+            raise Missing(f"no rows with {column} {value}")
+        frame = frame[marks]
+    return frame
+
+
+def _name(wanted: Selection) -> str:
+    return wanted if isinstance(wanted, str) else " ".join(map(str, wanted.values()))
+
+
+def _check(words: str, estimate: Callable[[pd.DataFrame], Estimate], panels: Panels) -> Check:
+    low, high, each = panels.get("low", -math.inf), panels.get("high", math.inf), panels.get("each", ())
+    return Check(panels.get("words", words), estimate, low, high, panels.get("where", {}), each)
+
+
+def _of_runs(
+    words: str, sides: Callable[[pd.DataFrame], list[pd.DataFrame]], statistic: Statistic, panels: Panels
+) -> Check:
+    """Make a check of runs; a side is a table of numbers with the index (problem, repetition)."""
+
+    def estimate(rows: pd.DataFrame) -> Estimate:
+        whole, random = sides(rows), any(rows[key].nunique() > 1 for key in (col.DRAW, col.SUBSET) if key in rows)
+        axes, runs = [side.columns.to_numpy() for side in whole], min(map(len, whole))
+        if panels.get("subsets") and rows[col.PROBLEM].nunique() > 1:
+            parts = [sides(part) for _, part in rows.groupby(col.PROBLEM)]
+            values = [float(statistic(_means(part, draws=0), axes)[0]) for part in parts]
+            return Estimate(float(np.median(values)), min(values), max(values), runs)
+        units = min(_units(side.index, random) for side in whole)
+        if units < 2:
+            raise Missing("one run is not enough for an interval")
+        found = statistic(_means(whole, random), axes).reshape(1 + DRAWS, -1)
+        low, _ = statistics.bootstrap_interval(found[1:, 0], units)
+        _, high = statistics.bootstrap_interval(found[1:, -1], units)
+        return Estimate(float(found[0].mean()), min(low, found[0, 0]), max(high, found[0, -1]), runs)
+
+    return _check(words, estimate, panels)
+
+
+def _ends(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return the values of the runs of one policy at the end of their longest horizon."""
+    if (policies := rows[col.POLICY].unique()).size > 1:
+        raise Missing(f"more than one policy fits: {', '.join(policies)}")
+    values = final_rows(rows, [col.PROBLEM]).set_index(_RUN)[column].sort_index()
+    if values.isna().any():
+        raise Missing(f"{col.regret_label(column)} is not defined: no Condorcet winner")
+    return values.to_frame(0)
+
+
+def _curve(rows: pd.DataFrame, along: str, column: str) -> list[pd.DataFrame]:
+    """Return the values at the end for each value of a column, in ascending order, which name the columns."""
+    points = [_ends(part, column).set_axis([float(str(x))], axis=1) for x, part in rows.groupby(along)]
+    if len(points) < 3:
+        raise Missing(f"a curve along '{along}' needs three points, but there are {len(points)}")
+    return points
+
+
+def _accuracy(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return for each run and step whether the winner was named; the columns are the steps."""
+    if rows[col.CORRECT].isna().any():
+        raise Missing("there is no winner to name")
+    if rows[col.HORIZON].nunique() > 1:
+        rows = final_rows(rows, [col.HORIZON])
+    return rows.pivot_table(index=_RUN, columns=col.T, values=col.CORRECT).dropna(axis=1)
+
+
+def _reached(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVector:
+    """Return the step from which each curve stays at or above a level, on a scale of log steps; infinite if none."""
+    below = curves < level
+    last = below.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)  # the last checkpoint below the level
+    before, rows = np.minimum(last, below.shape[1] - 2), np.arange(len(curves))
+    low, high = curves[rows, before], curves[rows, before + 1]
+    share = np.clip((level - low) / np.where(high > low, high - low, 1.0), 0, 1)
+    reached = steps[before] * (steps[before + 1] / steps[before]) ** share
+    reached[last == below.shape[1] - 1] = np.inf
+    reached[~below.any(axis=1)] = steps[0]
+    return reached
+
+
+def _means(sides: Sequence[pd.DataFrame], random: bool = False, draws: int = DRAWS) -> FloatMatrix:
+    """Return the means of all columns over the runs, and in each resample; shape (1 + draws, columns)."""
+    paired = all(side.index.equals(sides[0].index) for side in sides)
+    groups = [pd.concat(sides, axis=1)] if paired else sides
+    rng = stream(0, "claims")
+    parts = [_counts(group.index, random, draws, rng) @ group.to_numpy(np.float64) / len(group) for group in groups]
+    return np.concatenate(parts, axis=1)
+
+
+def _counts(index: pd.Index[Any], random: bool, draws: int, rng: np.random.Generator) -> FloatMatrix:
+    """Return how often each run is in the sample (once) and in each resample; shape (1 + draws, runs)."""
+    blocks = list(pd.Series(range(len(index)), index).groupby(level=0).agg(np.array))
+    if random and len(blocks) > 1:
+        if len(set(map(len, blocks))) > 1:
+            raise Missing("problems have different numbers of runs")
+        picks: IntMatrix = np.stack(blocks)[rng.integers(len(blocks), size=(draws, len(blocks)))].reshape(draws, -1)
+    else:
+        picks = np.concatenate([block[rng.integers(len(block), size=(draws, len(block)))] for block in blocks], axis=1)
+    flat = (picks + len(index) * np.arange(draws)[:, None]).ravel()
+    counts = np.bincount(flat, minlength=draws * len(index)).reshape(draws, len(index))
+    return np.vstack([np.ones(len(index)), counts])
+
+
+def _units(index: pd.Index[Any], random: bool) -> int:
+    """Return the number of independent observations."""
+    problems = index.get_level_values(0).nunique()
+    return problems if random and problems > 1 else len(index) - problems + 1

@@ -1,0 +1,188 @@
+"""The table of a paper: what it prints, what we measure, and whether the two agree, differ, or leave it open.
+
+A row agrees if every interval lies in the range in which the paper's statement is true, differs if every interval lies
+outside, and is open otherwise. It is open, too, for a reason that its ``why`` then names: the data are not the paper's
+(unless the statement is about policies and not about a corpus), the runs are shorter than printed, there are fewer than
+20 runs, or the paper leaves out what would decide it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from ltr_duel.core import columns as col
+from ltr_duel.papers.estimates import Check, Estimate, Missing, select
+
+if TYPE_CHECKING:
+    from ltr_duel.papers.declaration import Figure
+    from ltr_duel.papers.reproduce import Made
+
+AGREES, OPEN, DIFFERS = "agrees", "open", "differs"
+COLUMNS = ["row", "the paper prints", "where", "ours (95 %)", "data", "verdict", "why"]
+_ORIGINAL = ("real data", "published matrix", "as in the paper")  # data that decide a statement about a corpus
+_FEWEST_RUNS, _MOST_LISTED = 20, 6
+_NO_NUMBER = "—"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A statement of a paper, declared with `row`."""
+
+    name: str
+    quote: str
+    where: str
+    checks: Sequence[Check]
+    why: str
+    undecided: str
+    anywhere: bool
+    also: Sequence[str]
+
+
+def row(
+    name: str,
+    quote: str,
+    where: str,
+    *checks: Check,
+    why: str = "",
+    undecided: str = "",
+    anywhere: bool = False,
+    also: Sequence[str] = (),
+) -> Row:
+    """Declare a row of a paper's table.
+
+    Parameters
+    ----------
+    name : str
+        A short name, unique in the paper's table.
+    quote, where : str
+        What the paper prints, and its section, figure or table.
+    *checks : Check
+        The numbers to compare; each states the range in which the paper's statement is true.
+    why : str
+        What a reader must know of the comparison.
+    undecided : str
+        What the paper leaves out, so that no number decides.
+    anywhere : bool
+        Whether the statement is about policies, so that any real corpus decides it.
+    also : sequence of str
+        Other figures whose tables the checks need.
+    """
+    return Row(name, quote, where, checks, why, undecided, anywhere, also)
+
+
+class _Panel(NamedTuple):
+    name: str
+    estimate: Estimate
+    verdict: str
+
+
+def paper_table(figures: Sequence[Figure], made: Mapping[str, Made]) -> pd.DataFrame:
+    """Return the table of a paper, with the columns `COLUMNS`; rows without a reproduced figure have no number."""
+    lines = [_line(row, figure, made) for figure in figures for row in figure.rows]
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def _line(row: Row, figure: Figure, made: Mapping[str, Made]) -> list[str]:
+    """Return the cells of one row."""
+    needed = [figure.name, *row.also]
+    absent = [name for name in needed if name not in made]
+    if absent or not row.checks:
+        reason = f"no data, or not reproduced: {', '.join(absent)}" * bool(absent)
+        return _cells(row, _NO_NUMBER, "no data" if absent else "", OPEN, [reason, row.undecided])
+    frame = pd.concat([made[name].frame for name in needed], ignore_index=True)
+    if col.REPETITION in frame:  # figures may share runs
+        frame = frame.drop_duplicates([col.PROBLEM, col.POLICY, col.HORIZON, col.REPETITION, col.T])
+    panels, parts, reasons, kinds = [], [], [row.undecided], dict[str, str]()
+    for check in row.checks:
+        answers = list(_panels(check, frame, reasons, kinds))
+        panels += answers
+        parts.append(f"{check.words}{_range(check)}: {_numbers(answers)}")
+    foreign = [kind for kind in kinds if kind not in _ORIGINAL]
+    if foreign and not row.anywhere:
+        reasons.append(f"{', '.join(foreign)}: does not decide a statement about the paper's corpus")
+    if any(made[name].about["shortened"] for name in needed):
+        reasons.append("shorter or fewer runs than printed")
+    fewest = min((panel.estimate.runs for panel in panels), default=math.inf)
+    reasons += [f"only {fewest:.0f} runs"] * (fewest < _FEWEST_RUNS)
+    notes = dict.fromkeys(one["note"] for name in needed for one in made[name].about["sources"] if one["note"])
+    data = "; ".join([*kinds, *notes])
+    verdicts = [panel.verdict for panel in panels if panel.verdict]
+    return _cells(row, "; ".join(parts), data, OPEN if any(reasons) else _joined(verdicts), reasons)
+
+
+def _cells(row: Row, ours: str, data: str, verdict: str, reasons: Sequence[str]) -> list[str]:
+    why = ". ".join(filter(None, (*dict.fromkeys(reasons), row.why)))
+    return [row.name, row.quote, row.where, ours, data, verdict, why]
+
+
+def _panels(check: Check, frame: pd.DataFrame, reasons: list[str], kinds: dict[str, str]) -> Iterator[_Panel]:
+    """Yield the panels of a check that can be computed; add the reasons why others cannot, and the kinds of data."""
+    try:
+        rows = select(frame, check.where)
+        values = [rows[column].dropna().unique() for column in check.each]
+    except (Missing, KeyError) as missing:
+        reasons.append(str(missing))
+        return
+    for chosen in product(*values):
+        wanted: dict[str, Any] = dict(zip(check.each, chosen, strict=True))
+        name = ", ".join(map(str, chosen))
+        try:
+            part = select(rows, wanted)
+            estimate = check.estimate(part)
+        except Missing as missing:
+            reasons.append(f"{name}: {missing}" if name else str(missing))
+            continue
+        kinds.update(dict.fromkeys(part[col.SOURCE].unique(), ""))
+        yield _Panel(name, estimate, _verdict(estimate, check))
+
+
+def _verdict(estimate: Estimate, check: Check) -> str:
+    if math.isinf(check.low) and math.isinf(check.high):
+        return ""  # the paper states nothing about this number
+    if check.low <= estimate.low and estimate.high <= check.high:
+        return AGREES
+    return DIFFERS if estimate.high < check.low or estimate.low > check.high else OPEN
+
+
+def _joined(verdicts: Sequence[str]) -> str:
+    """Return the verdict of a row: the worst of its numbers, and how many of them have it if not all."""
+    worst = next((word for word in (DIFFERS, OPEN) if word in verdicts), AGREES if verdicts else OPEN)
+    count = verdicts.count(worst)
+    return worst if count == len(verdicts) else f"{worst} in {count} of {len(verdicts)}"
+
+
+def _range(check: Check) -> str:
+    """Return in brackets the range in which the statement is true."""
+    low, high = f"{check.low:g}", f"{check.high:g}"
+    if math.isinf(check.low):
+        return "" if math.isinf(check.high) else f" [at most {high}]"
+    if math.isinf(check.high):
+        return f" [at least {low}]"
+    return f" [{low}]" if low == high else f" [{low} to {high}]"
+
+
+def _numbers(panels: Sequence[_Panel]) -> str:
+    """Return the numbers of all panels; of many, those that do not agree, and the ends of the others."""
+    listed = list(panels)
+    if len(panels) > _MOST_LISTED:
+        listed = [panel for panel in panels if panel.verdict in (OPEN, DIFFERS)][:_MOST_LISTED]
+    texts = [f"{panel.name}: {_number(panel.estimate)}".removeprefix(": ") for panel in listed]
+    if rest := [panel.estimate for panel in panels if panel not in listed]:
+        least, most = min(one.low for one in rest), max(one.high for one in rest)
+        texts.append(f"{len(rest)} others {_digits(least)} to {_digits(most)}")
+    return "; ".join(texts) or _NO_NUMBER
+
+
+def _number(estimate: Estimate) -> str:
+    value, low, high, _ = estimate
+    return _digits(value) if low == value == high else f"{_digits(value)} ({_digits(low)} to {_digits(high)})"
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= abs(value) < math.inf else f"{value:.3g}"

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
+from matplotlib.axes import Axes
 
 from examples.judgements.judgements import Judgements
-from ltr_duel.analysis import markdown_table, save_figure
+from ltr_duel.analysis import COLOURS, DASHES, add_legend, markdown_table, prepared_axes, save_figure
 from ltr_duel.core import stream
 from ltr_duel.preferences import PreferenceMatrix, arxiv
 
@@ -68,18 +68,19 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def figure(table: pd.DataFrame) -> Figure:
+def figure(table: pd.DataFrame) -> Axes:
     """Draw the share of runs that have named the winner against the number of judgements."""
-    drawing = Figure(figsize=(6.4, 3.4), layout="constrained")
-    axes = drawing.subplots()
-    for (policy, runs), dashes in zip(table.groupby("policy", sort=False), ("-", "--", ":", "-."), strict=False):
-        counts = np.sort(runs.judgements)
-        axes.step(counts, np.arange(1, len(counts) + 1) / len(counts), dashes, where="post", label=TITLES[policy])
-    axes.set(xscale="log", xlabel="judgements", ylabel="share of runs with a winner", ylim=(0, 1.02))
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.legend(title="pairs", loc="upper left")
-    axes.grid(alpha=0.3)
-    return drawing
+    axes = prepared_axes(None, 6.4, 3.4)
+    for number, (policy, runs) in enumerate(table.groupby("policy", sort=False)):
+        counts, share = np.sort(runs.judgements), np.arange(1, len(runs) + 1) / len(runs)
+        axes.step(
+            counts, share, color=COLOURS[number], ls=DASHES[number], where="post", label=TITLES.get(policy, policy)
+        )
+    axes.set(xscale="log", xlabel="judgements", ylabel="share of runs that have named the winner", ylim=(0, 1.02))
+    axes.set_xticks(ticks := [2_000, 5_000, 10_000, 20_000, 50_000, 100_000], [f"{count:,}" for count in ticks])
+    axes.minorticks_off()
+    add_legend(axes, title="pairs")
+    return axes
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -24,6 +25,23 @@ def test_the_workflow_does_what_ci_run_does_on_every_supported_python():
     assert jobs["release"]["steps"][1]["with"]["python-version"].split() == release_check.supported()
     lowest = PROJECT["requires-python"].removeprefix(">=")
     assert jobs["lowest"]["steps"][1]["with"]["python-version"] == lowest == release_check.supported()[0]
+
+
+@pytest.mark.skipif(not GITHUB.is_dir(), reason="an sdist has no .github")
+def test_a_release_is_published_by_its_tag_after_the_check_and_without_a_password():
+    text = (GITHUB / "workflows" / "release.yml").read_text()
+    release = yaml.safe_load(text)
+    build, publish = release["jobs"]["build"], release["jobs"]["publish"]
+    assert release[True] == {"push": {"tags": ["v*"]}}  # YAML reads "on" as true
+    assert build["steps"][1]["with"]["python-version"].split() == release_check.supported()
+    assert "make release-check REQUIRE=1" in [step.get("run") for step in build["steps"]]
+    assert publish["needs"] == "build" and publish["permissions"] == {"id-token": "write"} and "secrets" not in text
+
+
+def test_contributing_names_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    files = re.findall(r"`((?:ltr_duel|tests)/[\w/]+(?:[.]py)?)`", text)
+    assert len(files) >= 5 and all((ROOT / file).exists() for file in files)
 
 
 @pytest.mark.skipif(not GITHUB.is_dir(), reason="an sdist has no .github")

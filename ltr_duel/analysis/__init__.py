@@ -12,6 +12,7 @@ __all__ = [
     "plot_identification",
     "plot_measures",
     "plot_preferences",
+    "plot_ratings",
     "plot_regret",
     "plot_sensitivity",
     "save_figure",

@@ -10,6 +10,9 @@ from .matrix_words import rankers_table as rankers_table
 from .matrix_words import winner_sentence as winner_sentence
 from .measures import plot_measures as plot_measures
 from .measures import plot_sensitivity as plot_sensitivity
+from .ratings import plot_ratings as plot_ratings
+from .ratings import ratings_note as ratings_note
+from .ratings import ratings_table as ratings_table
 from .regret import BOUND as BOUND
 from .regret import plot_against_arms as plot_against_arms
 from .regret import plot_facets as plot_facets

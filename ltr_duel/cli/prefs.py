@@ -41,17 +41,20 @@ def _digits(cell: str | float) -> str:
 @click.argument("file", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of rankers to list.")
+@click.option("--ratings", is_flag=True, help="List Bradley-Terry strengths with intervals; --plot draws them.")
 @click.option(
     "--plot", type=OUT_FIGURE,
     help="Draw a heat map (.png, .svg, .pdf) in Copeland order; pairs whose better ranker is uncertain are grey.",
 )  # fmt: skip
 @click.option("--noise", is_flag=True, help="Compare the properties with those that noise alone would cause.")
 @options.wide
-def show(file: Path, as_json: bool, rows: int, plot: Path | None, noise: bool) -> None:
+def show(file: Path, as_json: bool, rows: int, ratings: bool, plot: Path | None, noise: bool) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and the properties of its preferences."""
     matrix = read_matrix(file)
+    strengths = matrix.ratings() if ratings else None
     if plot is not None:
-        analysis.save_figure(analysis.plot_preferences(matrix), plot)
+        drawn = analysis.plot_preferences(matrix) if strengths is None else analysis.plot_ratings(strengths)
+        analysis.save_figure(drawn, plot)
     if as_json:
         click.echo(json.dumps(_everything(matrix)))
         return
@@ -65,7 +68,12 @@ def show(file: Path, as_json: bool, rows: int, plot: Path | None, noise: bool) -
         click.echo("\nIn strongly transitive worlds with the same noise (low and high: the middle 95 %):")
         print_table(null[["property", "observed", "low", "high", "p_value"]].map(_digits))
     click.echo()
-    print_table(analysis.rankers_table(matrix, rows))
+    if strengths is None:
+        print_table(analysis.rankers_table(matrix, rows))
+    else:
+        print_table(analysis.ratings_table(strengths, rows))
+        if note := analysis.ratings_note(matrix):
+            click.echo(note)
     print_rest(rows, len(matrix), "rankers")
     click.echo()
     for key, value in matrix.provenance.items():

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, frozen, notebook
 from ltr_duel.preferences.entries import ROUNDING, checked_names, probabilities, require_room, symmetric
 from ltr_duel.preferences.properties.intervals import effective_counts, wilson
-from ltr_duel.preferences.tally import Tally, wins_and_ties
+from ltr_duel.preferences.tally import SCALE, Tally, errors_of, preferences_of, wins_and_ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +78,48 @@ class PreferenceMatrix:
         }
         for name, value in own.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_counts(cls, wins: ArrayLike, ties: ArrayLike | None = None, names: Sequence[str] = ()) -> PreferenceMatrix:
+        """Return the matrix of counted comparisons, for example of judgements by people or by a model.
+
+        Parameters
+        ----------
+        wins : array of int, shape (K, K)
+            ``wins[i, j]``: comparisons that i won against j.
+        ties : array of int, shape (K, K), optional
+            Ties of i and j, symmetric; each counts as half a win of both.
+        names : sequence of str, optional
+
+        Returns
+        -------
+        PreferenceMatrix
+            With exact counts; p is 1/2 for pairs that were never compared.
+
+        Raises
+        ------
+        InputError
+            If the counts are not whole numbers from 0, or not square; if ``ties`` is not symmetric; or if the names do
+            not fit.
+
+        Examples
+        --------
+        >>> matrix = PreferenceMatrix.from_counts([[0, 6], [2, 0]], names=("new", "old"))
+        >>> float(matrix.p[0, 1]), int(matrix.comparisons[0, 1])
+        (0.75, 8)
+        """
+        won = np.asarray(wins)
+        tied = np.zeros_like(won) if ties is None else np.asarray(ties)
+        for counts in (won, tied):
+            square = won.ndim == 2 and counts.shape == (len(won), len(won))
+            if not square or counts.dtype.kind not in "iu" or (counts < 0).any():
+                raise InputError("wins and ties must be square tables of whole numbers from 0, of the same size")
+        if (tied != tied.T).any():
+            raise InputError("ties must be symmetric: i and j have tied as often as j and i")
+        decided = np.triu(won + won.T, 1).astype(np.int64)
+        lists, scale = decided + np.triu(tied, 1), int(SCALE)
+        tally = Tally(lists, np.triu(won - won.T.astype(np.int64), 1) * scale, decided * scale, np.zeros_like(decided))
+        return cls(preferences_of(tally), tuple(names), errors_of(tally, 1, 0), lists + lists.T, {}, tally)
 
     def __len__(self) -> int:
         return int(self.p.shape[0])
@@ -151,6 +194,12 @@ class PreferenceMatrix:
         n = effective_counts(self.p, self.standard_error, self.comparisons)
         np.fill_diagonal(n, np.inf)
         return wilson(self.p, n, confidence)
+
+    def ratings(self, confidence: float = 0.95) -> pd.DataFrame:
+        """Return the Bradley-Terry strength of each ranker with an interval (see `ltr_duel.preferences.ratings`)."""
+        from ltr_duel.preferences.ratings import ratings  # imports this module
+
+        return ratings(self, confidence)
 
     @property
     def condorcet_winner(self) -> str | None:

@@ -194,3 +194,11 @@ def test_of_pairs_that_were_never_compared_nothing_is_printed(ltr_duel, corpus, 
     )
     about = json.loads(ltr_duel("prefs", "show", out, "--json").out)
     assert about["borda_scores"] is about["properties"] is None
+
+
+def test_ratings_are_listed_and_a_circle_contradicts_their_model(ltr_duel, tmp_path):
+    p, error = np.array([[0.5, 0.9, 0.1], [0.1, 0.5, 0.9], [0.9, 0.1, 0.5]]), 0.03 * (1 - np.eye(3))
+    path = save_preferences(PreferenceMatrix(p, ("a", "b", "c"), error), tmp_path / "circle.parquet")
+    shown = ltr_duel("prefs", "show", path, "--ratings", "--plot", tmp_path / "ratings.png")
+    assert "95% interval" in shown.out and "These preferences contradict the model" in shown.out
+    assert (tmp_path / "ratings.png").exists()

@@ -141,3 +141,28 @@ def test_a_notebook_shows_the_order_of_ties_beside_the_probability_of_the_winner
     shown = matrix._repr_html_()
     assert "(P = 0.841, tied documents by fixed_random, tie seed 4)" in shown and "<td>0.490</td>" in shown
     assert PreferenceMatrix(matrix.p, provenance={"ties": "file", "tie_seed": 4}).tie_order == "file"
+
+
+def test_counts_of_judgements_become_a_matrix_in_which_a_tie_is_half_a_win():
+    matrix = PreferenceMatrix.from_counts([[0, 6, 0], [2, 0, 0], [0, 3, 0]], [[0, 2, 0], [2, 0, 0], [0] * 3], "abc")
+    assert matrix.p[0].tolist() == [0.5, (6 + 2 / 2) / 10, 0.5] and matrix.p[2, 1] == 1
+    assert matrix.comparisons.tolist() == [[0, 10, 0], [10, 0, 3], [0, 3, 0]]
+    variance = (6 + 2 - 10 * 0.4**2) / 9  # of eight outcomes 1 or -1 and two ties, with mean (6 - 2) / 10
+    assert matrix.standard_error[0, 1] == pytest.approx(np.sqrt(variance / 10) / 2)
+    assert np.isinf(matrix.standard_error[0, 2])
+    assert matrix.wins[0, 1] == 6 and matrix.ties[1, 0] == 2
+
+
+@pytest.mark.parametrize(
+    ("wins", "ties", "sentence"),
+    [
+        ([[0, 1.5], [1, 0]], None, "whole numbers from 0"),
+        ([[0, -1], [1, 0]], None, "whole numbers from 0"),
+        ([[0, 1, 1], [1, 0, 1]], None, "square tables"),
+        ([[0, 1], [1, 0]], [0, 0], "of the same size"),
+        ([[0, 1], [1, 0]], [[0, 1], [0, 0]], "ties must be symmetric"),
+    ],
+)
+def test_counts_that_do_not_fit_are_refused(wins, ties, sentence):
+    with pytest.raises(InputError, match=sentence):
+        PreferenceMatrix.from_counts(wins, ties)

@@ -58,6 +58,9 @@ ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reaso
     "import lightgbm": "a recipe: tests/rankers/test_recipes.py",
     "from ltr_duel import estimate_preferences\nfrom ltr_duel.rankers": "a recipe: tests/rankers/test_recipes.py",
     "from ltr_duel.rankers import evaluate_rankers, pool_runs": "a recipe: tests/rankers/test_recipes.py",
+    "from pathlib import Path\n\nfrom judgements": "it needs a judge: tests/examples/test_judgements.py",
+    "python judgements.py": "beside its file: tests/examples/test_judgements.py",
+    "python -m benchmarks": "it takes minutes: tests/test_benchmarks.py, tests/test_rank_policies.py",
     "from ltr_duel.client import Client": "it needs a service: tests/live/test_client.py",
     "from ltr_duel.advice import advise": "it takes many minutes: tests/advice",
     # slow blocks

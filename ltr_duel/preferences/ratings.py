@@ -1,0 +1,144 @@
+"""Bradley-Terry ratings of the rankers of a preference matrix, with confidence intervals.
+
+The model: ranker i beats ranker j with probability 1 / (1 + exp(s_j - s_i)), where s are strengths with mean 0 (Bradley
+and Terry, Biometrika 1952). Strengths are fitted by scikit-learn's logistic regression without a penalty. A pair counts
+with its number of comparisons if each of them was won or lost, otherwise with the number of comparisons without ties
+that would have its standard error (`effective_counts`). The error of a strength is that of maximum likelihood, from the
+inverse of the observed information. It covers the comparisons, and assumes that the model holds.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import scipy  # submodules are loaded on first use
+
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors
+from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
+from ltr_duel.preferences.properties.intervals import effective_counts
+
+_TOLERANCE = 1e-10
+_MOST_STEPS = 100_000
+
+
+def ratings(matrix: PreferenceMatrix, confidence: float = 0.95) -> pd.DataFrame:
+    """Return the Bradley-Terry strength of each ranker, the strongest first.
+
+    Parameters
+    ----------
+    matrix : PreferenceMatrix
+    confidence : float
+        The confidence of the interval of each strength, between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        ``ranker``; ``strength`` in natural logarithms of odds, with mean 0; ``standard_error``, ``low`` and ``high``,
+        NaN if the matrix is exactly known; ``borda``, the mean probability of beating another ranker; ``copeland``, the
+        number of beaten rankers.
+
+    Raises
+    ------
+    InputError
+        If some rankers have won all their comparisons with the others, or none, so that no finite strengths fit; or if
+        they were not compared with the others.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import arxiv
+    >>> ratings(arxiv())[["ranker", "strength"]].head(2).round(2).to_numpy().tolist()
+    [['A', 0.2], ['B', 0.15]]
+    """
+    require_matrix(matrix)
+    errors.require_between("confidence", confidence, 0, 1)
+    weights = _weights(matrix)
+    _require_finite(matrix, weights * matrix.p)
+    strength = _fitted(matrix.p, weights)
+    error = np.full(len(matrix), np.nan)
+    if is_estimated(matrix):
+        error = np.sqrt(np.diag(covariance(strength, weights)))
+    half = scipy.special.ndtri((1 + confidence) / 2) * error
+    table = pd.DataFrame(
+        {
+            "ranker": list(matrix.names),
+            "strength": strength,
+            "standard_error": error,
+            "low": strength - half,
+            "high": strength + half,
+            "borda": matrix.borda_scores,
+            "copeland": matrix.copeland_scores,
+        }
+    )
+    return table.sort_values("strength", ascending=False, kind="stable", ignore_index=True)
+
+
+def is_estimated(matrix: PreferenceMatrix) -> bool:
+    """Return whether the entries of a matrix have errors or counts."""
+    return bool(matrix.standard_error.any() or matrix.comparisons.any())
+
+
+def _weights(matrix: PreferenceMatrix) -> FloatMatrix:
+    """Return the number of comparisons without ties behind each pair; equal numbers for an exactly known matrix."""
+    if not is_estimated(matrix):
+        weights = np.ones_like(matrix.p)
+    elif matrix.wins is not None and matrix.ties is not None and not matrix.ties.any():
+        weights = matrix.comparisons.astype(np.float64)
+    else:
+        weights = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)
+        weights = np.where(np.isinf(weights), weights[np.isfinite(weights)].max(initial=1.0), weights)
+    np.fill_diagonal(weights, 0.0)
+    return weights
+
+
+def _require_finite(matrix: PreferenceMatrix, wins: FloatMatrix) -> None:
+    """Raise unless every split of the rankers has wins in both directions, so that strengths exist (Ford 1957)."""
+    count, group = scipy.sparse.csgraph.connected_components(wins > 0, directed=True, connection="strong")
+    if count == 1:
+        return
+    for label in range(count):
+        inside = group == label
+        if not wins[np.ix_(~inside, inside)].any():
+            names = ", ".join(name for name, is_inside in zip(matrix.names, inside, strict=True) if is_inside)
+            against = "were never compared with" if not wins[np.ix_(inside, ~inside)].any() else "never lost to"
+            raise InputError(
+                f"no finite strengths fit: {names} {against} the other rankers; leave them out, or compare more"
+            )
+
+
+def _fitted(p: FloatMatrix, weights: FloatMatrix) -> FloatVector:
+    """Return the maximum-likelihood strengths, with mean 0."""
+    from sklearn.exceptions import ConvergenceWarning  # importing scikit-learn takes a second
+    from sklearn.linear_model import LogisticRegression
+
+    size = len(p)
+    i, j = np.nonzero(np.triu(weights, 1))
+    pairs = np.arange(len(i))
+    ones = np.ones(len(i))
+    design = scipy.sparse.csr_array((np.r_[ones, -ones], (np.r_[pairs, pairs], np.r_[i, j])), shape=(len(i), size))
+    share = weights[i, j] / weights[i, j].sum() * len(i)
+    model = LogisticRegression(C=np.inf, fit_intercept=False, tol=_TOLERANCE, max_iter=_MOST_STEPS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        try:
+            model.fit(
+                scipy.sparse.vstack([design, design]),
+                np.r_[ones, np.zeros(len(i))],
+                sample_weight=np.r_[share * p[i, j], share * p[j, i]],
+            )
+        except ConvergenceWarning:
+            raise InputError(
+                "the fit of the strengths did not converge: a ranker wins nearly all comparisons"
+            ) from None
+    strength = np.asarray(model.coef_[0], np.float64)
+    return np.asarray(strength - strength.mean(), np.float64)
+
+
+def covariance(strength: FloatVector, weights: FloatMatrix) -> FloatMatrix:
+    """Return the covariance of the strengths, shape (K, K): the pseudo-inverse of the observed information."""
+    p = scipy.special.expit(strength[:, None] - strength)
+    information = -weights * p * (1 - p)
+    np.fill_diagonal(information, -information.sum(axis=1) + np.diag(information))
+    inverse: FloatMatrix = np.asarray(np.linalg.pinv(information, hermitian=True), np.float64)
+    return inverse

@@ -1,0 +1,96 @@
+"""The example of judgements: the next pairs, the winner, and a file as the only state."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.studies.judgements import figure, judged, studied, summary
+from examples.judgements import judgements as example
+from examples.judgements.judgements import Judgements, find_best, read_judgements
+from ltr_duel.core import InputError
+from ltr_duel.preferences import arxiv
+from tests.site.snippets import blocks
+
+NAMES = ("gpt", "mistral", "llama")
+
+
+@pytest.fixture
+def judge():
+    """Prefer the name that comes first in the alphabet in seven of ten cases, with one tie in ten."""
+    rng = np.random.default_rng(5)
+    return lambda *pair: str(rng.choice([min(pair), max(pair), "tie"], p=[0.65, 0.25, 0.1]))
+
+
+def test_the_named_winner_is_right_in_95_percent_of_runs():
+    right = [judged(arxiv(), "double_thompson", seed, 2000).winner() == "A" for seed in range(100)]
+    assert np.mean(right) >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 100)
+
+
+def test_an_interrupted_comparison_continues_as_if_nothing_had_happened(tmp_path):
+    sides = np.random.default_rng(5).integers(3, size=80).tolist()  # the judge prefers a side, or neither
+
+    def run(path, *stops):
+        side = iter(sides)
+        for most in stops:
+            judgements = Judgements(NAMES)
+            find_best(judgements, lambda *pair: (*pair, "tie")[next(side)], path, most=most)
+        return path.read_text(), judgements.wins.tolist(), judgements.ask(9)
+
+    assert run(tmp_path / "once.csv", 80) == run(tmp_path / "twice.csv", 20, 80)
+
+
+def test_the_best_item_is_found_and_written_with_all_judgements(judge, tmp_path):
+    path, judgements = tmp_path / "judgements.csv", Judgements(NAMES)
+    assert find_best(judgements, judge, path) == "gpt" == judgements.standing().ranker[0]
+    assert len(read_judgements(path)) == len(judgements) == (judgements.wins + judgements.ties / 2).sum()
+
+
+def test_ties_alone_never_name_a_winner():
+    judgements = Judgements(NAMES)
+    judgements.tell([(first, second, "tie") for first in NAMES for second in NAMES if first != second] * 500)
+    assert judgements.winner() == "" and judgements.standing().borda.tolist() == [0.5] * 3
+
+
+def test_a_champion_that_needs_no_choice_meets_the_rival_with_the_weakest_evidence():
+    judgements = Judgements(NAMES)
+    judgements.tell([("gpt", "mistral", "gpt")] * 3000 + [("gpt", "llama", "gpt")] * 2)
+    pairs = judgements.ask(100)
+    assert {frozenset(pair) for pair in pairs} == {frozenset(("gpt", "llama"))}
+    assert 30 < sum(first == "gpt" for first, _ in pairs) < 70  # shown first by a coin
+
+
+@pytest.mark.parametrize(
+    "row", [("gpt", "opt", "gpt"), ("gpt", "gpt", "tie"), ("gpt", "llama", "mistral"), ("gpt", "llama", "")]
+)
+def test_a_judgement_that_names_no_pair_of_the_items_is_refused_whole(row):
+    judgements = Judgements(NAMES)
+    with pytest.raises(InputError, match=r"^judgement 2, 'gpt,.*must be two of gpt, mistral, llama, and"):
+        judgements.tell([("gpt", "llama", "gpt"), row])
+    assert len(judgements) == 0 and not judgements.wins.any()
+
+
+def test_the_command_prints_the_standing_and_the_next_pairs(tmp_path, monkeypatch, capsys):
+    (tmp_path / "j.csv").write_text("first,second,winner\ngpt,llama,llama\nllama,gpt,gpt\nllama,mistral,tie\n")
+    monkeypatch.setattr(sys, "argv", ["judgements.py", str(tmp_path / "j.csv"), "--names", ",".join(NAMES), "--next=2"])
+    example.main()
+    standing, pairs = capsys.readouterr().out.split("\n\nfirst,second\n")
+    assert standing.startswith("3 judgements; best: not certain yet\n")
+    assert [len(set(pair.split(",")) & set(NAMES)) for pair in pairs.splitlines()] == [2, 2]
+
+
+def test_the_page_runs_as_printed(judge, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(Path(example.__file__).parent))
+    code = next(block.text for block in blocks("pairs_of_anything.md") if block.kind == "python")
+    exec(code, {"judge": judge})
+    assert capsys.readouterr().out.startswith("gpt ")
+
+
+def test_the_study_has_a_row_and_a_curve_for_each_way_to_choose_pairs():
+    table = studied("double_thompson", 2, 5000)
+    assert summary(table)["runs"].tolist() == ["2"]
+    assert len(figure(table).lines) == 1

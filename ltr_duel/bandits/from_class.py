@@ -135,7 +135,7 @@ def _select(state: Held, params: Any, t: int, rng: Generator) -> tuple[int, int]
     try:
         first, second = map(operator.index, arms)
     except (TypeError, ValueError):
-        raise PolicyError(f"policy '{state.name}': ask() must return two arms, not {errors.shown(arms)}") from None
+        raise PolicyError(f"policy '{state.name}': ask() must return two arms, not {arms!r:.80}") from None
     return first, second
 
 
@@ -152,4 +152,4 @@ def _recommend(state: Held, params: Any) -> int:
     try:
         return operator.index(arm)
     except TypeError:
-        raise PolicyError(f"policy '{state.name}': best() must return an arm, not {errors.shown(arm)}") from None
+        raise PolicyError(f"policy '{state.name}': best() must return an arm, not {arm!r:.80}") from None

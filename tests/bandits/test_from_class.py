@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from ltr_duel.bandits import POLICIES, Learner, PolicyError, best_arm, check_policy
-from ltr_duel.core import InputError, interpreted, kernel, load_plugin, stream
+from ltr_duel.core import InputError, interpreted, kernel, sha256_file, stream
+from ltr_duel.experiment.schedule import make_schedule
+from ltr_duel.experiment.worker import execute
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation import simulate
 from tests.bandits.matrices import bradley_terry
+from tests.experiment.conftest import matrix_spec
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tutorials" / "adding_a_policy.md").read_text(encoding="utf-8")
 FILE = re.search(r"```python\n(.*?)```", PAGE, re.S)[1]
@@ -103,8 +106,8 @@ def test_a_class_of_another_form_is_refused(old, new, complaint):
         cell(changed(old, new))
 
 
-def test_checkpoints_do_not_change_choices_although_best_breaks_ties_at_random():
-    cell(FILE)
+def test_checkpoints_do_not_change_choices_although_best_draws_random_numbers():
+    cell(changed("self.wins / self.duels", "self.wins / self.duels + 0 * self.rng.random()"))
     few, many = (
         simulate(MATRIX, "epsilon_greedy", horizon=100, repetitions=1, checkpoints_per_decade=n) for n in (1, 50)
     )
@@ -135,13 +138,17 @@ def test_choices_while_one_is_pending_are_independent_and_leave_the_policy_as_it
         alone.snapshot()
 
 
-def test_a_file_with_a_class_is_a_plugin(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(FILE)
-    assert load_plugin(file).defines("policy", "epsilon_greedy")
-    file.write_text(changed("epsilon=0.1", "epsilon=0.3"))
-    load_plugin(file)
-    assert POLICIES["epsilon_greedy"].parameters == "epsilon=0.3"
+def test_a_study_runs_a_class_of_a_file_and_its_keys_hold_the_digest_of_the_file(tmp_path):
+    file, spec = tmp_path / "mine.py", tmp_path / "spec.toml"
+    spec.write_text(matrix_spec(["epsilon_greedy:epsilon=0.2"], repetitions=2, horizon=20))
+    for text in (FILE, changed("epsilon=0.1", "epsilon=0.3")):
+        file.write_text(text)
+        schedule = make_schedule(spec, plugins=[file], jobs=1)
+        (block,) = schedule.blocks(None)
+        assert schedule.study.key(block.group)["source"] == sha256_file(file)
+    outcomes, _ = execute(schedule.task(block.group, block.repetitions))
+    assert [outcome.error for outcome in outcomes] == [None, None]
+    assert POLICIES["epsilon_greedy"].parameters == "epsilon=0.3", "the edited file replaced the policy"
 
 
 def test_equal_arms_are_equally_likely_to_be_the_best():

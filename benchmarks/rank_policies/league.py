@@ -21,7 +21,7 @@ from benchmarks.rank_policies.suite import CORPORA, Problem, digest_of
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import FloatVector, InputError, IntVector, replacing, statistics, stream
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.rankers import Rankings, ndcg
+from ltr_duel.rankers import Rankings, measure_by_query
 from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate
 
 DRAWS = 400  # resamples of the runs of each cell, for intervals
@@ -121,7 +121,7 @@ def _world(problem: Problem) -> tuple[OracleSource, PreferenceMatrix, FloatVecto
     world = made(problem)
     if isinstance(world, PreferenceMatrix):
         return FromMatrix(world), world, None
-    quality = ndcg(world)
+    quality = measure_by_query(world, "NDCG@10").mean(axis=1)
     matrix = PreferenceMatrix(0.5 + np.sign(quality[:, None] - quality[None, :]) / 2, world.names)
     return Live(world, problem.clicks, pairs="probabilistic", slates="sosm"), matrix, quality
 

@@ -101,8 +101,8 @@ def slim_table(summary: pd.DataFrame) -> pd.DataFrame:
     varying = [name for name in (columns.HORIZON, "regret") if name in summary and summary[name].nunique() > 1]
     varying = [columns.PROBLEM] * (columns.PROBLEM in summary) + varying
     names = summary[varying].astype(str).agg(", ".join, axis=1) if varying else pd.Series("regret", summary.index)
-    cells = pd.DataFrame({columns.POLICY: summary[columns.POLICY], "problem": names, "cell": _means(summary)})
-    table = cells.pivot_table("cell", columns.POLICY, "problem", aggfunc="first", sort=False).fillna("")
+    cells = pd.DataFrame({columns.POLICY: summary[columns.POLICY], "problem": names, "regret": _means(summary)})
+    table = cells.pivot_table("regret", columns.POLICY, "problem", aggfunc="first", sort=False).fillna("")
     if columns.REFERENCE_ERROR in summary and (summary[columns.REFERENCE_ERROR] != 0).any():
         most = summary[columns.REFERENCE_ERROR].groupby(names).agg(lambda errors: errors.max(skipna=False))
         table.loc[REFERENCE_ERROR] = [_number(most[str(name)], ",.1f", before="± ", missing=_UNKNOWN) for name in table]

@@ -81,4 +81,4 @@ def test_the_targets_and_commands_that_it_names_are_there(ltr_duel):
 def test_links_and_pictures_are_there_and_the_picture_is_small():
     links = {link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", TEXT) if "://" not in link}
     assert links and not [link for link in links if not (ROOT / link).exists()]
-    assert (ROOT / "docs" / "demo_regret.png").stat().st_size < 150_000
+    assert (ROOT / "docs" / "real_users.png").stat().st_size < 150_000

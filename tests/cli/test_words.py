@@ -48,8 +48,8 @@ def test_the_shell_completes(typed, begun, completed):
 def test_python_and_command_line_of_the_readme_are_the_same_experiment(ltr_duel, tmp_path, monkeypatch, capsys):
     """The first number that Python prints is a mean."""
     monkeypatch.chdir(tmp_path)
-    text = TEXT.replace("1_000_000", "1_000")
-    text = re.sub("repetitions([= ])10", r"repetitions\g<1>2", text.replace("1e6", "1e3"))
+    text = TEXT.replace("100_000", "1_000")
+    text = re.sub("repetitions([= ])10", r"repetitions\g<1>2", text.replace("1e5", "1e3"))
     python = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
     names = {}
     exec(python, names)  # the text of the README is the subject

@@ -87,9 +87,8 @@ def test_a_link_is_followed(tmp_path):
     assert load_preferences(tmp_path / "link.csv").names == arxiv().names
 
 
-@pytest.mark.parametrize("ending", [".parquet", ".csv", ".npy"])
-def test_a_pipe_is_read(tmp_path, ending):
-    content = save_preferences(arxiv(), tmp_path / f"m{ending}").read_bytes()
+def test_a_pipe_with_text_is_read(tmp_path):
+    content = save_preferences(arxiv(), tmp_path / "m.csv").read_bytes()
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[content])
     writer.start()

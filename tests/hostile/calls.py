@@ -21,7 +21,7 @@ FromUtilities([1j]) => not complex128
 FromUtilities([[1.0, 2.0]]) => not float64 of shape (1, 2)
 Results(5, arxiv()) => a list of RunResult, not of 5
 Results([], arxiv()).to_frame() => there is no run
-LivePolicy('rucb', 1.5) => arms must be a whole number, not 1.5
+Learner('rucb', 1.5) => arms must be a whole number, not 1.5
 estimate_preferences(corpus()) => must be Rankings,~not a Dataset
 estimate_preferences(rankings(), at_most=10**30, target_error=0.1) => at most 1,073,741,824 comparisons
 estimate_preferences(rankings(), clicks=5) => a click model must be a name or an object of that kind, not 5

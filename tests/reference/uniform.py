@@ -41,6 +41,9 @@ class Uniform:
         self.low, self.high = (self.low, level) if below else (level, self.high)
         return below
 
+    def __ge__(self, level):
+        return not self < level
+
     def __mul__(self, n):
         return Cells(self, int(n))
 

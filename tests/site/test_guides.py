@@ -61,6 +61,7 @@ ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reaso
     "from ltr_duel.client import Client": "it needs a service: tests/live/test_client.py",
     "from ltr_duel.advice import advise": "it takes many minutes: tests/advice",
     # slow blocks
+    "python -m benchmarks.rank_policies": "it takes ten minutes: tests/test_rank_policies.py",
     "ltr-duel advise MQ2008/Fold1 --rankers features:1,5,23,40": "it takes many minutes: README, tests/advice",
     "ltr-duel demo --data qrels": "as the line above it with a million steps: tests/rankers",
     "ltr-duel reproduce": "it takes hours: tests/papers",

@@ -80,7 +80,7 @@ def test_what_pages_show_is_found():
 
 
 NUMBER = re.compile(r"(?<![\w.])(?:\d[\d,_]*)?(?:\.\d+)?(?!\w)")
-GIVEN = {"3.11", "2016", "1.2"}  # a version of Python, a year, the size of a download in GB
+GIVEN = {"3.11", "2016", "1.2", "3.3"}  # a version of Python, a year, the size of a download in GB, a width in inches
 
 
 def numbers(text):

@@ -307,7 +307,7 @@ def recommend(state: State, params: NoParams) -> int:
 register(
     __name__,
     any_order=True,
-    assumes="nothing; finds the Condorcet winner if there is one, else Copeland winners",
+    assumes="made for problems with a Condorcet winner; finds Copeland winners slowly without one",
     regret="not proven",
     cost="O(K); without a Condorcet winner up to K^2 coins",
     where="part of this package",

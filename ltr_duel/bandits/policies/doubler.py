@@ -4,13 +4,13 @@ Time is divided into epochs of 1, 2, 4, ... steps (2, 4, 8, ... in the text of W
 left arm is a uniform draw from the multiset of arms that the right player chose in the previous epoch, so the right
 player has a fixed opponent and solves an ordinary bandit problem.
 
-`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of the survey) has a UCB1 box (see `cardinal`) that
-is reset in each epoch: regret O(K log^2 T). `improved_doubler` (Algorithm 9) never resets its box. Because the opponent
-changes, it adds f, an estimate of the opponent's utility, to the feedback. After each epoch, the right player's share
-of wins in the epoch, minus 1/2, is added to f, as in Algorithm 9; the survey's derivation gives twice this amount.
-`thompson_doubler` (Algorithm 10, "unforgetful") has a Thompson box that is never reset, and no correction. All three
-assume that preferences follow from utilities by a linear link; none needs a horizon; the last two have no proven bound.
-A step costs O(K).
+`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of the survey) has a UCB1 box (see `cardinal`) that is reset
+in each epoch: regret O(K log^2 T), for UCB1's constant 2, not the default .5. `improved_doubler` (Algorithm 9) never
+resets its box. Because the opponent changes, it adds f, an estimate of the opponent's utility, to the feedback. After
+each epoch, the right player's share of wins in the epoch, minus 1/2, is added to f, as in Algorithm 9; the survey's
+derivation gives twice this amount. `thompson_doubler` (Algorithm 10, "unforgetful") has a Thompson box that is never
+reset, and no correction. All three assume that preferences follow from utilities by a linear link; none needs a
+horizon; the last two have no proven bound. A step costs O(K).
 
 Comments cite the line numbers of Algorithms 8 and 9, counted from the line `input`.
 """

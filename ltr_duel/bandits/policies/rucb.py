@@ -7,7 +7,9 @@ Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Arme
 Algorithm 1; comments cite its line numbers. Assumes a Condorcet winner; needs no horizon. Regret O(K^2 log T) in the
 form of the arXiv version. With ``hypothesis``, the form printed in the proceedings, it is O(K log T) + O(K^2): the
 hypothesised best arm B is the last arm that was the only candidate, and is dropped when it is no longer a candidate;
-while B is one of several candidates, the champion is B with probability 1/2, else another candidate.
+while B is one of several candidates, the champion is B with probability 1/2, else another candidate. The bound on the
+expected regret (Theorem 3) needs alpha > 1, and at the default of .51 the constant C(delta) of Theorem 2 is 10^366 for
+64 arms: the guarantee is vacuous there.
 
 There is one deviation from the paper. The policy recommends the arm that beats the most rivals; a rival that the arm
 has not met does not count as beaten here, but does in the paper, because x/0 := 1. An arm's bound against itself, U_xx,

@@ -2,7 +2,8 @@
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; Algorithms 6 (any box) and 7
 (Thompson boxes) of Wolfenfeld's survey. Assumes that the preferences follow from utilities by a linear or similar link;
-needs no horizon. The regret is conjectured, not proven, to be the sum of the regrets of the two boxes.
+needs no horizon. The regret is conjectured, not proven, to be the sum of the regrets of the two boxes; the rate of UCB1
+is for the constant 2, not for the default .5.
 
 `sparring` has UCB1 boxes, `thompson_sparring` Thompson boxes, `exp3_sparring` Exp3 boxes (for adversarial preferences;
 the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box; Thompson boxes flip a

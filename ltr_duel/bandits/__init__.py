@@ -13,8 +13,10 @@ __all__ = [
     "Policy",
     "PolicyError",
     "Run",
+    "best_arm",
     "check_policy",
     "marked",
+    "policy_from_class",
     "register",
     "registers",
 ]

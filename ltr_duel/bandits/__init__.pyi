@@ -3,6 +3,7 @@ from .check import check_policy as check_policy
 from .compiling import compile_ahead as compile_ahead
 from .delayed import BATCH_NUMBERS as BATCH_NUMBERS
 from .delayed import Lateness as Lateness
+from .from_class import policy_from_class as policy_from_class
 from .hooks import NEVER as NEVER
 from .learner import Learner as Learner
 from .loop import LOOP_NUMBERS as LOOP_NUMBERS
@@ -24,3 +25,4 @@ from .recorder import Recorder as Recorder
 from .recorder import new_recorder as new_recorder
 from .state import Registers as Registers
 from .state import registers as registers
+from .statistics import best_arm as best_arm

@@ -35,7 +35,7 @@ def loop_for(
         return _plain_loop(policy, loop)
     if not (compiled and policy.compiled):
         return interpreted(loop)
-    modules = {part.__module__ for part in (policy.state, *_parts(policy, loop).values())} | _modules_of(oracle)
+    modules = {part.__module__ for part in (policy.state, *_parts(policy).values())} | _modules_of(oracle)
     return _compiled(policy, tuple(sorted(modules)), interpreted(loop))
 
 
@@ -49,7 +49,7 @@ def _modules_of(value: Any) -> set[str]:
 
 @functools.cache
 def _compiled(policy: Policy, modules: tuple[str, ...], loop: Callable[..., Any]) -> Any:
-    return jit.kernel_for(loop, *modules, parts=_parts(policy, loop))
+    return jit.kernel_for(loop, *modules, parts=_parts(policy))
 
 
 def compile_ahead(calls: Iterable[tuple[Policy, Callable[..., Any], tuple[Any, ...]]], jobs: int) -> None:
@@ -85,10 +85,10 @@ def _compile_all(calls: list[bytes]) -> None:
 
 @functools.cache
 def _plain_loop(policy: Policy, loop: Callable[..., Any]) -> Callable[..., Any]:
-    return plain_text(loop, {name: plain_text(part) for name, part in _parts(policy, loop).items()})
+    return plain_text(loop, {name: plain_text(part) for name, part in _parts(policy).items()})
 
 
-def _parts(policy: Policy, loop: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+def _parts(policy: Policy) -> dict[str, Callable[..., Any]]:
     """Return the policy's functions, keyed by the names under which loops call them."""
     slate = policy.feedback == "slate"
     parts = {
@@ -150,8 +150,8 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
 
 def own_frames(policy: Policy, error: BaseException) -> list[traceback.FrameSummary]:
     """Return the frames of an error's traceback that are in the files of a policy's functions, the innermost last."""
-    functions = policy.init, policy.select, policy.update, policy.recommend, policy.idle_until
-    files = {interpreted(one).__code__.co_filename for one in functions if one is not None}
+    functions = policy.init, *_parts(policy).values(), *getattr(policy.state, "methods", ())
+    files = {interpreted(one).__code__.co_filename for one in functions}
     return [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
 
 

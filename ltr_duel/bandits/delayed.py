@@ -26,8 +26,8 @@ from ltr_duel.bandits.hooks import idle_until, recommend, select_slate, update_s
 from ltr_duel.bandits.oracle import multiduel
 from ltr_duel.bandits.policy import Policy
 from ltr_duel.bandits.recorder import Recorder, Span, add_choice, keep_choice, pass_checkpoint
-from ltr_duel.bandits.state import Registers, in_one_piece, registers
-from ltr_duel.core import IntMatrix, IntVector, Streams, host, inlined, kernel, random_below
+from ltr_duel.bandits.state import Attributes, Copies, Registers, registers, with_copies
+from ltr_duel.core import IntMatrix, IntVector, Streams, dispatched, host, implement, inlined, kernel, random_below
 
 BATCH_NUMBERS = 1  # version of the results of batches, see `ltr_duel.core.numbering`
 Words = NDArray[np.uint64]
@@ -53,7 +53,7 @@ class Now:
 
 
 class Late(NamedTuple):
-    """A ring of steps whose outcomes have not arrived or are not used, and the memory for learning in turn."""
+    """A ring of steps whose outcomes have not arrived or are not used."""
 
     batch: int
     delay: int
@@ -65,25 +65,20 @@ class Late(NamedTuple):
     won: NDArray[np.int8]  # (steps + 1, width, width) the outcomes; the last row is scratch
     queue: IntMatrix  # (2 K, K) queued outcomes of each pair: K rows of losses, then K rows of wins
     pending: IntVector  # (width,) the pending choice
-    words: Words  # the memory of the policy's state
-    before: Words  # a copy of this memory before the pending choice
-    shadow: Any  # a copy of the state, which chooses while a choice is pending
-    shadow_words: Words  # its memory
     others: Generator
 
 
-def new_late(policy: Policy, state: Any, n_arms: int, lateness: Lateness) -> tuple[Any, Late]:
-    """Return the state, in one piece for learning in turn, and an empty ring; raise `InputError` without the memory."""
+def new_late(
+    policy: Policy, state: Any, n_arms: int, lateness: Lateness, rng: Generator
+) -> tuple[Any, tuple[Late, Copies]]:
+    """Return the state, an empty ring and the memory for learning in turn; raise `InputError` if memory is short."""
     batch, delay, others = lateness
     room, pairs, any_order = batch + delay, policy.feedback == "duel", policy.any_order
     width, queued = 2 if pairs else n_arms, n_arms if pairs and not any_order else 0
     size = room * (8 + width * (8 + width)) + 16 * queued**2
     host.require_memory(f"{room:,} comparisons whose outcomes are not known", size)
-    shadow, words, shadow_words = state, np.zeros(0, np.uint64), np.zeros(0, np.uint64)
-    if not any_order:
-        state, words = in_one_piece(state)
-        shadow, shadow_words = in_one_piece(state)
-    return state, Late(
+    state, copies = with_copies(state, rng, others, in_turn=not any_order)
+    late = Late(
         batch,
         delay,
         pairs,
@@ -94,22 +89,21 @@ def new_late(policy: Policy, state: Any, n_arms: int, lateness: Lateness) -> tup
         np.zeros((room + 1, width, width), np.int8),
         np.zeros((2 * queued, queued), np.int64),
         np.zeros(width, np.int64),
-        words,
-        words.copy(),
-        shadow,
-        shadow_words,
         others,
     )
+    return state, (late, copies)
 
 
 @kernel
-def run_late(state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, late: Late) -> int:
+def run_late(
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, late: Late, copies: Copies
+) -> int:
     """Run a policy for the steps of ``span``; return the number of decisions."""
     now, room, n_arms = late.now[0], late.sizes.shape[0], recorder.place.shape[0]
     decisions, t = 0, span.start
     while t <= span.stop:
         decisions += 1
-        if ask(state, params, streams.policy, recorder, t, late):
+        if ask(state, params, streams.policy, recorder, t, late, copies):
             return decisions
         row, last, size = (t - 1) % room, t, now.pending
         slate = late.slates[row]
@@ -122,8 +116,8 @@ def run_late(state: Any, params: Any, oracle: Any, streams: Streams, recorder: R
             if span.jump and size == 1:
                 last = last_idle(late, t, min(idle_until(state, params, now.clock) - now.clock, span.stop - t) + t)
         else:
-            copy_words(late.shadow_words, late.before)
-            size = select_slate(late.shadow, params, now.clock, slate, late.others)
+            copy_words(copies.shadow_words, copies.before)
+            size = select_slate(copies.shadow, params, now.clock, slate, late.others)
             if wrong_slate(state, recorder.due, n_arms, t, slate, size):
                 return decisions
         now.fresh = 0
@@ -148,7 +142,7 @@ def run_late(state: Any, params: Any, oracle: Any, streams: Streams, recorder: R
             update_slate(state, params, now.arrived, late.slates[row], late.sizes[row], late.won[row], streams.policy)
         receive(late, arrived)
         while now.queued > 0:
-            if ask(state, params, streams.policy, recorder, t, late):
+            if ask(state, params, streams.policy, recorder, t, late, copies):
                 return decisions
             row = pop_pair(late) if late.pairs else pop_set(late, last)
             if row < 0:
@@ -169,19 +163,32 @@ def run_late(state: Any, params: Any, oracle: Any, streams: Streams, recorder: R
 
 
 @inlined
-def ask(state: Any, params: Any, rng: Generator, recorder: Recorder, t: int, late: Late) -> bool:
+def ask(state: Any, params: Any, rng: Generator, recorder: Recorder, t: int, late: Late, copies: Copies) -> bool:
     """Choose arms unless a choice is pending; return whether the new choice is wrong."""
     now = late.now[0]
     if now.pending > 0:
         return False
-    copy_words(late.before, late.words)
+    copy_words(copies.before, copies.words)
     now.pending = select_slate(state, params, now.clock, late.pending, rng)
     now.fresh = 1
     return wrong_slate(state, recorder.due, recorder.place.shape[0], t, late.pending, now.pending)
 
 
+@dispatched
+def copy_words(to: Any, words: Any) -> None:
+    """Copy a buffer, or the attributes of an object."""
+    copy_buffer(to, words)
+
+
+def _copy_attributes(to: Attributes, words: Attributes) -> None:
+    to[:] = words
+
+
+implement(copy_words, Attributes, _copy_attributes)
+
+
 @kernel
-def copy_words(to: Words, words: Words) -> None:
+def copy_buffer(to: Words, words: Words) -> None:
     """Copy a buffer."""
     for k in range(words.shape[0]):
         to[k] = words[k]

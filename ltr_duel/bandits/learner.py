@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ltr_duel.bandits.compiling import loop_for
 from ltr_duel.bandits.hooks import select_slate, update
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError, require_room
-from ltr_duel.bandits.state import arrays_in, in_one_piece
+from ltr_duel.bandits.state import arrays_in, with_copies
 from ltr_duel.core import InputError, IntMatrix, IntVector, errors, kernel, stream
 
 Arms = tuple[int, ...]
@@ -78,14 +78,10 @@ class Learner:
         self._order = np.arange(self._n_arms) if order is None else np.array(order)
         if self._order.dtype.kind not in "iu" or sorted(self._order.ravel().tolist()) != list(range(self._n_arms)):
             raise InputError(f"the order of {n_arms} arms must contain each of the integers 0 to {n_arms - 1} once")
-        self._state = self._policy.init(self._n_arms, horizon if self._policy.needs_horizon else 0, self._params)
-        self._words = self._before = np.zeros(0, np.uint64)
-        if in_turn:  # a shadow chooses while a choice is pending
-            self._state, self._words = in_one_piece(self._state)
-            self._shadow, self._shadow_words = in_one_piece(self._state)
-            self._before = self._words.copy()
         self._rng = stream(seed, "live", self._label) if rng is None else rng
         self._others = stream(seed, "live", self._label, "others") if others is None else others
+        state = self._policy.start(self._n_arms, horizon, self._params, self._rng)
+        self._state, self._copies = with_copies(state, self._rng, self._others, in_turn=in_turn)
         self._t, self._pending = 1, Arms()  # pending and queued arms have the policy's numbers
         self._queue: dict[Arms, deque[bytes]] = {}
 
@@ -163,13 +159,21 @@ class Learner:
         return int(self._order[arm])
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Return the complete state as plain arrays, which `numpy.savez` accepts."""
+        """Return the complete state as plain arrays, which `numpy.savez` accepts.
+
+        Raises
+        ------
+        InputError
+            If the policy's state is an object, as that of a policy from a class.
+        """
+        if not isinstance(self._state, tuple):
+            raise InputError(f"policy '{self._label}' has no snapshot, because its state is an object, not arrays")
         queue = [(arms, signs) for arms, line in self._queue.items() for signs in line]
         width = max((len(arms) for arms, _ in queue), default=0)
         signs = b"".join(signs.ljust(width**2, b"\0") for _, signs in queue)
         return {
             **{f"state.{name}": value.copy() for name, value in arrays_in(self._state)},
-            "before": self._before.copy(),
+            "before": self._copies.before.copy(),
             "queue": np.array([[*arms, *[-1] * (width - len(arms))] for arms, _ in queue], np.int64),
             "signs": np.frombuffer(signs, np.int8).reshape(len(queue), width**2),
             "pending": np.array(self._pending, np.int64),
@@ -222,7 +226,7 @@ class Learner:
                 raise InputError(f"this is not a snapshot of policy '{label}' for {len(order)} arms: see '{part}'")
         for part, array in arrays_in(self._state):
             array[...] = arrays[f"state.{part}"]
-        self._before[:] = arrays["before"]
+        self._copies.before[:] = arrays["before"]
         self._t, self._pending = int(arrays["t"][0]), tuple(arrays["pending"].tolist())
         for line, signs in zip(arrays["queue"].tolist(), arrays["signs"], strict=True):
             arms = tuple(arm for arm in line if arm >= 0)
@@ -244,13 +248,13 @@ class Learner:
 
     def _choose_pending(self) -> Arms:
         if not self._pending:
-            self._before[:] = self._words
+            self._copies.before[:] = self._copies.words
             self._pending = self._choose(self._state, self._t, self._rng)
         return self._pending
 
     def _choose_shadow(self) -> Arms:
-        self._shadow_words[:] = self._before
-        return self._choose(self._shadow, self._t, self._others)
+        self._copies.shadow_words[:] = self._copies.before
+        return self._choose(self._copies.shadow, self._t, self._others)
 
     def _choose_many(self, n: int) -> list[Arms]:
         if n < _MANY:

@@ -167,14 +167,14 @@ class Run:
     ) -> None:
         in_turn = late is not None and not policy.any_order
         require_room(policy, params, n_arms, horizon=horizon, in_turn=in_turn)
-        self.state = policy.init(n_arms, horizon if policy.needs_horizon else 0, params)
+        self.state = policy.start(n_arms, horizon, params, streams.policy)
         self.n_arms, self.t, self.decisions = n_arms, 0, 0
         self._recommend, self._policy, self._recorder = policy.recommend, policy, recorder
         self._scratch: tuple[Any, ...]
         loop: Callable[..., int]
         if late is not None:
-            self.state, ring = new_late(policy, self.state, n_arms, late)
-            loop, self._scratch = run_late, (ring,)
+            self.state, self._scratch = new_late(policy, self.state, n_arms, late, streams.policy)
+            loop = run_late
             oracle = Pairs(oracle) if policy.feedback == "duel" else oracle
         elif policy.feedback == "duel":
             loop, self._scratch = run_pairs, ()

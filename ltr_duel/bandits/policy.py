@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from numpy.random import Generator
+
 from ltr_duel.bandits.hooks import (
     idle_until,
     pair_as_slate,
@@ -51,9 +53,10 @@ class Policy(components.Component):
         As in every component (`ltr_duel.core.Component`).
     state : type
         A NamedTuple class of arrays, for this policy only, because the loop finds a policy's functions by this class.
+        Without ``compiled``, any class of objects with attributes.
     init : callable
         ``init(n_arms, horizon, params) -> state``. The only function that allocates memory. ``horizon`` is 0 for a
-        policy that does not need it.
+        policy that does not need it. A fourth parameter ``rng`` receives the generator of the policy's stream.
     select, update, recommend : callable
         See `ltr_duel.bandits.hooks`. A policy whose `select` takes a ``slate`` compares sets of arms.
     idle_until : callable, optional
@@ -120,6 +123,11 @@ class Policy(components.Component):
         """Whether a step compares two arms or a set of arms, derived from the parameters of `select`."""
         return "slate" if "slate" in inspect.signature(interpreted(self.select)).parameters else "duel"
 
+    def start(self, n_arms: int, horizon: int, params: Any, rng: Generator) -> Any:
+        """Return the state before the first step."""
+        given = (rng,) if "rng" in inspect.signature(self.init).parameters else ()
+        return self.init(n_arms, horizon if self.needs_horizon else 0, params, *given)
+
     def facts(self) -> dict[str, str]:
         """Return the facts about the component, keyed by column heading."""
         known = super().facts()
@@ -144,8 +152,11 @@ def suited(given: components.Configured[Policy], *, to_sets: bool) -> components
 def require_room(
     policy: Policy, params: Any, n_arms: int, *, horizon: int = 0, in_turn: bool = False, runs: int = 1
 ) -> None:
-    """Raise `InputError` unless there is memory for ``runs`` concurrent runs, whose states grow at most with K^2."""
-    if n_arms <= _FEW:
+    """Raise `InputError` unless there is memory for ``runs`` concurrent runs, whose states grow at most with K^2.
+
+    The size of a state that is an object is unknown.
+    """
+    if n_arms <= _FEW or not issubclass(policy.state, tuple):
         return
     state = policy.init(_MEASURED, horizon if policy.needs_horizon else 0, params)
     size = sum(array.nbytes for _, array in arrays_in(state)) * (n_arms / _MEASURED) ** 2

@@ -1,16 +1,20 @@
-"""The components of a policy's state: arrays, NamedTuples of arrays, and registers.
+"""The components of a policy's state: arrays, NamedTuples of arrays, and registers; and copies of states.
 
 Registers are the single numbers that a policy counts or stores. They are the named fields of a numpy record array of
 one element, which compiled code and plain Python read and write in the same way. A state with a single register may
 instead store the number in an array of one element.
+
+The state of a policy that runs as plain Python may also be any object with attributes.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from typing import Any, Protocol, TypeVar, get_type_hints
+from typing import Any, NamedTuple, Protocol, TypeVar, get_type_hints
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 T = TypeVar("T")
@@ -88,3 +92,42 @@ def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
         return place
 
     return moved(state), memory
+
+
+class Attributes:
+    """The attributes of a state that is an object, copied like the words of a state of arrays.
+
+    A copy draws from ``others`` in place of ``rng``, so that its choices are independent of those of the state.
+    """
+
+    def __init__(self, state: Any, rng: Generator, others: Generator) -> None:
+        self.values, self._rng, self._others = vars(state), rng, others
+
+    def __setitem__(self, every: slice, source: Attributes) -> None:
+        generators = {id(rng): self._others for rng in (self._rng, self._others)}
+        copied = copy.deepcopy(source.values, generators)
+        self.values.clear()
+        self.values.update(copied)
+
+
+class Copies(NamedTuple):
+    """The memory for learning in turn (see `ltr_duel.bandits.delayed`): words of arrays, or `Attributes`."""
+
+    words: Any  # the memory of the policy's state
+    before: Any  # a copy of this memory before the pending choice
+    shadow: Any  # a copy of the state, which chooses while a choice is pending
+    shadow_words: Any  # its memory
+
+
+def with_copies(state: Any, rng: Generator, others: Generator, *, in_turn: bool) -> tuple[Any, Copies]:
+    """Return the state and the memory of its copies, which is empty unless the policy learns in turn."""
+    if not in_turn:
+        nothing = np.zeros(0, np.uint64)
+        return state, Copies(nothing, nothing, state, nothing)
+    if isinstance(state, tuple):
+        state, words = in_one_piece(state)
+        shadow, shadow_words = in_one_piece(state)
+        return state, Copies(words, words.copy(), shadow, shadow_words)
+    shadow = copy.copy(state)
+    whole, before, copied = (Attributes(one, rng, others) for one in (state, copy.copy(state), shadow))
+    return state, Copies(whole, before, shadow, copied)

@@ -11,9 +11,39 @@ from __future__ import annotations
 from math import ceil, exp, log1p, sqrt
 
 import numpy as np
+from numpy.random import Generator
 
 from ltr_duel.bandits.hooks import NEVER
-from ltr_duel.core import FloatMatrix, IntMatrix, kernel
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, inlined, kernel, random_below
+
+
+@inlined
+def best_arm(values: FloatVector, rng: Generator) -> int:
+    """Return the arm with the largest value; equal arms are equally likely. For kernels and for plain Python.
+
+    Parameters
+    ----------
+    values : array of numbers, shape (K,)
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> best_arm([0.2, 0.7, 0.4], np.random.default_rng(0))
+    1
+    """
+    best, ties = 0, 1
+    for arm in range(1, len(values)):
+        if values[arm] > values[best]:
+            best, ties = arm, 1
+        elif values[arm] == values[best]:
+            ties += 1
+            if random_below(ties, rng) == 0:
+                best = arm
+    return best
 
 
 @kernel

@@ -100,7 +100,7 @@ def load_plugin(path: str | Path) -> Plugin:
         _run(name, path)
         added = _added(before)
         if not added:
-            raise InputError("registers no component; end it with register(__name__, ...)")
+            raise InputError("registers no component; end it with register(__name__, ...) or policy_from_class(...)")
     except BaseException as error:
         for kind, one in _added(before):
             registries[kind].remove(one)

@@ -110,8 +110,8 @@ class Method(components.Component):
 
     @property
     def foreign(self) -> bool:
-        """Whether the functions come from outside the package; they may need the documents' owners for credit."""
-        return not self.state.__module__.startswith("ltr_duel.")
+        """Whether the functions come from outside the package and may need the documents' owners for credit."""
+        return not self.state.__module__.startswith("ltr_duel.") or hasattr(self.state, "credits_owners")
 
     def default_outcome(self, *, sets: bool = False) -> str:
         """Return the default outcome rule of pairs or of sets."""

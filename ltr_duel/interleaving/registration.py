@@ -6,11 +6,13 @@ Two plain functions are enough for a method that runs at interpreted speed:
     def credit(orders, shown, clicks): ...   # returns one score for each ranker
 
 ``orders`` contains one list of documents for each ranker, best first; ``clicks`` contains the clicked positions of the
-shown list. The ranker with the higher score wins.
+shown list. The ranker with the higher score wins. If the score depends on which ranker contributed a document, its
+owner, ``draw`` returns ``shown, owners``, and the last argument of ``credit`` is ``owners``.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from numbers import Real
@@ -23,8 +25,8 @@ from ltr_duel.core import InputError, IntVector, SignMatrix, components, vector
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.method import METHODS, Method, MethodError
 
-Draw = Callable[[list[list[int]], int, Generator], Sequence[int]]
-Credit = Callable[[list[list[int]], list[int], list[int]], Sequence[float]]
+Draw = Callable[[list[list[int]], int, Generator], Any]
+Credit = Callable[..., Sequence[float]]
 
 _PARTS = "Params State init draw_pair credit_pair draw_slate credit_slate draw credit find_contributors draw_mirrored"
 
@@ -77,10 +79,11 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool
     name : str
     draw : callable
         ``draw(orders, top, rng)`` returns at most ``top`` different documents. ``orders`` contains, for each ranker,
-        all documents of the query, best first.
+        all documents of the query, best first. With owners, it returns the documents and the owner of each: 0, 1, ...
+        for the rankers in ``orders``, or -1 for none.
     credit : callable
         ``credit(orders, shown, clicks)`` returns one score for each ranker; ``clicks`` contains one or more clicked
-        positions of ``shown``, ascending.
+        positions of ``shown``, ascending. An argument ``owners`` receives the owners of ``shown``.
     slates : bool
         Whether the functions accept any number of rankers; False if they require two.
     **about
@@ -103,9 +106,10 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool
     """
 
     def init(size: Size, params: Any, outcome: str) -> Functions:
-        return Functions(name, size.top, draw, credit)
+        return kind(name, size.top, draw, credit)
 
-    parts: dict[str, Any] = {"name": name, "state": Functions, "init": init, "compiled": False, **about}
+    kind = OwnerFunctions if "owners" in inspect.signature(credit).parameters else Functions
+    parts: dict[str, Any] = {"name": name, "state": kind, "init": init, "compiled": False, **about}
     if slates:
         parts |= {"draw_slate": _draw_slate, "credit_slate": _credit_slate}
     return Method(draw_pair=_draw_pair, credit_pair=_credit_pair, **parts)
@@ -120,6 +124,13 @@ class Functions(NamedTuple):
     credit: Credit
 
 
+class OwnerFunctions(Functions):
+    """The state of a method whose functions draw and credit owners."""
+
+    __slots__ = ()
+    credits_owners = True
+
+
 def _orders(lists: Lists, query: int, rankers: Sequence[int]) -> list[list[int]]:
     start, stop = int(lists.query_ptr[query]), int(lists.query_ptr[query + 1])
     return [lists.order[ranker, start:stop].tolist() for ranker in rankers]
@@ -130,8 +141,13 @@ def _draw_slate(
 ) -> int:
     orders = _orders(lists, query, slate[:size])
     documents, fault = len(orders[0]), ""
-    shown = state.draw(orders, state.top, rng)
-    ranks = list(shown) if isinstance(shown, Sequence | np.ndarray) else [None]
+    drawn = state.draw(orders, state.top, rng)
+    shown, owners = drawn, None
+    if isinstance(state, OwnerFunctions):
+        if not (isinstance(drawn, tuple) and len(drawn) == 2):
+            raise MethodError(f"method '{state.name}': draw must return the documents and their owners: {drawn!r:.80}")
+        shown, owners = drawn
+    ranks: list[Any] = list(shown) if isinstance(shown, Sequence | np.ndarray) else [None]
     if not all(isinstance(rank, int | np.integer) and 0 <= rank < documents for rank in ranks):
         fault = f"documents of other queries: {shown!r:.80}"
     elif len(ranks) > min(state.top, documents):
@@ -141,8 +157,16 @@ def _draw_slate(
     if fault:
         raise MethodError(f"method '{state.name}': it shows {fault}")
     page.shown[: len(ranks)] = ranks
-    page.owner[: len(ranks)] = -1
+    page.owner[: len(ranks)] = -1 if owners is None else _owners(state, owners, len(ranks), size)
     return len(ranks)
+
+
+def _owners(state: Functions, given: Any, length: int, size: int) -> list[int]:
+    owners = list(given) if isinstance(given, Sequence | np.ndarray) else []
+    if len(owners) != length or not all(isinstance(one, int | np.integer) and -1 <= one < size for one in owners):
+        needed = f"one owner for each of {length} documents, from -1 to {size - 1}"
+        raise MethodError(f"method '{state.name}': draw must return {needed}: {given!r:.80}")
+    return owners
 
 
 def _draw_pair(state: Functions, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
@@ -153,7 +177,8 @@ def _scores(
     state: Functions, lists: Lists, query: int, slate: Sequence[int], page: Shown, length: int, n_clicks: int
 ) -> Sequence[float]:
     shown, clicks = page.shown[:length].tolist(), page.clicks[:n_clicks].tolist()
-    scores = state.credit(_orders(lists, query, slate), shown, clicks)
+    owned = {"owners": page.owner[:length].tolist()} if isinstance(state, OwnerFunctions) else {}
+    scores = state.credit(_orders(lists, query, slate), shown, clicks, **owned)
     if isinstance(scores, Sequence | np.ndarray) and len(scores) == len(slate) and all(map(_is_number, scores)):
         return scores
     needed = f"credit does not return one finite number for each of {len(slate)} rankers: {scores!r:.80}"

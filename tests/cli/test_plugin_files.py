@@ -53,7 +53,7 @@ def examples(page):
     return [block for block in blocks if "register(__name__" in block or ".add(" in block]
 
 
-@pytest.mark.parametrize(("page", "number"), [("policies.md", 0), *(("methods.md", number) for number in range(3))])
+@pytest.mark.parametrize(("page", "number"), [("policies.md", 0), *(("methods.md", number) for number in range(4))])
 def test_the_plugins_in_the_docs_keep_the_contracts(write, page, number):
     plugin = load_plugin(write(f"from_the_docs_{number}", examples(page)[number]))
     ((kind, name),) = plugin.components
@@ -113,7 +113,7 @@ def test_a_file_is_run_once_and_must_not_change_on_the_way_to_a_worker(write):
 
 
 def test_methods_and_click_models_from_files_are_named_on_the_command_line(write, ltr_duel, corpus, tmp_path):
-    method, users = write("coins", examples("methods.md")[1]), write("users", CLICKS.format(name="mine"))
+    method, users = write("coins", examples("methods.md")[2]), write("users", CLICKS.format(name="mine"))
     words = ("--plugin", method, "--plugin", users)
     answer = ltr_duel(
         "prefs", "estimate", corpus, *words, "--method", "coins", "--clicks", "mine:position_bias=0.5",
@@ -163,7 +163,7 @@ def test_every_click_model_keeps_the_contract(name):
 def test_a_method_that_cannot_be_compiled_is_one_sentence(write, ltr_duel, corpus, tmp_path, old, new, sentence):
     if sentence and "extend" not in sentence and plain_compiler_wanted():
         pytest.skip("the plain compiler counts references: kernels may allocate")
-    text = examples("methods.md")[1]
+    text = examples("methods.md")[2]
     assert old in text
     words = ("--plugin", write("plug", text.replace(old, new)), "--method", "plug", "--comparisons", "20")
     answer = ltr_duel("prefs", "estimate", corpus, *words, "--out", tmp_path / "p.parquet")
@@ -270,7 +270,7 @@ def test_a_compiled_method_keeps_the_contract_before_it_is_used_once_for_each_co
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
     write_svmlight(make_corpus(queries=4, documents=12, features=3), tmp_path / "c.txt")
     words = ("prefs", "estimate", tmp_path / "c.txt", "--comparisons", "20", "--out", tmp_path / "m.parquet")
-    text, last = examples("methods.md")[1], "return float(np.sign(lead)) if abs(lead) > 1e-12 else 0.0"
+    text, last = examples("methods.md")[2], "return float(np.sign(lead)) if abs(lead) > 1e-12 else 0.0"
     assert last in text
     unfair = write("unfair", text.replace(last, "return 1.0"))
     answer = ltr_duel(*words, "--plugin", unfair, "--method", "unfair")

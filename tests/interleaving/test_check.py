@@ -12,6 +12,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.interleaving.check import check_method
 from ltr_duel.interleaving.comparison import Comparer
 from ltr_duel.interleaving.method import METHODS, Method, MethodError
+from ltr_duel.interleaving.plain import interleave
 from ltr_duel.interleaving.registration import method_from_functions
 from tests.conftest import random_rankings
 from tests.interleaving.test_enumeration import CLICK_ALL
@@ -57,6 +58,43 @@ def test_a_method_of_two_functions_for_two_rankers_keeps_the_contract():
     check_method(mine)
     with pytest.raises(ValueError, match="unpack"):
         check_method(method_from_functions("mine", draw, inverse_ranks))
+
+
+def owned_team_draft(orders, top, rng):
+    shown, owners = [], []
+    while len(shown) < min(top, len(orders[0])):
+        for ranker in rng.permutation(len(orders)):
+            left = [d for d in orders[ranker] if d not in shown]
+            if left and len(shown) < top:
+                shown.append(left[0])
+                owners.append(ranker)
+    return shown, owners
+
+
+def clicks_owned(orders, shown, clicks, owners):
+    return [sum(owners[k] == ranker for k in clicks) for ranker in range(len(orders))]
+
+
+def test_team_draft_can_be_written_as_two_functions_with_owners():
+    mine = method_from_functions("mine", owned_team_draft, clicks_owned)
+    check_method(mine)
+    page = interleave({"one": ["a", "b", "c", "d"], "other": ["d", "c", "b", "a"]}, mine, seed=2, top=2)
+    first = page.owners[0]
+    assert set(page.owners) == {"one", "other"}, "each contributes one of two documents"
+    assert page.credit([page.shown[0]]) == {("one", "other"): 1.0 if first == "one" else -1.0}
+
+
+@pytest.mark.parametrize(
+    "draw, complaint",
+    [
+        (team_draft, "draw must return the documents and their owners"),
+        (lambda o, t, rng: (team_draft(o, t, rng), []), "one owner for each of 1 documents, from -1 to 1"),
+        (lambda o, t, rng: (team_draft(o, t, rng), [2] * min(t, len(o[0]))), "one owner for each .*: \\[2\\]"),
+    ],
+)
+def test_wrong_owners_are_refused(draw, complaint):
+    with pytest.raises(MethodError, match=complaint):
+        check_method(method_from_functions("mine", draw, clicks_owned))
 
 
 def test_pairs_alone_are_checked_against_the_reverse():

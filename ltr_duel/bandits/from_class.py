@@ -1,0 +1,155 @@
+"""Policies from plain Python classes.
+
+The state of such a policy is a `Held`: an instance of the class, and the generator from which it draws.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import re
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from numpy.random import Generator
+
+from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
+from ltr_duel.core import errors
+
+_METHODS = ("ask", "tell", "best")
+_GIVEN = ("n_arms", "rng", "horizon")
+
+
+class Held:
+    """The state of a policy from a class; each policy has its own subclass."""
+
+    name: ClassVar[str]
+    methods: ClassVar[tuple[Callable[..., Any], ...]]  # functions of the user's class
+
+    def __init__(self, player: Any, rng: Generator) -> None:
+        self.player, self.rng = player, rng
+
+
+def policy_from_class(cls: type, *, name: str = "", **about: Any) -> Policy:
+    """Register the policy that a plain Python class defines.
+
+    The class has four methods; all its random numbers come from ``rng`` itself, not from a generator made from it:
+
+    - ``__init__(self, n_arms, rng, ...)``. Further arguments are parameters of the policy, with numbers, texts or
+      booleans as defaults. An argument ``horizon`` receives the number of comparisons.
+    - ``ask(self)`` returns the two arms to compare, as integers from 0 to ``n_arms - 1``.
+    - ``tell(self, i, j, outcome)`` follows each ``ask``, with its arms. The outcome is +1 if arm i won, -1 if arm j
+      won, and 0 if i and j are the same arm.
+    - ``best(self)`` returns the arm that is the best so far. It may draw from ``rng`` (see `best_arm`): the generator
+      is reset afterwards.
+
+    The class runs as plain Python. A class in a notebook, at the prompt or in a script replaces its earlier version.
+
+    Parameters
+    ----------
+    cls : type
+    name : str
+        The name that users type; by default the name of the class in lower case, with underscores between words.
+    **about
+        Other parameters of `Policy`: ``limits``, ``choices``, ``assumes``, ``cite``, ``any_order``, ``deterministic``.
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    PolicyError
+        If the class lacks a method, or an argument of ``__init__`` has no default.
+    InputError
+        If the name is in use.
+
+    Examples
+    --------
+    >>> class RandomPairs:
+    ...     def __init__(self, n_arms, rng):
+    ...         self.n_arms, self.rng = n_arms, rng
+    ...
+    ...     def ask(self):
+    ...         return self.rng.integers(self.n_arms, size=2)
+    ...
+    ...     def tell(self, i, j, outcome):
+    ...         pass
+    ...
+    ...     def best(self):
+    ...         return 0
+    >>> policy_from_class(RandomPairs).name
+    'random_pairs'
+    >>> POLICIES.remove("random_pairs")
+    """
+    if not isinstance(cls, type):
+        raise PolicyError(f"a policy is made from a class, not from {errors.shown(cls)}")
+    name = name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+    for method in _METHODS:
+        if not callable(getattr(cls, method, None)):
+            raise PolicyError(f"policy '{name}': class {cls.__qualname__} has no method {method}()")
+    needs_horizon, defaults = _arguments(cls, name)
+    methods = tuple(part for part in (getattr(cls, key) for key in ("__init__", *_METHODS)) if inspect.isfunction(part))
+    described = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "name": name, "methods": methods}
+    kind = type(cls.__name__, (Held,), described)
+
+    def init(n_arms: int, horizon: int, params: Any, rng: Generator) -> Held:
+        given = params._asdict() | ({"horizon": horizon} if needs_horizon else {})
+        return kind(cls(n_arms=n_arms, rng=rng, **given), rng)
+
+    said = dict.fromkeys(("assumes", "regret", "cost"), "not stated") | about
+    policy = Policy(
+        name=name,
+        params=namedtuple("Params", defaults, defaults=defaults.values()),
+        state=kind,
+        init=init,
+        select=_select,
+        update=_update,
+        recommend=_recommend,
+        needs_horizon=needs_horizon,
+        compiled=False,
+        **said,
+    )
+    earlier = POLICIES.get(name)
+    if earlier is not None and cls.__module__ == "__main__" == earlier.state.__module__:
+        POLICIES.remove(name)
+    return POLICIES.add(policy)
+
+
+def _arguments(cls: type, name: str) -> tuple[bool, dict[str, Any]]:
+    """Return whether ``__init__`` takes the horizon, and the parameters with their defaults."""
+    arguments = inspect.signature(cls).parameters
+    if not {"n_arms", "rng"} <= set(arguments):
+        raise PolicyError(f"policy '{name}': {cls.__qualname__}.__init__ must take the arguments n_arms and rng")
+    defaults = {key: argument.default for key, argument in arguments.items() if key not in _GIVEN}
+    for key, default in defaults.items():
+        if not isinstance(default, bool | int | float | str):
+            needed = "needs a number, a text or a boolean as its default"
+            raise PolicyError(f"policy '{name}': the argument {key} of {cls.__qualname__}.__init__ {needed}")
+    return "horizon" in arguments, defaults
+
+
+def _select(state: Held, params: Any, t: int, rng: Generator) -> tuple[int, int]:
+    arms = state.player.ask()
+    try:
+        first, second = map(operator.index, arms)
+    except (TypeError, ValueError):
+        raise PolicyError(f"policy '{state.name}': ask() must return two arms, not {arms!r:.80}") from None
+    return first, second
+
+
+def _update(state: Held, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+    state.player.tell(first, second, outcome)
+
+
+def _recommend(state: Held, params: Any) -> int:
+    """Return the best arm. Its random numbers are drawn again afterwards, so checkpoints do not change the choices."""
+    generator = state.rng.bit_generator
+    drawn = generator.state
+    arm = state.player.best()
+    generator.state = drawn
+    try:
+        return operator.index(arm)
+    except TypeError:
+        raise PolicyError(f"policy '{state.name}': best() must return an arm, not {arm!r:.80}") from None

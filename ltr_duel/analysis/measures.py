@@ -14,7 +14,7 @@ from ltr_duel.simulation import averaged
 
 
 def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: str = "", title: str = "") -> Axes:
-    """Plot each ranker's mean as a dot with its interval, the best on top; hollow dots mark rankers shown to be worse.
+    """Plot each ranker's mean as a dot with its interval, the best on top; hollow dots mark rankers that differ.
 
     Parameters
     ----------
@@ -42,13 +42,18 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
     require_table(evaluation, "ranker", "measure", "mean", "low", "high", "p")
     measure = measure or str(evaluation["measure"].iloc[0])
     errors.require_one_of("measure in the table called", measure, list(evaluation["measure"].unique()))
-    rows = evaluation[evaluation["measure"] == measure].reset_index(drop=True)
+    rows = evaluation[evaluation["measure"] == measure]
+    reference, others = "the best", "best, or not\nshown to be worse"
+    if "baseline" in rows:  # of several, the first
+        reference = str(rows["baseline"].iloc[0])
+        rows, others = rows[rows["baseline"] == reference], f"{reference}, or not\nshown to differ"
+    rows = rows.reset_index(drop=True)
     ax = prepared_axes(ax, 7, max(2.2, 1.2 + 0.2 * len(rows)), title)
     ax.grid(visible=False, axis="y")
     ax.hlines(rows.index, rows["low"], rows["high"], color=COLOURS[0], lw=1.4, alpha=0.6)
-    for worse, face in ((False, COLOURS[0]), (True, "white")):
-        some = rows[(rows["p"] < 0.05) == worse]
-        label = "p < 0.05 against\nthe best (Holm)" if worse else "best, or not\nshown to be worse"
+    for differs, face in ((False, COLOURS[0]), (True, "white")):
+        some = rows[(rows["p"] < 0.05) == differs]
+        label = f"p < 0.05 against\n{reference} (Holm)" if differs else others
         ax.plot(some["mean"], some.index, "o", ms=5, color=COLOURS[0], mfc=face, label=label)
     ax.set_yticks(rows.index, rows["ranker"].astype(str))
     ax.set_ylim(len(rows) - 0.4, -0.6)

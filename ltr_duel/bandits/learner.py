@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,8 @@ class Learner:
     ) -> None:
         self._label, self._policy, self._params = POLICIES.configure(policy)
         self._n_arms = errors.require_whole("the number of arms", n_arms, 1, 100_000)
+        errors.require_whole("the seed", seed, 0)
+        horizon = errors.require_whole("the horizon", horizon, 0)
         if self._policy.needs_horizon:
             horizon = errors.require_whole(f"the horizon of {self._policy.name}", horizon, 1)
         in_turn, self._pairs = not self._policy.any_order, self._policy.feedback == "duel"
@@ -104,9 +107,12 @@ class Learner:
 
         Raises
         ------
+        InputError
+            If ``n`` is not a whole number, or negative.
         PolicyError
             If the policy chooses an arm that does not exist, or a set without arms.
         """
+        n = errors.require_whole("the number of comparisons", n, 0)
         if self._policy.any_order:
             chosen = self._choose_many(n)
         else:
@@ -131,11 +137,16 @@ class Learner:
         Raises
         ------
         InputError
-            If an arm does not exist, or the number of signs or a sign is wrong; the policy then learns nothing.
+            If an outcome is not a pair of arms and signs, an arm does not exist, or the number of signs or a sign is
+            wrong; the policy then learns nothing.
         """
+        try:
+            pairs = [(tuple(map(index, arms)), signs) for arms, signs in outcomes]
+        except (TypeError, ValueError):
+            raise InputError("outcomes must be a list of pairs of arms and signs, such as [((0, 1), +1)]") from None
         own, rank = dict[tuple[Arms, bytes], tuple[Arms, bytes]](), np.argsort(self._order)
         news = []
-        for arms, signs in outcomes:
+        for arms, signs in pairs:
             given = signs if isinstance(signs, bytes) else _as_bytes(arms, signs)
             if (arms, given) not in own:
                 self._require_outcome(arms, given)
@@ -180,6 +191,7 @@ class Learner:
             "order": self._order.copy(),
             "t": np.array([self._t]),
             "policy": np.array([self._policy.name]),
+            "parameters": np.array([_words_of_parameters(self._params)]),
             "numbers": np.array([self._policy.numbers]),
             "rng": np.array([_words_of(rng) for rng in (self._rng, self._others)], np.uint64),
         }
@@ -206,12 +218,17 @@ class Learner:
         Raises
         ------
         InputError
-            If the policy is unknown, or the arrays are not a snapshot of this policy.
+            If the policy is unknown, or the arrays are not a snapshot of this policy with these parameters.
         """
-        label, own, _ = POLICIES.configure(policy)
-        name, numbers = (arrays[key].item() if key in arrays else "" for key in ("policy", "numbers"))
+        label, own, params = POLICIES.configure(policy)
+        name, numbers, stored = (
+            arrays[key].item() if key in arrays and arrays[key].size == 1 else ""
+            for key in ("policy", "numbers", "parameters")
+        )
         if name and name != own.name:
             raise InputError(f"this is a snapshot of policy '{name}', not of '{own.name}'")
+        if name and stored and stored != (own_words := _words_of_parameters(params)):
+            raise InputError(f"this is a snapshot of policy '{name}' with the parameters {stored}, not {own_words}")
         if numbers and numbers != own.numbers and not accept_new_code:
             raise InputError(
                 f"this snapshot of policy '{name}' has numbers version {numbers}, not {own.numbers};"
@@ -222,7 +239,7 @@ class Learner:
         for part, array in self.snapshot().items():
             given = arrays.get(part, np.zeros(0, bool))
             same_shape = given.shape == array.shape or part in ("queue", "signs", "pending")
-            if not same_shape or (given.dtype != array.dtype and part != "policy"):
+            if not same_shape or (given.dtype != array.dtype and part not in ("policy", "parameters")):
                 raise InputError(f"this is not a snapshot of policy '{label}' for {len(order)} arms: see '{part}'")
         for part, array in arrays_in(self._state):
             array[...] = arrays[f"state.{part}"]
@@ -296,7 +313,8 @@ class Learner:
 
     def _require_outcome(self, arms: Arms, signs: bytes) -> None:
         sizes = (2,) if self._pairs else range(1, self._n_arms + 1)
-        if len(arms) not in sizes or not set(arms) <= set(range(self._n_arms)):
+        exist = all(0 <= arm < self._n_arms and not isinstance(arm, bool) for arm in arms)
+        if len(arms) not in sizes or not exist:
             raise InputError(f"{arms} is not a comparison of policy '{self._label}' among {self._n_arms} arms")
         if len(signs) != self._pairs_in(arms) or not set(signs) <= {1, 255}:
             raise InputError(
@@ -324,6 +342,10 @@ def _as_bytes(arms: Arms, signs: Any) -> bytes:
     if not np.isin(values, (1, -1)).all():
         raise InputError(f"the outcome of arms {arms} must be +1 or -1 for each pair, not {values.tolist()}")
     return values.astype(np.int8).tobytes()
+
+
+def _words_of_parameters(params: Any) -> str:
+    return ", ".join(f"{name}={value}" for name, value in params._asdict().items()) or "none"
 
 
 def _words_of(rng: Generator) -> list[int]:

@@ -141,6 +141,8 @@ def attribute(
 ) -> tuple[Relation, EventCounts]:
     """Join exposures to the events that count: ``row``, ``place``, ``owner``, and the sums w0, w1, ... of each outcome.
 
+    ``strange`` is the name of an owner that is not a ranker of its exposure, whose number is `NO_RANKER`.
+
     Parameters
     ----------
     exposures, events : relations
@@ -151,7 +153,7 @@ def attribute(
     Raises
     ------
     InputError
-        If an event cannot be read, the ranker of an item is not known, or no event is of the kind of the first outcome.
+        If an event cannot be read, exposures lack rankers, or no event is of the kind of the first outcome.
     """
     by_event = not {"owners", "page", "rankings"} & set(exposures.columns)  # events name the owners of their items
     if by_event and "rankers" not in exposures.columns:
@@ -163,25 +165,21 @@ def attribute(
     place, owner = _place(exposures.columns, by_event, items=about.pop("items") > 0)
     timely = ", ".join(outcome.timely(worth) for outcome, worth in zip(outcomes, worths, strict=True))
     lists = "".join(f", x.{name}" for name in ("shown", "owners", "rankers") if name in exposures.columns)
-    origin = ", e.origin" * ("origin" in events.columns)
-    both = f"""SELECT x.row{lists}, e.item, e.position, e.owner AS owner_name{origin}, {timely}
+    both = f"""SELECT x.row{lists}, e.item, e.position, e.owner AS owner_name, {timely}
       FROM events e JOIN exposures x ON e.impression = x.impression"""
     at = f"SELECT *, {place} AS place FROM ({both}) AS b"
     joined = engine.view(f"SELECT *, {owner} AS owner FROM ({at}) AS p", events=events, exposures=exposures)
-    if by_event:
-        wrong = f"SELECT * FROM t WHERE place IS NOT NULL AND owner = {NO_RANKER}"
-        sentence = "owner '{owner_name}' of an event is not a ranker: {array_to_string(rankers, ' or ')}, null for none"
-        _refuse(engine.query(f"{wrong}{' ORDER BY origin' * bool(origin)} LIMIT 1", t=joined), said(sentence), find)
     relations, sums = {"joined": joined}, ", ".join(worths)
-    parts = [f"SELECT row, place, owner, {sums} FROM joined"]
+    parts = [f"SELECT row, place, owner, owner_name, {sums} FROM joined"]
     for k, outcome in enumerate(outcomes):
         if outcome.seconds:
             relations[f"late{k}"] = _late(engine, exposures, events, outcome, worths[k], owner)
             others = ", ".join(w if w == worths[k] else f"CAST(NULL AS BIGINT) AS {w}" for w in worths)
-            parts.append(f"SELECT row, place, owner, {others} FROM late{k}")
+            parts.append(f"SELECT row, place, owner, owner_name, {others} FROM late{k}")
     each = ", ".join(f"CAST(sum({w}) AS BIGINT) AS {w}" for w in worths)
+    strange = f"min(CASE WHEN owner = {NO_RANKER} THEN owner_name END) AS strange"
     placed = engine.keep(
-        f"""SELECT row, place, owner, {each}, count(w0) AS events FROM ({" UNION ALL ".join(parts)}) AS a
+        f"""SELECT row, place, owner, {strange}, {each}, count(w0) AS events FROM ({" UNION ALL ".join(parts)}) AS a
           WHERE coalesce({sums}) IS NOT NULL GROUP BY row, place, owner""",
         **relations,
     )
@@ -266,7 +264,7 @@ def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, 
       JOIN items x ON e."user" = x."user" AND e.item = x.item
       WHERE e.time >= x.time AND e.time <= x.time + {seconds!r}"""
     only = "" if outcome.which == "all" else " WHERE turn = 1"
-    sql = f"SELECT row, place, {owner} AS owner, {worth}, event FROM ({matching}) AS m{only}"
+    sql = f"SELECT row, place, {owner} AS owner, owner_name, {worth}, event FROM ({matching}) AS m{only}"
     return engine.keep(sql, events=events, items=items)
 
 

@@ -19,6 +19,7 @@ Row = dict[str, Any]
 _AGAIN = " (rows of an impression may differ in time only; keep the first, or skip the others with --skip-bad)"
 _GRADES = 1000  # largest grade
 _UNIT = "must be in seconds or milliseconds since 1970"
+_MILLIS = "{coalesce(try_cast(time * 1000 AS HUGEINT)::VARCHAR, time::VARCHAR)}"
 _DATE = "strftime(make_timestamp((time * 1e6)::BIGINT), '%Y-%m-%d %H:%M:%S')"
 _REPEATED = "repeats an impression"
 _FROM_0 = "do positions count from 0, or is this a list of flags? position 1 is the top"
@@ -63,7 +64,7 @@ _CHECKS = (
         for more in ["; an empty list if nothing was clicked" * (name == "clicks")]
     ),
     Check(("time",), "NOT (time BETWEEN -1e300 AND 1e300)", said("'time' must be a finite number, not {time}")),
-    Check(("time",), f"time >= {LATEST}", said(f"'time' {_UNIT}, not {{(time * 1000)::HUGEINT}}")),
+    Check(("time",), f"time >= {LATEST}", said(f"'time' {_UNIT}, not {_MILLIS}")),
     Check(("shown",), "length = 0", said("'shown' is empty")),
     Check(
         ("shown",), "different < length",
@@ -197,7 +198,8 @@ def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any],
         row = engine.query(f"SELECT * FROM t WHERE line = {line}", t=coded)
         if line in first:
             here, before = find(line), find(first[line])
-            where = f"line {before.row}" if before.file == here.file else before
+            row_there = f"line {before.row}" if isinstance(before.row, int) else before.row
+            where = row_there if before.file == here.file else before
             return f"impression '{row['impression'][0]}' repeats {where}{_AGAIN}"
         code = row["code"][0].as_py()
         return message(row, checks[code].sentence if code >= 0 else _ANOTHER_UNIT)
@@ -275,7 +277,7 @@ def event_checks(columns: Collection[str], positions: str, first: float | None) 
     positions: SQL of whether the position of an event is a place of a list.
     """
     zero = f"an event at position 0: {_FROM_0}; for positions from 0 map position::int + 1 with --source"
-    late = said(f"'time' of an event {_UNIT}, not {{(time * 1000)::HUGEINT}}")
+    late = said(f"'time' of an event {_UNIT}, not {_MILLIS}")
     early = said(f"'time' of an event {_UNIT}, not {{printf('%.15g', time)}}, which is {{{_DATE}}}")
     checks = [
         _FAULT,

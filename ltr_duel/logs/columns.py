@@ -23,6 +23,7 @@ _AS_JSON = "a list in JSON, such as [1, 3] (lists in another form: --source, see
 _SHORT = 60  # maximum number of characters of a value in a message
 _RECORDS = {"query_id", "client_id"}
 _UBI = " (records of User Behavior Insights are read with --format ubi)"
+_ENTRIES = "['VARCHAR', 'DOUBLE', 'BIGINT', 'UBIGINT', 'HUGEINT']"  # JSON types of the entries of lists
 _NAMED = 12  # maximum number of columns that a message lists
 _EITHER = "'owners' are numbers that are names of rankers and also positions of others: write names as text"
 _NULLABLE = ("impression", "user", "item", "position", "owner", "value", "dwell")  # in these columns NaN is null
@@ -107,7 +108,12 @@ def _converted(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
     if wanted == "INTEGER[]":  # a cast rounds 1.5, and makes true a 1
         legal = f"to_json({cast}) = json({value})"
     else:
-        legal = f"json_type({value}) = 'ARRAY' AND NOT contains({column}::VARCHAR, '{{')"
+        depth = wanted.count("[]")
+        legal = f"json_type({value}) = 'ARRAY' AND list_has_all({_ENTRIES}, json_type({value}, '${'[*]' * depth}'))"
+        if depth > 1:
+            legal += f" AND list_has_all(['ARRAY'], json_type({value}, '$[*]'))"
+        if wanted == "DOUBLE[]":
+            legal += f" AND list_count({cast}) = len({cast})"
     read = f"CASE WHEN {legal} THEN {cast} END"
     return (
         read

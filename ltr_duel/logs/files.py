@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -129,7 +130,7 @@ def rows_in(paths: Sequence[Path]) -> int:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return a given file, the logs below a folder, or files that match a pattern; sorted."""
+    """Return a given file, the logs below a folder, or files that match a pattern; sorted, with day2 before day10."""
     given = Path(path)
     if given.is_file():
         return (given,)
@@ -138,11 +139,17 @@ def files_of(path: str | Path) -> tuple[Path, ...]:
         matching = [file for file in below if suffix_of(file) in _SUFFIX and not file.name.startswith((".", "_"))]
     else:
         matching = list(Path(given.anchor).glob(str(given.relative_to(given.anchor))))
-    files = sorted(file for file in matching if file.is_file())
+    files = sorted((file for file in matching if file.is_file()), key=_natural)
     if not files:
         what = f"no {', '.join(sorted(_SUFFIX))} file in this folder" if given.is_dir() else "no such file"
         raise InputError(f"{path}: {what}; see 'ltr-duel logs --help' for the format of click logs")
     return tuple(files)
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """Return a sort key that compares the numbers in names as integers."""
+    parts = re.split(r"([0-9]+)", str(path))
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def format_of(paths: Sequence[Path], given: str = "") -> str:

@@ -28,7 +28,8 @@ class Finding(NamedTuple):
 
 def tested(name: str, p: float, sentence: str) -> Finding:
     """Return the finding for a test with p-value ``p``."""
-    said = "p < 1e-12" if p < 1e-12 else f"p = {p:.3g}"
+    near = next((text for digits in (3, 4, 6) if float(text := f"{p:.{digits}g}") != ERROR), f"{p:.17g}")
+    said = "p < 1e-12" if p < 1e-12 else f"p = {near}"
     return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} ({said})")
 
 

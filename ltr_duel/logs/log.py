@@ -45,7 +45,7 @@ class ClickLog:
         User Behavior Insights records; or, with ``events`` or ``source``, exposures as Parquet, CSV or JSON. With
         ``connect``, the name of a table. By default the path is read from ``source``.
     format : {"", "jsonl", "csv", "parquet", "ubi"}
-        Format of the files; by default recognised by the suffix, or by the first bytes of the file.
+        Format of the files; by default recognised by the suffix.
     skip_bad : int or None
         Number of unusable lines that may be skipped; None for any number.
     events : path, optional

@@ -19,7 +19,7 @@ from ltr_duel.logs.columns import require_columns
 from ltr_duel.logs.engine import Engine, Relation, named
 from ltr_duel.logs.files import Position, files_of, rows_in
 from ltr_duel.logs.mapping import Part, create_lines, read, sections_of, select
-from ltr_duel.logs.table import EVENT, EXPOSURE, LISTS, LOG_COLUMNS, MILLISECONDS
+from ltr_duel.logs.table import EVENT, EXPOSURE, LISTS, LOG_COLUMNS, MILLISECONDS, NO_RANKER
 from ltr_duel.logs.ubi import create_views
 from ltr_duel.logs.warehouse import Warehouse
 
@@ -153,8 +153,8 @@ def _connected(engine: Warehouse, shown: Part, done: Part, outcomes: Sequence[Ou
 
 
 def cleaned(engine: Any, table: Relation) -> Relation:
-    """Return a table with times in seconds, and with null for empty ids."""
-    made: dict[str, str] = {name: f"nullif({named(name)}, '')" for name in ("impression", "user")}
+    """Return a table with times in seconds, and with null for empty ids and policies."""
+    made: dict[str, str] = {name: f"nullif({named(name)}, '')" for name in ("impression", "user", "policy")}
     time = "CAST(time AS DOUBLE)"
     made["time"] = f"CASE WHEN {time} >= {MILLISECONDS} THEN {time} / 1000 ELSE {time} END"
     chosen = [f"{made[name]} AS {named(name)}" if name in made else named(name) for name in table.columns]
@@ -191,7 +191,24 @@ def _joined(
         kept = ", ".join(named(name) for name in exposures.columns if name not in ("clicks", "dwell"))
         exposures, sound = (engine.view(f"SELECT {kept} FROM x", x=rows) for rows in (exposures, sound))
     placed, counts = attribute(engine, sound, events, outcomes, find_event)
+    if by_event:
+        faults = _with_strange_owners(engine, sound, placed, faults)
     return loaded._replace(impressions=exposures, events=events, placed=placed, counts=counts, checked=faults)
+
+
+def _with_strange_owners(engine: Any, exposures: Relation, placed: Relation, faults: Checked) -> Checked:
+    """Return the faults of exposures, with those whose counted events name an owner that is not a ranker."""
+    sql = f"""SELECT x.line, x.rankers, p.strange FROM x JOIN p ON x.row = p.row
+      WHERE p.place IS NOT NULL AND p.owner = {NO_RANKER} ORDER BY x.line, p.strange DESC"""
+    rows = {row["line"]: row for row in engine.rows(sql, x=exposures, p=placed)}
+
+    def sentence(line: int) -> str:
+        if line not in rows:
+            return faults.sentence(line)
+        rankers = " or ".join(rows[line]["rankers"] or ["(none)"])
+        return f"owner '{rows[line]['strange']}' of an event is not a ranker: {rankers}, null for none"
+
+    return faults._replace(reasons=faults.reasons | dict.fromkeys(rows, "owner of an event"), sentence=sentence)
 
 
 def _rows_of(part: Part) -> int:

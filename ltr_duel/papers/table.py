@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from ltr_duel.papers.reproduce import Made
 
 AGREES, OPEN, DIFFERS = "agrees", "open", "differs"
-COLUMNS = ["row", "the paper prints", "where", "ours (95 %)", "data", "verdict", "why"]
+NOT_RUN = "not run"  # in the column "data"
+COLUMNS = ["row", "the paper", "where", "ours (95 %)", "data", "verdict", "why"]
 _ORIGINAL = ("real data", "published matrix", "as in the paper")  # data that decide a statement about a corpus
 _FEWEST_RUNS, _MOST_LISTED = 20, 6
 _NO_NUMBER = "—"
@@ -61,7 +62,8 @@ def row(
     name : str
         A short name, unique in the paper's table.
     quote, where : str
-        What the paper prints, and its section, figure or table.
+        The statement in the words of the paper, perhaps shortened, or ending in "(paraphrase)" or "(figure)"; and its
+        section, figure or table.
     *checks : Check
         The numbers to compare; each states the range in which the paper's statement is true.
     why : str
@@ -84,7 +86,9 @@ class _Panel(NamedTuple):
 
 def paper_table(figures: Sequence[Figure], made: Mapping[str, Made]) -> pd.DataFrame:
     """Return the table of a paper, with the columns `COLUMNS`; rows without a reproduced figure have no number."""
-    lines = [_line(row, figure, made) for figure in figures for row in figure.rows]
+    rows = [(row, figure) for figure in figures for row in figure.rows]
+    rows.sort(key=lambda pair: (len(pair[0].name), pair[0].name))  # M9 before M10
+    lines = [_line(row, figure, made) for row, figure in rows]
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
@@ -93,8 +97,8 @@ def _line(row: Row, figure: Figure, made: Mapping[str, Made]) -> list[str]:
     needed = [figure.name, *row.also]
     absent = [name for name in needed if name not in made]
     if absent or not row.checks:
-        reason = f"no data, or not reproduced: {', '.join(absent)}" * bool(absent)
-        return _cells(row, _NO_NUMBER, "no data" if absent else "", OPEN, [reason, row.undecided])
+        reason = f"not reproduced: {', '.join(absent)}" * bool(absent)
+        return _cells(row, _NO_NUMBER, NOT_RUN if absent else "", OPEN, [reason, row.undecided])
     frame = pd.concat([made[name].frame for name in needed], ignore_index=True)
     if col.REPETITION in frame:  # figures may share runs
         frame = frame.drop_duplicates([col.PROBLEM, col.POLICY, col.HORIZON, col.REPETITION, col.T])
@@ -175,7 +179,8 @@ def _numbers(panels: Sequence[_Panel]) -> str:
     texts = [f"{panel.name}: {_number(panel.estimate)}".removeprefix(": ") for panel in listed]
     if rest := [panel.estimate for panel in panels if panel not in listed]:
         least, most = min(one.low for one in rest), max(one.high for one in rest)
-        texts.append(f"{len(rest)} others {_digits(least)} to {_digits(most)}")
+        ends = " to ".join(dict.fromkeys((_digits(least), _digits(most))))
+        texts.append(f"{'the other' if listed else 'all'} {len(rest)}: {ends}")
     return "; ".join(texts) or _NO_NUMBER
 
 

@@ -17,7 +17,7 @@ all retrieved documents, in the order of the tie rule.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,10 +46,18 @@ def _gain(grades: Grades) -> NDArray[np.float64]:
 
 
 def _ndcg(query: _Query, k: int) -> FloatVector:
-    depth = query.shown.shape[1]
+    return _shares_of_ideal(_gain(query.shown), _gain(query.best))
+
+
+def _linear_ndcg(query: _Query, k: int) -> FloatVector:
+    return _shares_of_ideal(query.shown.astype(np.float64), query.best.astype(np.float64))
+
+
+def _shares_of_ideal(shown: FloatMatrix, best: FloatVector) -> FloatVector:
+    depth = shown.shape[1]
     discount = 1 / np.log2(np.arange(2, depth + 2))
-    ideal = float((_gain(query.best[:depth]) * discount).sum())
-    return (_gain(query.shown) * discount).sum(axis=1) / ideal if ideal > 0 else np.zeros(len(query.shown))
+    ideal = float((best[:depth] * discount).sum())
+    return (shown * discount).sum(axis=1) / ideal if ideal > 0 else np.zeros(len(shown))
 
 
 def _err(query: _Query, k: int) -> FloatVector:
@@ -82,8 +90,10 @@ def _relevant(query: _Query) -> int:
     return max(int((query.best > 0).sum()), 1)
 
 
+_LINEAR = "nDCG(dcg='log2')"  # the name in ir_measures of NDCG with the gain grade
 _KINDS: dict[str, Callable[[_Query, int], FloatVector]] = {
-    "NDCG": _ndcg, "ERR": _err, "MAP": _average_precision, "MRR": _reciprocal_rank, "P": _precision, "R": _recall,
+    "NDCG": _ndcg, _LINEAR: _linear_ndcg, "ERR": _err, "MAP": _average_precision, "MRR": _reciprocal_rank,
+    "P": _precision, "R": _recall,
 }  # fmt: skip
 _OTHER_NAMES = {"AP": "MAP", "RR": "MRR", "RECIP_RANK": "MRR", "PRECISION": "P", "RECALL": "R"}  # of other tools
 _WHOLE_LIST = ("MAP", "MRR")  # measures whose cut-off is optional
@@ -98,14 +108,21 @@ class Measure(NamedTuple):
     k: int
 
 
-def measure_named(text: str) -> Measure:
+def measure_named(measure: str | object) -> Measure:
     """Parse ``NDCG@10``, ``MAP``, ... in any case; MAP and MRR may have a cut-off, the others require it.
 
-    The names of ir_measures and trec_eval, such as ``AP`` and ``ndcg_cut_10``, are understood.
+    The names of ir_measures and trec_eval, such as ``AP`` and ``ndcg_cut_10``, are understood, and the objects of
+    ir_measures, whose ``nDCG@10`` has the gain grade.
     """
+    text = str(measure)
+    if not isinstance(measure, str):
+        if not hasattr(measure, "NAME"):
+            raise InputError(f"a measure must be a name or an object of ir_measures, not {errors.shown(measure)}")
+        text = re.sub("^nDCG(?=@|$)", _LINEAR, text)
     plain = re.sub(r"""(?i)^ndcg\(dcg=(['"])exp-log2\1\)""", "NDCG", text.strip())
+    plain = re.sub(r"""(?i)^ndcg\(dcg=(['"])log2\1\)""", _LINEAR, plain)
     kind, at, cut = re.sub(r"(_cut)?_(?=\d+$)", "@", plain).partition("@")
-    kind = _OTHER_NAMES.get(kind.upper(), kind.upper())
+    kind = kind if kind == _LINEAR else _OTHER_NAMES.get(kind.upper(), kind.upper())
     if kind not in _KINDS:
         raise errors.unknown_name(
             "measure", text, [*(f"{one}@k" for one in _KINDS if one not in _WHOLE_LIST), *_WHOLE_LIST]
@@ -117,14 +134,14 @@ def measure_named(text: str) -> Measure:
     return Measure(f"{kind}@{int(cut)}", kind, int(cut))
 
 
-def measure_by_query(rankings: Rankings, measure: str = "NDCG@10") -> FloatMatrix:
+def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> FloatMatrix:
     """Return a measure of each ranker on each query.
 
     Parameters
     ----------
     rankings : Rankings
         If the tie rule reorders ties in each comparison, the order stored in ``rankings`` is measured.
-    measure : str
+    measure : str or a measure of ir_measures
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
 
     Returns
@@ -166,15 +183,21 @@ def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[F
 
 
 def evaluate_rankers(
-    rankings: Rankings, measures: Sequence[str] = DEFAULT_MEASURES, *, confidence: float = 0.95
+    rankings: Rankings,
+    measures: Sequence[str | object] = DEFAULT_MEASURES,
+    *,
+    baseline: str | Sequence[str] = (),
+    confidence: float = 0.95,
 ) -> pd.DataFrame:
     """Measure each ranker by the relevance grades.
 
     Parameters
     ----------
     rankings : Rankings
-    measures : sequence of str
+    measures : sequence of str or of measures of ir_measures
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k``, ``R@k``.
+    baseline : str or sequence of str, optional
+        Rankers, chosen before their results were seen, with which the others are compared instead of with the best.
     confidence : float
         Confidence of the intervals, between 0.5 and 1.
 
@@ -190,10 +213,14 @@ def evaluate_rankers(
         ranker: the larger of the p-values of Student's test and of an exact test of random signs. It is corrected by
         Holm's method for all K (K - 1) / 2 pairs of K rankers, because the same queries determine the best ranker.
 
+        With baselines, the table has one row for each measure, baseline and ranker; the column baseline follows
+        ranker. The difference is that from the baseline's mean, and p is corrected for the pairs with a baseline: K - 1
+        for one.
+
     Raises
     ------
     InputError
-        If a measure does not exist or is named twice, or the confidence is out of range.
+        If a measure does not exist or is named twice, a baseline is no ranker, or the confidence is out of range.
 
     Examples
     --------
@@ -205,37 +232,60 @@ def evaluate_rankers(
     """
     errors.require_between("the confidence of the intervals", confidence, 0.5, 0.999999)
     arguments.require_type("rankings", rankings, Rankings)
-    wanted = [measure_named(one) for one in arguments.as_names("measures", measures)]
+    single = isinstance(measures, str) or not isinstance(measures, Iterable)
+    wanted = [measure_named(measure) for measure in ([measures] if single else measures)]
     if not wanted or len(set(wanted)) < len(wanted):
         raise InputError("the same measure is named twice" if wanted else "name at least one measure")
+    baselines = dict.fromkeys(arguments.as_names("baselines", baseline))
+    for name in baselines:
+        if name not in rankings.names:
+            raise errors.unknown_name("ranker", name, rankings.names)
+    arms = [rankings.names.index(name) for name in baselines]
     tables = zip(wanted, measures_by_query(rankings, wanted), strict=True)
-    rows = (_of_measure(rankings, measure.name, values, confidence) for measure, values in tables)
+    rows = (_of_measure(rankings, measure.name, values, confidence, arms) for measure, values in tables)
     return pd.concat(rows, ignore_index=True)
 
 
-def _of_measure(rankings: Rankings, measure: str, values: FloatMatrix, confidence: float) -> pd.DataFrame:
+def _of_measure(
+    rankings: Rankings, measure: str, values: FloatMatrix, confidence: float, baselines: list[int]
+) -> pd.DataFrame:
     means = values.mean(axis=1)
-    order = np.argsort(-means, kind="stable")
-    best, queries = values[order[0]], values.shape[1]
+    order, queries = np.argsort(-means, kind="stable"), values.shape[1]
     low, high = np.full(len(means), np.nan), np.full(len(means), np.nan)
-    p = np.full(len(means), np.nan)
     if queries > 1:
         reach = statistics.student_reach(values.std(axis=1, ddof=1) / np.sqrt(queries), queries - 1.0, confidence)
         unseen = float(statistics.clopper_pearson(0, queries, confidence)[1])  # highest share of other values
         alike = np.ptp(values, axis=1) == 0
         low = np.where(alike, means * (1 - unseen), np.maximum(means - reach, 0))
         high = np.where(alike, means + (1 - means) * unseen, np.minimum(means + reach, 1))
-        p[order[1:]] = [statistics.mean_test(values[k] - best) for k in order[1:]]
-    table = pd.DataFrame(
-        {
-            "measure": measure,
-            "ranker": rankings.names,
-            "mean": means,
-            "low": low,
-            "high": high,
-            "difference": means - means[order[0]],
-            "p": statistics.holm(p, len(p) * (len(p) - 1) // 2),
-            "queries": queries,
-        }
-    )
-    return table.iloc[order].reset_index(drop=True)
+    references = baselines or [int(order[0])]
+    p = _corrected(values, references, 0 if baselines else len(means) * (len(means) - 1) // 2)
+    names = np.array(rankings.names, dtype=object)
+    tables = [
+        pd.DataFrame(
+            {
+                "measure": measure,
+                "ranker": names[order],
+                **({"baseline": names[reference]} if baselines else {}),
+                "mean": means[order],
+                "low": low[order],
+                "high": high[order],
+                "difference": means[order] - means[reference],
+                "p": p[reference, order],
+                "queries": queries,
+            }
+        )
+        for reference in references
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _corrected(values: FloatMatrix, references: list[int], family: int) -> FloatMatrix:
+    """Return the corrected p-value of each pair with a reference, shape (K, K), symmetric; NaN for other pairs."""
+    p = np.full((len(values), len(values)), np.nan)
+    if values.shape[1] > 1:
+        pairs = {(min(i, j), max(i, j)) for i in references for j in range(len(values)) if i != j}
+        first, second = np.array(sorted(pairs), np.int64).reshape(-1, 2).T
+        tests = [statistics.mean_test(values[j] - values[i]) for i, j in zip(first, second, strict=True)]
+        p[first, second] = p[second, first] = statistics.holm(np.array(tests), family)
+    return p

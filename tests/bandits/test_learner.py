@@ -116,6 +116,24 @@ def test_a_pending_choice_does_not_change_until_its_outcome_arrives():
         (lambda: learner("rucb").tell([((0, 1, 2), 1)]), r"^\(0, 1, 2\) is not a comparison of policy 'rucb'"),
         (lambda: learner("rucb").tell([((0, 1), 0)]), r"^the outcome of arms \(0, 1\) must be \+1 or -1"),
         (lambda: learner("rucb").tell([((1, 1), 1)]), r"^the outcome of arms \(1, 1\) must be 0 signs"),
+        (lambda: learner("rucb").tell([(0, 1, 1)]), r"^outcomes must be a list of pairs of arms and signs, such as"),
+        (lambda: learner("rucb").tell([(0, 1)]), "^outcomes must be a list of pairs"),
+        (lambda: learner("rucb").tell(["x"]), "^outcomes must be a list of pairs"),
+        (lambda: learner("rucb").tell(None), "^outcomes must be a list of pairs"),
+        (lambda: learner("rucb").ask(1.5), "^the number of comparisons must be a whole number, not 1.5$"),
+        (lambda: learner("rucb").ask(-1), "^the number of comparisons must be at least 0"),
+        (lambda: Learner("rucb", 3, seed=-1), "^the seed must be at least 0"),
+        (lambda: Learner("rucb", 3, horizon=-5), "^the horizon must be at least 0"),
+        (
+            lambda: Learner.restore(
+                "rucb", {k: v[:0] if k != "order" else v for k, v in learner("rucb").snapshot().items()}
+            ),
+            "^this is not a snapshot of policy 'rucb' for 4 arms: see '",
+        ),
+        (
+            lambda: Learner.restore("rucb", learner("rucb:alpha=0.6").snapshot()),
+            "^this is a snapshot of policy 'rucb' with the parameters alpha=0.6, .*, not alpha=0.51",
+        ),
         (lambda: learner("mdb").tell([((0, 1, 2), [1, -1])]), r"must be 3 signs, \+1 or -1, not \[1, -1\]$"),
         (lambda: Learner.restore("rucb", {"t": np.array([1])}), "^this is not a snapshot of policy 'rucb' for 1 arms"),
         (lambda: Learner.restore("savage", learner("rucb").snapshot()), "is a snapshot of policy 'rucb', not of 'sav"),

@@ -54,6 +54,15 @@ def test_rankers_are_evaluated_into_a_table_and_three_files(ltr_duel, corpus, mo
     assert ltr_duel("rankers", "evaluate", corpus).code == 0
 
 
+def test_a_baseline_is_compared_with_in_the_table_and_the_files(ltr_duel, corpus, tmp_path):
+    words = ("--rankers", "features:1,2,3", "--baseline", "2", "--measure", "MAP", "--out", tmp_path / "out")
+    answer = ltr_duel("rankers", "evaluate", corpus, *words)
+    assert answer.code == 0, answer.err
+    assert "to the baseline" in answer.out
+    table = pd.read_parquet(tmp_path / "out" / "measures.parquet")
+    assert table["baseline"].tolist() == ["2"] * 3 and table.set_index("ranker")["difference"]["2"] == 0
+
+
 def test_simulated_users_answer_on_the_command_line(ltr_duel, corpus, model, tmp_path):
     words = ("--live", corpus, "--rankers", "features:1,2", "--rankers", model, "--clicks", "perfect")
     quick = ("--policy", "rucb", "--horizon", "300", "--repetitions", "2", "--out", tmp_path / "out")

@@ -110,8 +110,9 @@ def test_the_unused_outcomes_of_each_pair_are_counted(monkeypatch):
     free(monkeypatch, 10**8)
     late = Lateness(2, 0, np.random.default_rng())
     with pytest.raises(InputError, match=r"^2 comparisons whose outcomes are not known needs 0.1 GB of memory"):
-        new_late(POLICIES["savage"], None, LARGE, late)  # 2 x 3,000 x 3,000 numbers of 8 bytes: 0.144 GB
-    new_late(POLICIES["rucb"], None, LARGE, late)
+        new_late(POLICIES["savage"], None, LARGE, late, late.others)  # 2 x 3,000 x 3,000 numbers of 8 bytes: 0.144 GB
+    _, policy, params = POLICIES.configure("rucb")
+    new_late(policy, policy.init(2, 0, params), LARGE, late, late.others)
 
 
 @pytest.mark.parametrize(

@@ -280,5 +280,5 @@ def test_owners_of_events_serve_without_lists_and_one_who_is_no_ranker_is_named_
         compare_log(ClickLog(**files))
     assert (
         str(error.value)
-        == f"{files['events']}:{line}: owner 'nwe' of an event is not a ranker: old or new, null for none"
+        == f"{files['path']}:{line}: owner 'nwe' of an event is not a ranker: old or new, null for none"
     )

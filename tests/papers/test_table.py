@@ -56,7 +56,7 @@ def test_the_worst_of_several_numbers_is_the_verdict_with_its_count():
 def test_of_many_panels_those_that_agree_are_summed_up():
     frame = pd.concat([fivefold(problem=f"p{k}") for k in range(9)])
     found = line(frame, ratio("savage", "rucb", each=["problem"], low=4))
-    assert found["verdict"] == "agrees" and found["ours (95 %)"].endswith("9 others 5 to 5")
+    assert found["verdict"] == "agrees" and found["ours (95 %)"].endswith("all 9: 5")
 
 
 def test_a_number_without_a_range_is_shown_and_decides_nothing():
@@ -94,4 +94,4 @@ def test_a_row_without_its_figure_has_no_number():
     figures, _ = reproduced(fivefold(), row("R1", "less", "6", ratio("savage", "rucb"), also=["theirs"]))
     (found,) = paper_table(figures, {}).to_dict("records")
     assert (found["ours (95 %)"], found["verdict"]) == ("—", "open")
-    assert found["why"] == "no data, or not reproduced: mine, theirs"
+    assert found["why"] == "not reproduced: mine, theirs"

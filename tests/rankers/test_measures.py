@@ -11,7 +11,7 @@ from ir_measures import AP, ERR, RR, P, R, nDCG
 from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.core.statistics import holm
+from ltr_duel.core.statistics import holm, mean_test
 from ltr_duel.data import make_corpus
 from ltr_duel.rankers import evaluate_rankers, feature_rankers, measure_by_query
 from ltr_duel.rankers.measures import measure_named, measures_by_query
@@ -105,6 +105,39 @@ def test_the_evaluation_is_means_intervals_and_corrected_paired_tests():
         interval = stats.t.interval(0.95, 39, values[row.ranker].mean(), stats.sem(values[row.ranker]))
         assert (row.low, row.high) == pytest.approx(interval)
         assert row.difference == pytest.approx(values[row.ranker].mean() - values[best].mean())
+
+
+def test_rankers_are_compared_with_named_baselines_and_corrected_for_these_pairs():
+    rankings = random_rankings(4, 40, 10, seed=2)
+    values, names = measure_by_query(rankings, "MAP"), rankings.names
+    table = evaluate_rankers(rankings, "MAP", baseline=[names[2], names[0]]).set_index(["baseline", "ranker"])
+    pairs = [(2, 0), (2, 1), (2, 3), (0, 1), (0, 3)]
+    p = holm(np.array([mean_test(values[j] - values[i]) for i, j in pairs]))
+    for (i, j), corrected in zip(pairs, p, strict=True):
+        row = table.loc[(names[i], names[j])]
+        assert row["p"] == pytest.approx(corrected)
+        assert row["difference"] == pytest.approx(values[j].mean() - values[i].mean())
+    assert table.loc[(names[0], names[2]), "p"] == table.loc[(names[2], names[0]), "p"]
+    assert np.isnan(table.loc[(names[2], names[2]), "p"]) and len(table) == 2 * 4
+
+
+def test_a_baseline_that_is_no_ranker_is_refused():
+    with pytest.raises(InputError, match="no ranker 'bm25'"):
+        evaluate_rankers(random_rankings(2, 2, 3), baseline="bm25")
+
+
+def test_objects_of_ir_measures_are_measured_by_their_definition():
+    rankings = random_rankings(2, 12, 10, seed=4)
+    measures = [ir_measures.nDCG @ 5, ir_measures.nDCG(dcg="exp-log2") @ 5, ir_measures.AP, ir_measures.RR]
+    table = evaluate_rankers(rankings, measures)
+    assert table["measure"].drop_duplicates().tolist() == ["nDCG(dcg='log2')@5", "NDCG@5", "MAP", "MRR"]
+    for ranker in range(2):
+        theirs = ir_measures.calc_aggregate(measures, *as_trec(rankings, ranker))
+        mine = table[table["ranker"] == rankings.names[ranker]]["mean"].to_numpy()
+        assert mine == pytest.approx([theirs[measure] for measure in measures], abs=5.1e-6)  # gdeval rounds ERR
+    for refused in (ir_measures.AP(rel=2), 7):
+        with pytest.raises(InputError, match="measure"):
+            evaluate_rankers(rankings, [refused])
 
 
 def test_equal_rankers_differ_with_p_one_and_a_single_query_has_no_interval():

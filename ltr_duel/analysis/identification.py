@@ -13,7 +13,7 @@ from ltr_duel.analysis.style import add_legend, prepared_axes, require_table
 from ltr_duel.core import columns
 from ltr_duel.simulation import Results, identified
 
-_FEW_RUNS = 20  # shares of fewer runs are drawn as three steps a decade, because their lines would be a saw-tooth
+_FEW_RUNS = 20  # shares of fewer runs are drawn as three dots a decade, because their lines would be a saw-tooth
 
 
 def plot_accuracy(
@@ -27,7 +27,8 @@ def plot_accuracy(
 ) -> Axes:
     """Plot the share of runs that name the Condorcet winner against steps.
 
-    With fewer than 20 runs, lines are steps, three for each factor of ten, and the legend states what one run counts.
+    With fewer than 20 runs, there are three dots for each factor of ten instead of a line, and the legend states what
+    one run counts.
 
     Parameters
     ----------
@@ -51,8 +52,8 @@ def plot_accuracy(
         if few := int(runs.min()) < _FEW_RUNS:
             frame = frame[t.isin(t.groupby(np.floor(3 * np.log10(t))).max())]
         draw_over_time(ax, frame, columns.CORRECT, choices=choices, spread="none", log="x", start=start)
-        for line in ax.get_lines():
-            line.set_drawstyle("steps-post" if few else "default")
+        for line in ax.get_lines() if few else []:
+            line.set(linestyle="none", marker="o", markersize=4)
         if legend:
             share = f", one run is {1 / max(1, runs.min()):.0%}" * few
             add_legend(ax, title=describe_means(runs, "none") + share, paper=width)

@@ -88,7 +88,13 @@ def _processes(jobs: int) -> Iterator[Workers]:
     try:
         yield Workers(executor, jobs)
     finally:
-        executor.shutdown(wait=True, kill_workers=True)
+        # On Ctrl-C, loky removes waiting tasks while its thread may be about to send one, which then ends by a KeyError.
+        usual = threading.excepthook
+        threading.excepthook = lambda ended: None if ended.exc_type is KeyError else usual(ended)
+        try:
+            executor.shutdown(wait=True, kill_workers=True)
+        finally:
+            threading.excepthook = usual
 
 
 def _start_process(parent: int) -> None:

@@ -203,14 +203,14 @@ def test_a_legend_on_the_axes_of_a_small_figure_is_within_them():
     assert axes.x0 <= box.x0 and box.x1 <= axes.x1
 
 
-def test_the_shares_of_few_runs_are_steps_and_say_what_one_run_counts():
+def test_the_shares_of_few_runs_are_dots_and_say_what_one_run_counts():
     frame = pd.concat(runs(correct=[1.0, 0.0, 0.0] * 2).assign(t=t) for t in range(100, 1000, 10))
     few, many = (
         analysis.plot_accuracy(pd.concat(frame.assign(repetition=lambda f, k=k: f["repetition"] + k) for k in range(n)))
         for n in (1, 7)
     )
     assert "one run is 33%" in few.get_legend().get_title().get_text()
-    assert [ax.get_lines()[0].get_drawstyle() for ax in (few, many)] == ["steps-post", "default"]
+    assert [ax.get_lines()[0].get_linestyle() for ax in (few, many)] == ["None", "-"]
     assert len(few.get_lines()[0].get_xdata()) == 3 and len(many.get_lines()[0].get_xdata()) == 90
 
 

@@ -88,7 +88,7 @@ def _processes(jobs: int) -> Iterator[Workers]:
     try:
         yield Workers(executor, jobs)
     finally:
-        # On Ctrl-C, loky removes waiting tasks while its thread may be about to send one, which then ends by a KeyError.
+        # On Ctrl-C, loky removes waiting tasks while its thread may send one, which then ends by a KeyError.
         usual = threading.excepthook
         threading.excepthook = lambda ended: None if ended.exc_type is KeyError else usual(ended)
         try:

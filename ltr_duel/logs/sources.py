@@ -48,7 +48,7 @@ class Loaded(NamedTuple):
     @property
     def by_event(self) -> bool:
         """Whether events name the rankers of their items, so that impressions have no lists of owners."""
-        return self.placed is not None and not {"owners", "page", "rankings"} & set(self.impressions.columns)
+        return self.placed is not None and not {"owners", "page"} & set(self.impressions.columns)
 
 
 Source: TypeAlias = Callable[[Sequence[Outcome]], Loaded]
@@ -176,11 +176,11 @@ def _joined(
         events = completed(engine, events_of(exposures))
         if not LISTS & have and "owner" not in events_of(exposures).columns:
             raise InputError(
-                "no column has an item's ranker: add 'owner' to the events, or 'shown' with 'owners', 'rankings' or"
+                "no column has an item's ranker: add 'owner' to the events, or 'shown' with 'owners' or"
                 " 'page' to the exposures, or map them with --source; see docs/logs.md"
             )
     items = events and engine.rows("SELECT 1 AS item FROM e WHERE item IS NOT NULL LIMIT 1", e=events)
-    by_event = not {"owners", "page", "rankings"} & have
+    by_event = not {"owners", "page"} & have
     loaded = loaded._replace(impressions=exposures)
     faults = checked(
         engine, exposures, given_owners(have, by_event=by_event), loaded.find, documents=bool(items or not events)

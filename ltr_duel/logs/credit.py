@@ -84,9 +84,9 @@ class Creditor:
             found.append(Outcomes(np.repeat(clicked.rows, pair.shape[1]), pair.ravel(), (y * sign).ravel()))
         if not found:
             return Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)), wrong
-        row, pair, y = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        order = np.argsort(row, kind="stable")
-        return Outcomes(row[order], pair[order], y[order]), wrong
+        each, pair, y = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.argsort(each, kind="stable")
+        return Outcomes(each[order], pair[order], y[order]), wrong
 
     def _token(self, have: dict[str, Any], row: int) -> Outcomes:
         page = Page.from_json(have["page"][row].as_py())

@@ -35,7 +35,6 @@ class Credited(NamedTuple):
     outcomes: Any  # line, time, user, query, pair, y and its square (in units of 1 / UNIT); None if nothing is credited
     rows: Relation  # the credited impressions
     creditor: Creditor  # names, pairs, method and outcome rule
-    whole: bool  # whether all outcomes are wins, losses and ties
     facts: dict[str, Any]  # see `ClickLog.facts`
 
 
@@ -90,7 +89,7 @@ def credited(
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
     rows = log.without(rows, wrong)
-    log.credit[key] = Credited(outcomes, rows, creditor, not by_kernels, log.facts(rows))
+    log.credit[key] = Credited(outcomes, rows, creditor, log.facts(rows))
     return log.credit[key]
 
 

@@ -115,6 +115,12 @@ def command(
         if source is not None:
             _require_same_order(file, matrix.provenance, rankings.provenance)
             _print_differences(file, matrix.provenance, source.provenance)
+    if log is not None:
+        written = logs.simulate_log(
+            log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, slates=slates, top=top,
+            horizon=run["horizon"], returning=returning, seed=run["seed"],
+        )  # fmt: skip
+        click.echo(f"{log}: {several(written, 'impression')}")
     results = simulation.simulate(
         source or simulation.FromMatrix(matrix, sets=(sets or "").replace("-", "_")),
         policies,
@@ -129,12 +135,6 @@ def command(
         with files.replacing_files(out) as temporary:
             results.save(temporary)
             analysis.save_figure(drawn, temporary / picture)
-    if log is not None:
-        written = logs.simulate_log(
-            log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, slates=slates, top=top,
-            horizon=run["horizon"], returning=returning, seed=run["seed"],
-        )  # fmt: skip
-        click.echo(f"{log}: {several(written, 'impression')}")
     if users is not None:
         _print_cautions(interleaving.METHODS.configure(method).component, outcome)
     click.echo(analysis.winner_sentence(matrix) + _taken_winner(matrix))

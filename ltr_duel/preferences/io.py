@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError, errors, files, places
+from ltr_duel.core import InputError, errors, files
 from ltr_duel.preferences.entries import SUM_TOLERANCE, require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import Tally, preferences_of
@@ -167,7 +167,7 @@ def load_preferences(path: str | Path, *, comparisons: int | None = None) -> Pre
     except IsADirectoryError:
         raise InputError(f"{path}: a folder, not a file with a preference matrix") from None
     except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, zlib.error, lzma.LZMAError) as error:
-        reason = places.cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
+        reason = files.cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
         raise InputError(f"{path}: not a preference matrix ({reason})") from None
 
 

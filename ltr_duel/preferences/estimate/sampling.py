@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr_duel.core import InputError, IntMatrix, IntVector, files, parallel, places
+from ltr_duel.core import InputError, IntMatrix, IntVector, files, parallel
 from ltr_duel.preferences.estimate.blocks import NOTHING, BlockWorker, Piece
 from ltr_duel.preferences.estimate.control import taken_off
 from ltr_duel.preferences.estimate.integrated import open_evaluator
@@ -60,7 +60,7 @@ class PieceStore:
 
     def check(self) -> None:
         """Raise `InputError` if the folder cannot be written; to be called before any work is done."""
-        places.require_folder_place(self._folder, self._root)
+        files.require_folder_place(self._folder, self._root)
 
     def prepare(self) -> None:
         """Create the folder."""
@@ -68,7 +68,7 @@ class PieceStore:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{self._root}: cannot be written: {places.cause(error)}") from None
+            raise InputError(f"{self._root}: cannot be written: {files.cause(error)}") from None
 
     def _path(self, piece: Piece) -> Path:
         digest = hashlib.sha256()

@@ -95,8 +95,8 @@ def test_a_last_line_that_is_cut_is_refused(tmp_path: Path, last: str) -> None:
         (b"query,document,bm25\n1,a,7.5\n", "no column 'label' .*this is a table of scores: give it as --rankers"),
         (b'{"impression": "1"}', "this is JSON, not feature text; a click log is read by 'ltr-duel logs check'"),
         (b"SQLite format 3\0", "this is a database, not feature text; a live experiment is read by"),
-        (gzip.compress(GOOD.encode() * 99, mtime=0)[:-10], "the gzip stream is damaged or cut short"),
-        (gzip.compress(GOOD.encode() * 99, mtime=0)[:60] + b"\1" * 30, "the gzip stream is damaged or cut short"),
+        (gzip.compress(GOOD.encode() * 99, mtime=0)[:-10], "the compressed stream is damaged or cut short"),
+        (gzip.compress(GOOD.encode() * 99, mtime=0)[:60] + b"\1" * 30, "the compressed stream is damaged or cut short"),
     ],
 )
 def test_a_file_that_is_no_feature_text_is_refused(tmp_path: Path, data: bytes, what: str) -> None:

@@ -185,8 +185,8 @@ MATRICES: Table = {  # a matrix for `prefs show m`
     "a link to itself": (lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
 }
 OUTPUTS: Table = {  # a place for `prefs estimate --out new.csv`
-    "a pipe": (os.mkfifo, "there is a pipe, not a file"),
-    "a folder": (Path.mkdir, "there is a folder, not a file"),
+    "a pipe": (os.mkfifo, "it is a folder, a pipe or a device, not a file"),
+    "a folder": (Path.mkdir, "it is a folder, a pipe or a device, not a file"),
     "a circle of links": (lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
 }
 PLUGINS: Table = {  # a file for `policies --plugin mine.py`

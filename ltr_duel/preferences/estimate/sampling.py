@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr_duel.core import IntMatrix, IntVector, files, parallel, places
+from ltr_duel.core import IntMatrix, IntVector, files, parallel
 from ltr_duel.preferences.estimate.blocks import NOTHING, BlockWorker, Piece
 from ltr_duel.preferences.estimate.control import taken_off
 from ltr_duel.preferences.estimate.integrated import open_evaluator

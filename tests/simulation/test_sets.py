@@ -18,7 +18,7 @@ from tests.conftest import bradley_terry, coins, random_rankings
 def test_a_policy_of_sets_runs_on_no_matrix_without_the_word(policy):
     for source in (bradley_terry(3), FromMatrix(bradley_terry(3))):
         with pytest.raises(
-            InputError, match=f"'{policy}' compares sets .* simulated users .*independent_coins"
+            InputError, match=f"'{policy}' compares sets .* SimulatedUsers .*independent_coins"
         ) as error:
             simulate(source, ["rucb", policy], horizon=10, repetitions=1)
         assert "\n" not in str(error.value)

@@ -34,7 +34,7 @@ class PieceStore:
 
     def __init__(self, folder: Path, key: str) -> None:
         self._folder = folder / key[:16]
-        places.require_folder_place(self._folder, folder)
+        files.require_folder_place(self._folder, folder)
 
     def get(self, piece: Piece, comparisons: int) -> IntMatrix | None:
         """Return the counts of a piece with this many comparisons, or None if they are not stored or not readable."""

@@ -44,8 +44,8 @@ methods probabilitic => no comparison method 'probabilitic'; did you mean 'proba
 clicks navigationl => no click model 'navigationl'; did you mean 'navigational'? (
 
 SIM --policy : => no policy ''; (auto,
-SIM --policy rucb: => policy 'rucb:': a parameter such as 'key=value' is missing after ':' or ','
-SIM --policy rucb:alpha => 'alpha' needs a value, as in 'rucb:alpha=0.51'
+SIM --policy rucb: => policy 'rucb:': '' must be written as key=value
+SIM --policy rucb:alpha => 'alpha' must be written as key=value, as in 'rucb:alpha=0.51'
 SIM --policy rucb:alpha= => alpha must be a number, not ''
 SIM --policy rucb:alpha=nan => alpha must be at least 0.01, not nan
 SIM --policy rucb:alpha=1,alpha=2 => alpha is given twice

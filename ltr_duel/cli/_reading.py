@@ -11,13 +11,13 @@ import click
 
 from ltr_duel import data, preferences, rankers
 from ltr_duel.cli._options import COUNT
-from ltr_duel.core import InputError, places
+from ltr_duel.core import InputError
 
 
 def read_matrix(file: Path) -> preferences.PreferenceMatrix:
     """Read a preference matrix, or return the synthetic or published matrix of this name."""
     name, names = str(file), ("arxiv", *preferences.SYNTHETIC)
-    if name not in names and not places.is_there(file) and not file.suffix and file.name == name:
+    if name not in names and not file.exists() and not file.suffix and file.name == name:
         raise InputError(f"{name}: no such file, and no matrix of this name: {', '.join(names)}")
     if file.exists() or name not in names:
         return preferences.load_preferences(file)

@@ -77,8 +77,8 @@ def test_a_query_that_comes_back_is_refused(tmp_path: Path) -> None:
         (b"PK\x03\x04abc", "this is a zip archive"),
         (b"PAR1abc", "the table cannot be read"),
         (b"query,document,bm25\n1,a,7.5\n", "no column 'label' .*this is a table of scores: give it as --rankers"),
-        (gzip.compress(GOOD.encode() * 99, mtime=0)[:-10], "the gzip stream is damaged or cut short"),
-        (gzip.compress(GOOD.encode() * 99, mtime=0)[:60] + b"\1" * 30, "the gzip stream is damaged or cut short"),
+        (gzip.compress(GOOD.encode() * 99, mtime=0)[:-10], "the compressed stream is damaged or cut short"),
+        (gzip.compress(GOOD.encode() * 99, mtime=0)[:60] + b"\1" * 30, "the compressed stream is damaged or cut short"),
     ],
 )
 def test_a_file_that_is_no_feature_text_is_refused(tmp_path: Path, data: bytes, what: str) -> None:

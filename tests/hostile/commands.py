@@ -106,7 +106,7 @@ EST --target-error nan => must be between 1e-05 and 0.5, not nan
 EST --until-winner 1e400 => must be between 0.5 and 0.999999, not inf
 EST --variance-reduction all => 'all' is not one of 'auto', 'none'
 prefs estimate zero.txt --out o.parquet => --first-id 0
-prefs estimate small.txt --out folder => there is a folder, not a file
+prefs estimate small.txt --out folder => it is a folder, a pipe or a device, not a file
 prefs show m.csv --rows -1 => --rows~at least 0, not -1
 prefs show {"n" * 300} => File name too long
 

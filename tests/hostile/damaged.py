@@ -158,11 +158,11 @@ MATRICES: Table = {  # a matrix for `prefs show m`
     "a name twice": (parquet({"names": ["a", "a"]}, second=["a"]), "2 rankers needs 2 different names"),
     "a name of two lines": (parquet({"names": ["a\nb", "b"]}, first=["a\nb"]), "one line of text, not 'a\\nb'"),
     "provenance is null": (parquet({"provenance": None}), "its metadata is damaged"),
-    "p is text": (parquet(p=["0.5"]), "column 'p' must contain numbers, not string"),
-    "p has a gap": (parquet(p=pa.array([None], pa.float64())), "column 'p' has empty cells"),
+    "p is text": (parquet(p=["0.5"]), "column 'p' must contain a number"),
+    "p has a gap": (parquet(p=pa.array([None], pa.float64())), "column 'p' must contain a number"),
     "p is missing": (parquet(p=None), "not a preference matrix ~p"),
     "p is 2": (parquet(p=[2.0]), "p['a', 'b'] must be between 0 and 1, not 2.0"),
-    "a fraction of a comparison": (parquet(comparisons=[2.5]), "'comparisons' must contain whole numbers"),
+    "a fraction of a comparison": (parquet(comparisons=[2.5]), "comparisons must be whole numbers up to"),
     "2^62 comparisons": (parquet(comparisons=[2**62]), "whole numbers up to 9,007,199,254,740,992"),
     "a negative error": (parquet(standard_error=[-1.0]), "standard_error must be symmetric and must not"),
     "counts without squares": (parquet(total=[1]), "not a preference matrix ~square"),
@@ -178,14 +178,14 @@ MATRICES: Table = {  # a matrix for `prefs show m`
     "400 digits": (f"0.5 {'9' * 400}\n0.5 0.5\n", "p['0', '1'] must be between 0 and 1, not inf"),
     "does not add up": ("0.5 0.6\n0.6 0.5\n", "p['0', '1'] + p['1', '0'] must be 1, not 1.2"),
     "another size": ("9\n0.5 0.5\n0.5 0.5\n", "row 1 has 1 numbers; a matrix of 3 rows"),
-    "a table without numbers": (",a,b\na,0.5\n", ":2: 1 numbers for 2 names"),
+    "a table without numbers": (",a,b\na,0.5\n", "a preference matrix of 1 rankers needs 1 different names"),
     "nothing": ("", "contains no numbers; a preference matrix must be square"),
-    "a folder": (Path.mkdir, "a folder, not a file with a preference matrix"),
+    "a folder": (Path.mkdir, "not a preference matrix (Is a directory)"),
     "a link to itself": (lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
 }
-OUTPUTS: Table = {  # a place for `prefs estimate --out m`
-    "a pipe": (os.mkfifo, "there is a pipe, not a file"),
-    "a folder": (Path.mkdir, "there is a folder, not a file"),
+OUTPUTS: Table = {  # a place for `prefs estimate --out new.csv`
+    "a pipe": (os.mkfifo, "it is a folder, a pipe or a device, not a file"),
+    "a folder": (Path.mkdir, "it is a folder, a pipe or a device, not a file"),
     "a circle of links": (lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
 }
 PLUGINS: Table = {  # a file for `list policies --plugin mine.py`

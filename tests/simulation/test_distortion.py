@@ -12,8 +12,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import Streams, stream
 from ltr_duel.interleaving.comparison import Comparer
 from ltr_duel.interleaving.method import METHODS
-from ltr_duel.simulation.distortion import distortion_table, measure_distortion
-from ltr_duel.simulation.repeated import multileave_often
+from ltr_duel.simulation.distortion import distortion_table, measure_distortion, multileave_often
 from tests.conftest import make_rankings, random_rankings
 
 SLATES = [method.name for method in METHODS if method.slates]

@@ -67,6 +67,9 @@ class Policy(components.Component):
         The guarantee for the regret.
     made_for : str
         The kind of regret that the algorithm minimises; other kinds may grow linearly.
+    identifies : str
+        For a policy that stops, that is, plays one arm from some step on: what this arm is. Before this step, each
+        step compares a pair, and the loop skips none.
     cost : str
         The cost of one step as a function of K, the number of arms.
     needs_horizon : bool
@@ -108,6 +111,7 @@ class Policy(components.Component):
     assumes: str = field(default="", repr=False)
     regret: str = field(default="", repr=False)
     made_for: str = field(default="average", repr=False)
+    identifies: str = field(default="", repr=False)
     cost: str = field(default="", repr=False)
     needs_horizon: bool = False
     counts_ties: bool = False

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel import analysis, preferences
+from ltr_duel import analysis, core, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import OUT_FIGURE, PATH, ROWS
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._prefs_estimate import estimate, rule_sentence
 from ltr_duel.cli._reading import read_matrix
 from ltr_duel.cli._words import Commands
-from ltr_duel.core import stream
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +63,7 @@ def show(file: Path, as_json: bool, rows: int, ratings: bool, plot: Path | None,
         click.echo(differs)
     echo_lines(analysis.property_lines(matrix))
     if noise:
-        null = preferences.transitive_null(matrix, stream(0, "transitive worlds", matrix.digest), worlds=99)
+        null = preferences.transitive_null(matrix, core.stream(0, "transitive worlds", matrix.digest), worlds=99)
         click.echo("\nIn strongly transitive worlds with the same noise (low and high: the middle 95 %):")
         print_table(null[["property", "observed", "low", "high", "p_value"]].map(_digits))
     click.echo()

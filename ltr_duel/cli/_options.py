@@ -51,6 +51,12 @@ class Figures(NamedTuple):
     suffix: str
 
 
+def require_start(figures: Figures, horizon: int) -> None:
+    """Raise `InputError` if no step of the horizon would be shown; the default of --start fits every horizon."""
+    if figures.start > max(100, horizon):
+        raise InputError(f"--start {figures.start:,} is beyond the horizon, {horizon:,} steps")
+
+
 def figures(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of figures; the command receives them as one `Figures`, ``figures``."""
 

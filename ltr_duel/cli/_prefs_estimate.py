@@ -60,7 +60,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @options.checked_plugin
 @options.seed
 @options.jobs
-@click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
+@click.option("--out", type=OUT_FILE, required=True, help="The file to write; Parquet keeps everything.")
 def estimate(path: Path, corpus: Corpus, store: Path | None, jobs: int, out: Path, **settings: Any) -> None:
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
@@ -68,6 +68,7 @@ def estimate(path: Path, corpus: Corpus, store: Path | None, jobs: int, out: Pat
 
     Partial results are stored beside OUT until OUT is written; after an interruption, the same command resumes.
     """
+    preferences.require_suffix(out)
     only_writer(out)
     rankings = corpus.rank(corpus.load(path), jobs=jobs)
     parts = store or _parts_of(out)

@@ -55,13 +55,13 @@ def test_an_interrupt_leaves_nothing(tmp_path, write):
 
 
 def test_a_pipe_is_not_replaced(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for link in ("pipe", "link"):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for link in ("pipe.csv", "link.csv"):
         with pytest.raises(InputError, match="cannot be written: it is a folder, a pipe or a device, not a file"):
             save_preferences(arxiv(), tmp_path / link)
-        if link == "pipe":
-            (tmp_path / "link").symlink_to("pipe")
-    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "link").is_symlink()
+        if link == "pipe.csv":
+            (tmp_path / "link.csv").symlink_to("pipe.csv")
+    assert (tmp_path / "pipe.csv").is_fifo() and (tmp_path / "link.csv").is_symlink()
 
 
 def test_a_link_is_followed(tmp_path):

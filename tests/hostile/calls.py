@@ -72,8 +72,8 @@ PreferenceMatrix(arxiv().p[:2, :2], 'ab') => must be a list of strings, not 'ab'
 PreferenceMatrix(arxiv().p[:2, :2], (chr(0xd800), 'b')) => not '\\ud800'
 PreferenceMatrix(arxiv().p[:2, :2], standard_error=None) => must have the shape of p
 PreferenceMatrix(arxiv().p[:2, :2], comparisons=np.full((2, 2), 1.5)) => whole numbers
-save_preferences('x', 'a.csv') => requires a PreferenceMatrix and a path, not 'x'
-save_preferences(PreferenceMatrix(arxiv().p, provenance={'a': object()}), 'new/a') => must be valid JSON
+save_preferences('x', 'a.csv') => a PreferenceMatrix is required, not 'x'
+save_preferences(PreferenceMatrix(arxiv().p, provenance={'a': object()}), 'new/a.parquet') => must be valid JSON
 arxiv().index(99) => from 0 to 5; there is no 99
 arxiv()[0:2] => not a slice
 synthetic_preferences(['x']) => no synthetic preference matrix a list

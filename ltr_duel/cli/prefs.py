@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel import analysis, interleaving, preferences
+from ltr_duel import analysis, core, interleaving, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, OUT_FIGURE, OUT_FILE, PATH, ROWS
 from ltr_duel.cli._output import echo_lines, only_writer, print_rest, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options, read_matrix
 from ltr_duel.cli._words import Commands
-from ltr_duel.core import several, stream
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +85,7 @@ def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
     many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
     asked = int(matrix.provenance.get("comparisons", 0))
     why = f" ({asked:,} were requested; comparisons are made in groups)" if 0 < asked < counts.min() else ""
-    click.echo(f"{out}: {several(len(matrix), 'ranker')}, {many} comparisons for each pair{why}")
+    click.echo(f"{out}: {core.several(len(matrix), 'ranker')}, {many} comparisons for each pair{why}")
     click.echo(analysis.winner_sentence(matrix))
     if "search" in matrix.provenance:
         click.echo(_search_sentence(matrix))
@@ -96,7 +95,7 @@ def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
 def _search_sentence(matrix: preferences.PreferenceMatrix) -> str:
     """Return a sentence on the result of the search for the Condorcet winner."""
     search, confidence = matrix.provenance["search"], f"with confidence {matrix.provenance['until_winner']:g}"
-    after, candidates = several(search["rounds"], "round"), search["candidates"]
+    after, candidates = core.several(search["rounds"], "round"), search["candidates"]
     if search["winner"] is not None:
         return f"The Condorcet winner is known {confidence}, after {after}."
     if search["known"]:
@@ -149,7 +148,7 @@ def show(file: Path, rows: int, ratings: bool, plot: Path | None, noise: bool) -
         click.echo(differs)
     echo_lines(analysis.property_lines(matrix))
     if noise:
-        null = preferences.transitive_null(matrix, stream(0, "transitive worlds", matrix.digest), worlds=99)
+        null = preferences.transitive_null(matrix, core.stream(0, "transitive worlds", matrix.digest), worlds=99)
         click.echo("\nIn strongly transitive worlds with the same noise (low and high: the middle 95 %):")
         print_table(null[["property", "observed", "low", "high", "p_value"]].map(_digits))
     click.echo()

@@ -27,7 +27,12 @@ class Row(NamedTuple):
 
 
 POLICY_DEFAULTS = [
+    Row("balanced_doubler", "gap", 0.1, "none: Delta is what an oracle knows of the problem, any number is an example"),
+    Row("balanced_doubler", "alpha", 0.25, "Wolfenfeld's program, balanced_doubler.py; the text leaves alpha open"),
     Row("beat_the_mean", "gamma", 1.0, "Yue and Joachims 2011, Section 5, equation (9): the interval for gamma = 1"),
+    Row("beat_the_mean_pac", "gamma", 1.0, "as beat_the_mean"),
+    Row("beat_the_mean_pac", "epsilon", 0.1, "none: what the user asks for, Definition 1"),
+    Row("beat_the_mean_pac", "delta", 0.1, "none: what the user asks for, Definition 1"),
     Row("ccb", "alpha", 0.51, "Zoghi et al. 2015*: alpha > 1/2; Wu and Liu's program, Alg_CCB.cpp: 0.51"),
     Row("double_thompson", "alpha", 0.51, "Wu and Liu 2016*; their program (ucb_scale_factor = 0.51)"),
     Row("doubler", "alpha", 0.5, "Wolfenfeld's program, ucb1.py: sqrt(0.5 ln N / n)"),

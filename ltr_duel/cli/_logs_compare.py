@@ -61,6 +61,8 @@ def compare(
     """For each pair of rankers in LOG, report the winner, its certainty and, with --stop-at, whether to stop."""
     if margin and stop_at is None:
         raise InputError("--margin requires --stop-at")
+    if out is not None:
+        preferences.require_suffix(out)
     margins = dict(map(_guardrail, guards))
     singles = logs.single_outcomes([*outcomes, *margins])
     log = opened(singles, given | {"context": ways, "kind": kind, "skip_bad": skip_bad})

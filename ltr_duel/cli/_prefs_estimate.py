@@ -54,13 +54,13 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--against", help="Compare only pairs with this ranker.")
 @goal_options
 @click.option(
-    "--variance-reduction", type=click.Choice(preferences.VARIANCE_REDUCTION), default="auto", show_default=True,
+    "--variance-reduction", type=click.Choice(("auto", "none")), default="auto", show_default=True,
     help="Reach the same error with fewer lists, or compare plainly.",
 )  # fmt: skip
 @options.checked_plugin
 @options.seed
 @options.jobs
-@click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
+@click.option("--out", type=OUT_FILE, required=True, help="The file to write; Parquet keeps everything.")
 def estimate(path: Path, corpus: Corpus, store: Path | None, jobs: int, out: Path, **settings: Any) -> None:
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
@@ -68,6 +68,7 @@ def estimate(path: Path, corpus: Corpus, store: Path | None, jobs: int, out: Pat
 
     Partial results are stored beside OUT until OUT is written; after an interruption, the same command resumes.
     """
+    preferences.require_suffix(out)
     only_writer(out)
     rankings = corpus.rank(corpus.load(path), jobs=jobs)
     parts = store or _parts_of(out)

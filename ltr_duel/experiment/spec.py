@@ -89,7 +89,6 @@ class ReadingSpec(ProblemSpec):
     dialect: str | None = schema.value(schema.text, default=None)
     features: int | None = schema.value(schema.whole(1, 10**6), default=None)
     first_id: int | None = schema.value(schema.whole(0, 1), default=None)
-    repeated: str | None = schema.value(schema.text, default=None)
     fill: float | str | None = schema.value(_fill, default=None)
     labels: str | None = schema.value(schema.text, default=None)
     unlabelled: str | None = schema.value(schema.text, default=None)
@@ -129,7 +128,7 @@ class CorpusSpec(ReadingSpec):
     top: tuple[int, ...] = schema.axis(schema.whole(1, 1000), default=(10,))
     comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
     variance_reduction: str = schema.value(_reduction, default="auto")
-    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*MATRIX_ANSWERS, "live")), default=("matrix",))
+    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*MATRIX_ANSWERS, "users")), default=("matrix",))
     slates: str = schema.value(schema.component(METHODS), default="sosm")
     seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
 

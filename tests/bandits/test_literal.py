@@ -28,11 +28,13 @@ LITERAL = {
     "doubler": boxes.Doubler,
     "improved_doubler": boxes.ImprovedDoubler,
     "thompson_doubler": boxes.ThompsonDoubler,
+    "balanced_doubler:gap=0.5": boxes.BalancedDoubler,
     "interleaved_filter": elimination.InterleavedFilter,
     "interleaved_filter:prune=false,radius_scale=0.5": elimination.InterleavedFilter,
     "interleaved_filter:radius_scale=0.3": elimination.InterleavedFilter,
     "beat_the_mean": elimination.BeatTheMean,
     "beat_the_mean:gamma=1.1": elimination.BeatTheMean,
+    "beat_the_mean_pac:epsilon=0.49,delta=0.9": elimination.BeatTheMeanPac,
     "savage": elimination.Savage,
     "merge_rucb": thompson.MergeRucb,
     "merge_rucb:batch=2,alpha=0.7": thompson.MergeRucb,
@@ -52,7 +54,7 @@ LITERAL = {
     "auto_sets": by_description.AutoSets,
 }
 SAMPLED = {"thompson_sparring", "thompson_doubler", "self_sparring", "multi_self_sparring", "auto_sets"}
-SLOW = {"beat_the_mean", "ecw_rmed", "auto"}  # late steps of the reference take milliseconds
+SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed", "auto"}  # late steps of the reference take milliseconds
 
 
 @pytest.fixture(autouse=True)
@@ -109,3 +111,10 @@ def test_fast_policy_walks_the_literal_path_for_50000_steps(text):
 def test_fast_policy_walks_the_literal_path_for_long(text, n_arms, seed):
     steps = 2_000 if text.split(":")[0] in SLOW | SAMPLED | {"sparring", "multisbm"} or "doubler" in text else 30_000
     assert_same_path(text, bradley_terry(n_arms, spread=3), steps, seed)
+
+
+@pytest.mark.parametrize("gamma, epsilon, delta", [(1.0, 0.1, 0.1), (1.1, 0.2, 0.05)])
+def test_pac_duels_solve_equation_8_with_the_least_number(gamma, epsilon, delta):
+    from ltr_duel.bandits.policies.beat_the_mean import pac_duels
+
+    assert pac_duels(10, gamma, epsilon, delta)[0] == elimination.least_pac_duels(10, gamma, epsilon, delta)

@@ -25,7 +25,7 @@ def test_partial_results_are_removed_and_nothing_else(ltr_duel, corpus, tmp_path
     store = tmp_path / "mine"
     store.mkdir()
     (store / "thesis.txt").write_text("years of work")
-    estimate(ltr_duel, corpus, tmp_path / "m", "--comparisons", "300", "--store", store)
+    estimate(ltr_duel, corpus, tmp_path / "m.parquet", "--comparisons", "300", "--store", store)
     assert [path.name for path in store.iterdir()] == ["thesis.txt"]
 
 
@@ -110,9 +110,9 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
 
 
 def test_a_method_for_sets_estimates_a_matrix(ltr_duel, corpus, tmp_path):
-    said = estimate(ltr_duel, corpus, tmp_path / "m", "--method", "sosm", "--comparisons", "100").out
+    said = estimate(ltr_duel, corpus, tmp_path / "m.parquet", "--method", "sosm", "--comparisons", "100").out
     assert "3 rankers, 100 comparisons for each pair" in said and said.endswith("outcome rule: credit (the default)\n")
-    few = estimate(ltr_duel, corpus, tmp_path / "few", "--method", "probabilistic", "--size", "2").out
+    few = estimate(ltr_duel, corpus, tmp_path / "few.parquet", "--method", "probabilistic", "--size", "2").out
     assert few.endswith("outcome rule: sampled (the default)\n"), "the rule of sets"
 
 
@@ -143,11 +143,13 @@ def test_all_public_files_are_shown(ltr_duel, real_data):
 
 def test_compare_says_whether_two_matrices_agree(ltr_duel, corpus, tmp_path):
     for seed in ("1", "2"):
-        estimate(ltr_duel, corpus, tmp_path / seed, "--comparisons", "500", "--seed", seed, "--tie-seed", seed)
-    answer = ltr_duel("prefs", "compare", tmp_path / "1", tmp_path / "2", "--rows", "1")
+        estimate(
+            ltr_duel, corpus, tmp_path / f"{seed}.parquet", "--comparisons", "500", "--seed", seed, "--tie-seed", seed
+        )
+    answer = ltr_duel("prefs", "compare", tmp_path / "1.parquet", tmp_path / "2.parquet", "--rows", "1")
     assert "3 rankers in common" in answer.out and "the largest z is" in answer.out
     assert "The matrices were estimated with different settings: tie_seed: 1 and 2" in answer.out
-    same = ltr_duel("prefs", "compare", tmp_path / "1", tmp_path / "1").out
+    same = ltr_duel("prefs", "compare", tmp_path / "1.parquet", tmp_path / "1.parquet").out
     assert same.startswith("The same Condorcet winner: 1 (P ")
     scissors = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "scissors.csv")
     other = save_preferences(bradley_terry(3).relabelled(ROCK_PAPER_SCISSORS.names), tmp_path / "order.csv")
@@ -170,8 +172,8 @@ def test_options_that_do_not_fit_are_refused(ltr_duel, corpus, tmp_path):
         (("--variance-reduction", "magic"), "'magic' is not one of 'auto', 'none'"),
         (("--until-winner", "2"), "confidence must be between"),
     ):
-        answer = ltr_duel("prefs", "estimate", corpus, "--out", tmp_path / "x", *words)
-        assert answer.code == 2 and sentence in answer.err and not (tmp_path / "x").exists()
+        answer = ltr_duel("prefs", "estimate", corpus, "--out", tmp_path / "x.csv", *words)
+        assert answer.code == 2 and sentence in answer.err and not (tmp_path / "x.csv").exists()
 
 
 def test_rows_and_names_of_a_csv_must_agree(tmp_path):

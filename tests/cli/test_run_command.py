@@ -61,6 +61,9 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     both = ("--regret", "average", "--regret", "copeland", "--start", 10)
     answer = ltr_duel("results", out, "--facets", tmp_path / "all.png", *both)
     assert answer.code == 0 and (tmp_path / "all.png").stat().st_size > 10_000, answer.err
+    answer = ltr_duel("results", out, "--plots", tmp_path / "late", "--start", 5000)
+    assert answer.code == 2 and "--start 5,000 is beyond the horizon, 100 steps" in answer.err
+    assert not (tmp_path / "late").exists()
 
 
 CIRCLE = """
@@ -85,7 +88,7 @@ def test_each_table_names_the_regrets_of_its_rows_and_those_that_are_not_defined
     assert answer.err.count("undefined without a") == 1
     assert latex.read_text().count("circle: No Condorcet winner: no ranker beats all others.") == 2
     answer = ltr_duel("results", out, "--regret", "ndcg", "--regret", "utility")
-    assert 'NDCG regret on m, circle: undefined, because it needs a corpus with answers = "live"' in answer.err
+    assert 'NDCG regret on m, circle: undefined, because it needs a corpus with answers = "users"' in answer.err
     assert "utility regret on m, circle: undefined, because it needs utilities" in answer.err
     assert "undefined without" not in answer.err
 
@@ -141,7 +144,7 @@ repetitions = 5
 synthetic = { queries = 4, documents = 5, features = 4, grades = 2 }
 comparisons = 40
 subsets = { size = 2, count = 3, condorcet = true }
-answers = ["matrix", "live"]
+answers = ["matrix", "users"]
 """
 
 

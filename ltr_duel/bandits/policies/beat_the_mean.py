@@ -1,8 +1,12 @@
 """Beat the Mean: each arm plays against the average of the remaining arms; the confidently worst arm is removed.
 
-Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 and 2; comments cite the line numbers of Algorithm 1.
-Assumes a total order with relaxed stochastic transitivity (factor gamma >= 1) and the triangle inequality, and a known
-horizon T. It explores until one arm remains, and then plays this arm: regret O(gamma^7 K log T / gap).
+Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments cite the line numbers of Algorithm 1.
+Assumes a total order with relaxed stochastic transitivity (factor gamma >= 1) and the triangle inequality.
+
+`beat_the_mean` (Algorithm 2) requires the horizon T. It explores until one arm remains, and then plays this arm:
+regret O(gamma^7 K log T / gap).
+`beat_the_mean_pac` (Algorithm 3) needs no horizon. After O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels it
+selects an arm that is within epsilon of the best with probability 1 - delta, and plays this arm from then on.
 
 An arm meets the mean of all remaining arms, itself included (equation 3). A coin flip decides a duel of an arm with
 itself, and the result is counted. When an arm is removed, all duels recorded against it are subtracted; therefore the
@@ -13,8 +17,8 @@ succeed.
 
 from __future__ import annotations
 
-from math import inf, log, sqrt
-from typing import NamedTuple
+from math import ceil, inf, log, sqrt
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -26,9 +30,17 @@ from ltr_duel.core import FloatVector, IntMatrix, IntVector, coin, kernel, rando
 
 
 class Params(NamedTuple):
-    """Parameters of Beat the Mean."""
+    """Parameters of Beat the Mean with a horizon."""
 
     gamma: float = 1.0  # allowed violation of stochastic transitivity, 1 for none
+
+
+class PacParams(NamedTuple):
+    """Parameters of Beat the Mean as a PAC algorithm."""
+
+    gamma: float = 1.0  # allowed violation of stochastic transitivity, 1 for none
+    epsilon: float = 0.1  # the selected arm is at most this much worse than the best arm
+    delta: float = 0.1  # ... except with this probability
 
 
 class Now:
@@ -37,6 +49,7 @@ class Now:
     n_active: int  # number of remaining arms
     n_waiting: int
     fewest: int  # n*, the fewest duels
+    enough: int  # N
     best: int  # the arm of line 23, or -1
     low: float  # lower bound of all means
     high: float  # upper bound of all means
@@ -57,24 +70,49 @@ class State(NamedTuple):
     now: Registers[Now]
 
 
+class PacState(State):
+    """The PAC algorithm's state: the same arrays in another class, because each policy needs a separate class."""
+
+
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Line 1, with the terms of the radius in equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
+    """Algorithm 2."""
+    return State(*_arrays(n_arms, _terms(n_arms, horizon, params)))
+
+
+def _terms(n_arms: int, horizon: int, params: Params) -> dict[str, float]:
+    """Return N = infinity, and the terms of the radius in equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
+    factor = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2
+    return {"enough": NEVER, "factor": factor, "level": log(2.0 * horizon * n_arms)}
+
+
+def pac_init(n_arms: int, horizon: int, params: PacParams) -> PacState:
+    """Algorithm 3: T is infinite."""
+    return PacState(*_arrays(n_arms, _pac_terms(n_arms, params)))
+
+
+def _pac_terms(n_arms: int, params: PacParams) -> dict[str, float]:
+    """Return N, and the terms of the radius in equation (7)."""
+    enough, level = pac_duels(n_arms, params.gamma, params.epsilon, params.delta)
+    return {"enough": enough, "factor": 3.0 * params.gamma**2, "level": level}
+
+
+def pac_duels(n_arms: int, gamma: float, epsilon: float, delta: float) -> tuple[int, float]:
+    """Return the least N of equation (8), N = ceil(36 gamma^6 / epsilon^2 ln(K^3 N / delta)), and the logarithm."""
+    enough, before = 1, 0
+    level = 0.0
+    while enough != before:
+        before = enough
+        level = 3 * log(n_arms) + log(before) - log(delta)
+        enough = max(1, ceil(36 * gamma**6 / epsilon**2 * level))
+    return enough, level
+
+
+def _arrays(n_arms: int, terms: dict[str, float]) -> tuple[Any, ...]:
     n, wins, active, waiting = np.zeros((4, n_arms), np.int64)
     active[:] = waiting[:] = np.arange(n_arms)
-    factor, level = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2, log(2.0 * horizon * n_arms)
-    now = registers(
-        Now,
-        n_active=n_arms,
-        n_waiting=n_arms,
-        best=0 if n_arms == 1 else -1,
-        low=0.5,
-        high=0.5,
-        radius=1.0,
-        factor=factor,
-        level=level,
-    )
-    duels = np.zeros((n_arms, 2 * n_arms), np.int64)
-    return State(duels, n, wins, np.full(n_arms, 0.5), active, waiting, now)
+    best = 0 if n_arms == 1 else -1
+    now = registers(Now, n_active=n_arms, n_waiting=n_arms, best=best, low=0.5, high=0.5, radius=1.0, **terms)
+    return np.zeros((n_arms, 2 * n_arms), np.int64), n, wins, np.full(n_arms, 0.5), active, waiting, now
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -111,7 +149,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
         find_range(state)
         if now.low + now.radius <= now.high - now.radius:  # line 16
             remove_worst(state, rng)
-    if now.n_active == 1:  # line 10
+    if now.n_active == 1 or now.fewest >= now.enough:  # line 10
         now.best = best_mean(state)
 
 
@@ -183,13 +221,25 @@ def idle_until(state: State, params: Params, t: int) -> int:
     return NEVER if state.now[0].best >= 0 else t
 
 
+_FACTS: dict[str, Any] = {
+    "assumes": "a total order with relaxed stochastic transitivity and the triangle inequality",
+    "cost": "O(1) amortised",
+    "cite": "yue2011beat",
+}
 register(
     __name__,
     needs_horizon=True,
     limits={"gamma": (1.0, None)},
-    assumes="a total order with relaxed stochastic transitivity and the triangle inequality",
     regret="O(gamma^7 K log T / gap)",
-    cost="O(1) amortised",
-    cite="yue2011beat",
     where="Algorithm 2",
+    **_FACTS,
+)
+register(
+    __name__,
+    name="beat_the_mean_pac",
+    prefix="pac",
+    limits={"gamma": (1.0, None), "epsilon": (1e-6, 0.5), "delta": (1e-12, 1.0)},
+    regret="none: identifies an arm within epsilon of the best with probability 1 - delta",
+    where="Algorithm 3",
+    **_FACTS,
 )

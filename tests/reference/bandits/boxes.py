@@ -1,6 +1,6 @@
 """UCB1, Thompson sampling and Exp3, and policies on them by Ailon et al. (ICML 2014) and Wolfenfeld's survey."""
 
-from math import log, sqrt
+from math import ceil, log, sqrt
 
 import numpy as np
 
@@ -107,7 +107,10 @@ class Doubler(Sparring):
     def select(self, t):
         if t & (t - 1) == 0:
             self.new_epoch(t)
-        return self.pick(self.multiset), self.s.advance(t)
+        return self.draw_left(), self.s.advance(t)
+
+    def draw_left(self):
+        return self.pick(self.multiset)
 
     def new_epoch(self, t):
         self.multiset = sorted(self.played) or [self.pick(range(self.k))]
@@ -143,3 +146,48 @@ class ThompsonDoubler(Doubler):
 
     def box(self):
         return Thompson(self.k, self)
+
+
+class BalancedDoubler(Doubler):
+    """Algorithm 11; before the first epoch that is long enough for a hot start, Algorithm 8."""
+
+    def box(self):
+        return Ucb1(self.k, 0.5, self)
+
+    def begin(self):
+        super().begin()
+        self.m = ceil(self.k / self.gap)
+        self.epochs = []  # for each balanced epoch, for each arm, the b of its plays
+
+    def new_epoch(self, t):
+        super().new_epoch(t)
+        self.start, self.balanced = t, t >= 2 * self.m * self.k
+        if self.balanced:
+            self.epochs.append([[] for _ in range(self.k)])
+
+    def select(self, t):
+        if not (t >= 2 * self.m * self.k or (t > 1 and self.balanced)):
+            return super().select(t)
+        if t & (t - 1) == 0:
+            self.new_epoch(t)
+        if not self.balanced:
+            return self.draw_left(), self.s.advance(t)
+        x, since = self.draw_left(), t - self.start
+        if since < self.m * self.k:
+            return x, since % self.k
+        p = len(self.epochs)
+        index = [
+            sum(sum(e[i]) / len(e[i]) for e in self.epochs) / p
+            + sqrt(self.alpha * log(t) * sum(1 / len(e[i]) for e in self.epochs) / p**2)
+            for i in range(self.k)
+        ]
+        return x, self.argmax(np.round(index, 12))
+
+    def update(self, t, x, y, outcome):
+        b = self.b(outcome)
+        if not self.balanced:
+            self.s.feedback(y, b)
+        else:
+            self.epochs[-1][y].append(b)
+        if not self.balanced or t - self.start >= self.m * self.k:
+            self.played.append(y)

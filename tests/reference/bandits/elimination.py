@@ -1,6 +1,8 @@
 """Interleaved Filter (Algorithm 1 of Wolfenfeld's survey), Beat the Mean (Yue and Joachims 2011), Condorcet SAVAGE."""
 
-from math import log, sqrt
+from math import ceil, inf, log, sqrt
+
+import numpy as np
 
 from tests.reference.bandits.walk import Literal
 
@@ -58,7 +60,7 @@ class BeatTheMean(Literal):
     """Algorithm 1, called as in Algorithm 2."""
 
     def begin(self):
-        self.active, self.records = list(range(self.k)), []
+        self.big_n, self.active, self.records = inf, list(range(self.k)), []
         self.turn, self.done = InTurn(self), None
         self.level = log(2 * self.horizon * self.k)
         self.factor = 1 if self.gamma == 1 else 3 * self.gamma**2
@@ -72,7 +74,7 @@ class BeatTheMean(Literal):
 
     def select(self, t):
         n = {b: self.n(b) for b in self.active}
-        if len(self.active) == 1:
+        if len(self.active) == 1 or min(n.values()) >= self.big_n:
             best = max(self.active, key=lambda b: (self.phat(b), -b))  # line 23
             self.done = True
             return best, best
@@ -91,6 +93,18 @@ class BeatTheMean(Literal):
             self.records = [r for r in self.records if worst not in r[:2]]  # line 18
             self.active.remove(worst)  # line 19
             self.turn.waiting = []
+
+
+class BeatTheMeanPac(BeatTheMean):
+    """Algorithm 1, called as in Algorithm 3."""
+
+    def begin(self):
+        super().begin()
+        self.big_n = 1
+        for _ in range(1000):  # equation (8), from below: the least solution
+            inside = self.k**3 * self.big_n / self.delta
+            self.big_n = max(1, ceil(36 * self.gamma**6 / self.epsilon**2 * log(inside)))
+        self.level, self.factor = log(self.k**3 * self.big_n / self.delta), 3 * self.gamma**2
 
 
 class Savage(Literal):
@@ -123,3 +137,10 @@ class Savage(Literal):
             if self.w[arm, rival] / n + c < 0.5:
                 self.active.remove(arm)
                 self.pairs = [pair for pair in self.pairs if arm not in pair]
+
+
+def least_pac_duels(k, gamma, epsilon, delta):
+    """Scan N = 1, 2, ... for the least solution of equation (8)."""
+    big_n = np.arange(1, 200_000)
+    right = np.ceil(36 * gamma**6 / epsilon**2 * np.log(k**3 * big_n / delta))
+    return int(big_n[np.flatnonzero(big_n >= right)[0]])

@@ -1,0 +1,139 @@
+"""Balanced Doubler: Doubler that keeps rewards of earlier epochs, by averaging over epochs in which every arm played.
+
+The opponent has the same distribution in all steps of an epoch. Therefore an arm's mean rewards in the epochs can be
+averaged, and the averages of all arms can be compared, if each arm plays in each epoch. A "hot start" ensures that each
+arm plays: it consists of m = K / Delta plays of each arm, with the gap Delta defined below.
+
+Wolfenfeld, Dueling Bandits, Algorithm 11. Assumes utilities behind the preferences with a linear link, and that the gap
+Delta between the two best utilities is known, which is rarely the case. Needs no horizon. The paper claims regret
+O(log T). A step costs O(K).
+
+The paper does not describe how hot starts fit into short epochs. Here a hot start is the first m K steps of its epoch,
+and epochs shorter than 2 m K are plain Doubler epochs. The averages use only the other epochs, called balanced.
+Hot-start plays are not part of the multiset from which the left player draws. The UCB1 box (see `cardinal`) of a plain
+epoch explores with the constant 0.5, the default of `doubler`; ``alpha`` is only the constant of Algorithm 11's index.
+
+Wolfenfeld's own program has no plain epochs: it begins with the first epoch that is long enough, ignores the steps
+before it, plays each arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times in a hot start, and replaces the
+multiset only after an epoch that scored better than all earlier epochs.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from ltr_duel.bandits.cardinal import UNPLAYED
+from ltr_duel.bandits.policies.doubler import (
+    Opponent,
+    most_frequent,
+    new_opponent,
+    random_member,
+    replace_members,
+    starts_epoch,
+)
+from ltr_duel.bandits.policies.sparring import right_won
+from ltr_duel.bandits.policy import register
+from ltr_duel.bandits.state import Registers, registers
+from ltr_duel.core import FloatVector, IntVector, kernel, vector
+
+
+class Params(NamedTuple):
+    """Parameters of Balanced Doubler."""
+
+    gap: float = 0.1  # Delta, the gap between the two best utilities
+    alpha: float = 0.25  # exploration
+
+
+class Now:
+    """The progress of the run."""
+
+    epochs: int  # number of balanced epochs, this epoch included; 0 in a plain epoch
+    start: int  # first step of this epoch
+    hot_start: int  # m K, the length of a hot start
+    first: int  # first step of the first balanced epoch
+
+
+class State(NamedTuple):
+    """The state of Balanced Doubler with K arms."""
+
+    mean: FloatVector  # (K,) the arm's mean reward in an epoch, averaged over the balanced epochs
+    width: FloatVector  # (K,) sqrt(1 / plays, summed over the balanced epochs) / epochs
+    past_mean: FloatVector  # (K,) the arm's mean reward in an epoch, summed over finished balanced epochs
+    past_width: FloatVector  # (K,) 1 / plays in an epoch, summed over finished balanced epochs
+    won: IntVector  # (K,) duels won on the right in this epoch
+    plays: IntVector  # (K,) plays on the right in this epoch
+    opponent: Opponent  # does not count the right arms of hot starts
+    now: Registers[Now]
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
+    """Return the state before the first duel."""
+    hot_start = ceil(n_arms / params.gap) * n_arms
+    first = 1 << (2 * hot_start - 1).bit_length()  # the first power of two that is at least 2 m K
+    now = registers(Now, start=1, hot_start=hot_start, first=first)
+    mean, width, past_mean, past_width = np.zeros((4, n_arms))
+    won, plays = np.zeros((2, n_arms), np.int64)
+    return State(mean, width, past_mean, past_width, won, plays, new_opponent(n_arms), now)
+
+
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
+    """Draw the left arm from the opponent; the right arm is due in the hot start, or has the largest index."""
+    now, n_arms = state.now[0], state.mean.shape[0]
+    if starts_epoch(t):
+        replace_members(state.opponent, rng)
+        begin_epoch(state, t)
+    left = random_member(state.opponent, rng)
+    since = t - now.start
+    if now.epochs == 0:  # the UCB1 box of plain Doubler
+        return left, vector.random_highest(state.mean, state.width, sqrt(0.5 * log(max(since, 1))), rng)
+    if since < now.hot_start:
+        return left, since % n_arms
+    return left, vector.random_highest(state.mean, state.width, sqrt(params.alpha * log(t)), rng)
+
+
+@kernel
+def begin_epoch(state: State, t: int) -> None:
+    """Add the results of a balanced epoch to the sums, and begin the next epoch."""
+    now = state.now[0]
+    for k in range(state.mean.shape[0]):
+        if now.epochs > 0:
+            state.past_mean[k] += state.won[k] / state.plays[k]
+            state.past_width[k] += 1.0 / state.plays[k]
+        state.won[k] = 0
+        state.plays[k] = 0
+        state.mean[k] = UNPLAYED
+        state.width[k] = 0.0
+    now.epochs += t >= now.first
+    now.start = t
+
+
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+    """Update the averages over the balanced epochs, or within a plain epoch."""
+    now = state.now[0]
+    state.won[second] += right_won(outcome, rng)
+    state.plays[second] += 1
+    epochs, n = max(now.epochs, 1), state.plays[second]
+    state.mean[second] = (state.past_mean[second] + state.won[second] / n) / epochs
+    state.width[second] = sqrt(state.past_width[second] + 1.0 / n) / epochs
+    if now.epochs == 0 or t - now.start >= now.hot_start:
+        state.opponent.chosen[second] += 1
+
+
+def recommend(state: State, params: Params) -> int:
+    """Return the most frequent arm of the last full epoch (the paper defines no recommendation)."""
+    return most_frequent(state.opponent)
+
+
+register(
+    __name__,
+    limits={"gap": (1e-6, 1.0), "alpha": (0.0, None)},
+    assumes="utilities behind the preferences, a linear link, a known gap between the best two",
+    regret="O(log T) claimed",
+    cost="O(K)",
+    cite="wolfenfeld_dueling",
+    where="Algorithm 11",
+)

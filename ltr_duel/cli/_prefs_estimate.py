@@ -54,7 +54,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--against", help="Compare only pairs with this ranker.")
 @goal_options
 @click.option(
-    "--variance-reduction", type=click.Choice(preferences.VARIANCE_REDUCTION), default="auto", show_default=True,
+    "--variance-reduction", type=click.Choice(("auto", "none")), default="auto", show_default=True,
     help="Reach the same error with fewer lists, or compare plainly.",
 )  # fmt: skip
 @options.checked_plugin

@@ -22,7 +22,7 @@ Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 _READING = "How feature files are read"
 _HEADINGS = {
     **dict.fromkeys(
-        ("split", "fold", "queries", "dialect", "features", "first_id", "repeated", "fill", "omitted", "labels",
+        ("split", "fold", "queries", "dialect", "features", "first_id", "fill", "omitted", "labels",
          "unlabelled", "no_cache"), _READING,
     ),
     **dict.fromkeys(

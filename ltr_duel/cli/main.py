@@ -20,7 +20,7 @@ from ltr_duel.cli._output import end
 from ltr_duel.cli._signals import interrupted, interrupts_heard, was_interrupted
 from ltr_duel.cli._version import version_option
 from ltr_duel.cli._words import Commands
-from ltr_duel.core import InputError, errors, places, plugins
+from ltr_duel.core import InputError, errors, files, plugins
 
 # Raised for a group without a command by some versions of click; other versions print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -153,7 +153,7 @@ def _say(sentence: str) -> None:
 def _sentence(error: Exception) -> str:
     """Return one sentence: the cause of an OSError or MemoryError, or the message of an InputError."""
     if isinstance(error, OSError):
-        return f"{error.filename}: {places.cause(error)}" if error.filename else places.cause(error)
+        return f"{error.filename}: {files.cause(error)}" if error.filename else files.cause(error)
     if isinstance(error, MemoryError):
         return f"there is not enough memory ({str(error) or 'none is left'})"
     return str(error)

@@ -97,6 +97,7 @@ def command(
         )
     if out is None and log is None:
         out = _RESULTS.convert("simulation", None, click.get_current_context())
+    options.require_start(figures, run["horizon"])
     only_writer(out)
     if "all" in policies:
         able = [one.name for one in bandits.POLICIES if one.feedback == "duel" or sets or users is not None]

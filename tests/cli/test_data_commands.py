@@ -64,6 +64,5 @@ def test_bad_input_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
     )
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == (
-        f"ltr-duel: {tmp_path}/a.txt:1:13: feature 1 occurs twice on this line; each id may occur once;"
-        " --repeated last uses the last value\n"
+        f"ltr-duel: {tmp_path}/a.txt:1:13: feature 1 occurs twice on this line; each id may occur once\n"
     )

@@ -44,8 +44,8 @@ methods probabilitic => no comparison method 'probabilitic'; did you mean 'proba
 clicks navigationl => no click model 'navigationl'; did you mean 'navigational'? (
 
 SIM --policy : => no policy ''; (auto,
-SIM --policy rucb: => policy 'rucb:': a parameter such as 'key=value' is missing after ':' or ','
-SIM --policy rucb:alpha => 'alpha' needs a value, as in 'rucb:alpha=0.51'
+SIM --policy rucb: => policy 'rucb:': '' must be written as key=value
+SIM --policy rucb:alpha => 'alpha' must be written as key=value, as in 'rucb:alpha=0.51'
 SIM --policy rucb:alpha= => alpha must be a number, not ''
 SIM --policy rucb:alpha=nan => alpha must be at least 0.01, not nan
 SIM --policy rucb:alpha=1,alpha=2 => alpha is given twice
@@ -106,7 +106,7 @@ EST --target-error nan => must be between 1e-05 and 0.5, not nan
 EST --until-winner 1e400 => must be between 0.5 and 0.999999, not inf
 EST --variance-reduction all => 'all' is not one of 'auto', 'none'
 prefs estimate zero.txt --out o.parquet => --first-id 0
-prefs estimate small.txt --out folder => there is a folder, not a file
+prefs estimate small.txt --out folder => it is a folder, a pipe or a device, not a file
 prefs show m.csv --rows -1 => --rows~at least 0, not -1
 prefs show {"n" * 300} => File name too long
 

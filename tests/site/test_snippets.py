@@ -74,7 +74,7 @@ def test_a_command_that_prints_something_else_is_noticed(tmp_path, monkeypatch):
 def test_what_pages_show_is_found():
     found = blocks("notebooks/write_a_policy.md")
     (written,) = [block for block in found if block.file]
-    assert written.file == "hunter.py" and "def select" in written.text
+    assert written.file == "fast_greedy.py" and "def select" in written.text
     assert not any(block.text.startswith("%") for block in found)
     assert list(commands("$ a b \\\n  c  # why\nout\n$ d\n")) == [("a b   c", "out\n"), ("d", "")]
 

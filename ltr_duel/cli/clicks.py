@@ -31,7 +31,13 @@ def command() -> None:
 @click.option(
     "--train", type=float, default=0.75, show_default=True, help="Share of sessions to fit, from the start of the log."
 )
-@click.option("--iterations", type=COUNT, default=1000, show_default=True, help="Maximum number of EM steps.")
+@click.option(
+    "--iterations",
+    type=COUNT,
+    default=1000,
+    show_default=True,
+    help="Maximum number of EM steps; models that reach it are named.",
+)
 @click.option(
     "--tolerance",
     type=float,
@@ -47,7 +53,8 @@ def command() -> None:
 @click.option("-o", "--out", type=OUT_FILE, help="File for the best model's table (.json), for use with --clicks.")
 @click.option(
     "--qrels", type=OUT_FILE,
-    help="File for judgements by the best model of documents: grades 0 to 4 in qrels form, and beside it a table.",
+    help="File for judgements by the best model of documents: grades 0 to 4 of documents with at least 10 impressions"
+    " in qrels form, and beside it a table of all.",
 )  # fmt: skip
 @options.wide
 def fit(
@@ -60,7 +67,8 @@ def fit(
     """
     if qrels is not None and kind != "yandex":
         if by == "grade" or out is not None:
-            raise InputError(f"{qrels} needs a model of documents (--by document), {out or '--by grade'} one of grades")
+            other = f"a table for simulations ({out})" if out else "--by grade"
+            raise InputError(f"judgements ({qrels}) are fitted by document and {other} by grade: give two commands")
         by = "document"
     if out is not None:
         clicks.check_clicks_path(out)
@@ -95,7 +103,8 @@ def fit(
         table = judgements.save(qrels)
         limits = ", ".join(f"{limit:.3g}" for limit in judgements.limits)
         click.echo(
-            f"{qrels}: {len(judgements.table):,} documents; a grade is the number of these limits (fifths of all"
-            f" documents) below the attractiveness: {limits}\n{table}: attractiveness, with the error from each"
-            " document's own curvature (not from the whole Fisher matrix)"
+            f"{qrels}: {judgements.table['grade'].count():,} of {len(judgements.table):,} documents, those of at least"
+            f" 10 impressions; a grade is the number of these limits (fifths) below the attractiveness: {limits}\n"
+            f"{table}: attractiveness of all documents, with the error from each document's own curvature (not from the"
+            " whole Fisher matrix)"
         )

@@ -45,7 +45,7 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str, context: 
             )
         )
     for name in context:
-        if name not in have and name not in ("day", "week", "new"):  # `subgroups` makes these from times and users
+        if name not in have and name not in ("day", "week"):  # `subgroups` makes these from times
             raise InputError(errors.in_one_line(absent(where, name, have)))
 
 

@@ -134,8 +134,9 @@ def _connected(engine: Warehouse, shown: Part, done: Part, outcomes: Sequence[Ou
             return engine.sql(select(columns, where, source))
 
         if part.columns:
-            part.match(part.tried(lambda *_, mapped=mapped: mapped({}, "").columns))
-            table: Relation = part.tried(mapped)
+            with part.located():
+                part.match(mapped({}, "").columns)
+                table: Relation = mapped(part.columns, part.where)
         else:
             table = engine.table(part.table)
             require_columns(part.table, table.columns, part.name)

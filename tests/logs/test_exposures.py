@@ -214,10 +214,10 @@ def test_events_on_items_outside_their_list_are_counted_aloud(tmp_path):
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("dwell", "40,5", "a number of seconds (for a decimal comma map dwell = \"replace(your_column, ',', '.')\"),"),
-        ("time", "01.03.2026", "a number of seconds or a date and time in ISO 8601 (for another form map time = "),
+        ("dwell", "40,5", "a number of seconds, not '40,5'"),
+        ("time", "01.03.2026", "a number of seconds or a date and time in ISO 8601, not '01.03.2026'"),
         ("value", "cheap", "a number, not 'cheap'"),
-        ("position", "[1]", 'a whole number, 1 for the top (for a column of lists map position = "unnest(your_column'),
+        ("position", "[1]", "a whole number, 1 for the top, not '[1]'"),
     ],
 )
 def test_the_first_unreadable_value_of_an_event_is_named(tmp_path, kind, column, value, message):
@@ -275,3 +275,12 @@ def test_owners_of_events_serve_without_lists_and_one_who_is_no_ranker_is_named_
         str(error.value)
         == f"{files['path']}:{line}: owner 'nwe' of an event is not a ranker: old or new, null for none"
     )
+
+
+def test_owners_of_events_that_do_not_count_are_not_read(tmp_path):
+    shown = [SHOWN | {"impression": f"i{n}", "time": n} for n in range(2)]
+    seen = [
+        SEEN | {"impression": "i0", "kind": "click"},
+        SEEN | {"impression": "i1", "kind": "view", "owner": "organic"},
+    ]
+    assert sorted(compared(**both(tmp_path, shown, seen))) == [0, 1, 1]

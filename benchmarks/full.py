@@ -35,7 +35,7 @@ def stages(name: str, share: float) -> list[Row]:
         ("order", "feature_rankers(dataset)", True),
         ("estimate", estimate, False),
         ("rucb", "ltr-duel simulate MATRIX --policy rucb --horizon 1e6 --repetitions 1", False),
-        ("live", "ltr-duel simulate --live FILE --policy rucb --horizon 1e5 --repetitions 1", True),
+        ("live", "ltr-duel simulate --users FILE --policy rucb --horizon 1e5 --repetitions 1", True),
     ]
     made, shape = [], SHAPES[name].part(share)
     for stage, call, is_cached in calls:
@@ -92,7 +92,7 @@ def done(stage: str, name: str, file: Path, home: Path) -> Cost:
     if stage == "rucb":
         return command("simulate", matrix, "--horizon", "1e6", *simulated, LTR_DUEL_HOME=str(home))
     if stage == "live":
-        return command("simulate", "--live", file, "--horizon", "1e5", *simulated, LTR_DUEL_HOME=str(home))
+        return command("simulate", "--users", file, "--horizon", "1e5", *simulated, LTR_DUEL_HOME=str(home))
     words = [sys.executable, "-m", "benchmarks.road", stage, file, *[comparisons] * (stage == "estimate")]
     answer = subprocess.run(words, stdout=subprocess.PIPE, env={**os.environ, "LTR_DUEL_HOME": str(home)}, check=True)
     return Cost(*json.loads(answer.stdout))

@@ -62,11 +62,11 @@ def rows() -> list[Row]:
 def users(seed: int):
     """Return the row of simulated users with lists of twenty documents."""
     from ltr_duel.data import make_corpus
-    from ltr_duel.live import SimulatedUsers
+    from ltr_duel.live import Visitors
     from ltr_duel.rankers import feature_rankers
 
     corpus = make_corpus(queries=100, documents=20, features=5)
-    return SimulatedUsers(feature_rankers(corpus), seed=seed)
+    return Visitors(feature_rankers(corpus), seed=seed)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from ltr_duel.live import SimulatedUsers
+from ltr_duel.live import Visitors
 
 _PATIENCE = 60.0  # seconds
 
@@ -34,12 +34,12 @@ class Visits:
         return float(np.quantile(np.frombuffer(self.times[path]), share))
 
 
-def visit(users: SimulatedUsers, url: str, pages: int, *, several: int = 1, key: str = "") -> Visits:
+def visit(users: Visitors, url: str, pages: int, *, several: int = 1, key: str = "") -> Visits:
     """Request pages and report their clicks, by several users at once; the first failure ends all visits."""
     return asyncio.run(_visit(users, url, pages, several, key))
 
 
-async def _visit(users: SimulatedUsers, url: str, pages: int, several: int, key: str) -> Visits:
+async def _visit(users: Visitors, url: str, pages: int, several: int, key: str) -> Visits:
     visits, left, name = Visits(), iter(range(pages)), secrets.token_hex(4)  # the users of each call are new
 
     async def one() -> None:

@@ -54,7 +54,7 @@ def users(of_corpus, *, subsets=None, quick_subsets=None, **settings):
     settings, quick = {**LESS_NOISE, **settings}, {}
     if subsets:
         settings["subsets"], quick["subsets"] = ({**one, "condorcet": True} for one in (subsets, quick_subsets))
-    return of_corpus.using(answers="live", quick=quick, **settings)
+    return of_corpus.using(answers="users", quick=quick, **settings)
 
 
 def growth(policy, along, values, **panels):
@@ -187,7 +187,7 @@ def multi_dueling_other_corpora():
         "MSLR": MSLR_EXCERPT,
         "NP2004": NP2004_EXCERPT,
     }
-    live = {"clicks": "navigational", "answers": "live", "comparisons": 1000}
+    live = {"clicks": "navigational", "answers": "users", "comparisons": 1000}
     problems = [corpus(name, source, optional=True, **live) for name, source in sources.items()]
     return [
         average(ALL, *problems, horizon=1_000_000, checkpoints_per_decade=10, regrets=["ndcg", "average"], quick=few)

@@ -15,7 +15,7 @@ from .preferences import (
     save_preferences as save_preferences,
 )
 from .rankers import feature_rankers as feature_rankers
-from .simulation import Live as Live
+from .simulation import SimulatedUsers as SimulatedUsers
 from .simulation import simulate as simulate
 
 __version__: str

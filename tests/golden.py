@@ -31,7 +31,7 @@ from ltr_duel.logs import simulate_log
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
 from ltr_duel.rankers import Rankings, feature_rankers
 from ltr_duel.rankers.ties import TIE_RULES
-from ltr_duel.simulation import FromMatrix, FromUtilities, Live, RunKey, simulate
+from ltr_duel.simulation import FromMatrix, FromUtilities, RunKey, SimulatedUsers, simulate
 
 TABLE = Path(__file__).with_name("golden.toml")
 PLAIN = {"outcome": "marginal_sign", "variance_reduction": "none"}
@@ -56,7 +56,7 @@ comparisons = 40
 clicks = "perfect"
 outcome = "marginal_sign"
 variance_reduction = "none"
-answers = ["independent_coins", "live"]
+answers = ["independent_coins", "users"]
 """
 
 Made = dict[str, Any]  # arrays and texts, keyed by meaning
@@ -180,8 +180,9 @@ def study() -> Made:
         run_experiment(make_schedule(spec, jobs=1), Path(folder) / "store", backend=Backend(jobs=1))
         made, keys = {}, []
         for study, results in StudyResults(Path(folder) / "store"):
+            problem = study.problem.replace("users", "live")  # its name when the row was made
             for run in sorted(results.runs, key=lambda run: run.key.digest):
-                made |= {f"{study.problem} {run.key.digest} {part}": value for part, value in _parts(run)}
+                made |= {f"{problem} {run.key.digest} {part}": value for part, value in _parts(run)}
                 keys.append(run.key)
         return made | {VERSIONS: _versions(keys)}
 
@@ -208,10 +209,13 @@ def rows() -> dict[str, Callable[[], Made]]:
         "clicks fitted": partial(estimate, toy, clicks=users()),
         **{f"fit {form}": partial(fitted, form) for form in FORMS},
         "live coins": partial(
-            runs, Live(toy, "navigational", outcome="marginal_sign", top=5), "rucb", "mdb", horizon=300
+            runs, SimulatedUsers(toy, "navigational", outcome="marginal_sign", top=5), "rucb", "mdb", horizon=300
         ),
         "live halves": partial(
-            runs, Live(toy, users(), pairs="team_draft", ties="half", weights=range(1, 7), top=5), "mdb", horizon=300
+            runs,
+            SimulatedUsers(toy, users(), pairs="team_draft", ties="half", weights=range(1, 7), top=5),
+            "mdb",
+            horizon=300,
         ),
         **{
             f"utilities {link}": partial(runs, FromUtilities([0.75, 0.5, 0.25], link=link), "rucb", "mdb", horizon=300)
@@ -219,13 +223,13 @@ def rows() -> dict[str, Callable[[], Made]]:
         },
         "utilities normal": partial(runs, FromUtilities([1.0, 0.5, 0.0], "normal"), "rucb", "mdb", horizon=300),
         "log of pairs": partial(log, "rucb", outcome="sampled"),
-        "log of sets": partial(log, "mdb", slates="team_draft", users=9),
+        "log of sets": partial(log, "mdb", slates="team_draft", returning=9),
         "study": study,
     }
 
 
 def _sets(method: str) -> Made:
-    return runs(Live(rankings(), slates=method, top=5), "mdb", horizon=200, repetitions=1)
+    return runs(SimulatedUsers(rankings(), slates=method, top=5), "mdb", horizon=200, repetitions=1)
 
 
 def kept() -> dict[str, str]:

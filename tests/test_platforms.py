@@ -23,7 +23,7 @@ simulate matrix.parquet --policy rucb --horizon 500 --repetitions 2 --out runs
 run spec.toml --jobs 2 --out study
 run spec.toml --jobs 2 --backend loky --out other
 status study
-simulate --live corpus.txt --rankers features:1,2 --policy random --horizon 300 --repetitions 1 --log clicks.parquet
+simulate --users corpus.txt --rankers features:1,2 --policy random --horizon 300 --repetitions 1 --log clicks.parquet
 logs compare clicks.parquet
 """
 

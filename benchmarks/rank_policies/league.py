@@ -22,7 +22,7 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.core import FloatVector, InputError, IntVector, replacing, statistics, stream
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, measure_by_query
-from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate
+from ltr_duel.simulation import FromMatrix, OracleSource, SimulatedUsers, simulate
 
 DRAWS = 400  # resamples of the runs of each cell, for intervals
 FEWEST = 6  # minimum number of runs for intervals
@@ -123,7 +123,7 @@ def _world(problem: Problem) -> tuple[OracleSource, PreferenceMatrix, FloatVecto
         return FromMatrix(world), world, None
     quality = measure_by_query(world, "NDCG@10").mean(axis=1)
     matrix = PreferenceMatrix(0.5 + np.sign(quality[:, None] - quality[None, :]) / 2, world.names)
-    return Live(world, problem.clicks, pairs="probabilistic", slates="sosm"), matrix, quality
+    return SimulatedUsers(world, problem.clicks, pairs="probabilistic", slates="sosm"), matrix, quality
 
 
 def compared(costs: Sequence[Costs]) -> pd.DataFrame:

@@ -4,10 +4,10 @@
     python -m benchmarks.studies.advice --report study.jsonl --picture docs/advice_reliability.png
 
 The number of a problem determines its rankers, users, and budget. Problems in the file are skipped, so the study can be
-interrupted. The claimed probability is checked by `simulate` with `Live`, which shares neither random numbers nor
-oracles with `advise`. The loss of the advised candidate is compared with that of the best candidate in hindsight: all
-candidates get `FEW` runs with other users, the four with the least loss get `MANY` more, and the best of them and the
-advised one are compared in `JUDGE` further runs.
+interrupted. The claimed probability is checked by `simulate` with `SimulatedUsers`, which shares neither random numbers
+nor oracles with `advise`. The loss of the advised candidate is compared with that of the best candidate in hindsight:
+all candidates get `FEW` runs with other users, the four with the least loss get `MANY` more, and the best of them and
+the advised one are compared in `JUDGE` further runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ltr_duel.core import statistics, stream
 from ltr_duel.data import Dataset, load_dataset, make_corpus
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, feature_rankers, measure_by_query
-from ltr_duel.simulation import Live, simulate
+from ltr_duel.simulation import SimulatedUsers, simulate
 
 PROBLEMS = 40
 DEFAULT = "rucb/team_draft"  # the choice of a user without advice
@@ -118,7 +118,7 @@ def fresh_hits(rankings: Rankings, users: str, live: dict, budget: int, seed: in
     p = 0.5 + 0.5 * (ndcg[:, None] - ndcg)  # `simulate` requires a matrix for regret, which is not used here
     given = {"horizon": budget, "repetitions": FRESH, "seed": seed, "jobs": jobs}
     matrix = PreferenceMatrix(p, rankings.names)
-    runs = simulate(Live(rankings, users, **pairs), live["policy"], preferences=matrix, **given).runs
+    runs = simulate(SimulatedUsers(rankings, users, **pairs), live["policy"], preferences=matrix, **given).runs
     return int(sum(ndcg[run.recommended[-1]] >= ndcg.max() - MARGIN - 1e-12 for run in runs))
 
 

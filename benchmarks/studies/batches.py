@@ -21,7 +21,7 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.data import load_dataset, make_corpus
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences, load_preferences, synthetic_preferences
 from ltr_duel.rankers import feature_rankers
-from ltr_duel.simulation import FromMatrix, Live, simulate
+from ltr_duel.simulation import FromMatrix, SimulatedUsers, simulate
 
 STEPS, BATCHES = 100_000, (100, 1000, 10_000)
 HORIZONS = (10_000, 100_000)
@@ -40,7 +40,9 @@ def cost(source: Any, matrix: PreferenceMatrix, policy: str, steps: int, batch: 
     return float(np.mean(last)), float(np.std(last, ddof=1) / np.sqrt(runs))
 
 
-def policies(matrix: PreferenceMatrix, users: tuple[Live, PreferenceMatrix], names: Sequence[str], runs: int) -> None:
+def policies(
+    matrix: PreferenceMatrix, users: tuple[SimulatedUsers, PreferenceMatrix], names: Sequence[str], runs: int
+) -> None:
     """Print the tables of all policies, on a matrix and with users."""
     print("### policies\n")
     for title, source, measure in (("matrix", None, matrix), ("simulated users", *users)):
@@ -55,7 +57,9 @@ def policies(matrix: PreferenceMatrix, users: tuple[Live, PreferenceMatrix], nam
         print(markdown_table(pd.DataFrame(rows, columns=heads)), "\n", flush=True)
 
 
-def percent(matrix: PreferenceMatrix, users: tuple[Live, PreferenceMatrix], names: Sequence[str], runs: int) -> None:
+def percent(
+    matrix: PreferenceMatrix, users: tuple[SimulatedUsers, PreferenceMatrix], names: Sequence[str], runs: int
+) -> None:
     """Print the table of batches of one percent of the horizon."""
     print("### percent\n")
     for title, source, measure in (("matrix", None, matrix), ("simulated users", *users)):
@@ -85,7 +89,10 @@ def main() -> None:
     corpus = make_corpus(queries=200, documents=20, features=20) if given.corpus is None else load_dataset(given.corpus)
     rankings = feature_rankers(corpus)
     rankings = rankings[np.unique(np.linspace(0, len(rankings) - 1, given.rankers).astype(int)).tolist()]
-    users = Live(rankings, "navigational"), estimate_preferences(rankings, clicks="navigational", comparisons=20_000)
+    users = (
+        SimulatedUsers(rankings, "navigational"),
+        estimate_preferences(rankings, clicks="navigational", comparisons=20_000),
+    )
     if given.matrix is None:
         matrix = synthetic_preferences("arithmetic")
     elif given.matrix.suffix == ".npy":

@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import ltr_duel
-from ltr_duel import Live, PreferenceMatrix, estimate_preferences, feature_rankers, plot_regret, simulate
+from ltr_duel import PreferenceMatrix, SimulatedUsers, estimate_preferences, feature_rankers, plot_regret, simulate
 from ltr_duel.analysis import COLOURS, DASHES, save_figure
 from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import ClickFamily, click_model
@@ -42,7 +42,7 @@ def method_runs() -> pd.DataFrame:
     matrix = estimate_preferences(rankings, clicks="navigational", comparisons=4000)
     runs = []
     for method in METHODS:
-        users = Live(rankings, "navigational", **{"pairs" if method.pairs else "slates": method.name})
+        users = SimulatedUsers(rankings, "navigational", **{"pairs" if method.pairs else "slates": method.name})
         policy = "rucb" if method.pairs else "mdb"
         found = simulate(users, policy, horizon=METHOD_HORIZON, repetitions=METHOD_RUNS, preferences=matrix)
         runs.append(found.to_frame().assign(policy=method.name))

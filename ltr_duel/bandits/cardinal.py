@@ -14,7 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.thompson import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
+from ltr_duel.bandits.thompson import (
+    Field,
+    Levels,
+    Posteriors,
+    draw_largest,
+    new_levels,
+    record_sample,
+    record_samples,
+    renew_level,
+)
 from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
@@ -133,6 +142,18 @@ def thompson_feedback(boxes: ThompsonBoxes, box: int, arm: int, reward: float) -
     good, bad = boxes.good[box, arm], boxes.bad[box, arm]
     boxes.log_mass[box, arm] += log((good + bad) / (2.0 * counts[box, arm]))
     record_sample(boxes.levels, box, arm, reward > 0, good, bad, boxes.log_mass[box, arm])
+
+
+@kernel
+def thompson_rewards(boxes: ThompsonBoxes, box: int, arm: int, ones: int, zeros: int) -> None:
+    """Count ``ones`` rewards of 1 and ``zeros`` rewards of 0 of an arm, faster than one by one."""
+    if ones + zeros == 0:
+        return
+    good, bad = boxes.good[box, arm], boxes.bad[box, arm]
+    ratio = record_samples(boxes.levels, box, arm, ones, zeros, good, bad, boxes.log_mass[box, arm])
+    boxes.log_mass[box, arm] += log(ratio)
+    boxes.good[box, arm] = good + ones
+    boxes.bad[box, arm] = bad + zeros
 
 
 def _thompson_most(boxes: ThompsonBoxes, box: int) -> int:

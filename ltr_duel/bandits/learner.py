@@ -6,6 +6,7 @@ equal those of a simulation with the same random numbers; with many, they follow
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Iterable, Mapping
 from operator import index
@@ -16,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from ltr_duel.bandits.compiling import loop_for
-from ltr_duel.bandits.hooks import select_slate, update
+from ltr_duel.bandits.hooks import select_slate
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError, require_room
 from ltr_duel.bandits.state import arrays_in, with_copies
 from ltr_duel.core import InputError, IntMatrix, IntVector, errors, kernel, stream
@@ -73,9 +74,7 @@ class Learner:
         self._label, self._policy, self._params = POLICIES.configure(policy)
         self._n_arms = errors.require_whole("the number of arms", n_arms, 1, 100_000)
         errors.require_whole("the seed", seed, 0)
-        horizon = errors.require_whole("the horizon", horizon, 0)
-        if self._policy.needs_horizon:
-            horizon = errors.require_whole(f"the horizon of {self._policy.name}", horizon, 1)
+        horizon = errors.require_whole(f"the horizon of {self._label}", horizon, int(self._policy.needs_horizon))
         in_turn, self._pairs = not self._policy.any_order, self._policy.feedback == "duel"
         require_room(self._policy, self._params, self._n_arms, horizon=horizon, in_turn=in_turn)
         self._order = np.arange(self._n_arms) if order is None else np.array(order)
@@ -117,11 +116,10 @@ class Learner:
             chosen = self._choose_many(n)
         else:
             chosen = [self._choose_pending() if k == 0 else self._choose_shadow() for k in range(n)]
-        names = dict[Arms, Arms]()  # choices repeat themselves
-        for arms in chosen:
-            if arms not in names:
-                self._require_arms("chooses", arms)
-                names[arms] = tuple(self._order[list(arms)].tolist())
+        names = dict[Arms, Arms]()
+        for arms in dict.fromkeys(chosen):
+            self._require_arms("chooses", arms)
+            names[arms] = tuple(self._order[list(arms)].tolist())
         return [names[arms] for arms in chosen]
 
     def tell(self, outcomes: Iterable[tuple[Arms, ArrayLike | bytes]]) -> None:
@@ -144,16 +142,16 @@ class Learner:
             pairs = [(tuple(map(index, arms)), signs) for arms, signs in outcomes]
         except (TypeError, ValueError):
             raise InputError("outcomes must be a list of pairs of arms and signs, such as [((0, 1), +1)]") from None
-        own, rank = dict[tuple[Arms, bytes], tuple[Arms, bytes]](), np.argsort(self._order)
-        news = []
+        rank, checked, news = np.argsort(self._order), dict[tuple[Arms, bytes], Arms](), []
         for arms, signs in pairs:
-            given = signs if isinstance(signs, bytes) else _as_bytes(arms, signs)
-            if (arms, given) not in own:
-                self._require_outcome(arms, given)
-                own[arms, given] = tuple(rank[list(arms)].tolist()), given
-            news.append(own[arms, given])
+            key = arms, signs if isinstance(signs, bytes) else _as_bytes(signs)
+            if key not in checked:  # outcomes repeat themselves
+                self._require_outcome(*key, signs)
+                checked[key] = tuple(rank[list(arms)].tolist())
+            news.append((checked[key], key[1]))
         if self._policy.any_order:
-            self._learn_all(news)
+            for arms, given in news:
+                self._learn(arms, given)
             return
         for arms, given in news:
             self._queue.setdefault(arms, deque()).append(given)
@@ -189,27 +187,21 @@ class Learner:
             "signs": np.frombuffer(signs, np.int8).reshape(len(queue), width**2),
             "pending": np.array(self._pending, np.int64),
             "order": self._order.copy(),
-            "t": np.array([self._t]),
-            "policy": np.array([self._policy.name]),
-            "parameters": np.array([_words_of_parameters(self._params)]),
-            "numbers": np.array([self._policy.numbers]),
-            "rng": np.array([_words_of(rng) for rng in (self._rng, self._others)], np.uint64),
+            "t": np.array(self._t),
+            "policy": np.array(self._version),
+            "rng": np.array([json.dumps(rng.bit_generator.state) for rng in (self._rng, self._others)]),
         }
 
     @classmethod
-    def restore(
-        cls, policy: str | Policy, arrays: Mapping[str, NDArray[Any]], *, accept_new_code: bool = False
-    ) -> Learner:
+    def restore(cls, policy: str | Policy, arrays: Mapping[str, NDArray[Any]]) -> Learner:
         """Return a learner that resumes from a `snapshot`.
 
         Parameters
         ----------
         policy : str or Policy
-            A policy with the same name and parameters.
+            A policy with the same name, parameters and numbers version (`ltr_duel.core.numbering`).
         arrays : mapping of str to ndarray
             A `snapshot`.
-        accept_new_code : bool
-            Whether to resume even if the policy's numbers version (`ltr_duel.core.numbering`) has changed.
 
         Returns
         -------
@@ -218,44 +210,35 @@ class Learner:
         Raises
         ------
         InputError
-            If the policy is unknown, or the arrays are not a snapshot of this policy with these parameters.
+            If the policy is unknown, or the arrays are not a snapshot of this policy.
         """
-        label, own, params = POLICIES.configure(policy)
-        name, numbers, stored = (
-            arrays[key].item() if key in arrays and arrays[key].size == 1 else ""
-            for key in ("policy", "numbers", "parameters")
-        )
-        if name and name != own.name:
-            raise InputError(f"this is a snapshot of policy '{name}', not of '{own.name}'")
-        if name and stored and stored != (own_words := _words_of_parameters(params)):
-            raise InputError(f"this is a snapshot of policy '{name}' with the parameters {stored}, not {own_words}")
-        if numbers and numbers != own.numbers and not accept_new_code:
-            raise InputError(
-                f"this snapshot of policy '{name}' has numbers version {numbers}, not {own.numbers};"
-                " pass accept_new_code=True to resume anyway"
-            )
         order = arrays.get("order", np.arange(1))
         self = cls(policy, len(order), horizon=1, order=order)
+        if (stored := str(arrays.get("policy", ""))) != self._version:
+            raise InputError(f"this is not a snapshot of {self._version}" + f", but of {stored}" * bool(stored))
         for part, array in self.snapshot().items():
             given = arrays.get(part, np.zeros(0, bool))
-            same_shape = given.shape == array.shape or part in ("queue", "signs", "pending")
-            if not same_shape or (given.dtype != array.dtype and part not in ("policy", "parameters")):
-                raise InputError(f"this is not a snapshot of policy '{label}' for {len(order)} arms: see '{part}'")
+            free = part in ("queue", "signs", "pending", "rng")  # their shapes vary
+            if given.dtype.kind != array.dtype.kind or (given.shape != array.shape and not free):
+                raise InputError(f"this is not a snapshot of {self._version}: '{part}' is missing or has another shape")
         for part, array in arrays_in(self._state):
             array[...] = arrays[f"state.{part}"]
         self._copies.before[:] = arrays["before"]
-        self._t, self._pending = int(arrays["t"][0]), tuple(arrays["pending"].tolist())
+        self._t, self._pending = int(arrays["t"]), tuple(arrays["pending"].tolist())
         for line, signs in zip(arrays["queue"].tolist(), arrays["signs"], strict=True):
             arms = tuple(arm for arm in line if arm >= 0)
-            self._require_arms("waits for", arms)
             self._queue.setdefault(arms, deque()).append(signs[: self._pairs_in(arms)].tobytes())
-        if self._pending:
-            self._require_arms("chooses", self._pending)
-        for rng, words in zip((self._rng, self._others), arrays["rng"].tolist(), strict=True):
-            state: Any = rng.bit_generator.state
-            state["state"] = {"state": words[0] << 64 | words[1], "inc": words[2] << 64 | words[3]}
-            rng.bit_generator.state = state
+        for arms in (*self._queue, *filter(None, [self._pending])):
+            self._require_arms("waits for", arms)
+        for rng, state in zip((self._rng, self._others), arrays["rng"].tolist(), strict=True):
+            rng.bit_generator.state = json.loads(state)
         return self
+
+    @property
+    def _version(self) -> str:
+        """What determines the policy's choices: its name, parameters and numbers version."""
+        parameters = ", ".join(f"{name}={value}" for name, value in self._params._asdict().items())
+        return f"policy '{self._policy.name}' ({parameters or 'no parameters'}; numbers version {self._policy.numbers})"
 
     def _choose(self, state: Any, t: int, rng: Generator) -> Arms:
         if self._pairs:
@@ -281,16 +264,6 @@ class Learner:
         sizes[:] = 2 if self._pairs else sizes
         return [tuple(slate[:size]) for slate, size in zip(slates.tolist(), sizes.tolist(), strict=True)]
 
-    def _learn_all(self, outcomes: list[tuple[Arms, bytes]]) -> None:
-        if not self._pairs or len(outcomes) < _MANY:
-            for arms, signs in outcomes:
-                self._learn(arms, signs)
-            return
-        pairs = np.array([arms for arms, _ in outcomes])
-        values = np.array([int.from_bytes(signs, signed=True) for _, signs in outcomes], np.int64)
-        loop_for(self._policy, learn_pairs)(self._state, self._params, self._t, pairs, values, self._rng)
-        self._t += len(outcomes)
-
     def _learn(self, arms: Arms, signs: bytes) -> None:
         if self._pairs:
             sign = int.from_bytes(signs, signed=True)
@@ -311,16 +284,13 @@ class Learner:
             which = f"arms {arms}" if len(arms) != 1 else f"arm {arms[0]}"
             raise PolicyError(f"policy '{self._label}' {verb} {which} of {self._n_arms} in step {self._t:,}")
 
-    def _require_outcome(self, arms: Arms, signs: bytes) -> None:
+    def _require_outcome(self, arms: Arms, signs: bytes, given: Any) -> None:
         sizes = (2,) if self._pairs else range(1, self._n_arms + 1)
-        exist = all(0 <= arm < self._n_arms and not isinstance(arm, bool) for arm in arms)
-        if len(arms) not in sizes or not exist:
+        if len(arms) not in sizes or not all(0 <= arm < self._n_arms for arm in arms):
             raise InputError(f"{arms} is not a comparison of policy '{self._label}' among {self._n_arms} arms")
         if len(signs) != self._pairs_in(arms) or not set(signs) <= {1, 255}:
-            raise InputError(
-                f"the outcome of arms {arms} must be {errors.several(self._pairs_in(arms), 'sign')}, +1 or -1, not"
-                f" {np.frombuffer(signs, np.int8).tolist()}"
-            )
+            needed = errors.several(self._pairs_in(arms), "sign")
+            raise InputError(f"the outcome of arms {arms} must be {needed}, +1 or -1, not {given!r}")
 
 
 @kernel
@@ -330,25 +300,7 @@ def choose_slates(state: Any, params: Any, t: int, slates: IntMatrix, sizes: Int
         sizes[k] = select_slate(state, params, t + k, slates[k], rng)
 
 
-@kernel
-def learn_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, outcomes: IntVector, rng: Generator) -> None:
-    """Update the state with the outcomes of the steps t, t + 1, ...."""
-    for k in range(pairs.shape[0]):
-        update(state, params, t + k, pairs[k, 0], pairs[k, 1], outcomes[k], rng)
-
-
-def _as_bytes(arms: Arms, signs: Any) -> bytes:
+def _as_bytes(signs: Any) -> bytes:
+    """Return +1 and -1 as bytes, and 0 for anything else."""
     values = np.asarray(signs)
-    if not np.isin(values, (1, -1)).all():
-        raise InputError(f"the outcome of arms {arms} must be +1 or -1 for each pair, not {values.tolist()}")
-    return values.astype(np.int8).tobytes()
-
-
-def _words_of_parameters(params: Any) -> str:
-    return ", ".join(f"{name}={value}" for name, value in params._asdict().items()) or "none"
-
-
-def _words_of(rng: Generator) -> list[int]:
-    """Return the state of a PCG64 generator in words of 64 bits."""
-    inner: Any = rng.bit_generator.state["state"]
-    return [inner[key] >> shift & (2**64 - 1) for key in ("state", "inc") for shift in (64, 0)]
+    return np.where(np.isin(values, (1, -1)), values, 0).astype(np.int8).tobytes()

@@ -141,6 +141,37 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
     levels.odds[row, arm] = odds_of(levels.chance[row, arm])
 
 
+@kernel
+def record_samples(
+    levels: Levels, row: int, arm: int, wins: int, losses: int, a: int, b: int, log_mass: float
+) -> float:
+    """Update an arm of a row, which had ``a`` wins and ``b`` losses, after several duels.
+
+    Return by how much C(a + b, a) / 2^(a + b) was multiplied. Wins and losses alternate, so that it stays near 1.
+    """
+    level, ratio = levels.level[row], 1.0
+    mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
+    chance = levels.chance[row, arm]
+    while wins + losses > 0:
+        if wins > 0:
+            wins -= 1
+            a += 1
+            factor = 0.5 * (a + b) / a
+            ratio *= factor
+            mass *= 2.0 * level * factor
+            chance += mass * (1.0 - level)
+        if losses > 0:
+            losses -= 1
+            b += 1
+            factor = 0.5 * (a + b) / b
+            ratio *= factor
+            mass *= (2.0 - 2.0 * level) * factor
+            chance -= mass * level
+    levels.chance[row, arm] = chance
+    levels.odds[row, arm] = odds_of(chance)
+    return ratio
+
+
 @inlined
 def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least: float) -> None:
     """If a row's patience is exhausted, set a new level, at least ``least``, for all arms of the field."""

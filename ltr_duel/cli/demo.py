@@ -78,7 +78,7 @@ def command(
     click.echo(f"{len(rankings)} rankers; {comparisons:,} comparisons for each pair, {clicks} clicks ...")
     matrix = preferences.estimate_preferences(rankings, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     click.echo(f"{', '.join(policies)}: {repetitions} runs of {horizon:,} steps each, every step a simulated user ...")
-    users = simulation.Live(rankings, clicks)
+    users = simulation.SimulatedUsers(rankings, clicks)
     results = simulation.simulate(
         users, policies, preferences=matrix, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs
     )

@@ -30,8 +30,8 @@ _USUAL = (0.01, 0.02, 0.05, 0.1)  # effects in the table
 @format_option
 @skip_option
 @click.option("--outcome", default="click", show_default=True, help=f"In a LOG: {OUTCOMES}.")
-@click.option("--live", type=PATH, help="Corpus for simulated users, instead of a LOG.")
-@options.clicks("With --live: click model of the simulated users.")
+@click.option("--users", type=PATH, help="Corpus for simulated users, instead of a LOG.")
+@options.clicks("With --users: click model of the simulated users.")
 @corpus_options
 @click.option("--effect", "effects", type=float, multiple=True, help="Mean outcome to detect; repeatable.")
 @click.option("--power", type=float, default=0.8, show_default=True, help="Probability of detecting the effect.")
@@ -41,24 +41,24 @@ _USUAL = (0.01, 0.02, 0.05, 0.1)  # effects in the table
 @options.checked_plugin
 @options.wide
 def command(
-    kind: str, skip_bad: int, outcome: str, live: Path | None, clicks: str, corpus: Corpus, effects: tuple[float, ...],
+    kind: str, skip_bad: int, outcome: str, users: Path | None, clicks: str, corpus: Corpus, effects: tuple[float, ...],
     power: float, confidence: float, pair: tuple[str, str], per_day: float | None, **given: Any,
 ) -> None:  # fmt: skip
     """Plan how many impressions detect an effect: with one look at the end, and with looks at any time.
 
     Numbers are impressions of the whole experiment, and the error probability is divided among all pairs of rankers.
-    How much outcomes vary is taken from a LOG, or from simulated users of the rankers of a corpus (--live), or assumed
+    How much outcomes vary is taken from a LOG, or from simulated users of the rankers of a corpus (--users), or assumed
     (only --effect).
     """
     a_log = bool(given["file"] or given["exposures"] or given["source"])
-    if a_log and live is not None:
-        raise InputError("give either a LOG, or --live with a corpus")
+    if a_log and users is not None:
+        raise InputError("give either a LOG, or --users with a corpus")
     settings: dict[str, Any] = {"power": power, "confidence": confidence}
-    if not a_log and live is None:
+    if not a_log and users is None:
         _print_assumed(effects, per_day, settings)
         return
     comparison = None
-    if live is None:
+    if users is None:
         if len(logs.single_outcomes([outcome])) > 1:
             raise InputError(f"--outcome {outcome}: no plan for a ratio; give one of its two outcomes")
         log = opened(outcome, given | {"kind": kind, "skip_bad": skip_bad})
@@ -67,7 +67,7 @@ def command(
         basis = f"{comparison.impressions:,} impressions of {log.path}"
     else:
         matrix = preferences.estimate_preferences(
-            corpus.rankings(live, -1), clicks=clicks, method=_METHOD, comparisons=_COMPARISONS,
+            corpus.rankings(users, -1), clicks=clicks, method=_METHOD, comparisons=_COMPARISONS,
             variance_reduction="none", top=_TOP,
         )  # fmt: skip
         pairs, rankers = logs.pairs_in_matrix(matrix), len(matrix)
@@ -99,7 +99,7 @@ def _print_assumed(effects: Sequence[float], per_day: float | None, settings: di
     import pandas as pd
 
     if not effects:
-        raise InputError("give a LOG, or --live with a corpus, or --exposures with --events, or an --effect")
+        raise InputError("give a LOG, or --users with a corpus, or --exposures with --events, or an --effect")
     tables = []
     for decided in _DECIDED:
         possible = [effect for effect in effects if effect <= decided]
@@ -112,7 +112,7 @@ def _print_assumed(effects: Sequence[float], per_day: float | None, settings: di
         raise InputError("an effect is a mean outcome: above 0, and at most 1")
     click.echo(
         "Impressions that show which of two rankers is better, if users come once. The answer depends on the share of"
-        " impressions\nthat are decided (not tied), which a LOG or --live CORPUS can tell:\n"
+        " impressions\nthat are decided (not tied), which a LOG or --users CORPUS can tell:\n"
     )
     print_table(pd.concat(tables))
 

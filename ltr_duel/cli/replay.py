@@ -20,14 +20,14 @@ from ltr_duel.core import InputError
 @click.option("--out", type=CONTINUED_FOLDER, required=True, help="A new folder for plans and logs.")
 @click.option("--plans", type=COUNT, default=24, show_default=True, help="Number of hourly plans.")
 @click.option("--processes", type=COUNT, default=2, show_default=True, help="Number of processes that follow a plan.")
-@click.option("--users", type=ROWS, default=0, help="Returning users of each process.  [default: none returns]")
+@click.option("--returning", type=ROWS, default=0, help="Returning users of each process.  [default: none returns]")
 @click.option("--searches", type=COUNT, default=10_000, show_default=True, help="Number of searches under all plans.")
 @corpus_options
 @options.clicks("Click model of simulated users.")
 @options.plugin
 @options.seed
 def command(
-    path: Path, config: Path, out: Path, plans: int, processes: int, users: int, searches: int, corpus: Corpus,
+    path: Path, config: Path, out: Path, plans: int, processes: int, returning: int, searches: int, corpus: Corpus,
     clicks: str, seed: int,
 ) -> None:  # fmt: skip
     """Run simulated users of CORPUS, who search and click, under the plans of an experiment.
@@ -41,7 +41,7 @@ def command(
     rankings = corpus.rankings(path, jobs=1)[settings.rankers]
     secrets = dict(live.read_keys(config.with_name("live.keys"), create=True))
     each = max(searches // (plans * processes), 1)
-    loop = live.Loop(settings, secrets, rankings, clicks, out, users, each, seed)
+    loop = live.Loop(settings, secrets, rankings, clicks, out, returning, each, seed)
     for plan, logged in live.follow_plans(loop, plans=plans, processes=processes):
         names, count = plan.sets[0]
         click.echo(

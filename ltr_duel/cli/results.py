@@ -27,7 +27,7 @@ _TESTS = (
     " deviation (Cohen's d_z)."
 )
 _NEEDED = {  # requirements of the regrets that cannot be computed from the matrix
-    "ndcg": 'a corpus with answers = "live", and "ndcg" among the regrets of the experiment',
+    "ndcg": 'a corpus with answers = "users", and "ndcg" among the regrets of the experiment',
     "utility": "utilities: [[utilities]] in the experiment",
 }
 

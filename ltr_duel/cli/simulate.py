@@ -21,7 +21,7 @@ _RESULTS = Place(results=(*_FILES, "regret.*"))
 
 @click.command(cls=Command)
 @click.argument("file", type=PATH, required=False)
-@click.option("--live", type=PATH, help="Corpus for simulated users, whose clicks replace the coins of a matrix.")
+@click.option("--users", type=PATH, help="Corpus for simulated users, whose clicks replace the coins of a matrix.")
 @corpus_options
 @options.clicks("Click model of simulated users.")
 @options.method("Method of comparing two rankers.")
@@ -51,13 +51,15 @@ _RESULTS = Place(results=(*_FILES, "regret.*"))
 @options.jobs
 @click.option("--out", type=_RESULTS, help="The folder to write to.  [default: simulation; with --log no folder]")
 @options.figures
-@click.option("--log", type=OUT_FILE, help="With --live: write the click log of the first run to this file.")
-@click.option("--users", type=ROWS, default=0, help="With --log: number of returning users; each has separate queries.")
+@click.option("--log", type=OUT_FILE, help="With --users: write the click log of the first run to this file.")
+@click.option(
+    "--returning", type=ROWS, default=0, help="With --log: number of users who return; each has separate queries."
+)
 @options.wide
 def command(
-    file: Path | None, live: Path | None, corpus: Corpus, clicks: str, method: str, outcome: str, slates: str, top: int,
-    comparisons: int | None, sets: str | None, policies: tuple[str, ...], out: Path | None,
-    figures: options.Figures, log: Path | None, users: int,
+    file: Path | None, users: Path | None, corpus: Corpus, clicks: str, method: str, outcome: str, slates: str,
+    top: int, comparisons: int | None, sets: str | None, policies: tuple[str, ...], out: Path | None,
+    figures: options.Figures, log: Path | None, returning: int,
     **run: Any,  # horizon, batch, delay, repetitions, seed and jobs
 ) -> None:  # fmt: skip
     """Run policies against the preference matrix in FILE, and plot their regret.
@@ -66,7 +68,7 @@ def command(
 
     --log, which requires one policy, writes the impressions of the first repetition as a log for 'ltr-duel logs'.
 
-    With --live CORPUS each comparison is a query, a shown list, and a simulated user who clicks. Regret is measured by
+    With --users CORPUS each comparison is a query, a shown list, and a simulated user who clicks. Regret is measured by
     the matrix in FILE, or without FILE by a matrix that is first estimated from the same users. Policies that compare
     sets of rankers are meant for simulated users. On a matrix they require --sets independent-coins, because the coins
     of the pairs of a set are independent, whereas the outcomes of one shown list depend on each other.
@@ -74,20 +76,20 @@ def command(
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and the figure
     regret.png (see --format); with --log alone, only the log.
     """
-    if file is None and live is None:
-        raise InputError("give the FILE of a preference matrix, or --live with a corpus")
-    if corpus.words and live is None:
-        raise InputError("--rankers requires --live; a matrix contains its rankers")
-    if log is not None and (live is None or len(policies) != 1 or "all" in policies):
-        raise InputError("--log requires --live and one policy")
-    if users and log is None:
-        raise InputError("--users requires --log")
-    if corpus.reading.is_given and live is None:
-        raise InputError("options for reading feature files require --live; a matrix has no feature files")
-    if sets and live is not None:
+    if file is None and users is None:
+        raise InputError("give the FILE of a preference matrix, or --users with a corpus")
+    if corpus.words and users is None:
+        raise InputError("--rankers requires --users; a matrix contains its rankers")
+    if log is not None and (users is None or len(policies) != 1 or "all" in policies):
+        raise InputError("--log requires --users and one policy")
+    if returning and log is None:
+        raise InputError("--returning requires --log")
+    if corpus.reading.is_given and users is None:
+        raise InputError("options for reading feature files require --users; a matrix has no feature files")
+    if sets and users is not None:
         raise InputError("--sets requires the FILE of a matrix; simulated users compare sets by --slates")
-    if outcome and live is None:
-        raise InputError("--outcome requires --live; a matrix was estimated by its own rule")
+    if outcome and users is None:
+        raise InputError("--outcome requires --users; a matrix was estimated by its own rule")
     if outcome == "marginal_bernoulli" and log is not None:
         raise InputError(
             f"--outcome {outcome} samples outcomes from the whole list, which a log does not contain; use 'sampled',"
@@ -97,12 +99,12 @@ def command(
         out = _RESULTS.convert("simulation", None, click.get_current_context())
     only_writer(out)
     if "all" in policies:
-        able = [one.name for one in bandits.POLICIES if one.feedback == "duel" or sets or live is not None]
+        able = [one.name for one in bandits.POLICIES if one.feedback == "duel" or sets or users is not None]
         policies = (*able, *(text for text in policies if ":" in text))
     source: simulation.OracleSource | None = None
-    if live is not None:
-        rankings = corpus.rankings(live, run["jobs"])
-        source = simulation.Live(rankings, clicks, pairs=method, outcome=outcome, slates=slates, top=top)
+    if users is not None:
+        rankings = corpus.rankings(users, run["jobs"])
+        source = simulation.SimulatedUsers(rankings, clicks, pairs=method, outcome=outcome, slates=slates, top=top)
         if file is None:
             matrix = preferences.estimate_preferences(
                 rankings, clicks=clicks, method=method, outcome=outcome, comparisons=comparisons, top=top,
@@ -116,13 +118,13 @@ def command(
     if log is not None:
         written = logs.simulate_log(
             log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, slates=slates, top=top,
-            horizon=run["horizon"], users=users, seed=run["seed"],
+            horizon=run["horizon"], returning=returning, seed=run["seed"],
         )  # fmt: skip
         click.echo(f"{log}: {several(written, 'impression')}")
     results = simulation.simulate(
         source or simulation.FromMatrix(matrix, sets=(sets or "").replace("-", "_")),
         policies,
-        preferences=matrix if live is not None else None,
+        preferences=matrix if users is not None else None,
         **run,
     )
     picture = f"regret.{figures.suffix}"
@@ -133,7 +135,7 @@ def command(
         with files.replacing_files(out) as temporary:
             results.save(temporary)
             analysis.save_figure(drawn, temporary / picture)
-    if live is not None:
+    if users is not None:
         _print_cautions(interleaving.METHODS.configure(method).component, outcome)
     click.echo(analysis.winner_sentence(matrix) + _taken_winner(matrix))
     table = analysis.policies_table(results)

@@ -48,8 +48,8 @@ def _slates(results: StudyResults) -> list[str]:
     if not any(policy and policy.feedback == "slate" for policy in map(named_policy, results.policies)):
         return []
     corpora = [corpus for text in results.specs for corpus in tomllib.loads(text).get("corpora", [])]
-    live = [corpus for corpus in corpora if "live" in corpus.get("answers", "")]
-    return list(dict.fromkeys(str(corpus.get("slates", CorpusSpec.slates)).partition(":")[0] for corpus in live))
+    simulated = [corpus for corpus in corpora if "users" in corpus.get("answers", "")]
+    return list(dict.fromkeys(str(corpus.get("slates", CorpusSpec.slates)).partition(":")[0] for corpus in simulated))
 
 
 def _corpus(name: str) -> components.Component | None:

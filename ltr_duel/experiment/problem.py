@@ -22,7 +22,7 @@ from ltr_duel.core import digest as core_digest
 from ltr_duel.experiment.spec import MATRIX_ANSWERS
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, measure_by_query
-from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, Live, OracleSource, places
+from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, OracleSource, SimulatedUsers, places
 
 _MOST_OPEN = 4  # number of problems that a process keeps open; few, because runs are sorted by problem
 
@@ -34,8 +34,8 @@ class Problem:
     name: str  # unique in an experiment
     facts: dict[str, Any]  # columns of the tidy table: corpus, clicks, method, rankers and so on
     matrix: PreferenceMatrix
-    answers: dict[str, Any]  # settings of the oracle; their "kind" is matrix, independent_coins, live or utilities
-    rankings: Rankings | None = None  # required for live answers
+    answers: dict[str, Any]  # settings of the oracle; their "kind" is matrix, independent_coins, users or utilities
+    rankings: Rankings | None = None  # required for simulated users
 
     @functools.cached_property
     def oracle(self) -> OracleSource:
@@ -121,13 +121,13 @@ def open_problem(folder: str) -> tuple[OracleSource, IntVector]:
 
 def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Rankings | None) -> OracleSource:
     if rankings is not None:
-        return live_oracle(answers, rankings)
+        return users_oracle(answers, rankings)
     if answers["kind"] == "utilities":
         return FromUtilities(answers["means"], answers["model"], matrix.names)
     return FromMatrix(matrix, sets=INDEPENDENT_COINS if answers["kind"] == INDEPENDENT_COINS else "")
 
 
-def live_oracle(answers: dict[str, Any], rankings: Rankings) -> Live:
+def users_oracle(answers: dict[str, Any], rankings: Rankings) -> SimulatedUsers:
     """Make the oracle of simulated users. Raises `InputError` for inconsistent settings."""
     options = {name: answers[name] for name in ("pairs", "outcome", "slates", "top")}
-    return Live(rankings, answers["clicks"], **options)
+    return SimulatedUsers(rankings, answers["clicks"], **options)

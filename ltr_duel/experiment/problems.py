@@ -18,7 +18,7 @@ import numpy as np
 from ltr_duel.core import InputError, cache_home, columns, schema, sources, stream
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset
-from ltr_duel.experiment.problem import Problem, live_oracle
+from ltr_duel.experiment.problem import Problem, users_oracle
 from ltr_duel.experiment.spec import (
     READING,
     CorpusSpec,
@@ -154,10 +154,10 @@ def _corpus_problems(spec: CorpusSpec, reading: Reading) -> Iterator[Problem]:
             settings: dict[str, Any] = {"clicks": clicks, "method": method, "outcome": rule, "top": top}
             words = [_if_several(value, getattr(spec, key)) for key, value in settings.items()]
             words[0] = words[0] if spec.name else clicks
-            live = {"kind": "live", "clicks": clicks, "pairs": method, "outcome": rule, "top": top}
-            live["slates"] = spec.slates
-            if "live" in spec.answers:
-                live_oracle(live, rankings)  # reports inconsistent settings before hours of estimating
+            users = {"kind": "users", "clicks": clicks, "pairs": method, "outcome": rule, "top": top}
+            users["slates"] = spec.slates
+            if "users" in spec.answers:
+                users_oracle(users, rankings)  # reports inconsistent settings before hours of estimating
             matrix = _estimate(rankings, spec, settings, reading)
             for part in _subsets(spec.subsets, matrix):
                 rows = part.content
@@ -165,9 +165,9 @@ def _corpus_problems(spec: CorpusSpec, reading: Reading) -> Iterator[Problem]:
                 facts |= part.facts | spec.origin
                 for kind in spec.answers:
                     name = _name(corpus, *words, *part.words, _if_several(kind, spec.answers))
-                    answers = live if kind == "live" else {"kind": kind}
-                    users = (rankings if len(rows) == len(rankings) else rankings[rows]) if kind == "live" else None
-                    yield Problem(name, facts | {columns.ANSWERS: kind}, matrix[rows], answers, users)
+                    answers = users if kind == "users" else {"kind": kind}
+                    lists = (rankings if len(rows) == len(rankings) else rankings[rows]) if kind == "users" else None
+                    yield Problem(name, facts | {columns.ANSWERS: kind}, matrix[rows], answers, lists)
 
 
 def _name(*words: str) -> str:

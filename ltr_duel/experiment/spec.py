@@ -129,7 +129,7 @@ class CorpusSpec(ReadingSpec):
     top: tuple[int, ...] = schema.axis(schema.whole(1, 1000), default=(10,))
     comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
     variance_reduction: str = schema.value(_reduction, default="auto")
-    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*MATRIX_ANSWERS, "live")), default=("matrix",))
+    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*MATRIX_ANSWERS, "users")), default=("matrix",))
     slates: str = schema.value(schema.component(METHODS), default="sosm")
     seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
 

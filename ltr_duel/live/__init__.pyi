@@ -17,7 +17,7 @@ from .planner import outcome as outcome
 from .replay import EVENTS as EVENTS
 from .replay import EXPOSURES as EXPOSURES
 from .replay import Loop as Loop
-from .replay import SimulatedUsers as SimulatedUsers
+from .replay import Visitors as Visitors
 from .replay import follow_plans as follow_plans
 from .serve import ServiceSettings as ServiceSettings
 from .serve import run_service as run_service

@@ -23,7 +23,7 @@ _BEGINS, _HOUR = 1_700_000_000.0, 3600.0  # start of the simulated clock, and se
 _EVENT = "impression", "time", "item", "position", "kind", "value"
 
 
-class SimulatedUsers:
+class Visitors:
     """Users of a corpus, sampled as in the first repetition of `simulate` with the same seed.
 
     Document ids are the numbers of the documents within the query.
@@ -46,7 +46,7 @@ class SimulatedUsers:
     --------
     >>> from ltr_duel.data import make_corpus
     >>> from ltr_duel.rankers import feature_rankers
-    >>> users = SimulatedUsers(feature_rankers(make_corpus(queries=10, documents=8, features=2)), seed=1)
+    >>> users = Visitors(feature_rankers(make_corpus(queries=10, documents=8, features=2)), seed=1)
     >>> sorted(users.lists(users.next_query()))
     ['1', '2']
     """
@@ -120,7 +120,7 @@ def _follow(loop: Loop, version: int, process: int) -> int:
     """Decide searches with the plan, like one of several machines, and log them; return the number of logged pages."""
     plan = LivePlan.read(loop.folder / "plan.json", Keys(loop.secrets))
     seed = int(stream(loop.seed, "plans", version, process).integers(1 << 62))
-    users = SimulatedUsers(loop.rankings, loop.clicks, top=plan.top, seed=seed)
+    users = Visitors(loop.rankings, loop.clicks, top=plan.top, seed=seed)
     coming = stream(loop.seed, "plans", version, process, "users")
     rows, events, logged = list[dict[str, Any]](), list[tuple[Any, ...]](), set[str]()
     for k in range(loop.searches):

@@ -40,7 +40,7 @@ from ltr_duel.interleaving import (
 from ltr_duel.logs.table import LOG_COLUMNS
 from ltr_duel.logs.writer import write_log
 from ltr_duel.rankers import REDRAWING, Rankings
-from ltr_duel.simulation import Live, RunKey, checkpoints, run_order, run_streams
+from ltr_duel.simulation import RunKey, SimulatedUsers, checkpoints, run_order, run_streams
 
 BEGINS, SECONDS = 1_700_000_000.0, 10.0  # first time and step of the simulated clock
 _ROWS = 1 << 14  # impressions that are written at a time
@@ -142,7 +142,7 @@ def simulate_log(
     slates: str | Method = "team_draft",
     top: int = 10,
     horizon: int = 10_000,
-    users: int = 0,
+    returning: int = 0,
     seed: int = 0,
     compiled: bool = True,
 ) -> int:
@@ -155,14 +155,14 @@ def simulate_log(
     rankings : Rankings
         With a fixed order of ties.
     clicks, pairs, outcome, slates, top
-        See `Live`. A log is credited by owners, so the methods are team draft or probabilistic interleaving, by default
-        with the rule ``sampled``.
+        See `SimulatedUsers`. A log is credited by owners, so the methods are team draft or probabilistic interleaving,
+        by default with the rule ``sampled``.
     policy : str or Policy
         Policy that chooses the rankers of each impression; ``"random"`` samples all pairs uniformly.
     horizon : int
         Number of steps. A step is not an impression if it compares a ranker with itself, or if its set of rankers
         contains a ranker twice.
-    users : int
+    returning : int
         If positive, the number of returning users, each with three queries; if 0, users do not return.
     seed : int
     compiled : bool
@@ -171,8 +171,8 @@ def simulate_log(
     Raises
     ------
     InputError
-        For arguments that `Live` rejects, numbers out of range, rankings with random order of ties, a method that
-        cannot credit by owners, or a log without impressions.
+        For arguments that `SimulatedUsers` rejects, numbers out of range, rankings with random order of ties, a method
+        that cannot credit by owners, or a log without impressions.
 
     Examples
     --------
@@ -188,33 +188,33 @@ def simulate_log(
     ['1', '2']
     """
     errors.require_between("the horizon", horizon, 1)
-    errors.require_between("the number of users", users, 0)
+    errors.require_between("the number of returning users", returning, 0)
     if rankings.provenance.get("ties") in REDRAWING:
         raise InputError("a log contains one order of tied documents: use rankings with a fixed order of ties")
     if not outcome and METHODS.configure(pairs).component.name == "probabilistic":
         outcome = "sampled"
-    live = Live(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
+    source = SimulatedUsers(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
     label, component, params = POLICIES.configure(policy)
-    duels, oracle, size = component.feedback == "duel", live.open(), len(rankings)
+    duels, oracle, size = component.feedback == "duel", source.open(), len(rankings)
     method = METHODS.configure(pairs if duels else slates)
-    rule = live.provenance["outcome"] if duels else "".join(method.component.slate_outcomes[:1])
+    rule = source.provenance["outcome"] if duels else "".join(method.component.slate_outcomes[:1])
     if method.component.name != "team_draft" and rule != "sampled":
         raise InputError(
             f"a simulated log is credited by owners, which '{method.label}' ({rule}) cannot do: use team_draft, or"
             " probabilistic with the rule 'sampled'"
         )
     constant = {"method": method.label, "outcome": rule or None, "policy": label}
-    if not users:
+    if not returning:
         constant["user"] = None
-    interests = stream(seed, "logs", "users").integers(0, rankings.n_queries, (users, _OWN_QUERIES))
+    interests = stream(seed, "logs", "users").integers(0, rankings.n_queries, (returning, _OWN_QUERIES))
     shapes: list[Any] = [1, _ROWS, _ROWS, *((_ROWS, width) for width in (size, top, top, top))]
     record = Record(*(np.zeros(shape, np.int64) for shape in shapes))
     logged = LoggedOracle(oracle.pairs, oracle.slates, interests, record)
-    key = RunKey(live.provenance, component.name, params._asdict(), horizon, 0, seed, 20, "")
+    key = RunKey(source.provenance, component.name, params._asdict(), horizon, 0, seed, 20, "")
     run = Run(
         component, params, size, relabelled(logged, run_order(key, size)), run_streams(key),
         new_recorder(size, checkpoints(horizon)), horizon=horizon,
-        compiled=compiled and component.compiled and live.compiled,
+        compiled=compiled and component.compiled and source.compiled,
     )  # fmt: skip
     with write_log(path, _COLUMNS) as log:
         while run.t < horizon:

@@ -9,10 +9,10 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "FromMatrix",
     "FromUtilities",
-    "Live",
     "OracleSource",
     "Results",
     "RunResult",
+    "SimulatedUsers",
     "averaged",
     "checkpoints",
     "final_rows",

@@ -24,7 +24,7 @@ from .run_result import lateness_note as lateness_note
 from .run_result import source_of as source_of
 from .sensitivity import measure_sensitivity as measure_sensitivity
 from .sensitivity import sensitivity_table as sensitivity_table
-from .simulated_users import Live as Live
+from .simulated_users import SimulatedUsers as SimulatedUsers
 from .single_run import run_once as run_once
 from .single_run import run_order as run_order
 from .single_run import run_streams as run_streams

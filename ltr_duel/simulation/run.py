@@ -41,8 +41,8 @@ def simulate(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        The source of outcomes: a matrix or simulated users (`ltr_duel.simulation.Live`). Policies that compare sets
-        require simulated users or ``FromMatrix(matrix, sets="independent_coins")``.
+        The source of outcomes: a matrix or simulated users (`ltr_duel.SimulatedUsers`). Policies that compare
+        sets require simulated users or ``FromMatrix(matrix, sets="independent_coins")``.
     policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
@@ -157,7 +157,7 @@ def _problem(
     own = oracle.matrix if isinstance(oracle, FromMatrix) and known else None
     matrix = preferences if own is None else own
     if matrix is None:
-        raise InputError("regret of a live simulation is measured by a preference matrix: pass preferences=")
+        raise InputError("regret of simulated users is measured by a preference matrix: pass preferences=")
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
     if tuple(oracle.names) != tuple(matrix.names):
@@ -184,7 +184,7 @@ def check_fits(configured: components.Configured[Policy], oracle: OracleSource) 
     if oracle.refuses_sets and policy.feedback == "slate":
         raise InputError(
             f"policy '{label}' compares sets of arms. On a matrix, each pair of a set would be an independent coin,"
-            ' which gives more information than one list. Use simulated users (Live; answers = "live"; --live), or'
+            ' which gives more information than one list. Use SimulatedUsers (answers = "users"; --users), or'
             f' accept the coins (FromMatrix(matrix, sets="{INDEPENDENT_COINS}"); answers = "{INDEPENDENT_COINS}";'
             f" --sets {INDEPENDENT_COINS.replace('_', '-')})"
         )

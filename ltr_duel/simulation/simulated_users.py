@@ -1,4 +1,4 @@
-"""The live oracle: each comparison draws a query, shows a list to a simulated user and turns clicks into an outcome."""
+"""Simulated users: each comparison draws a query, shows a list to a user and turns clicks into an outcome."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation.oracle import OracleSource
 
 TIE_RULES = ("coin", "half")
-LIVE_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.numbering`)
+USERS_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.numbering`)
 
 
-class LiveOracle(NamedTuple):
+class UsersOracle(NamedTuple):
     """The data for comparing pairs and for comparing slates, each with separate scratch memory."""
 
     pairs: Comparison
@@ -50,7 +50,7 @@ def draw_query(n_queries: int, cumulative: FloatVector, rng: np.random.Generator
     return vector.first_above(cumulative, uniform(rng) * cumulative[n_queries - 1])
 
 
-def _duel(oracle: LiveOracle, first: int, second: int, streams: Streams) -> int:
+def _duel(oracle: UsersOracle, first: int, second: int, streams: Streams) -> int:
     query = draw_query(oracle.pairs.lists.query_ptr.shape[0] - 1, oracle.cumulative, streams.queries)
     outcome = vector.sign(compare_pair(oracle.pairs, query, first, second, streams.lists, streams.clicks), 0.0)
     if outcome == 0:
@@ -58,7 +58,7 @@ def _duel(oracle: LiveOracle, first: int, second: int, streams: Streams) -> int:
     return outcome
 
 
-def _multiduel(oracle: LiveOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
+def _multiduel(oracle: UsersOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
     query = draw_query(oracle.slates.lists.query_ptr.shape[0] - 1, oracle.cumulative, streams.queries)
     compare_slate(oracle.slates, query, slate, size, won, streams.lists, streams.clicks)
     if oracle.half == 0:
@@ -68,11 +68,11 @@ def _multiduel(oracle: LiveOracle, slate: IntVector, size: int, won: SignMatrix,
                     won[a, b] = coin(streams.feedback)
 
 
-implement(duel, LiveOracle, _duel)
-implement(multiduel, LiveOracle, _multiduel)
+implement(duel, UsersOracle, _duel)
+implement(multiduel, UsersOracle, _multiduel)
 
 
-class Live(OracleSource):
+class SimulatedUsers(OracleSource):
     """Simulated users as an oracle: pass it to `simulate` instead of a matrix, or call it directly.
 
     Queries are drawn with replacement. There is one random stream for queries, one for lists, one for clicks and one
@@ -106,7 +106,7 @@ class Live(OracleSource):
     >>> from ltr_duel.data import make_corpus
     >>> from ltr_duel.rankers import feature_rankers
     >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
-    >>> users = Live(rankings, "navigational", pairs="team_draft")
+    >>> users = SimulatedUsers(rankings, "navigational", pairs="team_draft")
     >>> len(users.names), users.provenance["oracle"]
     (3, 'live')
     """
@@ -148,11 +148,11 @@ class Live(OracleSource):
             "names": list(rankings.names),
         }
         shown = self._slates.configured.component.numbers
-        self.provenance = numbered(about, slates=shown, live=LIVE_NUMBERS)
+        self.provenance = numbered(about, slates=shown, live=USERS_NUMBERS)
 
-    def open(self) -> LiveOracle:
+    def open(self) -> UsersOracle:
         """Return the data that kernels need, with separate scratch memory."""
-        return LiveOracle(self._pairs.open(), self._slates.open(), self._cumulative, self._half)
+        return UsersOracle(self._pairs.open(), self._slates.open(), self._cumulative, self._half)
 
 
 def _running_sums(weights: ArrayLike | None, n_queries: int) -> FloatVector:

@@ -11,7 +11,7 @@ from ltr_duel.analysis.report import render_report, study_answer
 from ltr_duel.data import make_corpus
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import feature_rankers
-from ltr_duel.simulation import Live, Results, simulate
+from ltr_duel.simulation import Results, SimulatedUsers, simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 
@@ -94,7 +94,7 @@ def test_everything_about_sets_on_a_matrix_names_the_independent_coins(policy, n
 
 
 def test_a_page_says_how_simulated_users_compared_sets_and_escapes_names(tmp_path):
-    users = Live(feature_rankers(make_corpus(queries=8, documents=6, features=2)), "perfect")
+    users = SimulatedUsers(feature_rankers(make_corpus(queries=8, documents=6, features=2)), "perfect")
     matrix = PreferenceMatrix(bradley_terry(2).p, users.names, provenance={"corpus": "<script>alert(1)</script> & c"})
     analysis.save_study(simulate(users, "mdb", preferences=matrix, horizon=20), tmp_path, title="<b>")
     page = (tmp_path / "report.html").read_text()

@@ -10,7 +10,7 @@ from ltr_duel.core import stream
 from ltr_duel.data import make_corpus
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
 from ltr_duel.rankers import feature_rankers
-from ltr_duel.simulation import FromMatrix, Live, simulate
+from ltr_duel.simulation import FromMatrix, SimulatedUsers, simulate
 
 
 def one_good_arm(size, gap):
@@ -51,7 +51,11 @@ def test_without_a_winner_the_answer_beats_the_most():
 def test_users_are_asked_about_sets_and_a_matrix_about_pairs():
     rankings = feature_rankers(make_corpus(queries=10, documents=8, features=6))
     matrix = estimate_preferences(rankings, comparisons=100)
-    for source, places in ((Live(rankings), 5), (FromMatrix(matrix), 2), (Live(rankings[[0, 1]]), 2)):
+    for source, places in (
+        (SimulatedUsers(rankings), 5),
+        (FromMatrix(matrix), 2),
+        (SimulatedUsers(rankings[[0, 1]]), 2),
+    ):
         measured = matrix[list(source.names)]
         (run,) = simulate(source, "auto", horizon=50, repetitions=1, jobs=1, preferences=measured).runs
         assert run.label == "auto" and run.pulls[-1].sum() == 50 * places

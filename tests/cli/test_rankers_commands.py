@@ -64,7 +64,7 @@ def test_a_baseline_is_compared_with_in_the_table_and_the_files(ltr_duel, corpus
 
 
 def test_simulated_users_answer_on_the_command_line(ltr_duel, corpus, model, tmp_path):
-    words = ("--live", corpus, "--rankers", "features:1,2", "--rankers", model, "--clicks", "perfect")
+    words = ("--users", corpus, "--rankers", "features:1,2", "--rankers", model, "--clicks", "perfect")
     quick = ("--policy", "rucb", "--horizon", "300", "--repetitions", "2", "--out", tmp_path / "out")
     answer = ltr_duel("simulate", *words, "--comparisons", "200", *quick)
     assert answer.code == 0, answer.err
@@ -78,9 +78,9 @@ def test_simulated_users_answer_on_the_command_line(ltr_duel, corpus, model, tmp
 
 def test_simulate_needs_a_matrix_or_users(ltr_duel):
     answer = ltr_duel("simulate", "--policy", "rucb")
-    assert answer.code == 2 and "give the FILE of a preference matrix, or --live" in answer.err
+    assert answer.code == 2 and "give the FILE of a preference matrix, or --users" in answer.err
     answer = ltr_duel("simulate", "arxiv", "--policy", "rucb", "--rankers", "features")
-    assert answer.code == 2 and "--rankers requires --live" in answer.err
+    assert answer.code == 2 and "--rankers requires --users" in answer.err
 
 
 @pytest.mark.parametrize("command", ["sensitivity", "demo"])
@@ -110,7 +110,7 @@ def test_a_spec_takes_the_same_words_relative_to_its_folder(corpus, model, tmp_p
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
     text = (
         f"policies = 'rucb'\nhorizon = 100\n[[corpora]]\npath = '{corpus.name}'\ncomparisons = 100\n"
-        "rankers = ['features:1,2', 'mine=lightgbm:model.txt']\nanswers = ['matrix', 'live']\n"
+        "rankers = ['features:1,2', 'mine=lightgbm:model.txt']\nanswers = ['matrix', 'users']\n"
     )
     first, second = build_problems(read_spec(tmp_path / "study.toml", text), jobs=1)
     assert first.matrix.names == ("1", "2", "mine") and len(second.rankings) == 3

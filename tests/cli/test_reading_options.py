@@ -65,7 +65,7 @@ def test_the_data_command_reads_as_it_is_told(ltr_duel, odd):
     [
         ("prefs", "estimate", "PATH", "--out", "o.parquet"),
         ("rankers", "evaluate", "PATH"),
-        ("simulate", "--live", "PATH", "--policy", "random"),
+        ("simulate", "--users", "PATH", "--policy", "random"),
         ("demo", "--data", "PATH"),
         ("sensitivity", "PATH"),
     ],
@@ -118,7 +118,7 @@ def test_a_specification_refuses_options_that_are_not_legal(keys, what):
 
 def test_options_that_nothing_is_read_with_are_refused(ltr_duel, tmp_path):
     assert "require --data" in ltr_duel("demo", "--fill", "min", "--out", tmp_path / "d").err
-    assert "require --live" in ltr_duel("simulate", "m.csv", "--policy", "random", "--fill", "0").err
+    assert "require --users" in ltr_duel("simulate", "m.csv", "--policy", "random", "--fill", "0").err
     refused = ltr_duel("rankers", "evaluate", "qrels:q", "--rankers", "run:r", "--split", "train")
     assert "judgements are not feature files" in refused.err
     assert not (tmp_path / "d").exists()

@@ -62,7 +62,7 @@ def test_everything_runs_as_printed(ltr_duel, tmp_path, monkeypatch):
     for kind, body in BLOCKS:
         if kind == "python":
             exec(body, {})  # the text of the README is the subject
-            run_all(ltr_duel, [f"ltr-duel simulate --live corpus.txt {log}"])
+            run_all(ltr_duel, [f"ltr-duel simulate --users corpus.txt {log}"])
         else:
             run_all(ltr_duel, [line for line in body.splitlines() if line.startswith("ltr-duel ")])
     left = {"regret.png", "matrix.parquet", "runs", "advice", "decision.html"}

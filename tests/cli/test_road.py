@@ -82,8 +82,8 @@ def test_estimate_show_and_simulate(ltr_duel, corpus, tmp_path):
 
 def test_sets_run_on_a_matrix_if_independent_coins_are_accepted(ltr_duel, tmp_path):
     path, more = save_preferences(bradley_terry(3), tmp_path / "m.parquet"), ("--horizon", "50", "--repetitions", "1")
-    refused(ltr_duel("simulate", path, "--policy", "mdb", *more), "--sets independent-coins", "--live")
-    refused(ltr_duel("simulate", "--live", "x.txt", "--policy", "mdb", *COINS), "--sets requires the FILE of a matrix")
+    refused(ltr_duel("simulate", path, "--policy", "mdb", *more), "--sets independent-coins", "--users")
+    refused(ltr_duel("simulate", "--users", "x.txt", "--policy", "mdb", *COINS), "--sets requires the FILE of a matrix")
     pairs = ltr_duel("simulate", path, "--policy", "rucb", *more, "--out", tmp_path / "pairs")
     assert pairs.code == 0 and "coins" not in pairs.out
     sets = ltr_duel("simulate", path, "--policy", "mdb", *COINS, *more, "--out", tmp_path / "sets")
@@ -97,7 +97,7 @@ def test_the_same_seed_gives_the_same_files(ltr_duel, corpus, tmp_path):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
 
 
-@pytest.mark.parametrize("command", ["simulate --live", "sensitivity"])
+@pytest.mark.parametrize("command", ["simulate --users", "sensitivity"])
 def test_a_feature_without_an_order_is_used_where_it_is_named_and_named_where_it_is_not_used(
     ltr_duel, corpus, tmp_path, monkeypatch, command
 ):
@@ -105,7 +105,7 @@ def test_a_feature_without_an_order_is_used_where_it_is_named_and_named_where_it
     few = {"sensitivity": ["--impressions", "50"]}.get(command, ["--comparisons", "40"])
     more = (
         ["--policy", "rucb", "--horizon", "50", "--repetitions", "1", "--overwrite"]
-        if command == "simulate --live"
+        if command == "simulate --users"
         else []
     )
     for words, use in ((["--rankers", "features:1,4"], "--ties alone orders"), ([], "left out of the rankers")):

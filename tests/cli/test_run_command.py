@@ -85,7 +85,7 @@ def test_each_table_names_the_regrets_of_its_rows_and_those_that_are_not_defined
     assert answer.err.count("undefined without a") == 1
     assert latex.read_text().count("circle: No Condorcet winner: no ranker beats all others.") == 2
     answer = ltr_duel("results", out, "--regret", "ndcg", "--regret", "utility")
-    assert 'NDCG regret on m, circle: undefined, because it needs a corpus with answers = "live"' in answer.err
+    assert 'NDCG regret on m, circle: undefined, because it needs a corpus with answers = "users"' in answer.err
     assert "utility regret on m, circle: undefined, because it needs utilities" in answer.err
     assert "undefined without" not in answer.err
 
@@ -141,7 +141,7 @@ repetitions = 5
 synthetic = { queries = 4, documents = 5, features = 4, grades = 2 }
 comparisons = 40
 subsets = { size = 2, count = 3, condorcet = true }
-answers = ["matrix", "live"]
+answers = ["matrix", "users"]
 """
 
 

@@ -81,7 +81,7 @@ def test_simulate_says_who_the_winner_of_its_table_is_where_the_matrix_leaves_it
 
 def test_users_with_another_order_of_ties_than_the_matrix_are_refused(ltr_duel, tied, tmp_path):
     estimate(ltr_duel, tied, tmp_path / "m", "--comparisons", "40", "--tie-seed", "3")
-    words = ("--live", tied, "--policy", "rucb", "--horizon", "100", "--repetitions", "1", "--out", tmp_path / "o")
+    words = ("--users", tied, "--policy", "rucb", "--horizon", "100", "--repetitions", "1", "--out", tmp_path / "o")
     answer = ltr_duel("simulate", tmp_path / "m", *words)
     assert answer.code == 2 and "give --ties fixed_random --tie-seed 3" in answer.err
     assert ltr_duel("simulate", tmp_path / "m", *words, "--tie-seed", "3").code == 0
@@ -89,7 +89,7 @@ def test_users_with_another_order_of_ties_than_the_matrix_are_refused(ltr_duel, 
 
 def test_a_matrix_with_other_settings_than_the_simulated_users_has_a_note(ltr_duel, tied, tmp_path):
     matrix_of(ltr_duel, tied, tmp_path / "m", "--clicks", "perfect", "--method", "team_draft", "--top", "5")
-    words = ["simulate", tmp_path / "m", "--live", tied, "--policy", "random", "--horizon", 10, "--repetitions", 1]
+    words = ["simulate", tmp_path / "m", "--users", tied, "--policy", "random", "--horizon", 10, "--repetitions", 1]
     words += ["--out", tmp_path / "out", "--overwrite"]
     words += ["--method", "team_draft"]
     assert "note: regret" not in ltr_duel(*words, "--clicks", "perfect", "--top", 5).out

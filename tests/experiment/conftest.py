@@ -36,7 +36,7 @@ answers = "independent_coins"
 synthetic = { queries = 6, documents = 8, features = 8, grades = 2 }
 comparisons = 40
 clicks = "perfect"
-answers = ["independent_coins", "live"]
+answers = ["independent_coins", "users"]
 """
 
 AWKWARD = """

@@ -148,7 +148,7 @@ name = "MQ2008"
 synthetic = { queries = 6, documents = 8, features = 4, grades = 3 }
 comparisons = 40
 clicks = ["perfect", "navigational"]
-answers = "live"
+answers = "users"
 """
 
 

@@ -29,17 +29,17 @@ def test_a_corpus_gives_one_problem_for_each_combination(spec_file):
     text = SMALL.replace('clicks = "perfect"', 'clicks = ["perfect", "navigational"]\nsubsets = {size = [2, 3]}')
     names = [problem.name for problem in schedule_of(spec_file(text)).problems]
     assert len(names) == 1 + 2 * 2 * 2 and names[0] == "three arms"
-    assert names[1] == "synthetic perfect K=2 independent_coins" and names[-1] == "synthetic navigational K=3 live"
+    assert names[1] == "synthetic perfect K=2 independent_coins" and names[-1] == "synthetic navigational K=3 users"
 
 
 def test_sets_on_a_matrix_need_a_word_that_changes_no_key(spec_file):
-    text = SMALL.replace('"live"]', '"matrix"]').replace('"independent_coins"\n\n', '"matrix"\n\n')
+    text = SMALL.replace('"users"]', '"matrix"]').replace('"independent_coins"\n\n', '"matrix"\n\n')
     with pytest.raises(
-        InputError, match=r"problem 'three arms': policy 'mdb' compares sets .* \"live\".*independent_coins"
+        InputError, match=r"problem 'three arms': policy 'mdb' compares sets .* \"users\".*independent_coins"
     ):
         make_schedule(spec_file(text))
     pairs = schedule_of(spec_file(text.replace('"mdb"', '"rmed1"')))
-    coins = schedule_of(spec_file(SMALL.replace('"mdb"', '"rmed1"').replace(', "live"', "")))
+    coins = schedule_of(spec_file(SMALL.replace('"mdb"', '"rmed1"').replace(', "users"', "")))
     kinds = [problem.facts["answers"] for problem in pairs.problems]
     assert kinds == ["matrix", "independent_coins", "matrix"]
     assert [problem.facts["answers"] for problem in coins.problems] == ["independent_coins"] * 2
@@ -48,14 +48,14 @@ def test_sets_on_a_matrix_need_a_word_that_changes_no_key(spec_file):
 
 def test_subsets_depend_on_their_seed_and_number_only(spec_file):
     def sets(more):
-        text = SMALL.replace('answers = ["independent_coins", "live"]', f"subsets = {{size = [3, 4], {more}}}")
+        text = SMALL.replace('answers = ["independent_coins", "users"]', f"subsets = {{size = [3, 4], {more}}}")
         text = text.replace('"mdb"', '"rmed1"')
         return [problem.matrix.names for problem in schedule_of(spec_file(text)).problems[1:]]
 
     assert sets("count = 2")[::2] == sets("count = 1")
     assert sets("count = 2") != sets("count = 2, seed = 1")
     condorcet = SMALL.replace(
-        'answers = ["independent_coins", "live"]', "subsets = {size = 3, count = 5, condorcet = true}"
+        'answers = ["independent_coins", "users"]', "subsets = {size = 3, count = 5, condorcet = true}"
     ).replace('"mdb"', '"rmed1"')
     assert all(problem.matrix.condorcet_winner for problem in schedule_of(spec_file(condorcet)).problems[1:])
 

@@ -23,7 +23,7 @@ p = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]]
 }
 SHORT = {  # first word of a line -> the words that it stands for
     "SIM": "simulate m.csv --out o",
-    "LIVE": "simulate --live small.txt --policy rucb --out o",
+    "LIVE": "simulate --users small.txt --policy rucb --out o",
     "EST": "prefs estimate small.txt --jobs 1 --out new.parquet",
     "EVAL": "rankers evaluate small.txt",
     "SENS": "sensitivity small.txt",
@@ -60,11 +60,11 @@ SIM --policy rucb --horizon {"x" * 400} => (402 characters) is not a whole numbe
 SIM --policy rucb --jobs -2 => the number of jobs must be
 SIM --policy rucb --repetitions 1e30 => the number of repetitions must be between 1 and 1e
 SIM --policy rucb --repetitions {"9" * 5000} => 999...999~(5,0
-SIM --policy rucb --rankers features => --rankers requires --live
-SIM --policy rucb --fill 0 => require --live
+SIM --policy rucb --rankers features => --rankers requires --users
+SIM --policy rucb --fill 0 => require --users
 SIM --policy rucb --plugin absent.py => absent.py: there is no such plug-in file
 SIM --policy rucb --plugin m.csv => m.csv: a plug-in is a Python file and ends in .py
-simulate --policy rucb --out o => give the FILE of a preference matrix, or --live with a corpus
+simulate --policy rucb --out o => give the FILE of a preference matrix, or --users with a corpus
 simulate absent.csv --policy rucb --out o => absent.csv:
 simulate m.csv --policy rucb --out m.csv => m.csv
 simulate m.csv --policy rucb --out /dev/null => /dev/null
@@ -161,7 +161,7 @@ horizon = 50 -> x = {"[" * 5000}{"]" * 5000} => its brackets are nested too deep
 ["rucb"] -> [3] => policies[0]: must be a name with parameters
 ["rucb"] -> [{{name = "rucb", alpha = {{}}}}] => alpha must be a number
 ["rucb"] -> [{{name = "rucb", alpha = {[*range(1, 3001)]}, prior_wins = {[*range(3000)]}}}] => for 9,000,000
-p = [[0.5, 0.6 -> answers = "live"\\np = [[0.5, 0.6 => no answers 'live'; (matrix, independent_coins)
+p = [[0.5, 0.6 -> answers = "users"\\np = [[0.5, 0.6 => no answers 'users'; (matrix, independent_coins)
 0.6, 0.7] -> nan, 0.7] => matrices[0].p: the value must be between 0 and 1, not nan
 0.6, 0.7] -> "x", 0.7] => matrices[0].p: must be a number, not 'x'
 , 0.7 ->  => matrices[0].p: must be a square of numbers

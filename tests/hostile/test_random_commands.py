@@ -58,7 +58,7 @@ RIGHT = {
     "--policy": ("rucb", "mdb:alpha=0.6", "random"), "--clicks": ("perfect", "navigational"),
     "--method": ("balanced",), "--slates": ("sosm",), "--ties": ("shared", "file"), "--measure": ("NDCG@10", "MAP"),
     "--regret": ("copeland",), "--rankers": ("features", "2"), "--sizes": ("2", "2,3"), "--scale": ("quick",),
-    "--data": CORPORA, "--live": CORPORA, "--experiments": ("folder",), "--plugin": ("mine.py",),
+    "--data": CORPORA, "--users": CORPORA, "--experiments": ("folder",), "--plugin": ("mine.py",),
     "--shard": ("1/2",), "--corpus": ("mq2008",),
     "--backend": ("threads",), "--accuracy": ("0.9",), "--least-gap": ("0",), "--outcome": ("sign",),
     "--sets": ("independent-coins",), "--against": ("1",), "--until-winner": ("0.9",), "--target-error": ("0.2",),

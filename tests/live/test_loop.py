@@ -21,7 +21,7 @@ from ltr_duel.live import (
     LivePlan,
     Loop,
     Settings,
-    SimulatedUsers,
+    Visitors,
     check_plans,
     follow_plans,
     keep_plan,
@@ -197,7 +197,7 @@ def test_the_command_simulates_users_under_plans(tmp_path):
 
 
 def test_simulated_users_click_only_on_their_page():
-    users = SimulatedUsers(random_rankings(2, n_queries=5, n_docs=6, grades=3), "perfect", top=3)
+    users = Visitors(random_rankings(2, n_queries=5, n_docs=6, grades=3), "perfect", top=3)
     query = users.next_query()
     page = users.lists(query)["ranker 0"][:3]
     assert set(users.clicks(query, page)) <= set(page)

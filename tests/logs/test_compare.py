@@ -82,7 +82,7 @@ def test_what_cannot_be_credited_is_said_by_line(tmp_path, change, says):
 
 def test_sums_are_those_of_going_through_the_log_row_by_row(tmp_path):
     path, score, users = tmp_path / "clicks.parquet", {}, {}
-    given = {"policy": "mdb", "slates": "team_draft", "top": 5, "horizon": 1500, "users": 80, "seed": 4}
+    given = {"policy": "mdb", "slates": "team_draft", "top": 5, "horizon": 1500, "returning": 80, "seed": 4}
     simulate_log(path, random_rankings(4, 10, 8), **given)
     for row in pq.read_table(path).to_pylist():
         owned = [row["owners"][position - 1] for position in set(row["clicks"])]
@@ -120,7 +120,7 @@ def test_the_error_by_users_is_the_formula_and_that_of_single_impressions_the_er
 def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):
     rankings = feature_rankers(make_corpus(queries=60, documents=10, features=5))[[0, 2, 4]]
     path = tmp_path / "clicks.parquet"
-    written = simulate_log(path, rankings, pairs="team_draft", top=4, horizon=6000, users=300, seed=1)
+    written = simulate_log(path, rankings, pairs="team_draft", top=4, horizon=6000, returning=300, seed=1)
     found = compare_log(path)
     assert found.impressions == written == found.counts.sum()
     assert found.cluster == "user" and abs(found.provenance["users"] - 300) < 10

@@ -11,7 +11,7 @@ from ltr_duel.data import make_corpus
 from ltr_duel.logs import ClickLog, compare_log, simulate_log
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
 from ltr_duel.rankers import feature_rankers
-from ltr_duel.simulation import Live, simulate
+from ltr_duel.simulation import SimulatedUsers, simulate
 
 RANKINGS = feature_rankers(make_corpus(queries=60, documents=10, features=5))
 
@@ -23,7 +23,11 @@ def test_a_log_is_the_run_that_the_simulation_makes(tmp_path, policy, settings):
     four, run = RANKINGS[[0, 1, 2, 3]], {"horizon": 300, "seed": 3, "compiled": False}
     simulate_log(tmp_path / "log.parquet", four, policy=policy, **settings, **run)
     matrix = PreferenceMatrix(np.full((4, 4), 0.5), four.names)
-    exposure = simulate(Live(four, **settings), policy, preferences=matrix, repetitions=1, **run).runs[0].exposure[-1]
+    exposure = (
+        simulate(SimulatedUsers(four, **settings), policy, preferences=matrix, repetitions=1, **run)
+        .runs[0]
+        .exposure[-1]
+    )
     logged = np.zeros(4)
     for names in pq.read_table(tmp_path / "log.parquet")["rankers"].to_pylist():
         for name in names:
@@ -35,7 +39,7 @@ def test_a_log_is_the_run_that_the_simulation_makes(tmp_path, policy, settings):
 @pytest.mark.parametrize("pairs", ["team_draft", "probabilistic"])
 def test_a_comparison_of_the_log_finds_the_preferences_of_the_simulated_users(tmp_path, pairs):
     three, path = RANKINGS[[0, 2, 4]], tmp_path / "log.parquet"
-    written = simulate_log(path, three, pairs=pairs, top=4, horizon=6000, users=300, seed=1)
+    written = simulate_log(path, three, pairs=pairs, top=4, horizon=6000, returning=300, seed=1)
     found = compare_log(ClickLog(path))
     assert found.counts.sum() == written and len(set(pq.read_table(path)["user"].to_pylist())) == 300
     rule = "sampled" if pairs == "probabilistic" else ""

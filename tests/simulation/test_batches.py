@@ -14,7 +14,7 @@ from ltr_duel.data import make_corpus
 from ltr_duel.experiment import read_spec
 from ltr_duel.preferences import PreferenceMatrix, save_preferences, synthetic_preferences
 from ltr_duel.rankers import feature_rankers
-from ltr_duel.simulation import Live, RunKey, key_fields, simulate
+from ltr_duel.simulation import RunKey, SimulatedUsers, key_fields, simulate
 
 MATRIX = synthetic_preferences("arithmetic")
 QUICK = {"horizon": 600, "repetitions": 3, "jobs": 1, "compiled": False}
@@ -50,7 +50,7 @@ def test_live_users_answer_in_batches_too():
     rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
     matrix = PreferenceMatrix([[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]], names=rankings.names)
     policies = ["double_thompson", "mdb", "interleaved_filter"]
-    results = simulate(Live(rankings), policies, preferences=matrix, horizon=60, repetitions=1, batch=20,
+    results = simulate(SimulatedUsers(rankings), policies, preferences=matrix, horizon=60, repetitions=1, batch=20,
                        compiled=False, jobs=1)  # fmt: skip
     assert [round(run.exposure[-1].sum()) for run in results.runs] == [60, 60, 60]
 

@@ -13,7 +13,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import Streams, stream
 from ltr_duel.interleaving.registration import method_from_functions
 from ltr_duel.simulation.run import simulate
-from ltr_duel.simulation.simulated_users import Live
+from ltr_duel.simulation.simulated_users import SimulatedUsers
 from tests.conftest import bradley_terry, make_rankings, random_rankings
 from tests.reference.interleaving import click_patterns, expected_outcome, sosm_scores, team_draft_lists
 
@@ -28,7 +28,7 @@ def streams(seed):
 
 
 def test_duels_have_the_enumerated_law_with_ties_as_coins():
-    oracle = Live(make_rankings(ORDERS, 3, RELEVANCE), top=3).open()
+    oracle = SimulatedUsers(make_rankings(ORDERS, 3, RELEVANCE), top=3).open()
     source, n = streams(1), 30_000
     truth = expected_outcome(ORDERS[0], ORDERS[1], RELEVANCE, click_model("navigational", 3), 3, TAU, "marginal_sign")
     mean = np.mean([duel(oracle, 0, 1, source) for _ in range(n)])
@@ -37,7 +37,7 @@ def test_duels_have_the_enumerated_law_with_ties_as_coins():
 
 def test_slates_have_the_enumerated_law_with_ties_as_coins():
     model = click_model("informational", 3)
-    oracle = Live(make_rankings(ORDERS, 3, RELEVANCE), "informational", top=3).open()
+    oracle = SimulatedUsers(make_rankings(ORDERS, 3, RELEVANCE), "informational", top=3).open()
     truth = np.zeros((3, 3))
     for (shown, _), p_list in team_draft_lists(ORDERS, 3).items():
         for clicks, p_clicks in click_patterns([RELEVANCE[d] for d in shown], model.p_click, model.p_stop):
@@ -60,7 +60,11 @@ def test_policies_find_the_best_ranker_from_clicks():
     by_noise = [np.argsort(-(relevance + noise * rng.normal(size=60)), kind="stable") for noise in (0.1, 1, 3, 9)]
     rankings = make_rankings(by_noise, 2, relevance)
     results = simulate(
-        Live(rankings, "perfect"), ["rucb", "mdb"], horizon=20_000, repetitions=2, preferences=named(rankings.names)
+        SimulatedUsers(rankings, "perfect"),
+        ["rucb", "mdb"],
+        horizon=20_000,
+        repetitions=2,
+        preferences=named(rankings.names),
     )
     assert all(run.recommended[-1] == 0 for run in results.runs)
 
@@ -71,7 +75,7 @@ def named(names):
 
 
 def test_a_live_simulation_needs_a_matrix_of_the_same_rankers_to_measure_regret():
-    live = Live(random_rankings(3, 2, 5))
+    live = SimulatedUsers(random_rankings(3, 2, 5))
     with pytest.raises(InputError, match="pass preferences="):
         simulate(live, "rucb")
     with pytest.raises(InputError, match="has other rankers than the oracle: only the"):
@@ -81,9 +85,9 @@ def test_a_live_simulation_needs_a_matrix_of_the_same_rankers_to_measure_regret(
 def test_methods_that_cannot_answer_are_refused():
     rankings = random_rankings(3, 2, 5)
     with pytest.raises(InputError, match="'sosm' does not compare two rankers; methods that do: balanced,"):
-        Live(rankings, pairs="sosm")
+        SimulatedUsers(rankings, pairs="sosm")
     with pytest.raises(InputError, match="'expectation' is a number"):
-        Live(rankings, outcome="expectation")
+        SimulatedUsers(rankings, outcome="expectation")
 
 
 def test_a_method_object_is_judged_by_its_functions_not_by_its_name():
@@ -91,16 +95,16 @@ def test_a_method_object_is_judged_by_its_functions_not_by_its_name():
     mine = method_from_functions(
         "mine", lambda orders, top, rng: orders[0][:top], lambda orders, *_: [0.0] * len(orders)
     )
-    assert Live(rankings, pairs=mine, slates=mine).names == rankings.names
+    assert SimulatedUsers(rankings, pairs=mine, slates=mine).names == rankings.names
     of_pairs = replace(mine, name="sosm", draw_slate=None, credit_slate=None)
     with pytest.raises(InputError, match=r"^'sosm' does not compare sets of rankers; methods that do: optimized"):
-        Live(rankings, slates=of_pairs)
+        SimulatedUsers(rankings, slates=of_pairs)
 
 
 def test_half_ties_leave_ties_to_policies_that_count_them():
     rankings = random_rankings(4, 3, 8)
     matrix = named(rankings.names)
-    live = Live(rankings, ties="half")
+    live = SimulatedUsers(rankings, ties="half")
     won, source = np.zeros((4, 4), np.int8), streams(3)
     seen = set()
     oracle = live.open()
@@ -113,7 +117,7 @@ def test_half_ties_leave_ties_to_policies_that_count_them():
     with pytest.raises(InputError, match="'multi_self_sparring' cannot count ties as half a win"):
         simulate(live, "multi_self_sparring", horizon=10, repetitions=1, preferences=matrix)
     with pytest.raises(InputError, match="no rule for ties 'halves'; did you mean 'half'"):
-        Live(rankings, ties="halves")
+        SimulatedUsers(rankings, ties="halves")
 
 
 def test_queries_are_drawn_by_weight():
@@ -125,13 +129,13 @@ def test_queries_are_drawn_by_weight():
     rankings = random_rankings(2, 3, 5)
     for weights in ([1, 2], [1, -1, 1], [0, 0, 0], [1, np.nan, 1]):
         with pytest.raises(InputError, match="query weights must be 3 numbers, none negative"):
-            Live(rankings, weights=weights)
+            SimulatedUsers(rankings, weights=weights)
 
 
 @pytest.mark.parametrize("pairs, slates", [("optimized", "roughly_optimized"), ("balanced", "pairwise_preference")])
 def test_any_methods_drive_the_policies(pairs, slates):
     rankings = random_rankings(3, 2, 6)
-    live = Live(rankings, "perfect", pairs=pairs, slates=slates, top=4)
+    live = SimulatedUsers(rankings, "perfect", pairs=pairs, slates=slates, top=4)
     results = simulate(live, ["rucb", "mdb"], horizon=200, repetitions=1, preferences=named(rankings.names))
     assert all(run.exposure[-1].sum() == pytest.approx(200) for run in results.runs)
 
@@ -140,7 +144,7 @@ def test_each_kind_of_chance_has_a_stream_of_its_own():
     rankings, won = random_rankings(3, 20, 8), np.zeros((3, 3), np.int8)
 
     def queries_after(change):
-        oracle, source = Live(rankings, top=3).open(), streams(4)
+        oracle, source = SimulatedUsers(rankings, top=3).open(), streams(4)
         getattr(source, change).random(7) if change else None
         for _ in range(5):
             duel(oracle, 0, 1, source)

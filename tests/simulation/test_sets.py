@@ -10,7 +10,7 @@ from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.run import simulate
 from ltr_duel.simulation.run_result import RunKey
-from ltr_duel.simulation.simulated_users import Live
+from ltr_duel.simulation.simulated_users import SimulatedUsers
 from tests.conftest import bradley_terry, coins, random_rankings
 
 
@@ -41,5 +41,5 @@ def test_only_runs_of_sets_on_a_matrix_count_as_independent_coins():
     rankings = random_rankings(3, 4, 8)
     matrix = estimate_preferences(rankings, comparisons=50)
     pairs, sets = simulate(coins(matrix), ["rucb", "mdb"], horizon=100, repetitions=1).runs
-    live = simulate(Live(rankings), "mdb", horizon=100, repetitions=1, preferences=matrix).runs[0]
+    live = simulate(SimulatedUsers(rankings), "mdb", horizon=100, repetitions=1, preferences=matrix).runs[0]
     assert [one.independent_coins for one in (pairs, sets, live)] == [False, True, False]

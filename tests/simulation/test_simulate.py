@@ -141,12 +141,13 @@ sys.path.insert(0, sys.argv[2])
 from tests.conftest import coins, random_rankings
 from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.preferences.io import save_preferences
-from ltr_duel.simulation.simulated_users import Live
+from ltr_duel.simulation.simulated_users import SimulatedUsers
 from ltr_duel.simulation.run import simulate
 rankings = random_rankings(4, 5, 12)
 matrix = estimate_preferences(rankings, comparisons=50)
 simulate(coins(matrix), ["rucb", "mdb"], horizon=300, repetitions=2).save(sys.argv[1])
-simulate(Live(rankings), ["rucb", "mdb"], horizon=300, repetitions=1, preferences=matrix).save(sys.argv[1] + "/live")
+users = SimulatedUsers(rankings)
+simulate(users, ["rucb", "mdb"], horizon=300, repetitions=1, preferences=matrix).save(sys.argv[1] + "/live")
 save_preferences(matrix, sys.argv[1] + "/live/preferences.parquet")
 """
     root = str(Path(__file__).resolve().parents[2])

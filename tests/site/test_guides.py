@@ -146,7 +146,7 @@ def desk(tmp_path, monkeypatch, real_data):
         Path(name).write_bytes(gzip.compress("".join(run).encode()))
     rankings = feature_rankers(corpus, features=list(corpus.feature_names[:2]))
     for name in ("clicks.jsonl", "clicks.parquet"):
-        simulate_log(name, rankings, pairs="team_draft", horizon=2000, users=300)
+        simulate_log(name, rankings, pairs="team_draft", horizon=2000, returning=300)
     simulate(arxiv(), "rucb", horizon=100, repetitions=2).to_csv("table.csv")
     Path("mine.py").write_text(example("policies.md", "def select"))
     Path("mine.toml").write_text(example("tutorials/study_on_a_cluster.md", "a small study"))

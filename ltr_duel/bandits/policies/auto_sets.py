@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import ThompsonBoxes, advance, feedback, thompson_boxes
+from ltr_duel.bandits.cardinal import ThompsonBoxes, advance, thompson_boxes, thompson_rewards
 from ltr_duel.bandits.policies.self_sparring import recommend
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, NoParams, SignMatrix, kernel
@@ -45,27 +45,44 @@ def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Genera
 def update(
     state: State, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """Count one success and one failure for each pair of positions that counts, see `is_counted`."""
+    """Give the box all successes and failures of an arm at once; an arm against itself is one of each."""
     for a in range(size):
-        for b in range(a + 1, size):
-            if slate[a] == slate[b] or is_counted(slate, size, won, a, b):
-                winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
-                feedback(state.boxes, 0, winner, 1)
-                feedback(state.boxes, 0, loser, 0)
+        if first_position(slate, a) == a:
+            copies, wins, losses = 0, 0, 0
+            for b in range(size):
+                if slate[b] == slate[a]:
+                    copies += 1
+                elif first_position(slate, b) == b:
+                    lead = counted_wins(slate, size, won, a, b)
+                    wins += max(lead, 0)
+                    losses += max(-lead, 0)
+            itself = copies * (copies - 1) // 2
+            thompson_rewards(state.boxes, 0, slate[a], wins + itself, losses + itself)
 
 
 @kernel
-def is_counted(slate: IntVector, size: int, won: SignMatrix, first: int, second: int) -> bool:
-    """Return whether all pairs of these two arms agree on the winner, and fewer than `COPIES` precede this pair."""
-    before = 0
+def first_position(slate: IntVector, a: int) -> int:
+    """Return the first position of the arm at position ``a``."""
+    k = 0
+    while slate[k] != slate[a]:
+        k += 1
+    return k
+
+
+@kernel
+def counted_wins(slate: IntVector, size: int, won: SignMatrix, first: int, second: int) -> int:
+    """Return how many pairs of copies of two arms count as wins of the first arm, negative for losses.
+
+    None count if two pairs disagree, otherwise at most `COPIES`.
+    """
+    total, pairs = 0, 0
     for a in range(size):
-        for b in range(a + 1, size):
-            as_here = slate[a] == slate[first] and slate[b] == slate[second]
-            if as_here or (slate[a] == slate[second] and slate[b] == slate[first]):
-                if won[a, b] != (won[first, second] if as_here else -won[first, second]):
-                    return False
-                before += a < first or (a == first and b < second)
-    return before < COPIES
+        if slate[a] == slate[first]:
+            for b in range(size):
+                if slate[b] == slate[second]:
+                    total += won[a, b] if a < b else -won[b, a]
+                    pairs += 1
+    return max(-COPIES, min(COPIES, total)) if abs(total) == pairs else 0
 
 
 register(

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from benchmarks.row import Row, command, scratch
 from ltr_duel.interleaving import interleave
-from ltr_duel.logs import LOG_COLUMNS, write_log
+from ltr_duel.logs import write_log
 
 _AT_ONCE = 1 << 16
 _POOL, _DOCUMENTS, _SHOWN = 20_000, 20, 10
@@ -56,7 +56,8 @@ def _pages(method: str, columns: tuple[str, ...], rng: np.random.Generator) -> d
         rows.append((str(number), page.shown, page.rankers, owners, page.to_json()))
     names = ("query", "shown", "rankers", "owners", "page")
     made = dict(zip(names, zip(*rows, strict=True), strict=True))
-    return {name: pa.array(made[name], LOG_COLUMNS[name].kind) for name in ("query", "shown", *columns)}
+    kinds = {"owners": pa.list_(pa.int32())}
+    return {name: pa.array(made[name], kinds.get(name)) for name in ("query", "shown", *columns)}
 
 
 def write_tables(folder: Path, exposures: int) -> list[str | Path]:

@@ -46,7 +46,7 @@ _ROWS = 10  # number of pairs in a printed table
 )  # fmt: skip
 @click.option(
     "--by", "ways", multiple=True,
-    help="Also compare within parts of the log: a column, or day, week or new; repeatable.",
+    help="Also compare within parts of the log: a column, or day or week; repeatable.",
 )  # fmt: skip
 @click.option("--no-checks", is_flag=True, help="Decide without the checks of 'logs check'.")
 @click.option("-o", "--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")

@@ -240,9 +240,8 @@ _SOURCES = (
     click.option("--source", **_ONCE, type=PATH, help="TOML file that maps the columns of both tables."),
     click.option("--connect", default="", help="Ibis URL of the database that contains the tables."),
     click.option(
-        "--within", default="", metavar="7d[:first]",
-        help="Maximum delay of events without the id of an impression, which count for the last exposure of their item"
-        " (or the first, or all).",
+        "--within", default="", metavar="7d",
+        help="Maximum delay of events without an impression, which count for the last exposure of their item.",
     ),
 )  # fmt: skip
 
@@ -262,7 +261,6 @@ def tables(command: Callable[..., None]) -> Callable[..., None]:
 
 def opened(outcome: str | Sequence[str | logs.Outcome], given: dict[str, Any]) -> logs.ClickLog:
     """Return the log that the options select, with one or more outcomes."""
-    within, _, which = given["within"].partition(":")
     file, exposures, source = given["file"], given["exposures"], given["source"]
     if (file and exposures) or not (file or exposures or source):
         raise InputError("give either a LOG, or --exposures with --events, or --source")
@@ -274,7 +272,6 @@ def opened(outcome: str | Sequence[str | logs.Outcome], given: dict[str, Any]) -
         source=source,
         connect=given["connect"],
         outcome=outcome,
-        within=within,
-        which=which or "last",
+        within=given["within"],
         context=given.get("context", ()),
     )

@@ -9,9 +9,7 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
-    "LOG_COLUMNS",
     "ClickLog",
-    "Comparison",
     "Outcome",
     "PairVariance",
     "Ratio",

@@ -21,7 +21,6 @@ from ltr_duel.logs.checks import Check, code_rows, event_checks, message, said
 from ltr_duel.logs.engine import Relation, named
 from ltr_duel.logs.table import EVENT, LISTS, NO_RANKER, NO_RANKERS
 
-WHICH = ("last", "first", "all")
 MICRO: Final = 1_000_000  # integer that represents a value of 1
 LARGEST: Final = "100000000000"  # value of an event; 64 bits contain millionths of the sum of 92 such values
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -43,10 +42,8 @@ class Outcome:
         SQL expression of the same columns, which is added up, such as ``"value"``. By default, each document with an
         event counts once.
     within : str
-        A duration such as ``7d``: an event without an impression is credited to an exposure of the same user and item
-        that was shown at most this long before the event. By default such events do not count.
-    which : {"last", "first", "all"}
-        The exposure that is credited if such an event matches several.
+        A duration such as ``7d``: an event without an impression is credited to the last exposure of the same user and
+        item, if it was at most this long before the event. By default such events do not count.
     window : float, optional
         Only events from 0 to this many seconds after their exposure count, and of events with a value only positive
         ones: the rule of live experiments. Clicks in one table, and events without a time, all count.
@@ -61,11 +58,9 @@ class Outcome:
     where: str = ""
     value: str = ""
     within: str = ""
-    which: str = "last"
     window: float | None = None
 
     def __post_init__(self) -> None:
-        errors.require_one_of("exposure", self.which, WHICH)
         _ = self.seconds
 
     @property
@@ -97,18 +92,18 @@ class Outcome:
         return f"CASE WHEN {inside} THEN e.{worth} END AS {worth}"
 
 
-def outcome_of(given: str | Outcome, within: str = "", which: str = "last") -> Outcome:
+def outcome_of(given: str | Outcome, within: str = "") -> Outcome:
     """Return an outcome: ``click`` or another kind of event, ``value``, or ``dwell>=30``, written as text."""
     if isinstance(given, Outcome):
         return given
     if match := re.fullmatch(r"dwell>=(\d+\.?\d*)", given.replace(" ", "")):
-        return Outcome(given, f"kind = 'click' AND dwell >= {float(match[1])}", "", within, which)
+        return Outcome(given, f"kind = 'click' AND dwell >= {float(match[1])}", "", within)
     if not given or re.search(r"[<>=]", given):
         raise InputError(f"'{given}' is not an outcome: give click or another kind of event, value, or dwell>=30")
     if given == "value":
-        return Outcome(given, "value IS NOT NULL", "value", within, which)
+        return Outcome(given, "value IS NOT NULL", "value", within)
     kind = given.replace("'", "''")
-    return Outcome(given, f"kind = '{kind}'", "", within, which)
+    return Outcome(given, f"kind = '{kind}'", "", within)
 
 
 class EventCounts(NamedTuple):
@@ -255,16 +250,14 @@ def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, 
     items = engine.unnested(exposures, "shown", ("row", "impression", "time", "user", *lists))
     place = "CASE WHEN e.owner IS NOT NULL THEN CAST(x.place AS VARCHAR) END" if "owner_name" in owner else "x.place"
     seconds = outcome.seconds if outcome.window is None else min(outcome.seconds, outcome.window)
-    order = "x.time DESC" if outcome.which == "last" else "x.time"
     matching = f"""SELECT x.row, {place} AS place, e.owner AS owner_name, e.{worth}, e.event,
       {"".join(f"x.{name}, " for name in lists)}
-      row_number() OVER (PARTITION BY e.event ORDER BY {order}, x.impression) AS turn
+      row_number() OVER (PARTITION BY e.event ORDER BY x.time DESC, x.impression) AS turn
       FROM (SELECT *, row_number() OVER (ORDER BY time, "user", item) AS event FROM events
             WHERE impression IS NULL AND {worth} IS NOT NULL) AS e
       JOIN items x ON e."user" = x."user" AND e.item = x.item
       WHERE e.time >= x.time AND e.time <= x.time + {seconds!r}"""
-    only = "" if outcome.which == "all" else " WHERE turn = 1"
-    sql = f"SELECT row, place, {owner} AS owner, owner_name, {worth}, event FROM ({matching}) AS m{only}"
+    sql = f"SELECT row, place, {owner} AS owner, owner_name, {worth}, event FROM ({matching}) AS m WHERE turn = 1"
     return engine.keep(sql, events=events, items=items)
 
 

@@ -19,7 +19,7 @@ Row = dict[str, Any]
 _AGAIN = " (rows of an impression may differ in time only; keep the first, or skip the others with --skip-bad)"
 _GRADES = 1000  # largest grade
 _UNIT = "must be in seconds or milliseconds since 1970"
-_MILLIS = "{coalesce(try_cast(time * 1000 AS HUGEINT)::VARCHAR, time::VARCHAR)}"
+_MILLIS = "{coalesce(try_cast(time * 1000 AS HUGEINT)::VARCHAR, (time * 1000)::VARCHAR)}"
 _DATE = "strftime(make_timestamp((time * 1e6)::BIGINT), '%Y-%m-%d %H:%M:%S')"
 _REPEATED = "repeats an impression"
 _FROM_0 = "do positions count from 0, or is this a list of flags? position 1 is the top"
@@ -68,7 +68,9 @@ _CHECKS = (
     Check(("shown",), "length = 0", said("'shown' is empty")),
     Check(
         ("shown",), "different < length",
-        said("document '{list_filter(shown, lambda e, k: list_position(shown, e) < k)[-1]}' is shown twice"),
+        "CASE WHEN list_count(shown) < length THEN 'a document of ''shown'' is missing' ELSE "
+        + said("document '{list_filter(shown, lambda e, k: list_position(shown, e) < k)[-1]}' is shown twice")
+        + " END",
     ),
     Check(("owners", "rankers"), "owners IS NOT NULL AND rankers IS NULL", said(NO_RANKERS)),
     Check(("owners", "rankers"), f"low = {NO_RANKER}", said("owner of an item is not a ranker")),

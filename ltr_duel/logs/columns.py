@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.engine import Engine, named, quoted
-from ltr_duel.logs.table import EVENT, LEGAL, LEGAL_EVENT, LOG_COLUMNS, NO_RANKER, NO_RANKERS, sql_type
+from ltr_duel.logs.table import EVENT, LEGAL, LOG_COLUMNS, NO_RANKER, NO_RANKERS, sql_type
 
 LOG = {name: sql_type(column.kind) for name, column in LOG_COLUMNS.items()}
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # a file or table needs at least one column of each group
@@ -45,7 +45,7 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str, context: 
             )
         )
     for name in context:
-        if name not in have and name not in ("day", "week", "new"):  # `subgroups` makes these from times and users
+        if name not in have and name not in ("day", "week"):  # `subgroups` makes these from times
             raise InputError(errors.in_one_line(absent(where, name, have)))
 
 
@@ -168,8 +168,9 @@ def _ambiguous(column: str, kind: str, rankers: str) -> str:
 def _sentence(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
     """Return the SQL of the message on a value that cannot be converted."""
     column, kind = named(name), kinds[name]
-    of_event, legal = (" of an event", LEGAL_EVENT) if types is EVENT else ("", LEGAL)
-    must = _AS_JSON if kind == "VARCHAR" and types.get(name, "").endswith("]") else legal.get(name, LEGAL["query"])
+    of_event = " of an event" * (types is EVENT)
+    must = _AS_JSON if kind == "VARCHAR" and types.get(name, "").endswith("]") else LEGAL.get(name, LEGAL["query"])
+    must = "a number of seconds" if name == "dwell" and of_event else must
     shown = f"left(replace({column}::VARCHAR, '\"', ''''), {_SHORT})"
     end = "'" if kind == "VARCHAR" else ""
     sentence = quoted(f"'{name}'{of_event} must be {must}, not {end}") + f" || {shown} || {quoted(end)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ltr_duel.core import errors
-from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
+from ltr_duel.logs.looks import CHANGED
 
 if TYPE_CHECKING:
     from ltr_duel.logs.comparison import Comparison
@@ -71,7 +71,7 @@ class Guardrail(NamedTuple):
 class Decision(NamedTuple):
     """The decision on an experiment, as printed by ``logs compare``."""
 
-    verdict: str  # "stop", "no difference", "go on", "wait", or "no decision" if a check or guardrail fails
+    verdict: str  # "stop", "no difference", "go on", or "no decision" if a check or guardrail fails
     winner: str  # the ranker that wins against all others by the primary outcome alone; "" if none
     sentence: str  # the verdict with its reason
     notes: tuple[str, ...]  # what limits the sentence: guardrails, changes of users or rankers
@@ -91,7 +91,7 @@ class Decision(NamedTuple):
 def decide(
     comparison: Comparison, stop_at: float | None = None, *, margin: float = 0.0, checks: bool = True
 ) -> Decision:
-    """Decide from the checks of the log, the primary outcome, the guardrails, and whether the week is complete.
+    """Decide from the checks of the log, the primary outcome and the guardrails.
 
     Parameters
     ----------
@@ -141,11 +141,6 @@ def decide(
         sentence = running_sentence(names, pairs, margin, comparison.impressions, "impressions", who)
     verdicts = {pair.verdict for pair in pairs}
     verdict = "stop" if winner else "go on" if "go on" in verdicts else max(verdicts)
-    days = days_to_a_whole_week((comparison.provenance["last"] - comparison.provenance["first"]) / 86_400)
-    waits = every_look and days > 0
-    if waits and verdict != "go on":
-        wait = f"wait {days:.0f} day{'s' if days >= 1.5 else ''} until the week is complete"
-        verdict, sentence = "wait", f"{wait}; so far: {sentence.removeprefix('stop: ')}"
     findings = tuple(comparison.findings) if checks else None
     failed = [finding.name for finding in findings or () if finding.verdict == "fails"]
     guardrails = _guardrails(comparison, confidence, every_look=every_look)
@@ -157,7 +152,7 @@ def decide(
         held = "The guardrail holds" if len(protecting) == 1 else f"All {len(protecting)} guardrails hold"
         notes.append(f"{held} for ranker '{winner}'.")
     harmed = {frozenset(guardrail[1:3]) for guardrail in guardrails if not guardrail.holds}
-    labels = [_label(pair, waits, frozenset(pair[:2]) in harmed) for pair in pairs]
+    labels = [_label(pair, frozenset(pair[:2]) in harmed) for pair in pairs]
     if failed or broken:
         notes.append(f"By the primary outcome alone, the result would be: {sentence}")
         verdict, sentence, labels = "no decision", _no_decision(failed, broken, winner), ["no decision"] * len(pairs)
@@ -207,14 +202,12 @@ def _guardrails(comparison: Comparison, confidence: float, *, every_look: bool) 
     return guardrails
 
 
-def _label(pair: PairDecision, waits: bool, harmed: bool) -> str:
+def _label(pair: PairDecision, harmed: bool) -> str:
     """Return the verdict of a pair in the table."""
     if pair.verdict == "go on":
         return "open"
     if pair.winner and harmed:
         return "no decision"
-    if waits:
-        return f"wait: {pair.winner} ahead" if pair.winner else "wait: no difference"
     return f"{pair.winner} wins" if pair.winner else "no difference"
 
 

@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -20,14 +20,16 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ltr_duel.core import InputError, host
+from ltr_duel.core import InputError, errors, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
 _MOST = 2_500_000_000  # bytes, enough for logs of 10^8 rows
 _SHARE = 0.5  # maximum share of the free memory
 _LEAST = 256_000_000  # minimum limit in bytes; some queries fail with less
 _UNITS = {"MB": 10**6, "GB": 10**9}
-_FULL = re.compile("max_temp_directory_size|No space left|not enough space|ENOSPC", re.IGNORECASE)
+_CELLS = re.compile(r"Error on Line: (\d+)\s.*Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL)
+_NOT_UTF8 = re.compile("unicode|utf-?8", re.IGNORECASE)
+_MORE = f"; the variable {VARIABLE}=4GB allows more memory"
 _LOG = logging.getLogger(__name__)
 
 
@@ -44,15 +46,15 @@ class Relation(NamedTuple):
 
 
 class Engine:
-    """DuckDB with a temporary folder; ``damaged`` converts an error about a file to an `InputError`."""
+    """DuckDB with a temporary folder, for the log at a path."""
 
-    def __init__(self, damaged: Callable[[Exception], InputError]) -> None:
+    def __init__(self, path: Path) -> None:
         import duckdb
 
-        self._memory, self._folder = memory_limit(), tempfile.mkdtemp(prefix="ltr_duel-logs-")
-        config = {"memory_limit": f"{self._memory}B", "temp_directory": self._folder}
+        self._folder = tempfile.mkdtemp(prefix="ltr_duel-logs-")
+        config = {"memory_limit": f"{memory_limit()}B", "temp_directory": self._folder}
         self.duckdb: Any = duckdb.connect(f"{self._folder}/tables.db", config=config)  # stored on disk to save memory
-        self._damaged, self._numbers = damaged, count(1)
+        self._path, self._numbers = path, count(1)
         self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read only a few times
         with suppress(duckdb.Error):  # fails in notebooks without widgets
@@ -62,7 +64,7 @@ class Engine:
 
     @contextmanager
     def guarded(self, sql: str = "") -> Iterator[None]:
-        """Convert errors of DuckDB to an `InputError` about memory, disk space or the file."""
+        """Convert errors of DuckDB to an `InputError` that names the file."""
         import duckdb
 
         try:
@@ -71,14 +73,10 @@ class Engine:
             raise
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             _LOG.debug("%s\n%s", error, sql)
-            if _FULL.search(str(error)):
-                raise InputError(lack_of_disk(self._folder)) from None
-            if isinstance(error, duckdb.OutOfMemoryException):
-                raise InputError(lack_of_memory(self._memory)) from None
-            raise self._damaged(error) from None
+            raise InputError(f"{self._path}{_reason(error)}") from None
 
     def execute(self, sql: str) -> None:
-        """Run a statement; raise `InputError` if a file is damaged, or memory or disk space is insufficient."""
+        """Run a statement; raise `InputError` if it fails."""
         with self.guarded(sql):
             self.duckdb.execute(sql)
 
@@ -183,18 +181,12 @@ def memory_limit() -> int:
     return max(int(min(_MOST, _SHARE * host.free_memory())), _LEAST)
 
 
-def lack_of_memory(limit: int) -> str:
-    """Return an error message on lack of memory, with a remedy."""
-    return (
-        f"DuckDB needs more memory than its limit, {limit / 1e9:.2g} GB ({host.free_memory() / 1e9:.2g} GB is free):"
-        f" set {VARIABLE}, such as {VARIABLE}={2 * limit / 1e9:.2g}GB"
-    )
-
-
-def lack_of_disk(folder: str) -> str:
-    """Return an error message on a full disk, with a remedy."""
-    parent = Path(folder).parent
-    return (
-        f"DuckDB writes data that exceed its memory limit to disk, and {parent} is full"
-        f" ({shutil.disk_usage(parent).free / 1e9:.2g} GB is free): set TMPDIR to a folder on another disk"
-    )
+def _reason(error: Exception) -> str:
+    """Return what DuckDB says of a file, as the end of a message that begins with the file."""
+    text = str(error)
+    if cells := _CELLS.search(text):
+        return f":{cells[1]}: {cells[3]} cells, but the first line has {cells[2]} columns"
+    first = errors.in_one_line(text.splitlines()[0])
+    if _NOT_UTF8.search(text):
+        return f": the text is not UTF-8 ({first})"
+    return f": cannot be read ({first})" + _MORE * ("Out of Memory" in text)

@@ -57,9 +57,11 @@ def csv_rows(paths: Sequence[Path], delimiter: str = "") -> FileRows:
     delimiter = delimiter or max(",;\t|", key=lines[paths[0]].count)
     heads = {path: next(csv.reader([line], delimiter=delimiter), []) for path, line in lines.items()}
     head = heads[paths[0]]
+    if not head:
+        raise InputError(f"{paths[0]}: the log has no rows")
     if other := next((path for path in paths if heads[path] != head), None):
         raise InputError(f"{other}: the first line differs from that of {paths[0]}: {', '.join(head)}")
-    if not head or len(set(head)) < len(head):
+    if len(set(head)) < len(head):
         raise InputError(f"{paths[0]}:1: the first line of a CSV file must contain each column name once")
     columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in head)
     options = f"header = true, columns = {{{columns}}}, auto_detect = false, delim = {quoted(delimiter)}"

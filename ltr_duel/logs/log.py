@@ -58,10 +58,8 @@ class ClickLog:
         The events that count: ``click`` or another kind, ``value`` (the ranker with the larger sum of values wins),
         ``dwell>=30`` for clicks of at least 30 seconds, or an `Outcome`. Of several, the first decides.
     within : str
-        A duration such as ``7d``: an event without an impression is credited to an exposure of the same user and item
-        that was shown at most this long before the event.
-    which : {"last", "first", "all"}
-        The exposure that is credited if an event matches several.
+        A duration such as ``7d``: an event without an impression is credited to the last exposure of the same user
+        and item, if it was at most this long before the event.
     context : collection of str
         Further columns to read, by which `subgroups` can divide the log.
 
@@ -92,7 +90,6 @@ class ClickLog:
         connect: str = "",
         outcome: str | Outcome | Sequence[str | Outcome] = "click",
         within: str = "",
-        which: str = "last",
         context: Collection[str] = (),
     ) -> None:
         if path is None:
@@ -108,7 +105,7 @@ class ClickLog:
                 f"events are a path, not a value of type {type(events).__name__}: store exposures and events as Parquet"
             )
         given = [outcome] if isinstance(outcome, str | Outcome) else outcome
-        self.outcomes = tuple(outcome_of(name, within, which) for name in given)
+        self.outcomes = tuple(outcome_of(name, within) for name in given)
         self.context = tuple(name for name in context if name not in LOG_COLUMNS)
         for name in self.context:
             if _RESERVED.search(name.lower()) or name.lower() in (*LOG_COLUMNS, *EVENT):

@@ -41,12 +41,6 @@ def step_of(first: float, last: float) -> float:
     return next((step for step in _STEPS if (last - first) / step < _MOST), max(last - first, 1.0) / (_MOST - 1))
 
 
-def days_to_a_whole_week(days: float) -> float:
-    """Return the days until the week is complete; 0 in the first two weeks, and within a day of the end of a week."""
-    over = days % 7
-    return 7 - over if days >= 14 and 1 < over < 6 else 0.0
-
-
 def looks_of(engine: Any, times: Any, sums: PairSums, courses: Sequence[Course], step: float) -> list[Look]:
     """Return the state of a comparison at the end of each period of ``step`` seconds (UTC).
 

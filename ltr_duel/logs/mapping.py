@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 import tomllib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.columns import LOG, NEEDED, absent, require_columns, typed
+from ltr_duel.logs.columns import LOG, NEEDED, require_columns, typed
 from ltr_duel.logs.engine import Engine, Relation, named, quoted
 from ltr_duel.logs.files import (
     ADDED,
@@ -36,10 +36,8 @@ _IDS = {"impression", "user", "query", "item", "kind", "shown", "rankers"}  # te
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
 _DIFFER = "the rows of its items differ in '{}'"
 _SESSION = ": one impression is one list; is its key a session, or a user?"
+_LONGEST = 300  # characters of an engine's message
 _WHERE = ("file", "table", "where", "delimiter")
-_ABSENT = re.compile(  # DuckDB's messages; the second is for a name that equals a mapped key except for case
-    r'Binder Error: (?:Referenced column|Column) "(.*?)" (?:not found in FROM clause!?|referenced that exists .*)'
-)
 _OWNED = {"owners", "owner", "page"}  # columns that give the owner of an item
 _NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncated'
   WHEN json_type(text) <> 'OBJECT' THEN 'not a JSON object with the columns as keys' END"""
@@ -116,7 +114,6 @@ class Part:
         self.strange: Sequence[str] = [key for key in mapped if key not in self.columns]  # columns that are not read
         self.where, self.delimiter = section.get("where", ""), section.get("delimiter", "")
         self.table, self.file = section.get("table", source), section.get("file", source)
-        self._named = "file" in section
 
     def match(self, have: Collection[str]) -> None:
         """Quote mapped columns, whose names may be SQL keywords, and add the context columns of the file or table."""
@@ -130,37 +127,18 @@ class Part:
         self.columns = {column: named(column) for column in have if column in self.legal}
         self.strange = [column for column in have if column not in self.legal] if self.name == "log" else []
 
-    def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
-        """Return the result of `make` for columns and condition; an error names the faulty key of the mapping."""
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Name the mapping and the file in errors about the source of the rows."""
         try:
-            return make(self.columns, self.where)
-        except InputError as error:
-            where = f"{self.path}: [{self.name}] file = '{self.file}': " if self._named else ""
-            raise InputError(f"{where}{error}") from None
+            yield
         except Exception as error:  # each backend has its own exceptions
-            sentence = _first_line(error)
-        one = {"impression": "'1'"}
-        parts = [("", one, ""), ("where", one, self.where)]
-        for key, columns, where in [*parts, *((key, {key: value}, "") for key, value in self.columns.items())]:
-            try:
-                make(columns, where)
-            except Exception as error:  # as above
-                if not key:
-                    break
-                value = self.where if key == "where" else self.given.get(key, key)
-                reason = self._without_column(_first_line(error), make)
-                raise InputError(f"{self.path}: [{self.name}] {key} = {value!r}: {reason}") from None
-        file = f"{self.path}: [{self.name}] file = '{self.file}'" if self._named else self.file
-        raise InputError(f"{file}: cannot be read as {self.name}: {sentence}") from None
-
-    def _without_column(self, sentence: str, make: Callable[[dict[str, str], str], Any]) -> str:
-        """Return the engine's message, or a message that lists the columns if it reports an absent column."""
-        missing = _ABSENT.fullmatch(sentence)
-        if not missing:
-            return sentence
-        found = make({}, "")  # column names for files, a relation for a connection
-        where, columns = (self.table, found.columns) if hasattr(found, "columns") else (self.file, found)
-        return errors.in_one_line(absent(where, missing[1], [column for column in columns if column not in ADDED]))
+            at = "" if self.path is None else f"{self.path}: [{self.name}]: "
+            own = isinstance(error, InputError)
+            what = "" if own else f"{self.file} cannot be read as {self.name}: "
+            raise InputError(
+                errors.in_one_line(f"{at}{what}{error}" if own else f"{at}{what}{_message(error)}")
+            ) from None
 
 
 def select(columns: dict[str, Any], where: str, source: str) -> str:
@@ -179,13 +157,15 @@ def read(engine: Engine, part: Part) -> tuple[Relation, Callable[[int], Position
     ``origin`` is the number of a row in all files of the part. ``line`` is unique: as mapped, one row of a file may
     become several. Relations are tables unless their files are Parquet.
     """
-    paths = part.tried(lambda *_: files_of(part.file))
+    with part.located():
+        paths = files_of(part.file)
     kind = part.format or format_of(paths)
     by_item, header = part.name == "exposures" and bool({"item", "owner"} & set(part.columns)), 0
     if kind == "jsonl" and not part.columns:
         files, raw = _json_lines(engine, part, paths)
     else:
-        files = part.tried(lambda *_: _rows(engine, part, kind, paths))
+        with part.located():
+            files = _rows(engine, part, kind, paths)
         raw, header = _mapped(engine, part, files), files.header
     line = "origin" if kind == "parquet" or by_item or not part.given else "row_number() OVER ()"
     if by_item:
@@ -207,8 +187,9 @@ def _mapped(engine: Engine, part: Part, files: FileRows) -> str:
         return [row["column_name"] for row in engine.raw_rows(f"DESCRIBE {select(columns, where, f'({files.sql})')}")]
 
     if part.columns:
-        part.match(part.tried(lambda *_: described({}, "")))
-        part.tried(described)
+        with part.located():
+            part.match(described({}, ""))
+            described(part.columns, part.where)
     else:
         with engine.guarded():
             part.all_of(described({}, ""))
@@ -297,5 +278,7 @@ def _conflicts(columns: dict[str, Any], place: str, item: str, header: int) -> s
     return f"CASE {' '.join(said)} END" if said else "NULL"
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+def _message(error: Exception) -> str:
+    """Return an engine's message, with its excerpt of the query but without the mark below it."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return " ".join(line for line in lines if line.strip("^"))[:_LONGEST]

@@ -24,7 +24,6 @@ from ltr_duel.logs.table import NO_CREDIT
 _AT_ONCE = 1 << 19  # number of outcomes that are stored at a time
 UNIT = 1 << 30  # integer that represents the outcome 1
 _OUTCOMES = 'line BIGINT, time DOUBLE, "user" VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT'
-_CREDIT = ("page", "owners", "rankers", "fault")  # columns of which one has a value if clicks can be credited
 _NEXT = "CAST(k.{} + 1 AS INTEGER)".format  # a cast, so that sqlglot knows an index, which Spark counts from 0
 _VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|-?\d[\w.:-]*")  # values that differ between lines with the same fault
 
@@ -67,8 +66,8 @@ def credited(
     try:
         rows = log.rows(wanted | {*columns}, number)
     except InputError:  # if no line has credit data, the error reports this lack instead of the bad line
-        if needed and not _any(log, _CREDIT):
-            raise InputError(f"{log.path}: {NO_CREDIT}") from None
+        if needed:
+            _require_credit(log)
         raise
     if by_kernels and log.outcomes[number].value:
         raise InputError(f"{log.path}: outcome '{names[number]}' is credited by owners; this log has page tokens")
@@ -84,8 +83,7 @@ def credited(
     if outcomes and others:
         outcomes = log.engine.view("SELECT * FROM a UNION ALL SELECT * FROM b", a=outcomes, b=others[0])
     if needed and not creditor.pairs:
-        if not _any(log, _CREDIT):
-            raise InputError(f"{log.path}: {NO_CREDIT}")
+        _require_credit(log)
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
     rows = log.without(rows, wrong)
@@ -97,6 +95,14 @@ def _any(log: ClickLog, columns: Collection[str]) -> bool:
     """Return whether any row, usable or not, has a value in one of the columns."""
     counts = " + ".join(f"count({name})" for name in columns if name in log.table.columns)
     return bool(counts) and log.engine.rows(f"SELECT {counts} AS n FROM t", t=log.table)[0]["n"] > 0
+
+
+def _require_credit(log: ClickLog) -> None:
+    """Raise `InputError` if the log has no rows, or none that says how to credit it."""
+    if not log.engine.rows("SELECT count(*) AS n FROM t", t=log.table)[0]["n"]:
+        raise InputError(f"{log.path}: the log has no rows")
+    if not _any(log, ("page", "owners", "rankers", "fault")):
+        raise InputError(f"{log.path}: {NO_CREDIT}") from None
 
 
 def _add_bad(log: ClickLog, wrong: Wrong) -> None:

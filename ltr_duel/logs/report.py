@@ -22,15 +22,14 @@ _HEADINGS = {
     "outcome": "Secondary outcomes",
     "day": "Day by day",
     "week": "Week by week",
-    "new": "New users: their first 24 hours, and later",
 }
 _WHOSE = {"impression": "{}", "user": "users who ask {}", "query": "queries like these"}
 
 
 def usual_subgroups(first: float, last: float) -> list[str]:
-    """Return the default parts of a report: days (2 to 62), weeks (13 days or more), and new users."""
+    """Return the default parts of a report: days (2 to 62) and weeks (13 days or more)."""
     days = (last - first) / DAY
-    return ["day"] * (2 <= days <= 62) + ["week"] * (days >= 13) + ["new"]
+    return ["day"] * (2 <= days <= 62) + ["week"] * (days >= 13)
 
 
 def comparison_table(comparison: Comparison, decision: Decision, rows: int = ROWS) -> pd.DataFrame:

@@ -239,8 +239,11 @@ def _owners_of_position_1(kinds: Sequence[dict[str, Any]], sets: Sets) -> Findin
     to own the first position with an owner; of more rankers, only if all their lists have an owner at position 1.
     """
     p = list[tuple[float, str]]()
+    rows = dict[tuple[str, ...], list[dict[str, Any]]]()
+    for row in kinds:
+        rows.setdefault(tuple(sorted(row["rankers"])), []).append(row)
     for names in sets:
-        own, many = [row for row in kinds if tuple(sorted(row["rankers"])) == names], len(names) > 2
+        own, many = rows.get(names, []), len(names) > 2
         heads = np.zeros(len(names), np.int64)
         for row in own:
             if row["head"] >= 0:

@@ -6,12 +6,11 @@ a row), ``origin`` (its row in the files) and perhaps ``fault``; exposures also 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ltr_duel.core import InputError, errors
+from ltr_duel.core import InputError
 from ltr_duel.logs.attribution import EventCounts, Outcome, attribute, completed
 from ltr_duel.logs.checks import Checked, checked, given_owners, without
 from ltr_duel.logs.columns import require_columns
@@ -21,9 +20,6 @@ from ltr_duel.logs.mapping import Part, create_lines, read, sections_of, select
 from ltr_duel.logs.table import EVENT, EXPOSURE, LISTS, LOG_COLUMNS, MILLISECONDS, NO_RANKER
 from ltr_duel.logs.ubi import create_views
 from ltr_duel.logs.warehouse import Warehouse
-
-_CELLS = re.compile(r"Error on Line: (\d+)\s.*Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL)
-_NOT_UTF8 = re.compile("unicode|utf-?8", re.IGNORECASE)
 
 
 class Loaded(NamedTuple):
@@ -57,7 +53,7 @@ def own(path: Path, kind: str, context: tuple[str, ...] = ()) -> Source:
     """Return the source of files in the one-table format."""
 
     def load(outcomes: Sequence[Outcome]) -> Loaded:
-        engine = Engine(damaged(path))
+        engine = Engine(path)
         part = Part("log", str(path), tuple(LOG_COLUMNS), context, format=kind)
         log, find = read(engine, part)
         loaded = Loaded(engine, cleaned(engine, log), find, part.strange)
@@ -79,7 +75,7 @@ def ubi(path: Path, context: tuple[str, ...] = ()) -> Source:
 
     def load(outcomes: Sequence[Outcome]) -> Loaded:
         paths = files_of(path)
-        engine = Engine(damaged(paths[0]))
+        engine = Engine(paths[0])
         files = create_lines(engine, paths)
         create_views(engine, context)
         exposures, events = (cleaned(engine, engine.table(name)) for name in ("exposures", "events"))
@@ -115,7 +111,7 @@ def tables(
         )
         if connect:
             return _connected(Warehouse(connect), shown, done, outcomes)
-        engine = Engine(damaged(Path(path)))
+        engine = Engine(Path(path))
         (exposures, find), (acts, find_event) = (read(engine, part) for part in (shown, done))
         loaded = Loaded(engine, cleaned(engine, exposures), find, shown.strange)
         acts = cleaned(engine, acts)
@@ -134,8 +130,9 @@ def _connected(engine: Warehouse, shown: Part, done: Part, outcomes: Sequence[Ou
             return engine.sql(select(columns, where, source))
 
         if part.columns:
-            part.match(part.tried(lambda *_, mapped=mapped: mapped({}, "").columns))
-            table: Relation = part.tried(mapped)
+            with part.located():
+                part.match(mapped({}, "").columns)
+                table: Relation = mapped(part.columns, part.where)
         else:
             table = engine.table(part.table)
             require_columns(part.table, table.columns, part.name)
@@ -208,22 +205,3 @@ def _with_strange_owners(engine: Any, exposures: Relation, placed: Relation, fau
         return f"owner '{rows[line]['strange']}' of an event is not a ranker: {rankers}, null for none"
 
     return faults._replace(reasons=faults.reasons | dict.fromkeys(rows, "owner of an event"), sentence=sentence)
-
-
-def damaged(path: Path) -> Callable[[Exception], InputError]:
-    """Return a function that converts engine errors to an `InputError` about an unreadable file or a failed query."""
-
-    def sentence(error: Exception) -> InputError:
-        import duckdb
-
-        text = str(error)
-        if cells := _CELLS.search(text):
-            return InputError(f"{path}:{cells[1]}: {cells[3]} cells, but the first line has {cells[2]} columns")
-        if _NOT_UTF8.search(text):
-            return InputError(f"{path}: the text is not UTF-8 ({errors.in_one_line(text.splitlines()[0])})")
-        of_query = (duckdb.InternalError, duckdb.ProgrammingError, duckdb.NotSupportedError)
-        read = isinstance(error, duckdb.InvalidInputException) or not isinstance(error, of_query)
-        said = "cannot be read, or is truncated" if read else "DuckDB cannot run a query on it"
-        return InputError(f"{path}: {said} ({errors.in_one_line(text.splitlines()[0])})")
-
-    return sentence

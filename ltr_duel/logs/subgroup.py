@@ -34,7 +34,7 @@ _FEWEST = 5.0  # minimum degrees of freedom of a part in this test
 class SubgroupTable(NamedTuple):
     """A table of supplementary means: the primary outcome in parts of the log, or secondary outcomes."""
 
-    by: str  # the first column: day, week, new, outcome, or a column of the log
+    by: str  # the first column: day, week, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; the leading ranker comes first
     notes: Sequence[str] = ()  # notes on the table
     differ: Sequence[str] = ()  # a line on whether the parts differ, for each pair; the clearest pair first
@@ -64,7 +64,7 @@ def subgroups(
         The comparison of the whole log.
     by : str
         A column of the log (for a file of one's own columns, named in the log's ``context``); or, if the log has no
-        column of this name, ``day`` or ``week`` (UTC), or ``new``: the first 24 hours of each user, and later times.
+        column of this name, ``day`` or ``week`` (UTC).
     stop_at : float, optional
         As in `decide`. Intervals of days and weeks are always for one look, because a past day does not change.
     rankers : collection of str
@@ -113,7 +113,7 @@ def subgroups(
         return SubgroupTable(by, frame, unit="first impressions" * comparison.first_impressions)
     p = np.array([interaction_p(split.cautious.of(slice(k * parts, (k + 1) * parts))) for k in comparison.clearest])
     corrected = np.minimum((~np.isnan(p)).sum() * p, 1.0)
-    what = {"new": "users' first 24 hours and later times"}.get(by, f"{by}s" if dated else f"parts by {by}")
+    what = f"{by}s" if dated else f"parts by {by}"
     differ = [
         f"{' > '.join(comparison.named_pairs[k][:: comparison.signs[k]])}: {what}"
         f" {'differ' if q < _LEVEL else 'are not shown to differ'} (one look, p = {q:.2g})"
@@ -160,16 +160,7 @@ def _parts(log: ClickLog, rows: Any, comparison: Comparison, by: str) -> tuple[s
         first, last = (int(comparison.provenance[name] // DAY) for name in ("first", "last"))
         labels = [_dates(day, min(day + days - 1, last)) for day in range(first, last + 1, days)]
         return f"floor((floor(o.time / {DAY}) - {first}) / {days})", labels, {}
-    if by != "new":
-        raise InputError(
-            f"{log.path}: there is no column '{by}' to slice by, or it is empty (or give day, week or new)"
-        )
-    if "user" not in rows.columns:
-        return "", [], {}
-    later = f'time >= min(time) OVER (PARTITION BY "user") + {DAY} AND "user" IS NOT NULL'
-    lines = engine.keep(f"SELECT line, CASE WHEN {later} THEN 1 ELSE 0 END AS part FROM impressions", impressions=rows)
-    both = engine.query("SELECT max(part) - min(part) AS n FROM lines", lines=lines)["n"][0].as_py()
-    return "l.part", ["first 24 hours", "later"] * both, {"part_of_line": lines}
+    raise InputError(f"{log.path}: there is no column '{by}' to slice by, or it is empty (or give day or week)")
 
 
 def _dates(first: int, last: int) -> str:

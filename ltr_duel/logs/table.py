@@ -63,11 +63,6 @@ LEGAL: Final = {  # valid values of a column, for messages
     "position": "a whole number, 1 for the top",
     "dwell": "a list of numbers",
 }
-LEGAL_EVENT: Final = LEGAL | {  # with hints on other forms, for --source
-    "time": f"{LEGAL['time']} (for another form map time = \"strptime(your_column, '%d.%m.%Y %H:%M:%S')\")",
-    "dwell": "a number of seconds (for a decimal comma map dwell = \"replace(your_column, ',', '.')\")",
-    "position": 'a whole number, 1 for the top (for a column of lists map position = "unnest(your_column)")',
-}
 MILLISECONDS: Final = 1e11  # larger times are in milliseconds; seconds reach this number in the year 5138
 FIRST_HOUR: Final = 3600.0  # a log whose times count from 0 has no dates
 EARLIEST: Final = 631_152_000.0  # 1990; earlier dates are times in another unit

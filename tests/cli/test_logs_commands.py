@@ -226,7 +226,6 @@ def test_a_ratio_may_decide_and_guard(ltr_duel, shop, tmp_path, stop):
         (["--by", "day"], 0, "--by day: the log has only one part"),
         (["--by", "devcie"], 2, "there is no column 'devcie' to slice by"),
         (["--outcome", "clik"], 2, "did you mean 'click'"),
-        (["--within", "1d:frist"], 2, "did you mean 'first'"),
         (["--margin", 0.05], 2, "--margin requires --stop-at"),
         (["--events", "more.csv"], 2, "--events is given 2 times; a folder or glob selects several files"),
     ],

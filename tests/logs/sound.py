@@ -108,7 +108,7 @@ def false_alarms_of_checks(kind, rankers, users, experiments, **settings):
                 clicks, rankings = ("navigational", "informational", "perfect")[seed % 3], rankers
                 if isinstance(rankers, int):
                     rankings = feature_rankers(make_corpus(queries=40, documents=10, features=rankers, seed=seed))
-                simulate_log(path, rankings, clicks, **SIMULATED | settings, policy=kind, users=users, seed=seed)
+                simulate_log(path, rankings, clicks, **SIMULATED | settings, policy=kind, returning=users, seed=seed)
             names, wrong = failed(path, planned="even" if kind in DRAWN else "")
             made.update(names)
             alarms.update(wrong)

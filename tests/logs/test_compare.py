@@ -82,7 +82,7 @@ def test_what_cannot_be_credited_is_said_by_line(tmp_path, change, says):
 
 def test_sums_are_those_of_going_through_the_log_row_by_row(tmp_path):
     path, score, users = tmp_path / "clicks.parquet", {}, {}
-    given = {"policy": "mdb", "slates": "team_draft", "top": 5, "horizon": 1500, "users": 80, "seed": 4}
+    given = {"policy": "mdb", "slates": "team_draft", "top": 5, "horizon": 1500, "returning": 80, "seed": 4}
     simulate_log(path, random_rankings(4, 10, 8), **given)
     for row in pq.read_table(path).to_pylist():
         owned = [row["owners"][position - 1] for position in set(row["clicks"])]

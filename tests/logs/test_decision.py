@@ -74,10 +74,7 @@ STATES = [  # log, settings, verdict, labels, beginning of the sentence
     ("undecided", {"stop": False}, "go on", {"open"}, "no ranker is shown to win (p "),
     ("tied", {}, "no difference", {"no difference"}, "no difference: the mean outcome of every pair is within 0.4 of"),
     ("few users", {}, "go on", {"open"}, "go on: too few users so far, or a few of them have too large a share of"),
-    ("within a week", {}, "wait", {"wait: old ahead"}, "wait 4 days until the week is complete; so far: old wins."),
-    ("tied within a week", {}, "wait", {"wait: no difference"}, "wait 4 days until the week is complete; so far: "),
     ("three", {}, "stop", {"old wins", "no difference"}, "stop: old wins against each of the 2 others. So far"),
-    ("three within a week", {}, "wait", {"wait: old ahead", "wait: no difference"}, "wait 4 days "),
 ]
 
 
@@ -86,14 +83,6 @@ def test_each_state_of_a_log_has_its_verdict(comparisons, name, settings, verdic
     decision = decided(comparisons[name], **settings)
     assert (decision.verdict, set(decision.labels)) == (verdict, labels) and decision.sentence.startswith(sentence)
     assert set(comparison_table(comparisons[name], decision)["verdict"]) == labels
-
-
-def test_a_decision_waits_for_whole_weeks_from_two_weeks_on(comparisons):
-    for days, missing in ((10, 0), (14, 0), (17, "4 days"), (19.7, "1 day"), (20.5, 0), (23, "5 days")):
-        found = comparisons["decided"]
-        found = replace(found, provenance=found.provenance | {"last": found.provenance["first"] + days * DAY})
-        expected = f"wait {missing} until the week" if missing else "stop: old wins"
-        assert decide(found, 0.95, checks=False).sentence.startswith(expected)
 
 
 def test_the_library_decides_as_the_command_with_the_checks_of_the_log(tmp_path):

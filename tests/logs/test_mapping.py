@@ -144,12 +144,12 @@ OK = "impression = 'impression'\nquery = 'query'\nrankers = ['old', 'new']\n"
         ("[exposures]\n{all}[events]\nimpression = 'impression'", "[events] must map item or position: item = "),
         ("[exposures]\n{ok}time = 'time'\n[events]\nimpression = 'impression'\nposition = 'place'",
          "the ranker of an item must be mapped: 'owner' in [events], or 'owners' or 'page' in [exposures]"),
-        ("[exposures]\n{ok}time = 'tme'", "[exposures] time = 'tme': {path} has no column 'tme'; did you mean 'time'?"),
-        ("[exposures]\n{all}where = 'event = 3'", "[exposures] where = 'event = 3': {path} has no column 'event' (it"),
-        ("[exposures]\n{ok}time = 'time + nothing('", "[exposures] time = 'time + nothing(': Parser Error: "),
+        ("[exposures]\n{ok}time = 'tme'", "[exposures]: {bad}Binder Error: Referenced column \"tme\""),
+        ("[exposures]\n{all}where = 'event = 3'", "[exposures]: {bad}Binder Error: "),
+        ("[exposures]\n{ok}time = 'time + nothing('", "[exposures]: {bad}Parser Error: "),
         ("[exposures]\n{all}[events]\nimpression = 'impression'\nposition = 'place'",
-         "[events] position = 'place': {path} has no column 'place' (it has "),
-        ("[exposures]\n{all}[events]\nfile = 'no.csv'", "[events] file = 'no.csv': no.csv: no such file"),
+         "[events]: {path} cannot be read as events: Binder Error: Referenced column \"place\" not found"),
+        ("[exposures]\n{all}[events]\nfile = 'no.csv'", "[events]: no.csv: no such file"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_in_a_mapping_is_named_by_file_and_key(tmp_path, text, says):
@@ -158,7 +158,8 @@ def test_what_does_not_fit_in_a_mapping_is_named_by_file_and_key(tmp_path, text,
     settings = mapped(path, text)
     with pytest.raises(InputError) as error:
         compare_log(ClickLog(**settings, events=path))
-    assert str(error.value).startswith(f"{settings['source']}: {says.replace('{path}', str(path))}")
+    says = says.replace("{bad}", f"{path} cannot be read as exposures: ").replace("{path}", str(path))
+    assert str(error.value).startswith(f"{settings['source']}: {says}")
 
 
 def test_a_log_without_a_counted_event_is_no_sound_one(tmp_path):

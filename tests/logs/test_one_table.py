@@ -71,6 +71,8 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
         ({"clicks": None}, "'clicks' is missing; an empty list if nothing was clicked"),
         ({"shown": ["b", "a", "aa", "a", "b"]}, "document 'b' is shown twice"),
         ({"shown": []}, "'shown' is empty"),
+        ({"shown": ["a", None]}, "'shown' must be a list of strings, not ['a',null]"),
+        ({"time": 1e300}, "'time' must be in seconds or milliseconds since 1970, not 1e+300"),
         ({"time": "noon"}, "'time' must be a number of seconds or a date and time in ISO 8601, not 'noon'"),
         ({"time": float("nan")}, "'time' must be a finite number, not nan"),
         ({"time": 1_767_225_600_000_000}, "'time' must be in seconds or milliseconds since 1970, not 1767225600000000"),
@@ -266,8 +268,8 @@ def test_a_file_that_is_cut_short_or_no_text_is_refused(tmp_path):
     (tmp_path / "latin.jsonl").write_text(json.dumps(LINE | {"query": "é"}, ensure_ascii=False), "latin-1")
     (tmp_path / "latin.csv").write_text("impression,time,query,shown,clicks\n1,2,é,[],[]\n", "latin-1")
     for name, says in {
-        "cut.parquet": "cannot be read, or is truncated",
-        "cut.jsonl.gz": "cannot be read, .*Unexpected end of GZIP stream",
+        "cut.parquet": "cannot be read",
+        "cut.jsonl.gz": "cannot be read .*Unexpected end of GZIP stream",
         "cut.csv": "cannot be read",
         "latin.jsonl": "the text is not UTF-8",
         "latin.csv": "the text is not UTF-8",
@@ -317,3 +319,24 @@ def test_owners_are_names_as_text_or_positions_as_numbers_unless_names_are_posit
                 rows_of(log)
         else:
             assert rows_of(log)[0]["owners"] == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_braces_in_ids_are_read_as_they_are(tmp_path, kind):
+    rows = [impression(n, shown=["http://x/{id}", "b"], rankers=["bm25{k1=2}", "new"]) for n in range(3)]
+    found = compare_log(write(tmp_path / f"log.{kind}", rows))
+    assert found.names == ("bm25{k1=2}", "new") and found.wins.tolist() == [3]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_a_log_without_rows_is_said_to_have_none(tmp_path, kind):
+    (tmp_path / f"log.{kind}").write_text("")
+    with pytest.raises(InputError, match="the log has no rows"):
+        compare_log(tmp_path / f"log.{kind}")
+
+
+def test_day_2_of_a_folder_comes_before_day_10(tmp_path):
+    for day, clicks in (("day10", [2]), ("day2", [1])):
+        write(tmp_path / f"{day}.jsonl", [impression(0, clicks=clicks)])
+    log = ClickLog(tmp_path, skip_bad=1)
+    assert compare_log(log).wins.tolist() == [1] and "day10.jsonl:1: impression 'i0' repeats" in log.bad.sentences[0]

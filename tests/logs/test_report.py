@@ -58,12 +58,12 @@ def test_a_failed_check_and_a_change_of_users_stand_beside_the_verdict(tmp_path)
 
 
 def test_a_page_of_a_log_of_hours_has_no_days(tmp_path):
-    assert usual_subgroups(0, 5 * 3600) == ["new"]
-    assert usual_subgroups(0, 14 * DAY) == ["day", "week", "new"] and usual_subgroups(0, 90 * DAY) == ["week", "new"]
+    assert usual_subgroups(0, 5 * 3600) == []
+    assert usual_subgroups(0, 14 * DAY) == ["day", "week"] and usual_subgroups(0, 90 * DAY) == ["week"]
     log = log_of(tmp_path / "log.jsonl", *drawn(days=4))
     found = compare_log(log, looks=False)
-    text, _ = saved(tmp_path, found, parts=[subgroups(log, found, way) for way in ("day", "new")])
-    assert "Day by day" in text and "New users: their first 24 hours" in text and "(one look, p = " in text
+    text, _ = saved(tmp_path, found, parts=[subgroups(log, found, way) for way in ("day",)])
+    assert "Day by day" in text and "(one look, p = " in text
     assert "<img" not in (tmp_path / "page.html").read_text()
 
 

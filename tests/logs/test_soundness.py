@@ -59,7 +59,7 @@ def test_sound_logs_of_users_who_come_often_pass(tmp_path, rankers, users, drawn
 def test_users_who_repeat_easy_queries_are_no_robots(tmp_path):
     """Regression: one of 40 simulated users, each with three queries, clicked on all of 82 lists."""
     rankings = feature_rankers(make_corpus(queries=40, documents=10, features=2, seed=17))
-    given = {"pairs": "team_draft", "horizon": 3000, "policy": "random", "users": 40, "seed": 17}
+    given = {"pairs": "team_draft", "horizon": 3000, "policy": "random", "returning": 40, "seed": 17}
     simulate_log(tmp_path / "log.parquet", rankings, "perfect", **given)
     assert "robots" not in failed(tmp_path / "log.parquet")[1]
 

@@ -30,21 +30,15 @@ def test_each_day_is_the_comparison_of_its_impressions_alone(tmp_path):
         assert row[["mean", "low", "high", "p_corrected"]].tolist() == pytest.approx(expected)
 
 
-def test_weeks_count_from_the_first_day_and_a_user_is_new_for_a_day(tmp_path):
+def test_weeks_count_from_the_first_day(tmp_path):
     y, times, users = drawn(days=16)
     log = log_of(tmp_path / "log.jsonl", y, times, users)
     found = compare_log(log)
     weeks = ["2024-10-04 to 10-10", "2024-10-11 to 10-17", "2024-10-18 to 10-20"]
     assert subgroups(log, found, "week").frame["week"].tolist() == weeks
-    first = {user: min(times[users == user]) for user in set(users)}
-    new = sum(t < first[u] + DAY for t, u in zip(times, users, strict=True))
-    table = subgroups(log, found, "new").frame
-    assert table["new"].tolist() == ["first 24 hours", "later"] and table["impressions"].tolist() == [new, 600 - new]
-    alone = log_of(tmp_path / "alone.jsonl", y, np.zeros(600), np.arange(600))
-    assert subgroups(alone, compare_log(alone), "new") is None
 
 
-@pytest.mark.parametrize("name", ["device", "day", "new"])
+@pytest.mark.parametrize("name", ["device", "day"])
 def test_a_column_of_the_log_divides_it_also_where_it_is_called_like_a_usual_part(tmp_path, name):
     y, times, users = drawn()
     devices = ["web" if k % 3 else "ios" for k in range(600)]
@@ -76,9 +70,9 @@ def test_columns_named_as_those_of_a_log_divide_no_log(tmp_path, name):
 
 
 def test_intervals_of_all_looks_are_wider_but_for_days(tmp_path):
-    log = log_of(tmp_path / "log.jsonl", *drawn())
+    log = ClickLog(log_of(tmp_path / "log.jsonl", *drawn(), device=["a", "b", "c"] * 200).path, context=["device"])
     found = compare_log(log)
-    once, always = (subgroups(log, found, "new", stop_at=stop_at).frame for stop_at in (None, 0.95))
+    once, always = (subgroups(log, found, "device", stop_at=stop_at).frame for stop_at in (None, 0.95))
     assert (always["low"] < once["low"]).all()
     days = subgroups(log, found, "day", stop_at=0.95)
     assert days.frame["low"].tolist() == subgroups(log, found, "day").frame["low"].tolist()

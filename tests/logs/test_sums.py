@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import ibis
 import numpy as np
 import pytest
 
-from ltr_duel.core import InputError
 from ltr_duel.logs.clusters import naive_means
 from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.looks import looks_of
@@ -25,7 +25,7 @@ def drawn(unit, n=600):
     return columns | {"pair": rng.integers(0, 3, n), "y": y, "square": abs(y) * abs(y) // UNIT}
 
 
-@pytest.mark.parametrize("open_engine", [partial(Engine, InputError), lambda: Warehouse(ibis.duckdb.connect())])
+@pytest.mark.parametrize("open_engine", [partial(Engine, Path("log")), lambda: Warehouse(ibis.duckdb.connect())])
 @pytest.mark.parametrize("unit", [UNIT, UNIT // 4], ids=["wins", "parts of wins"])
 @pytest.mark.parametrize("cluster", ["user", "query", "impression"])
 @pytest.mark.filterwarnings("default")  # a warning of Ibis

@@ -138,10 +138,19 @@ def _worded(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) 
     return words
 
 
+RANKER_WORDS = {
+    "features": "each feature; features that are constant in every query only with --keep-constant",
+    "features:1,5": "these features, by number",
+    "run:FILE": "a TREC run",
+    "lightgbm:FILE": "a LightGBM model, as text",
+    "xgboost:FILE": "an XGBoost model, as JSON",
+    "onnx:FILE": "an ONNX model",
+    "scores:FILE": "a table with a score for each query and document, one ranker for each column",
+    "lists:FILE": "a feature file of ranks, as in LETOR's aggregation corpora",
+}
 _RANKERS = click.option(
     "--rankers", "words", multiple=True, callback=_worded, metavar="WORD",
-    help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, optionally"
-    " after NAME=; may be repeated.  [default: all features]",
+    help=f"{', '.join(RANKER_WORDS)}, optionally after NAME=; may be repeated.  [default: all features]",
 )  # fmt: skip
 _KEEP = click.option("--keep-constant", is_flag=True, help="Rank also by features that are constant within each query.")
 _TIES = click.option(

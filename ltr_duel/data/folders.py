@@ -33,7 +33,7 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
     if not path.exists():
         files = _parts(path.parent, split, path.name + ".") if path.parent.is_dir() else []
         if not files:
-            advice = "'ltr-duel data list' prints corpora to download"
+            advice = "'ltr-duel list corpora' prints corpora to download"
             raise InputError(f"{path}: there is no such file or folder; {advice}")
         return files
     if path.is_file():

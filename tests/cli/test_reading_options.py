@@ -15,7 +15,7 @@ OPTIONS = {
 }  # fmt: skip
 READERS = {
     "data info", "data fetch", "prefs estimate", "simulate", "demo",
-    "sensitivity", "rankers evaluate", "power", "advise", "replay",
+    "sensitivity", "evaluate", "power", "advise", "replay",
 }  # fmt: skip
 
 NULLS = "".join(
@@ -64,7 +64,7 @@ def test_the_data_command_reads_as_it_is_told(ltr_duel, odd):
     "words",
     [
         ("prefs", "estimate", "PATH", "--out", "o.parquet"),
-        ("rankers", "evaluate", "PATH"),
+        ("evaluate", "PATH"),
         ("simulate", "--users", "PATH", "--policy", "random"),
         ("demo", "--data", "PATH"),
         ("sensitivity", "PATH"),
@@ -119,7 +119,7 @@ def test_a_specification_refuses_options_that_are_not_legal(keys, what):
 def test_options_that_nothing_is_read_with_are_refused(ltr_duel, tmp_path):
     assert "require --data" in ltr_duel("demo", "--fill", "min", "--out", tmp_path / "d").err
     assert "require --users" in ltr_duel("simulate", "m.csv", "--policy", "random", "--fill", "0").err
-    refused = ltr_duel("rankers", "evaluate", "qrels:q", "--rankers", "run:r", "--split", "train")
+    refused = ltr_duel("evaluate", "qrels:q", "--rankers", "run:r", "--split", "train")
     assert "judgements are not feature files" in refused.err
     assert not (tmp_path / "d").exists()
 

@@ -25,7 +25,7 @@ SHORT = {  # first word of a line -> the words that it stands for
     "SIM": "simulate m.csv --out o",
     "LIVE": "simulate --users small.txt --policy rucb --out o",
     "EST": "prefs estimate small.txt --jobs 1 --out new.parquet",
-    "EVAL": "rankers evaluate small.txt",
+    "EVAL": "evaluate small.txt",
     "SENS": "sensitivity small.txt",
     "DEMO": "demo --out o",
     "RUN": "run spec.toml --out o",
@@ -33,15 +33,15 @@ SHORT = {  # first word of a line -> the words that it stands for
 
 # words => a part of the sentence, in which ~ stands for any text
 COMMANDS = f"""
-simulat => no command 'simulat'; did you mean 'simulate'? (advise, check, clicks,
+simulat => no command 'simulat'; did you mean 'simulate'? (demo, list, data,
 prefs shwo m.csv => no command 'shwo'; did you mean 'show'? (compare, estimate,
-'' => no command ''; (advise, check, clicks,
+'' => no command ''; (demo, list, data,
 prefs --bogus => --bogus
-rankers evaluate => Missing argument 'PATH'
+evaluate => Missing argument 'PATH'
 live export shop.db => shop.db: there is no store of a live experiment
-policies rubc => no policy 'rubc'; did you mean 'rucb'? (auto,
-methods probabilitic => no comparison method 'probabilitic'; did you mean 'probabilistic'? (
-clicks navigationl => no click model 'navigationl'; did you mean 'navigational'? (
+list policies rubc => no policy 'rubc'; did you mean 'rucb'? (auto,
+list methods probabilitic => no comparison method 'probabilitic'; did you mean 'probabilistic'? (
+list clicks navigationl => no click model 'navigationl'; did you mean 'navigational'? (
 
 SIM --policy : => no policy ''; (auto,
 SIM --policy rucb: => policy 'rucb:': '' must be written as key=value
@@ -92,9 +92,9 @@ EVAL --rankers onnx:m.csv => m.csv: not an ONNX model
 EVAL --rankers scores:m.csv => m.csv: the rows have no qid or query_id or query
 EVAL --rankers features:1,1 => two rankers have the same name
 EVAL --out m.csv => m.csv
-rankers evaluate null.txt => feature 1 is NULL;~--fill
-rankers evaluate qrels:small.txt => requires runs; give --rankers run:FILE (in a spec:
-rankers evaluate qrels:small.txt --rankers run:r --labels round => judgements are not feature files
+evaluate null.txt => feature 1 is NULL;~--fill
+evaluate qrels:small.txt => requires runs; give --rankers run:FILE (in a spec:
+evaluate qrels:small.txt --rankers run:r --labels round => judgements are not feature files
 
 DEMO --data absent => absent: there is no such file or folder
 DEMO --data m.csv => m.csv: no column 'query'

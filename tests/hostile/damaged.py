@@ -188,7 +188,7 @@ OUTPUTS: Table = {  # a place for `prefs estimate --out new.csv`
     "a folder": (Path.mkdir, "it is a folder, a pipe or a device, not a file"),
     "a circle of links": (lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
 }
-PLUGINS: Table = {  # a file for `policies --plugin mine.py`
+PLUGINS: Table = {  # a file for `list policies --plugin mine.py`
     "exits": ("import sys\nsys.exit(3)\n", "mine.py: SystemExit: 3"),
     "raises two lines": ("raise ValueError('boom\\nagain')\n", "mine.py: ValueError: boom\\nagain"),
     "no syntax": ("x = (\n", "mine.py: SyntaxError: '(' was never closed"),

@@ -227,7 +227,7 @@ STORES: Table = {  # a store for `results store`
     "a study that is a list": (store("studies", lambda path: path.write_text("[1, 2]")), STUDY),
     "a study without groups": (store("studies", lambda path: path.write_text("{}")), STUDY),
     "other runs": (store("runs", lambda path: path.write_text("x")), "no run is done yet"),
-    "another matrix": (store("problems", lambda path: save_preferences(OTHER, path)), "missing, or another matrix;"),
+    "another matrix": (store("problems", lambda path: save_preferences(OTHER, path)), "missing or damaged;"),
     "a file": ("text", "contains no results of 'ltr-duel run'"),
     "an empty folder": (Path.mkdir, "contains no results of 'ltr-duel run'"),
 }

@@ -135,7 +135,10 @@ def require_file_place(path: str | Path) -> Path:
     if "\0" in str(path):
         raise InputError(f"{path}: cannot be written: a file name cannot contain a null character")
     with named_errors(path):
-        target = Path(os.path.realpath(path)) if path.is_symlink() else path
+        if path.is_symlink():
+            with suppress(FileNotFoundError):  # the target may be missing; circular links raise another error
+                path.stat()
+        target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
             raise InputError(f"{path}: cannot be written: it is a folder, a pipe or a device, not a file")
         require_folder_place(target.parent, path)

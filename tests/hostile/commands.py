@@ -69,7 +69,7 @@ simulate absent.csv --policy rucb --out o => absent.csv:
 simulate m.csv --policy rucb --out m.csv => m.csv
 simulate m.csv --policy rucb --out /dev/null => /dev/null
 simulate m.csv --policy rucb --out '' => an empty name is not an output path
-simulate m.csv --policy rucb --out m.csv/x/y => cannot be written: m.csv is a file, not a folder
+simulate m.csv --policy rucb --out m.csv/x/y => cannot be written: m.csv is not a folder
 simulate m.csv --policy rucb --out {"n" * 300} => nnn...~characters
 LIVE --clicks navigational:position_bias=-1 => position_bias must be at least 0, not -1
 LIVE --method probabilistic:tau= => tau must be a number, not ''
@@ -99,7 +99,7 @@ evaluate qrels:small.txt --rankers run:r --labels round => judgements are not fe
 DEMO --data absent => absent: there is no such file or folder
 DEMO --data m.csv => m.csv: no column 'query'
 DEMO --fill 0 => require --data
-demo --data small.txt --out m.csv => m.csv is a file, not a folder
+demo --data small.txt --out m.csv => m.csv is not a folder
 
 EST --comparisons 1e30 => at most 1,073,741,824 comparisons of a pair are possible, not 1000
 EST --target-error nan => must be between 1e-05 and 0.5, not nan

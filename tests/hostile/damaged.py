@@ -181,7 +181,7 @@ MATRICES: Table = {  # a matrix for `prefs show m`
     "a table without numbers": (",a,b\na,0.5\n", "a preference matrix of 1 rankers needs 1 different names"),
     "nothing": ("", "contains no numbers; a preference matrix must be square"),
     "a folder": (Path.mkdir, "not a preference matrix (Is a directory)"),
-    "a link to itself": (lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
+    "a link to itself": (lambda path: path.symlink_to(path.name), "no such file"),
 }
 OUTPUTS: Table = {  # a place for `prefs estimate --out new.csv`
     "a pipe": (os.mkfifo, "it is a folder, a pipe or a device, not a file"),
@@ -227,7 +227,7 @@ STORES: Table = {  # a store for `results store`
     "a study that is a list": (store("studies", lambda path: path.write_text("[1, 2]")), STUDY),
     "a study without groups": (store("studies", lambda path: path.write_text("{}")), STUDY),
     "other runs": (store("runs", lambda path: path.write_text("x")), "no run is done yet"),
-    "another matrix": (store("problems", lambda path: save_preferences(OTHER, path)), "missing, or another matrix;"),
+    "another matrix": (store("problems", lambda path: save_preferences(OTHER, path)), "missing or damaged;"),
     "a file": ("text", "contains no results of 'ltr-duel run'"),
     "an empty folder": (Path.mkdir, "contains no results of 'ltr-duel run'"),
 }

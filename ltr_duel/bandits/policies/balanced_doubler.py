@@ -10,8 +10,8 @@ O(log T). A step costs O(K).
 
 The paper does not describe how hot starts fit into short epochs. Here a hot start is the first m K steps of its epoch,
 and epochs shorter than 2 m K are plain Doubler epochs. The averages use only the other epochs, called balanced.
-Hot-start plays are not part of the multiset from which the left player draws. The UCB1 box (see `cardinal`) of a plain
-epoch explores with the constant 0.5, the default of `doubler`; ``alpha`` is only the constant of Algorithm 11's index.
+Hot-start plays are not part of the multiset from which the left player draws. The UCB1 bandit (see `cardinal`) of a
+plain epoch explores with the constant 0.5, the default of `doubler`; ``alpha`` is only the constant of Algorithm 11's index.
 
 Wolfenfeld's own program has no plain epochs: it begins with the first epoch that is long enough, ignores the steps
 before it, plays each arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times in a hot start, and replaces the
@@ -88,7 +88,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
         begin_epoch(state, t)
     left = random_member(state.opponent, rng)
     since = t - now.start
-    if now.epochs == 0:  # the UCB1 box of plain Doubler
+    if now.epochs == 0:  # the UCB1 bandit of plain Doubler
         return left, vector.random_highest(state.mean, state.width, sqrt(0.5 * log(max(since, 1))), rng)
     if since < now.hot_start:
         return left, since % n_arms

@@ -67,6 +67,9 @@ class Policy(components.Component):
         The guarantee for the regret.
     made_for : str
         The kind of regret that the algorithm minimises; other kinds may grow linearly.
+    identifies : str
+        For a policy that stops, that is, plays one arm from some step on: what this arm is. Before this step, each
+        step compares a pair, and the loop skips none.
     cost : str
         The cost of one step as a function of K, the number of arms.
     needs_horizon : bool
@@ -108,6 +111,7 @@ class Policy(components.Component):
     assumes: str = field(default="", repr=False)
     regret: str = field(default="", repr=False)
     made_for: str = field(default="average", repr=False)
+    identifies: str = field(default="", repr=False)
     cost: str = field(default="", repr=False)
     needs_horizon: bool = False
     counts_ties: bool = False
@@ -272,15 +276,12 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
         own = f"{prefix.capitalize()}{kind}" if kind[0].isupper() else f"{prefix}_{kind}"
         return (prefix and defined.get(own)) or defined.get(kind)
 
-    found = {word: part(kind) for word, kind in _NEEDED.items() if word not in given}
-    for word, value in found.items():
-        if value is None:
-            raise PolicyError(f"policy '{name}': there is no '{_NEEDED[word]}' in {defined.get('__file__', page)}")
-    found |= {
-        "params": part("Params") or NoParams,
-        "idle_until": part("idle_until"),
-    }
-    return POLICIES.add(Policy(name=name, **(found | given)))
+    parts = {word: part(kind) for word, kind in _NEEDED.items()} | given
+    for word, kind in _NEEDED.items():
+        if parts[word] is None:
+            raise PolicyError(f"policy '{name}': there is no '{kind}' in {defined.get('__file__', page)}")
+    optional = {"params": part("Params") or NoParams, "idle_until": part("idle_until")}
+    return POLICIES.add(Policy(name=name, **(optional | parts)))
 
 
 _NEEDED = {"state": "State"} | {part: part for part in ("init", "select", "update", "recommend")}

@@ -49,7 +49,7 @@ _ROWS = 10  # number of pairs in a printed table
     help="Also compare within parts of the log: a column, or day, week or new; repeatable.",
 )  # fmt: skip
 @click.option("--no-checks", is_flag=True, help="Decide without the checks of 'logs check'.")
-@click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
+@click.option("-o", "--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
 @options.plugin
 @options.wide

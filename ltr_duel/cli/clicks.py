@@ -1,4 +1,4 @@
-"""``ltr-duel clicks``: list the click models, and fit click models of real users to a log."""
+"""``ltr-duel clicks``: fit click models of real users to a log."""
 
 from __future__ import annotations
 
@@ -9,39 +9,14 @@ import click
 from ltr_duel import clicks, logs
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE, PATH
-from ltr_duel.cli._output import echo_lines, print_catalogue, print_table
-from ltr_duel.cli._words import Command, click_model_names
+from ltr_duel.cli._output import echo_lines, print_table
+from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
 
-class _ListByDefault(click.Group):
-    """A group whose default command is ``list``."""
-
-    command_class = Command
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert ``list`` unless the first word is a command or a help option."""
-        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=_ListByDefault)
+@click.group(cls=Commands)
 def command() -> None:
-    """List click models, and fit click models to a log.
-
-    'clicks [NAME]...' lists the click and stop probabilities of each grade. Parameters are written after the name, for
-    example navigational:position_bias=0.5; the file of a fitted model can be used in place of a name.
-    """
-
-
-@command.command("list")
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=click_model_names)
-@click.option("--bibtex", is_flag=True, help="Print only the works to cite, as BibTeX.")
-@options.plugin
-def listed(names: tuple[str, ...], bibtex: bool) -> None:
-    """List all click models or only the named ones: click and stop probabilities of each grade."""
-    print_catalogue(clicks.CLICK_MODELS, names, bibtex=bibtex)
+    """Fit click models of real users to a log; 'list clicks' lists the models of simulated users."""
 
 
 @command.command()
@@ -75,7 +50,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
     help="Number of successes to add, and of failures to add.",
 )  # fmt: skip
 @click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user or query.")
-@click.option("--out", type=OUT_FILE, help="File for the best model's table (.json), for use with --clicks.")
+@click.option("-o", "--out", type=OUT_FILE, help="File for the best model's table (.json), for use with --clicks.")
 @click.option(
     "--qrels", type=OUT_FILE,
     help="File for judgements by the best model of documents: grades 0 to 4 of documents with at least 10 impressions"

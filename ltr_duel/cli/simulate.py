@@ -49,7 +49,7 @@ _RESULTS = Place(results=(*_FILES, "regret.*"))
 @click.option("--repetitions", type=COUNT, default=20, show_default=True, help="Runs of each policy.")
 @options.seed
 @options.jobs
-@click.option("--out", type=_RESULTS, help="The folder to write to.  [default: simulation; with --log no folder]")
+@click.option("-o", "--out", type=_RESULTS, help="The folder to write to.  [default: simulation; with --log no folder]")
 @options.figures
 @click.option("--log", type=OUT_FILE, help="With --users: write the click log of the first run to this file.")
 @click.option(

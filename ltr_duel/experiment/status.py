@@ -53,8 +53,7 @@ def read_status(folder: str | Path) -> Status:
     names, running = [str(study.about["name"]) for study in studies], sum(claim["runs"] for claim in claims)
     seconds = sum(index.seconds) / len(index.seconds) * left / workers if index.seconds else None
     digests = dict.fromkeys(str(problem["digest"]) for study in studies for problem in study.about["problems"])
-    paths = [store.problems / f"{digest}.parquet" for digest in digests]
-    lost = [str(path) for path in paths if not _readable(path)]
+    lost = [str(path) for name in digests if not _readable(path := store.problems / f"{name}.parquet")]
     return Status(names, planned, done, min(left, running), failures, index.damaged, lost, processes, left, seconds)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core import FloatMatrix, InputError, arguments, errors, files, places, texts
+from ltr_duel.core import FloatMatrix, InputError, arguments, errors, files, texts
 from ltr_duel.preferences.entries import SUM_TOLERANCE, require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
 from ltr_duel.preferences.tally import Tally, preferences_of
@@ -158,7 +158,7 @@ def load_preferences(path: str | Path, *, comparisons: int | None = None) -> Pre
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{path}: no such file; 'ltr-duel prefs estimate' makes a preference matrix") from None
     except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, csv.Error, zlib.error, lzma.LZMAError) as error:
-        reason = places.cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
+        reason = files.cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
         raise InputError(f"{path}: not a preference matrix ({reason})") from None
 
 

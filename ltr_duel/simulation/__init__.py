@@ -16,6 +16,8 @@ __all__ = [
     "averaged",
     "checkpoints",
     "final_rows",
+    "identification_table",
+    "identify",
     "measure_distortion",
     "measure_sensitivity",
     "simulate",

@@ -1,5 +1,7 @@
 from .distortion import distortion_table as distortion_table
 from .distortion import measure_distortion as measure_distortion
+from .identification import identification_table as identification_table
+from .identification import identify as identify
 from .oracle import COINS_LABEL as COINS_LABEL
 from .oracle import COINS_NOTE as COINS_NOTE
 from .oracle import INDEPENDENT_COINS as INDEPENDENT_COINS

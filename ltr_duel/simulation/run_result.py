@@ -16,7 +16,10 @@ from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
 AS_GIVEN = "as given"  # the arms have the order of the matrix, as they had in all runs of old versions
 _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
-_PARAMS_AS_EVER = (("rucb", "hypothesis", False),)  # parameters with the value of all runs before they existed
+_PARAMS_AS_EVER = (
+    ("rucb", "hypothesis", False),
+    ("savage", "delta", 0.0),
+)  # parameters with the value of all runs before they existed
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,9 @@ def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
     assert code == 0, wrong
     about = ltr_duel("prefs", "show", tmp_path / "m.parquet").out
     assert f"clicks: {out}#" in about
-    code, said, wrong = ltr_duel("clicks", "navigational")
+    code, said, wrong = ltr_duel("list", "clicks", "navigational")
     assert code == 0 and said.startswith("navigational") and "informational" not in said
-    assert ltr_duel("clicks").out.count("stops, by grade") == len(CLICK_MODELS.names())
+    assert ltr_duel("list", "clicks").out.count("stops, by grade") == len(CLICK_MODELS.names())
 
 
 def test_the_fit_says_whose_sessions_go_together(ltr_duel, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
@@ -32,9 +31,9 @@ def test_partial_results_are_removed_and_nothing_else(ltr_duel, corpus, tmp_path
 def test_one_row_is_cheap_and_says_what_it_does_not_know(ltr_duel, corpus, tmp_path):
     out = tmp_path / "m.parquet"
     estimate(ltr_duel, corpus, out, "--comparisons", "400", "--against", "1")
-    shown = json.loads(ltr_duel("prefs", "show", out, "--json").out)
-    assert shown["standard_error"][1][2] is None and shown["standard_error"][0][1] > 0
-    assert "not compared" in ltr_duel("prefs", "show", out).out or shown["condorcet_winner"] == "1"
+    error = load_preferences(out).standard_error
+    assert error[1, 2] == np.inf and 0 < error[0, 1] < 0.5
+    assert "not compared" in ltr_duel("prefs", "show", out).out or load_preferences(out).condorcet_winner == "1"
 
 
 def test_a_goal_is_reached(ltr_duel, corpus, tmp_path):
@@ -60,11 +59,6 @@ def test_show_says_what_kind_of_preferences_these_are(ltr_duel, tmp_path):
     assert "; for policies that compare sets, about " in shown
     noise = ltr_duel("prefs", "show", path, "--noise").out
     assert "p_value\ncyclic_triples" in noise.replace(" ", ""), noise
-    content = json.loads(ltr_duel("prefs", "show", path, "--json").out)
-    assert content["properties"]["copeland_winners"] == ["a"] and content["properties"]["total_order"]
-    assert content["copeland_scores"] == [3, 2, 1, 0] and content["borda_scores"][0] == max(content["borda_scores"])
-    assert content["comparisons"] == [[0] * 4] * 4 and content["wins"] is None
-    assert content["difference_from_paper"] == ""
 
 
 def test_show_knows_the_copy_of_arxivs_matrix_that_is_wrong(ltr_duel, tmp_path):
@@ -194,8 +188,6 @@ def test_of_pairs_that_were_never_compared_nothing_is_printed(ltr_duel, corpus, 
     assert len(rows) == 3 and all(row[3] == "1" and row[4] == row[5] for row in rows), (
         "of one pair, the mean is that pair"
     )
-    about = json.loads(ltr_duel("prefs", "show", out, "--json").out)
-    assert about["borda_scores"] is about["properties"] is None
 
 
 def test_ratings_are_listed_and_a_circle_contradicts_their_model(ltr_duel, tmp_path):

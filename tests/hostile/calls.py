@@ -42,7 +42,7 @@ load_dataset('small.txt', feature_names=['x']) => 1 names for 3 features
 replace(corpus(), relevance=np.zeros(3, np.int16)) => one entry for each document
 replace(corpus(), query_ptr=np.array([1, 2])) => must increase from 0
 write_svmlight(None, 'a.txt') => a Dataset and a path are required, not None
-write_svmlight(corpus(), '.') => there is a folder, not a file
+write_svmlight(corpus(), '.') => it is a folder, a pipe or a device, not a file
 feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
 feature_rankers(None) => rankers require a Dataset, not None
 rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long

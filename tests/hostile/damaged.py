@@ -83,13 +83,12 @@ CORPORA: Table = {  # a feature file for `data info a.txt`
     "web page": ("<!DOCTYPE html><html>", "a web page, not data"),
     "cut gzip": (gzip.compress(GOOD.encode() * 50)[:-9], "damaged or cut short"),
     "NUL": ("0 qid:1 1:1\n0 qid:1 1:\0\n", "a NUL byte"),
-    "cut line": (GOOD + "1 qid:3 1:4", "the last line has no line end"),
     "no label": ("qid:1 1:1\n", "a.txt:1:1: the line starts with 'qid:1'"),
     "no query": ("1 1:1\n", "'1:1' is not a query such as qid:17"),
     "negative id": ("1 qid:1 -1:1\n", "negative feature id in '-1:1'"),
     "huge id": (f"1 qid:1 {'9' * 20}:1\n", "is too large; valid ids are 1..10000; --features N allows more"),
     "id 0": ("1 qid:1 0:1\n", "--first-id 0 reads ids that start at 0"),
-    "twice": ("1 qid:1 1:1 1:1\n", "--repeated last uses the last value"),
+    "twice": ("1 qid:1 1:1 1:1\n", "each id may occur once"),
     "infinite": ("1 qid:1 1:inf\n", "is not a finite number"),
     "400 letters": (f"1 qid:1 1:{'x' * 400}\n", "feature value 'x~...'"),
     "escape codes": ("1 qid:1 1:\x1b[31m\n", "feature value '?[31m'"),
@@ -185,11 +184,11 @@ MATRICES: Table = {  # a matrix for `prefs show m`
     "a link to itself": (lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
 }
 OUTPUTS: Table = {  # a place for `prefs estimate --out new.csv`
-    "a pipe": (os.mkfifo, "there is a pipe, not a file"),
-    "a folder": (Path.mkdir, "there is a folder, not a file"),
+    "a pipe": (os.mkfifo, "it is a folder, a pipe or a device, not a file"),
+    "a folder": (Path.mkdir, "it is a folder, a pipe or a device, not a file"),
     "a circle of links": (lambda path: path.symlink_to(path.name), "Too many levels of symbolic links"),
 }
-PLUGINS: Table = {  # a file for `policies --plugin mine.py`
+PLUGINS: Table = {  # a file for `list policies --plugin mine.py`
     "exits": ("import sys\nsys.exit(3)\n", "mine.py: SystemExit: 3"),
     "raises two lines": ("raise ValueError('boom\\nagain')\n", "mine.py: ValueError: boom\\nagain"),
     "no syntax": ("x = (\n", "mine.py: SyntaxError: '(' was never closed"),

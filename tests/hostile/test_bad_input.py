@@ -33,7 +33,7 @@ TABLES = {  # words of the command -> name of the file, files
     "data fetch imat2009 --accept-terms --archive given --folder c": ("given", damaged.ARCHIVES),
     "prefs show m": ("m", damaged.MATRICES),
     "prefs estimate small.txt --comparisons 10 --jobs 1 --out new.csv": ("new.csv", damaged.OUTPUTS),
-    "policies --plugin mine.py": ("mine.py", damaged.PLUGINS),
+    "list policies --plugin mine.py": ("mine.py", damaged.PLUGINS),
     "results store": ("store", damaged.STORES),
 }
 

@@ -231,6 +231,7 @@ register(
     needs_horizon=True,
     limits={"gamma": (1.0, None)},
     regret="O(gamma^7 K log T / gap)",
+    identifies="the best arm",
     where="Algorithm 2",
     **_FACTS,
 )
@@ -240,6 +241,7 @@ register(
     prefix="pac",
     limits={"gamma": (1.0, None), "epsilon": (1e-6, 0.5), "delta": (1e-12, 1.0)},
     regret="none: identifies an arm within epsilon of the best with probability 1 - delta",
+    identifies="an arm within epsilon of the best",
     where="Algorithm 3",
     **_FACTS,
 )

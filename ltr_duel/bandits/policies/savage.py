@@ -2,7 +2,8 @@
 
 Urvoy, Clerot, Feraud, Naamane. Generic Exploration and K-armed Voting Bandits. ICML 2013, with the Condorcet test.
 Assumes a Condorcet winner and a known horizon T; regret O(K^2 log T). The confidence radius after n duels of a pair is
-sqrt(ln(eta / delta) / (2 n)) with eta = K (K - 1) T and delta = 1 / T. (The listing in Wolfenfeld's survey is garbled
+sqrt(ln(eta / delta) / (2 n)) with eta = K (K - 1) T and, for regret, delta = 1 / T. With another delta, the arm that
+remains within T steps is the winner with probability 1 - delta. (The listing in Wolfenfeld's survey is garbled
 and not used.)
 
 The paper's rule (play the pair with the fewest duels, break ties at random) results in sweeps over the remaining pairs
@@ -21,7 +22,13 @@ from numpy.random import Generator
 from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import IntMatrix, IntVector, NoParams, kernel, random_below, vector
+from ltr_duel.core import IntMatrix, IntVector, kernel, random_below, vector
+
+
+class Params(NamedTuple):
+    """Parameters of SAVAGE."""
+
+    delta: float = 0.0  # probability of a wrong answer; 0 for 1 / T
 
 
 class Now:
@@ -42,16 +49,17 @@ class State(NamedTuple):
     now: Registers[Now]
 
 
-def init(n_arms: int, horizon: int, params: NoParams) -> State:
+def init(n_arms: int, horizon: int, params: Params) -> State:
     """Return the state with all arms and pairs. The logarithm is computed as a sum to avoid overflow."""
     i, j = np.triu_indices(n_arms, 1)
-    log_delta = log(n_arms * max(n_arms - 1, 1)) + 2 * log(horizon)
+    certainty = -log(params.delta) if params.delta > 0 else log(horizon)
+    log_delta = log(n_arms * max(n_arms - 1, 1)) + (log(horizon) + certainty)
     now = registers(Now, n_pairs=i.size, n_left=i.size, log_delta=log_delta)
     wins, victories = np.zeros((n_arms, n_arms), np.int64), np.zeros(n_arms, np.int64)
     return State(wins, victories, i * n_arms + j, now)
 
 
-def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Return a random pair among the pairs with the fewest duels, or the last arm alone if no pair is left."""
     now = state.now[0]
     if now.n_pairs == 0:
@@ -67,7 +75,7 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
     return pair // n_arms, pair % n_arms
 
 
-def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count the duel, and remove an arm that the rival confidently beats."""
     if outcome == 0:
         return
@@ -98,12 +106,12 @@ def drop(state: State, arm: int) -> None:
     now.n_pairs, now.n_left = n_pairs, n_left
 
 
-def recommend(state: State, params: NoParams) -> int:
+def recommend(state: State, params: Params) -> int:
     """Return the remaining arm that won the most duels."""
     return vector.first_most(state.victories)
 
 
-def idle_until(state: State, params: NoParams, t: int) -> int:
+def idle_until(state: State, params: Params, t: int) -> int:
     """Return `NEVER`: the last arm is played to the end."""
     return NEVER
 
@@ -111,6 +119,8 @@ def idle_until(state: State, params: NoParams, t: int) -> int:
 register(
     __name__,
     needs_horizon=True,
+    limits={"delta": (0.0, 0.999999)},
+    identifies="the Condorcet winner",
     assumes="a Condorcet winner",
     regret="O(K^2 log T)",
     cost="O(1) amortised",

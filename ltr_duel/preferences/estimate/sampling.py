@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr_duel.core import IntMatrix, IntVector, files, parallel, places
+from ltr_duel.core import IntMatrix, IntVector, files, parallel
 from ltr_duel.preferences.estimate.blocks import NOTHING, BlockWorker, Piece
 from ltr_duel.preferences.estimate.control import taken_off
 from ltr_duel.preferences.estimate.integrated import open_evaluator
@@ -34,7 +34,7 @@ class PieceStore:
 
     def __init__(self, folder: Path, key: str) -> None:
         self._folder = folder / key[:16]
-        places.require_folder_place(self._folder, folder)
+        files.require_folder_place(self._folder, folder)
 
     def get(self, piece: Piece, comparisons: int) -> IntMatrix | None:
         """Return the counts of a piece with this many comparisons, or None if they are not stored or not readable."""

@@ -1,10 +1,15 @@
-"""Winner Stays (Chen and Frazier 2017), CCB (Zoghi et al. 2015), Versatile-DB (Saha and Gaillard 2022)."""
+"""Winner Stays (Chen and Frazier 2017), CCB (Zoghi et al. 2015), Versatile-DB (Saha and Gaillard 2022).
 
-from math import floor, log, sqrt
+DKWT (Haddenhorst et al. 2021), Beat the Winner Reset and Monitored Dueling Bandits (Kolpaczki et al. 2024).
+"""
+
+from math import ceil, floor, log, pi, sqrt
 
 import numpy as np
 from scipy.optimize import brentq
 
+from ltr_duel.bandits.policies.rucb import Params as RucbParams
+from tests.reference.bandits.rucb import Rucb
 from tests.reference.bandits.walk import Literal, upper_bounds
 
 
@@ -123,3 +128,95 @@ class VersatileDb(Literal):
             estimate = self.b.copy()
             estimate[arm] += (loss - self.b[arm]) / self.p[arm]
             self.loss += estimate / 2
+
+
+class Dkwt(Literal):
+    """The authors' functions algo_1 (one stage), algo_2 (a match) and DKWT, as a generator of pairs."""
+
+    def begin(self):
+        self.answer = 0 if self.k == 1 else None
+        self.duels = self.tournament()
+        self.pair = next(self.duels, (0, 0))
+
+    def stage(self, i, j, error, h):
+        wins = []
+        for _ in range(ceil(8 * log(4 / error) / h**2)):
+            wins.append((yield i, j) > 0)
+        share = sum(wins) / len(wins)
+        if share > 1 - share + h:
+            return i
+        return j if 1 - share > share + h else None
+
+    def match(self, i, j, error):
+        s, winner = 1, None
+        while winner is None:
+            winner = yield from self.stage(i, j, 6 * error / (pi**2 * s**2), 2 ** (-s - 1))
+            s += 1
+        return winner
+
+    def tournament(self):
+        champion = 0
+        for challenger in range(1, self.k):
+            champion = yield from self.match(champion, challenger, self.delta / self.k)
+        self.answer = champion
+
+    def select(self, t):
+        return self.pair
+
+    def update(self, t, i, j, outcome):
+        if self.answer is None:
+            try:
+                self.pair = self.duels.send(outcome)
+            except StopIteration:
+                self.pair = self.answer, self.answer
+
+
+class BeatTheWinnerReset(Literal):
+    def begin(self):
+        self.queue = list(range(self.k))
+        self.incumbent, self.challenger = self.queue.pop(0), self.queue.pop(0)
+        self.round, self.won = 1, {self.incumbent: 0, self.challenger: 0}
+
+    def select(self, t):
+        return self.incumbent, self.challenger
+
+    def update(self, t, i, j, outcome):
+        winner, loser = (i, j) if outcome > 0 else (j, i)
+        self.won[winner] += 1
+        if self.won[winner] == self.round:
+            self.round = 1 if loser == self.incumbent else self.round + 1
+            self.queue.append(loser)
+            self.incumbent, self.challenger = winner, self.queue.pop(0)
+            self.won = {self.incumbent: 0, self.challenger: 0}
+
+
+class MonitoredRucb(Literal):
+    """The authors' MonitoredDuelingBandits around the reference of RUCB."""
+
+    def begin(self):
+        self.pairs = [(i, j) for i in range(self.k) for j in range(i + 1, self.k)]
+        c = max(1, log((4 * self.horizon + 2) * sqrt(self.horizon) / (sqrt(self.segments) * self.k)))
+        w = ceil(8 * c / self.gap**2)
+        self.w = w + w % 2
+        self.b = sqrt(self.w * c / 2)
+        gamma = sqrt(self.segments * self.w / self.horizon) * (self.k - 1) / 2
+        self.divisor = max(len(self.pairs), int(len(self.pairs) / gamma))
+        self.restart()
+
+    def restart(self):
+        self.t, self.seen = 0, {pair: [] for pair in self.pairs}
+        self.rucb = Rucb(self.k, RucbParams(self.alpha), self.horizon, self.rng)
+
+    def select(self, t):
+        self.t += 1
+        r = (self.t - 1) % self.divisor
+        self.detect = r < len(self.pairs)
+        return self.pairs[r] if self.detect else self.rucb.select(self.t)
+
+    def update(self, t, i, j, outcome):
+        self.rucb.update(self.t, i, j, outcome)
+        if self.detect:
+            seen, half = self.seen[i, j], self.w // 2
+            seen.append(outcome > 0)
+            if len(seen) >= self.w and abs(sum(seen[-half:]) - sum(seen[-self.w : -half])) > self.b:
+                self.restart()

@@ -1,0 +1,116 @@
+"""How many comparisons a policy needs until it stops, and how often it then names the wrong arm.
+
+A policy that stops plays its answer in all further steps, so the loop skips them: the number of decisions of a run is
+the stopping time plus one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.bandits import POLICIES, Policy
+from ltr_duel.core import InputError
+from ltr_duel.core import columns as core_columns
+from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation.oracle import OracleSource
+from ltr_duel.simulation.run import simulate
+
+STOPPED_AT = "stopped_at"
+WRONG = "wrong"
+
+
+def identify(
+    source: PreferenceMatrix | OracleSource,
+    policies: str | Policy | Sequence[str | Policy],
+    *,
+    limit: int = 10**8,
+    repetitions: int = 100,
+    seed: int = 0,
+    jobs: int = -1,
+    preferences: PreferenceMatrix | None = None,
+) -> pd.DataFrame:
+    """Run policies until they stop; return the stopping time and the answer of each run.
+
+    Parameters
+    ----------
+    source : PreferenceMatrix or OracleSource
+        As for `simulate`.
+    policies : str, Policy, or sequence of them
+        Policies with a stopping rule, for example ``["dkwt:delta=0.05", "savage:delta=0.05"]``.
+    limit : int
+        Runs end after this number of steps, stopped or not; also the horizon T of policies that need one.
+    repetitions, seed, jobs
+        As for `simulate`.
+    preferences : PreferenceMatrix, optional
+        The matrix that defines the winner; required unless ``source`` is a matrix.
+
+    Returns
+    -------
+    DataFrame
+        One row for each run, with the columns policy; repetition; stopped_at (number of comparisons until the policy
+        stopped, infinite if it did not); recommended; wrong (whether the policy stopped with another arm than the
+        Condorcet winner, 0 or 1).
+
+    Raises
+    ------
+    InputError
+        If a policy has no stopping rule, if there is no Condorcet winner, or as for `simulate`.
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import PreferenceMatrix
+    >>> runs = identify(PreferenceMatrix([[0.5, 0.9], [0.1, 0.5]]), "dkwt", repetitions=2, jobs=1)
+    >>> runs["recommended"].tolist(), runs["wrong"].tolist(), bool((runs["stopped_at"] < 1000).all())
+    (['0', '0'], [0, 0], True)
+    """
+    for configured in map(POLICIES.configure, [policies] if isinstance(policies, str | Policy) else policies):
+        if not configured.component.identifies:
+            legal = ", ".join(policy.name for policy in POLICIES if policy.identifies)
+            raise InputError(f"policy '{configured.label}' has no stopping rule; policies that stop: {legal}")
+    results = simulate(
+        source,
+        policies,
+        horizon=limit,
+        repetitions=repetitions,
+        seed=seed,
+        jobs=jobs,
+        preferences=preferences,
+        checkpoints_per_decade=1,
+    )
+    winner = results.matrix.condorcet_winner
+    if winner is None:
+        raise InputError("identification requires a Condorcet winner; the preference matrix has none")
+    frame = pd.DataFrame(
+        {
+            core_columns.POLICY: [run.label for run in results.runs],
+            core_columns.REPETITION: [run.key.repetition for run in results.runs],
+            STOPPED_AT: [run.decisions - 1.0 if run.decisions < limit else np.inf for run in results.runs],
+            core_columns.RECOMMENDED: [results.matrix.names[run.recommended[-1]] for run in results.runs],
+        }
+    )
+    named = frame[core_columns.RECOMMENDED] == winner
+    return frame.assign(**{WRONG: (np.isfinite(frame[STOPPED_AT]) & ~named).astype(int)})
+
+
+def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each policy of a frame of `identify`.
+
+    Columns: policy; runs; stopped (share of runs that stopped); q25, median and q75 of the stopping times (infinite for
+    runs that did not stop); wrong (share of runs that stopped with a wrong answer).
+
+    Examples
+    --------
+    >>> from ltr_duel.preferences import PreferenceMatrix
+    >>> runs = identify(PreferenceMatrix([[0.5, 0.9], [0.1, 0.5]]), "dkwt", repetitions=2, jobs=1)
+    >>> identification_table(runs)[["policy", "runs", "stopped", "wrong"]].to_numpy().tolist()
+    [['dkwt', 2, 1.0, 0.0]]
+    """
+    rows = []
+    for policy, mine in runs.groupby(core_columns.POLICY, sort=False):
+        times = np.sort(mine[STOPPED_AT].to_numpy())
+        q25, median, q75 = (float(times[int((len(times) - 1) * q)]) for q in (0.25, 0.5, 0.75))
+        rows.append((policy, len(mine), float(np.isfinite(times).mean()), q25, median, q75, float(mine[WRONG].mean())))
+    return pd.DataFrame(rows, columns=[core_columns.POLICY, "runs", "stopped", "q25", "median", "q75", WRONG])

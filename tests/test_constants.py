@@ -94,7 +94,6 @@ METHOD_DEFAULTS = [
     ),
     Row("probabilistic", "outcome", "marginal_bernoulli", "ours: unbiased; Lerot: the sign of expectation"),
     Row("probabilistic", "tau", 3.0, "Hofmann et al. 2011*: tau = 3; mpkato/interleaving, probabilistic.py: tau=3.0"),
-    Row("roughly_optimized", "lists", 10, "as optimized_multileave"),
     Row(
         "sosm",
         "tau",

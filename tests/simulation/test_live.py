@@ -132,7 +132,7 @@ def test_queries_are_drawn_by_weight():
             SimulatedUsers(rankings, weights=weights)
 
 
-@pytest.mark.parametrize("pairs, slates", [("optimized", "roughly_optimized"), ("balanced", "pairwise_preference")])
+@pytest.mark.parametrize("pairs, slates", [("optimized", "optimized_multileave"), ("balanced", "pairwise_preference")])
 def test_any_methods_drive_the_policies(pairs, slates):
     rankings = random_rankings(3, 2, 6)
     live = SimulatedUsers(rankings, "perfect", pairs=pairs, slates=slates, top=4)

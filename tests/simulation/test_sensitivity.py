@@ -21,7 +21,7 @@ from ltr_duel.simulation.sensitivity import (
 )
 from tests.conftest import make_rankings, random_rankings
 
-SOME = ("probabilistic", "optimized", "sosm", "roughly_optimized")  # pairs and sets, compiled and not
+SOME = ("probabilistic", "optimized", "sosm", "optimized_multileave")  # pairs and sets, compiled and not
 GOOD_AND_BAD = make_rankings([[0, 1, 2, 3], [3, 2, 1, 0]], 2, [1, 0, 0, 0])
 
 

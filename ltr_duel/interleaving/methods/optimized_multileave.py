@@ -4,9 +4,8 @@ Each sampled list shows, at each position, the best remaining document of a rand
 with 1 / rank_j(d). The probabilities of the lists give all rankers the same expected credit at every depth. Among all
 such probabilities, a linear program selects the probabilities with the smallest expected variance between the rankers'
 scores for a list. A ranker's score for a list is the sum of 1 / (rank_j(d) k) over the documents d at positions k.
-With few lists and many rankers, equal credit is often infeasible; ``optimized_multileave`` then falls back to
-``roughly_optimized``. That second method minimises the variance plus, for each depth, the largest difference between
-the expected credits of two rankers.
+With few lists and many rankers, equal credit is often infeasible; the program then minimises the variance plus, for
+each depth, the largest difference between the expected credits of two rankers, as Manabe et al. propose.
 
 Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014; Manabe,
 Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017. The last position
@@ -46,12 +45,11 @@ class Choice(NamedTuple):
 
 
 class State:
-    """The programs solved so far; ``rough`` skips the attempt to find an exactly fair solution."""
+    """The programs solved so far."""
 
-    def __init__(self, size: Size, params: Params, rough: bool) -> None:
+    def __init__(self, size: Size, params: Params) -> None:
         self.top = size.top
         self.samples = params.lists
-        self.rough = rough
         self.solved: dict[tuple[int, ...], Choice] = {}
 
     def choice(self, lists: Lists, query: int, slate: IntVector) -> Choice:
@@ -63,7 +61,7 @@ class State:
             length = min(self.top, stop - start)
             sample = sample_lists(orders, length, self.samples, stream(0, "optimized multileave", *key))
             credits = np.stack([1.0 / lists.rank[r, start:stop].astype(np.float64) for r in slate])
-            self.solved[key] = solve(sample, credits, self.rough)
+            self.solved[key] = solve(sample, credits)
         return self.solved[key]
 
 
@@ -79,22 +77,20 @@ def sample_lists(orders: list[list[int]], length: int, count: int, rng: Generato
     return np.array(list(found))
 
 
-def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) -> Choice:
+def solve(sample: NDArray[np.int64], credits: NDArray[np.float64]) -> Choice:
     """Find the probabilities of the lists in ``sample``, shape (n_lists, length).
 
     credits: 1 / rank, shape (rankers, documents).
-    rough: whether to minimise the differences of credit without first trying to make them 0.
     """
     n_lists, length = sample.shape
     earned = np.cumsum(credits[:, sample], axis=2)  # (rankers, lists, depth): cumulative credit at each depth
     weighted = (credits[:, sample] / np.arange(1, length + 1)).sum(axis=2)  # (rankers, lists)
     variance = ((weighted - weighted.mean(axis=0)) ** 2).sum(axis=0)
     total = np.ones((1, n_lists))
-    if not rough:
-        apart = (earned[1:] - earned[:1]).transpose(0, 2, 1).reshape(-1, n_lists)
-        exact = solve_program(variance, np.vstack([apart, total]), np.append(np.zeros(len(apart)), 1))
-        if exact is not None:
-            return Choice(sample, running_sums(exact), True)
+    apart = (earned[1:] - earned[:1]).transpose(0, 2, 1).reshape(-1, n_lists)
+    exact = solve_program(variance, np.vstack([apart, total]), np.append(np.zeros(len(apart)), 1))
+    if exact is not None:
+        return Choice(sample, running_sums(exact), True)
     # Unknowns: p, then the highest and the lowest expected credit at each depth: low_k <= earned_jk @ p <= high_k.
     rows = earned.transpose(0, 2, 1).reshape(-1, n_lists)  # one row for each ranker and depth, ranker by ranker
     depth = np.tile(np.eye(length), (len(earned), 1))
@@ -153,32 +149,16 @@ def credit_slate(
 
 def init(size: Size, params: Params, outcome: str) -> State:
     """Return a state without solved programs."""
-    return State(size, params, rough=False)
+    return State(size, params)
 
 
-def init_rough(size: Size, params: Params, outcome: str) -> State:
-    """Return a state that skips the attempt to find an exactly fair solution."""
-    return State(size, params, rough=True)
-
-
-_BOTH: dict[str, Any] = {
-    "limits": {"lists": (1, 100_000)},
-    "compiled": False,
-    "wins": "the sum of inverse ranks of clicked documents",
-    "needs": "a linear program for each query and set of rankers",
-    "cost": "one linear program per query and set of rankers; then O(rankers x clicks + rankers^2)",
-}
 register(
     __name__,
+    limits={"lists": (1, 100_000)},
+    compiled=False,
     shows="one of the sampled lists (ten by default), with probabilities from a linear program, fair at every depth",
-    cite="schuth2014multileaved",
-    **_BOTH,
-)
-register(
-    __name__,
-    name="roughly_optimized",
-    init=init_rough,
-    shows="one of the sampled lists (ten by default), with probabilities that are as fair as possible at every depth",
-    cite="manabe2017comparative",
-    **_BOTH,
+    wins="the sum of inverse ranks of clicked documents",
+    needs="a linear program for each query and set of rankers",
+    cost="one linear program per query and set of rankers; then O(rankers x clicks + rankers^2)",
+    cite="schuth2014multileaved,manabe2017comparative",
 )

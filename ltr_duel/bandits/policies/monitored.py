@@ -96,7 +96,8 @@ def new_windows(n_arms: int, horizon: int, params: Params) -> Windows:
     period = max(pairs, int(pairs / share)) if share > 0 else pairs
     now = registers(Now, period=period, limit=sqrt(half * level))
     ring = np.zeros((first.size, 2 * half), np.int8)
-    return Windows(first, second, ring, *np.zeros((3, first.size), np.int64), now)
+    n, recent, older = np.zeros((3, first.size), np.int64)
+    return Windows(first, second, ring, n, recent, older, now)
 
 
 def rucb_select(state: RucbState, params: Params, t: int, rng: Generator) -> tuple[int, int]:

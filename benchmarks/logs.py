@@ -16,7 +16,6 @@ _AT_ONCE = 1 << 16
 _POOL, _DOCUMENTS, _SHOWN = 20_000, 20, 10
 FORMS = {
     "owners": ("rankers", "owners"),
-    "rankings": ("rankers", "rankings", "method"),
     "page tokens": ("page",),
 }
 
@@ -54,9 +53,8 @@ def _pages(method: str, columns: tuple[str, ...], rng: np.random.Generator) -> d
         rankings = {name: [ids[k] for k in rng.permutation(_DOCUMENTS)] for name in ("old", "new")}
         page = interleave(rankings, method, top=_SHOWN, rng=rng)
         owners = [-1 if owner is None else page.rankers.index(owner) for owner in page.owners]
-        rows.append((str(number), page.shown, page.rankers, owners, list(rankings.values()), page.method))
-        rows[-1] += (page.to_json(),)
-    names = ("query", "shown", "rankers", "owners", "rankings", "method", "page")
+        rows.append((str(number), page.shown, page.rankers, owners, page.to_json()))
+    names = ("query", "shown", "rankers", "owners", "page")
     made = dict(zip(names, zip(*rows, strict=True), strict=True))
     return {name: pa.array(made[name], LOG_COLUMNS[name].kind) for name in ("query", "shown", *columns)}
 

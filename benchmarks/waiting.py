@@ -14,7 +14,7 @@ def rows() -> list[Row]:
     return [
         row("import", 'python -c "import ltr_duel"', lambda: lambda: process("-c", "import ltr_duel"), "quick"),
         row("version", "ltr-duel --version", lambda: lambda: command("--version")),
-        row("policies", "ltr-duel policies", lambda: lambda: command("policies")),
+        row("policies", "ltr-duel list policies", lambda: lambda: command("list", "policies")),
         row("simulate", "ltr-duel simulate matrix.csv " + " ".join(SIMULATE), warm, "quick"),
         row("first-use", "the same, with nothing compiled yet", first_use),
         row("data-info", "ltr-duel data info FILE  # 13.6 million numbers", data_info),

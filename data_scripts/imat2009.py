@@ -1,6 +1,6 @@
 """Get Yandex IMAT2009: terms, download or your own archive, checksum, unpack, check, convert.
 
-python data_scripts/imat2009.py --accept-terms [--archive FILE] [--folder DIR] [--run] [--labels round] ...
+python data_scripts/imat2009.py --accept-terms [--archive FILE] [--folder DIR] [--labels round] ...
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Get Istella-S, a sample of Istella: terms, download or your own archive, checksum, unpack, check, convert.
 
-python data_scripts/istella_s.py --accept-terms [--archive FILE] [--folder DIR] [--run] [--labels round] ...
+python data_scripts/istella_s.py --accept-terms [--archive FILE] [--folder DIR] [--labels round] ...
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Get Istella-X, many documents per query: terms, download or your own archive, checksum, unpack, check, convert.
 
-python data_scripts/istella_x.py --accept-terms [--archive FILE] [--folder DIR] [--run] [--labels round] ...
+python data_scripts/istella_x.py --accept-terms [--archive FILE] [--folder DIR] [--labels round] ...
 """
 
 import sys

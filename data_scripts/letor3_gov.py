@@ -1,6 +1,6 @@
 """Get LETOR 3.0 Gov (NP, HP, TD; 2003, 2004): terms, download or your own archive, checksum, unpack, check, convert.
 
-python data_scripts/letor3_gov.py --accept-terms [--archive FILE] [--folder DIR] [--run] [--labels round] ...
+python data_scripts/letor3_gov.py --accept-terms [--archive FILE] [--folder DIR] [--labels round] ...
 """
 
 import sys

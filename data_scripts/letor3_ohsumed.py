@@ -1,6 +1,6 @@
 """Get LETOR 3.0 OHSUMED: terms, download or your own archive, checksum, unpack, check, convert.
 
-python data_scripts/letor3_ohsumed.py --accept-terms [--archive FILE] [--folder DIR] [--run] [--labels round] ...
+python data_scripts/letor3_ohsumed.py --accept-terms [--archive FILE] [--folder DIR] [--labels round] ...
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Get LETOR 4.0 MQ2008: terms, download or your own archive, checksum, unpack, check, convert.
 
-python data_scripts/mq2008.py --accept-terms [--archive FILE] [--folder DIR] [--run] [--labels round] ...
+python data_scripts/mq2008.py --accept-terms [--archive FILE] [--folder DIR] [--labels round] ...
 """
 
 import sys

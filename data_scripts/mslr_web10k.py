@@ -1,6 +1,6 @@
 """Get MSLR-WEB10K: terms, download or your own archive, checksum, unpack, check, convert.
 
-python data_scripts/mslr_web10k.py --accept-terms [--archive FILE] [--folder DIR] [--run] [--labels round] ...
+python data_scripts/mslr_web10k.py --accept-terms [--archive FILE] [--folder DIR] [--labels round] ...
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Get Yahoo LTRC set 1: terms, download or your own archive, checksum, unpack, check, convert.
 
-python data_scripts/yahoo_set1.py --accept-terms [--archive FILE] [--folder DIR] [--run] [--labels round] ...
+python data_scripts/yahoo_set1.py --accept-terms [--archive FILE] [--folder DIR] [--labels round] ...
 """
 
 import sys

@@ -1,6 +1,6 @@
 """Get Yahoo LTRC set 2: terms, download or your own archive, checksum, unpack, check, convert.
 
-python data_scripts/yahoo_set2.py --accept-terms [--archive FILE] [--folder DIR] [--run] [--labels round] ...
+python data_scripts/yahoo_set2.py --accept-terms [--archive FILE] [--folder DIR] [--labels round] ...
 """
 
 import sys

@@ -222,8 +222,8 @@ def rows() -> dict[str, Callable[[], Made]]:
             for link in ("linear", "logistic", "natural")
         },
         "utilities normal": partial(runs, FromUtilities([1.0, 0.5, 0.0], "normal"), "rucb", "mdb", horizon=300),
-        "log of pairs": partial(log, "rucb", outcome="marginal_sign"),
-        "log of sets": partial(log, "mdb", returning=9),
+        "log of pairs": partial(log, "rucb", outcome="sampled"),
+        "log of sets": partial(log, "mdb", slates="team_draft", returning=9),
         "study": study,
     }
 

@@ -71,7 +71,7 @@ def run(*words):
 out = Path(sys.argv[1])
 corpus = out / "corpus.txt"
 write_svmlight(make_corpus(queries=6, documents=8, features=4, grades=3), corpus)
-for words in (["policies"], ["methods"], ["clicks"]):
+for words in (["list", "policies"], ["list", "methods"], ["list", "clicks"]):
     print(run(*words))
 estimate = ["prefs", "estimate", corpus, "--clicks", "hasty", "--method", "novel_method", "--comparisons", 20]
 run(*estimate, "--out", out / "p.parquet")

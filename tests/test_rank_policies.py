@@ -95,7 +95,7 @@ def test_a_policy_that_was_lucky_and_paid_nothing_does_not_make_others_infinitel
 def test_two_policies_are_compared_for_each_impression_on_real_corpora():
     corpus = Problem("real corpora", "MQ2008", lambda: None, "navigational")
     (row,) = per_impression(costs(corpus, rmed1=[6.0, 6.0], mdb=[1.0, 2.0], rucb=[9.0, 9.0])).to_dict("records")
-    assert (row["ratio"], row["low"], row["high"], row["mdb wrong"]) == (4.0, 3.0, 6.0, 0.5)
+    assert (row["ratio"], row["mdb wrong"]) == (4.0, 0.5)
     assert per_impression(costs(BY_NAME["arxiv"], rmed1=[6.0, 6.0], mdb=[1.0, 2.0])).empty
 
 

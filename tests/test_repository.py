@@ -48,7 +48,7 @@ def test_contributing_names_files_that_exist():
 def test_a_report_of_a_bug_asks_for_versions():
     form = yaml.safe_load((GITHUB / "ISSUE_TEMPLATE" / "bug.yml").read_text())
     asked = {one["id"]: one for one in form["body"]}
-    assert "ltr-duel --version --json" in asked["versions"]["attributes"]["label"]
+    assert "ltr-duel --version" in asked["versions"]["attributes"]["label"]
     assert all(one["validations"]["required"] for one in asked.values())
 
 

@@ -14,7 +14,6 @@ package index.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -137,9 +136,8 @@ def try_on(version: str, python: Path, wheel: Path, sdist: Path, tests: list[str
         program, clean = own.with_name("ltr-duel"), without_python_settings(folder / "home")
         empty = folder / "empty"
         empty.mkdir()
-        said = run(program, "--version", "--json", cwd=empty, env=clean, quiet=True)
-        about = json.loads(said)
-        say(f"Python {version}: installed numpy {about['libraries']['numpy']}, numba {about['libraries']['numba']}")
+        said = run(program, "--version", cwd=empty, env=clean, quiet=True)
+        say(f"Python {version}: installed {said.splitlines()[1]}")
         run(program, "demo", "--out", "demo", cwd=empty, env=clean, quiet=True)
         report = empty / "demo" / "report.html"
         if not report.is_file():

@@ -83,9 +83,7 @@ def _ratios(table: pd.DataFrame) -> pd.DataFrame:
     for problem, mine in table.groupby("problem", sort=False):
         records = mine.to_dict("records")
         row = {"corpus": str(problem)}
-        row |= {
-            f"{one['steps']:,} steps": f"{one['ratio']:.2f} ({one['low']:.2f} to {one['high']:.2f})" for one in records
-        }
+        row |= {f"{one['steps']:,} steps": f"{one['ratio']:.2f}" for one in records}
         last = records[-1]
         rows.append(row | {"RMED1 wrong": f"{last['rmed1 wrong']:.0%}", "MDB wrong": f"{last['mdb wrong']:.0%}"})
     return pd.DataFrame(rows)

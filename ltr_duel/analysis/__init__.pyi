@@ -2,6 +2,7 @@ from .html import render_page as render_page
 from .identification import plot_accuracy as plot_accuracy
 from .identification import plot_identification as plot_identification
 from .lines import describe_means as describe_means
+from .lines import drawn_bound as drawn_bound
 from .matrix import plot_preferences as plot_preferences
 from .matrix_words import confidence_sentence as confidence_sentence
 from .matrix_words import equal_words as equal_words

@@ -13,7 +13,7 @@ from matplotlib.colors import is_color_like, to_hex
 from ltr_duel.analysis.style import MARKERS, LineStyle, line_style, require_table, wrapped
 from ltr_duel.bandits import marked
 from ltr_duel.core import InputError, columns, errors
-from ltr_duel.preferences import lower_bound
+from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence, lower_bound
 from ltr_duel.simulation import (
     COINS_LABEL,
     COINS_NOTE,
@@ -27,6 +27,7 @@ from ltr_duel.simulation import (
 )
 
 STEPS = "steps (impressions)"
+SURE = 0.95  # an estimate is undecided if its conclusion is less probable than this
 _MOST_BANDS = 10  # more bands would hide each other and the lines
 
 
@@ -74,12 +75,18 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
         require_table(results, columns.POLICY, columns.T)
         return results
     frame = with_correct(results.to_frame(), results.matrix.condorcet_winner)
-    bound = lower_bound(results.matrix)
     more: dict[str, Any] = {columns.ANSWERS: INDEPENDENT_COINS} if COINS_NOTE in results.notes else {}
     if results.matrix.standard_error.any():
         moved = dict(zip(results.policies, results.reference_errors(), strict=True))
         more[columns.REFERENCE_ERROR] = frame[columns.POLICY].map(moved)
-    return frame.assign(**{columns.LOWER_BOUND: np.nan if bound is None else bound}, **more)
+    return frame.assign(**{columns.LOWER_BOUND: drawn_bound(results.matrix)}, **more)
+
+
+def drawn_bound(matrix: PreferenceMatrix) -> float:
+    """Return the constant of the lower bound; NaN if there is none or an estimate does not decide who the winner is."""
+    bound = lower_bound(matrix)
+    decided = not matrix.standard_error.any() or condorcet_confidence(matrix).max() >= SURE
+    return bound if decided and bound is not None else np.nan
 
 
 def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None:
@@ -91,7 +98,8 @@ def label_x(ax: Axes, label: str, frame: pd.DataFrame, column: str = "") -> None
     error = 0.0 if measured or columns.REFERENCE_ERROR not in frame else frame[columns.REFERENCE_ERROR].max()
     if error != 0:
         known = column == columns.REGRET and error > 0
-        remarks.append(f"matrix error: {f'up to ± {error:,.0f}' if known else 'not known'}")
+        size = f"up to ± {error:,.0f} (standard error of a mean)" if known else "not known"
+        remarks.append(f"matrix error: {size}")
     below = "\n".join(wrapped(ax, remark, float(ax.xaxis.label.get_fontsize())) for remark in remarks).split("\n")
     ax.set_xlabel("\n".join(dict.fromkeys([*label.split("\n"), *ax.get_xlabel().split("\n")[1:], *below])).rstrip())
 
@@ -171,6 +179,8 @@ def draw_lines(
     ax.set(xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
     for axis in (axis for axis, name in ((ax.xaxis, "x"), (ax.yaxis, "y")) if name not in log):
         axis.set_major_formatter("{x:,.10g}")
+    if "x" in log:  # labels between powers of ten would touch each other
+        ax.xaxis.set_minor_formatter("")
     if "y" in log and len(table):
         low = table["low"] if spread != "sd" else table["mean"]
         ax.set_ylim(low[low > 0].min() / 1.5, table["high"].max() * 1.8)

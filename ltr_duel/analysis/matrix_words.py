@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from ltr_duel.analysis.lines import SURE
 from ltr_duel.core import arguments, several
 from ltr_duel.preferences import (
     PreferenceMatrix,
@@ -16,7 +17,6 @@ from ltr_duel.preferences import (
     matrix_properties,
 )
 
-_SURE = 0.95  # an estimate is undecided if its conclusion is less probable than this
 _FEW_TIES = 0.005  # smaller shares of tied documents are not reported
 _UNSURE = "not determined"
 
@@ -55,7 +55,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     likely = none if winner is None else float(confidence[matrix.index(winner)])
     # The matrix of a log has a phrase with the log's p-value, which holds for all rankers of the log only.
     undecided = about.get("undecided", "Undecided") if about.get("rankers") == len(matrix) else "Undecided"
-    certain = not estimated or (likely >= _SURE and undecided == "Undecided")
+    certain = not estimated or (likely >= SURE and undecided == "Undecided")
     rest = ""
     if winner is None:
         copeland, borda, beaten = matrix.copeland_winners, matrix.borda_winners, matrix.copeland_scores.max()

@@ -74,10 +74,11 @@ def plot_regret(
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
     bound : bool
-        Whether to plot the lower bound over the last decade of steps, if average regret is plotted against steps. The
-        bound is asymptotic, so any policy may be below it after few steps.
+        Whether to plot the lower bound over the last decade of steps, if average regret is plotted against steps, the
+        winner is known, and the bound is within the range of the data. The bound is asymptotic, so any policy may be
+        below it after few steps.
     legend : bool
-        Whether to name the lines, to describe the spread, and to extend the axes to the whole bound.
+        Whether to name the lines and to describe the spread.
     **choices
         ``width``: "column" (3.3 inches) or "text" (7 inches) for a figure in a paper of two columns, with the legend
         below the axes; ``among``: all policies of the study, for the same colours in several of its figures;
@@ -108,7 +109,7 @@ def plot_regret(
     ax.set_ylabel(f"cumulative{chr(10) if width else ' '}{col.regret_label(column)}")
     bounded = bound and (abscissa, column) == (col.T, col.REGRET) and col.LOWER_BOUND in frame
     if bounded and frame[col.LOWER_BOUND].nunique() == 1:
-        _draw_bound(ax, float(frame[col.LOWER_BOUND].max()), float(frame[col.T].max()), extend=legend)
+        _draw_bound(ax, float(frame[col.LOWER_BOUND].max()), float(frame[col.T].max()))
     if legend:
         lines = {label: line for line in ax.get_lines() if (label := str(line.get_label()))[0] != "_"}
         if "order" not in choices:  # as at the right ends of the lines, the highest first
@@ -256,13 +257,11 @@ def plot_against_arms(
     return ax
 
 
-def _draw_bound(ax: Axes, constant: float, end: float, *, extend: bool) -> None:
-    """Plot the asymptotic bound c ln t over the last decade, if it is within the axes or these may be extended."""
+def _draw_bound(ax: Axes, constant: float, end: float) -> None:
+    """Plot the asymptotic bound c ln t over the last decade, where it is within the axes."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)
     regret = constant * np.log(steps)
-    if extend:
-        bottom, top = min(bottom, regret[-1] / 1.5), max(top, regret[-1] * 1.5)
-    if extend or ((regret >= bottom) & (regret <= top)).any():
+    if ((regret >= bottom) & (regret <= top)).any():
         ax.plot(steps, regret, color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)), label=BOUND)
     ax.set(xlim=(left, right), ylim=(bottom, top))

@@ -1,8 +1,8 @@
-"""Boxes: ordinary (cardinal) bandit algorithms that are components of sparring, the doublers and MultiSBM.
+"""Base bandits: ordinary (cardinal) bandit algorithms that are components of sparring, the doublers and MultiSBM.
 
-Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits ("singleton bandit machines", here *boxes*). A
-box has two operations: *advance* returns the arm to play, and *feedback* receives the reward of this arm. There are
-three kinds of boxes: UCB1, Thompson sampling and Exp3. A policy has one or more boxes; box b is stored in row b of the
+Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits ("singleton bandit machines"). A base bandit has
+two operations: `choose` returns the arm to play, and `record_reward` receives the reward of this arm. There are three
+kinds: UCB1, Thompson sampling and Exp3. A policy has one or more base bandits; bandit b is stored in row b of the
 matrices.
 """
 
@@ -39,78 +39,78 @@ from ltr_duel.core import (
     vector,
 )
 
-UNPLAYED = 1e9  # initial mean reward in a UCB1 box; so large that unplayed arms are played first, in random order
-_LOWEST = 1e-6  # minimum level (see `thompson`) of a Thompson box; any number above 0 is correct
+UNPLAYED = 1e9  # initial mean reward in a UCB1 bandit; so large that unplayed arms are played first, in random order
+_LOWEST = 1e-6  # minimum level (see `thompson`) of a Thompson bandit; any number above 0 is correct
 
 
 @dispatched_call
-def advance(boxes: Any, box: int, t: int, rng: Generator) -> int:
-    """Return the arm that a box plays in step t."""
-    raise TypeError("the argument is not a set of boxes")
+def choose(bandits: Any, bandit: int, t: int, rng: Generator) -> int:
+    """Return the arm that a bandit plays in step t."""
+    raise TypeError("the argument is not a set of bandits")
 
 
 @dispatched_call
-def feedback(boxes: Any, box: int, arm: int, reward: float) -> None:
-    """Add a reward, usually from 0 to 1, to an arm of a box."""
-    raise TypeError("the argument is not a set of boxes")
+def record_reward(bandits: Any, bandit: int, arm: int, reward: float) -> None:
+    """Add a reward, usually from 0 to 1, to an arm of a bandit."""
+    raise TypeError("the argument is not a set of bandits")
 
 
 @dispatched_call
-def most_played(boxes: Any, box: int) -> int:
-    """Return the arm that a box played most; ties are broken by the lowest number."""
-    raise TypeError("the argument is not a set of boxes")
+def most_played(bandits: Any, bandit: int) -> int:
+    """Return the arm that a bandit played most; ties are broken by the lowest number."""
+    raise TypeError("the argument is not a set of bandits")
 
 
-class UcbBoxes(NamedTuple):
-    """UCB1 boxes over K arms, box b in row b."""
+class UcbBandits(NamedTuple):
+    """UCB1 bandits over K arms, bandit b in row b."""
 
     mean: FloatMatrix  # (B, K) mean reward
     width: FloatMatrix  # (B, K) 1 / sqrt(plays)
     sums: FloatMatrix  # (B, K) summed reward
     plays: IntMatrix  # (B, K)
-    total: IntVector  # (B,) plays of the box
+    total: IntVector  # (B,) plays of the bandit
     alpha: FloatVector  # (1,) exploration constant
 
 
-def ucb_boxes(boxes: int, n_arms: int, alpha: float) -> UcbBoxes:
-    """Return boxes without plays."""
-    mean, width, sums = np.zeros((3, boxes, n_arms))
+def ucb_bandits(bandits: int, n_arms: int, alpha: float) -> UcbBandits:
+    """Return bandits without plays."""
+    mean, width, sums = np.zeros((3, bandits, n_arms))
     mean[:] = UNPLAYED
-    plays, total = np.zeros((boxes, n_arms), np.int64), np.zeros(boxes, np.int64)
-    return UcbBoxes(mean, width, sums, plays, total, np.array([alpha]))
+    plays, total = np.zeros((bandits, n_arms), np.int64), np.zeros(bandits, np.int64)
+    return UcbBandits(mean, width, sums, plays, total, np.array([alpha]))
 
 
 @kernel
-def ucb_reset(boxes: UcbBoxes) -> None:
-    """Reset the boxes to their initial state."""
-    boxes.mean[:] = UNPLAYED
-    boxes.width[:] = 0.0
-    boxes.sums[:] = 0.0
-    boxes.plays[:] = 0
-    boxes.total[:] = 0
+def ucb_reset(bandits: UcbBandits) -> None:
+    """Reset the bandits to their initial state."""
+    bandits.mean[:] = UNPLAYED
+    bandits.width[:] = 0.0
+    bandits.sums[:] = 0.0
+    bandits.plays[:] = 0
+    bandits.total[:] = 0
 
 
-def _ucb_advance(boxes: UcbBoxes, box: int, t: int, rng: Generator) -> int:
-    """Play each arm once, then maximise ``mean + sqrt(alpha ln N / n)``, with N plays of the box and n of the arm."""
-    scale = sqrt(boxes.alpha[0] * log(max(boxes.total[box], 1)))
-    return vector.random_highest(boxes.mean[box], boxes.width[box], scale, rng)
+def _ucb_choose(bandits: UcbBandits, bandit: int, t: int, rng: Generator) -> int:
+    """Play each arm once, then maximise ``mean + sqrt(alpha ln N / n)``, with N plays, of which n are the arm's."""
+    scale = sqrt(bandits.alpha[0] * log(max(bandits.total[bandit], 1)))
+    return vector.random_highest(bandits.mean[bandit], bandits.width[bandit], scale, rng)
 
 
-def _ucb_feedback(boxes: UcbBoxes, box: int, arm: int, reward: float) -> None:
-    boxes.total[box] += 1
-    boxes.plays[box, arm] += 1
-    boxes.sums[box, arm] += reward
-    n = boxes.plays[box, arm]
-    boxes.mean[box, arm] = boxes.sums[box, arm] / n
-    boxes.width[box, arm] = 1.0 / sqrt(n)
+def _ucb_reward(bandits: UcbBandits, bandit: int, arm: int, reward: float) -> None:
+    bandits.total[bandit] += 1
+    bandits.plays[bandit, arm] += 1
+    bandits.sums[bandit, arm] += reward
+    n = bandits.plays[bandit, arm]
+    bandits.mean[bandit, arm] = bandits.sums[bandit, arm] / n
+    bandits.width[bandit, arm] = 1.0 / sqrt(n)
 
 
-def _ucb_most(boxes: UcbBoxes, box: int) -> int:
-    return vector.first_most(boxes.plays[box])
+def _ucb_most(bandits: UcbBandits, bandit: int) -> int:
+    return vector.first_most(bandits.plays[bandit])
 
 
-class ThompsonBoxes(NamedTuple):
-    """Thompson boxes over K arms, box b in row b; the largest sample is found with ``levels``."""
+class ThompsonBandits(NamedTuple):
+    """Thompson bandits over K arms, bandit b in row b; the largest sample is found with ``levels``."""
 
     good: IntMatrix  # (B, K) number of rewards of 1
     bad: IntMatrix  # (B, K) number of rewards of 0
@@ -118,54 +118,54 @@ class ThompsonBoxes(NamedTuple):
     levels: Levels
 
 
-def thompson_boxes(boxes: int, n_arms: int) -> ThompsonBoxes:
-    """Return boxes with uniform priors."""
-    good, bad = np.zeros((2, boxes, n_arms), np.int64)
-    return ThompsonBoxes(good, bad, np.zeros((boxes, n_arms)), new_levels(boxes, n_arms))
+def thompson_bandits(bandits: int, n_arms: int) -> ThompsonBandits:
+    """Return bandits with uniform priors."""
+    good, bad = np.zeros((2, bandits, n_arms), np.int64)
+    return ThompsonBandits(good, bad, np.zeros((bandits, n_arms)), new_levels(bandits, n_arms))
 
 
 @inlined
-def thompson_advance(boxes: ThompsonBoxes, box: int, t: int, rng: Generator) -> int:
+def thompson_choose(bandits: ThompsonBandits, bandit: int, t: int, rng: Generator) -> int:
     """Return the arm with the largest sample of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
-    levels = boxes.levels
-    known = Posteriors(boxes.good[box], boxes.bad[box], boxes.log_mass[box], 0)
-    field = Field(levels.every, levels.odds[box], -1, levels.no_doubts, 0.0)
-    renew_level(levels, box, known, field, _LOWEST)
-    return draw_largest(levels, box, known, field, -1.0, rng)
+    levels = bandits.levels
+    known = Posteriors(bandits.good[bandit], bandits.bad[bandit], bandits.log_mass[bandit], 0)
+    field = Field(levels.every, levels.odds[bandit], -1, levels.no_doubts, 0.0)
+    renew_level(levels, bandit, known, field, _LOWEST)
+    return draw_largest(levels, bandit, known, field, -1.0, rng)
 
 
 @kernel
-def thompson_feedback(boxes: ThompsonBoxes, box: int, arm: int, reward: float) -> None:
-    """Count a reward, 0 or 1, of an arm of a box."""
-    counts = boxes.good if reward else boxes.bad
-    counts[box, arm] += 1
-    good, bad = boxes.good[box, arm], boxes.bad[box, arm]
-    boxes.log_mass[box, arm] += log((good + bad) / (2.0 * counts[box, arm]))
-    record_sample(boxes.levels, box, arm, reward > 0, good, bad, boxes.log_mass[box, arm])
+def thompson_reward(bandits: ThompsonBandits, bandit: int, arm: int, reward: float) -> None:
+    """Count a reward, 0 or 1, of an arm of a bandit."""
+    counts = bandits.good if reward else bandits.bad
+    counts[bandit, arm] += 1
+    good, bad = bandits.good[bandit, arm], bandits.bad[bandit, arm]
+    bandits.log_mass[bandit, arm] += log((good + bad) / (2.0 * counts[bandit, arm]))
+    record_sample(bandits.levels, bandit, arm, reward > 0, good, bad, bandits.log_mass[bandit, arm])
 
 
 @kernel
-def thompson_rewards(boxes: ThompsonBoxes, box: int, arm: int, ones: int, zeros: int) -> None:
+def thompson_rewards(bandits: ThompsonBandits, bandit: int, arm: int, ones: int, zeros: int) -> None:
     """Count ``ones`` rewards of 1 and ``zeros`` rewards of 0 of an arm, faster than one by one."""
     if ones + zeros == 0:
         return
-    good, bad = boxes.good[box, arm], boxes.bad[box, arm]
-    ratio = record_samples(boxes.levels, box, arm, ones, zeros, good, bad, boxes.log_mass[box, arm])
-    boxes.log_mass[box, arm] += log(ratio)
-    boxes.good[box, arm] = good + ones
-    boxes.bad[box, arm] = bad + zeros
+    good, bad = bandits.good[bandit, arm], bandits.bad[bandit, arm]
+    ratio = record_samples(bandits.levels, bandit, arm, ones, zeros, good, bad, bandits.log_mass[bandit, arm])
+    bandits.log_mass[bandit, arm] += log(ratio)
+    bandits.good[bandit, arm] = good + ones
+    bandits.bad[bandit, arm] = bad + zeros
 
 
-def _thompson_most(boxes: ThompsonBoxes, box: int) -> int:
-    good, bad, best = boxes.good[box], boxes.bad[box], 0
+def _thompson_most(bandits: ThompsonBandits, bandit: int) -> int:
+    good, bad, best = bandits.good[bandit], bandits.bad[bandit], 0
     for k in range(good.shape[0]):
         if good[k] + bad[k] > good[best] + bad[best]:
             best = k
     return best
 
 
-class Exp3Boxes(NamedTuple):
-    """Exp3 boxes over K arms, box b in row b, for rewards 0 and 1."""
+class Exp3Bandits(NamedTuple):
+    """Exp3 bandits over K arms, bandit b in row b, for rewards 0 and 1."""
 
     log_weight: FloatMatrix  # (B, K) ln w_i
     share: FloatMatrix  # (B, K) probability of each arm in the last step
@@ -174,16 +174,16 @@ class Exp3Boxes(NamedTuple):
     settle: IntVector  # (1,) the mixing rate stays constant up to this step
 
 
-def exp3_boxes(boxes: int, n_arms: int, settle: int) -> Exp3Boxes:
-    """Return boxes in which all weights are 1."""
-    log_weight, share = np.zeros((2, boxes, n_arms))
-    return Exp3Boxes(log_weight, share, np.zeros((boxes, n_arms), np.int64), np.zeros(1), np.array([settle]))
+def exp3_bandits(bandits: int, n_arms: int, settle: int) -> Exp3Bandits:
+    """Return bandits in which all weights are 1."""
+    log_weight, share = np.zeros((2, bandits, n_arms))
+    return Exp3Bandits(log_weight, share, np.zeros((bandits, n_arms), np.int64), np.zeros(1), np.array([settle]))
 
 
-def _exp3_advance(boxes: Exp3Boxes, box: int, t: int, rng: Generator) -> int:
-    n_arms = boxes.share.shape[1]
-    boxes.mixing[0] = min(1.0, sqrt(n_arms * log(n_arms) / max(t, boxes.settle[0])))
-    return draw_by_weight(boxes.log_weight[box], boxes.share[box], boxes.mixing[0], rng)
+def _exp3_choose(bandits: Exp3Bandits, bandit: int, t: int, rng: Generator) -> int:
+    n_arms = bandits.share.shape[1]
+    bandits.mixing[0] = min(1.0, sqrt(n_arms * log(n_arms) / max(t, bandits.settle[0])))
+    return draw_by_weight(bandits.log_weight[bandit], bandits.share[bandit], bandits.mixing[0], rng)
 
 
 @outlined
@@ -202,15 +202,15 @@ def draw_by_weight(log_weight: FloatVector, share: FloatVector, mixing: float, r
     return draw(share, rng)
 
 
-def _exp3_feedback(boxes: Exp3Boxes, box: int, arm: int, reward: float) -> None:
+def _exp3_reward(bandits: Exp3Bandits, bandit: int, arm: int, reward: float) -> None:
     """Raise the weight of an arm by its importance-weighted reward."""
-    boxes.plays[box, arm] += 1
+    bandits.plays[bandit, arm] += 1
     if reward:
-        boxes.log_weight[box, arm] += boxes.mixing[0] / (boxes.share.shape[1] * boxes.share[box, arm])
+        bandits.log_weight[bandit, arm] += bandits.mixing[0] / (bandits.share.shape[1] * bandits.share[bandit, arm])
 
 
-def _exp3_most(boxes: Exp3Boxes, box: int) -> int:
-    return vector.first_most(boxes.plays[box])
+def _exp3_most(bandits: Exp3Bandits, bandit: int) -> int:
+    return vector.first_most(bandits.plays[bandit])
 
 
 @kernel
@@ -224,12 +224,12 @@ def draw(share: FloatVector, rng: Generator) -> int:
     return share.shape[0] - 1
 
 
-implement(advance, UcbBoxes, _ucb_advance)
-implement(feedback, UcbBoxes, _ucb_feedback)
-implement(most_played, UcbBoxes, _ucb_most)
-implement(advance, ThompsonBoxes, thompson_advance)
-implement(feedback, ThompsonBoxes, thompson_feedback)
-implement(most_played, ThompsonBoxes, _thompson_most)
-implement(advance, Exp3Boxes, _exp3_advance)
-implement(feedback, Exp3Boxes, _exp3_feedback)
-implement(most_played, Exp3Boxes, _exp3_most)
+implement(choose, UcbBandits, _ucb_choose)
+implement(record_reward, UcbBandits, _ucb_reward)
+implement(most_played, UcbBandits, _ucb_most)
+implement(choose, ThompsonBandits, thompson_choose)
+implement(record_reward, ThompsonBandits, thompson_reward)
+implement(most_played, ThompsonBandits, _thompson_most)
+implement(choose, Exp3Bandits, _exp3_choose)
+implement(record_reward, Exp3Bandits, _exp3_reward)
+implement(most_played, Exp3Bandits, _exp3_most)

@@ -22,8 +22,7 @@ from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import FloatMatrix, FloatVector, Streams, components, interpreted, stream
 
 EASY_STEPS = 4000  # enough for every policy of this package to find the winner of an easy matrix
-LAW_RUNS = 300  # number of runs for each labelling in the relabelling test
-LAW_STEPS = 40
+LAW_RUNS, LAW_STEPS = 300, 40  # for each labelling in the relabelling test
 
 
 def check_policy(policy: Policy | str) -> None:
@@ -95,19 +94,14 @@ def check_shape(given: components.Configured[Policy]) -> None:
     plain = not issubclass(policy.state, tuple)
     stated = policy.assumes and (policy.cite or policy.where)
     _demand(plain or bool(stated), label, "needs assumes= and a source, cite= or where=, in register(...)")
+    _demand(not (plain and policy.compiled), label, "has a State that is not a NamedTuple; set compiled=False")
     for n_arms in (1, 2, 5):
         state = policy.start(n_arms, 100, params, stream(0, "policy"))
         _demand(isinstance(state, policy.state), label, f"init returns {type(state).__name__}, not its State")
-        _demand(not (plain and policy.compiled), label, "has a State that is not a NamedTuple; set compiled=False")
         for name, value in () if plain else arrays_in(state):
-            _demand(
-                isinstance(value, np.ndarray),
-                label,
-                f"has a state whose {name} is a {type(value).__name__}, not an array",
-            )
-            _demand(value.dtype != object, label, f"state.{name} contains Python objects")
-            if value.dtype.kind == "f":
-                _demand(not np.isnan(value).any(), label, f"state.{name} starts with NaN")
+            is_array = isinstance(value, np.ndarray) and value.dtype != object
+            _demand(is_array, label, f"has a state whose {name} is a {type(value).__name__}, not an array of numbers")
+            _demand(value.dtype.kind != "f" or not np.isnan(value).any(), label, f"state.{name} starts with NaN")
 
 
 def check_range(given: components.Configured[Policy]) -> None:
@@ -136,8 +130,7 @@ def check_steps(given: components.Configured[Policy]) -> None:
 def check_repeatable(given: components.Configured[Policy]) -> None:
     """The same seed gives the same pulls, in compiled code and in plain Python; global generators are not used."""
     label, policy, _ = given
-    p, steps = easy_matrix(4), 150
-    before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- only read
+    p, steps, before = easy_matrix(4), 150, _global_states()
     first, again = (play(given, p, steps, seed=5) for _ in range(2))
     _demand(_first_difference(first, again) is None, label, "makes other choices when run again with the same seed")
     plain = play(given, p, steps, seed=5, plain=True)
@@ -148,21 +141,21 @@ def check_repeatable(given: components.Configured[Policy]) -> None:
         label,
         "ends in different states as plain Python and compiled (does it write to a name unpacked from the state?)",
     )
-    after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- only read
-    _demand(before == after, label, "draws from global randomness; draw from the argument rng")
+    _demand(before == _global_states(), label, "draws from global randomness; draw from the argument rng")
     if not policy.deterministic:
         other = play(given, p, steps, seed=6)
         complaint = "makes the same choices whatever the seed; if this is intended, register it with deterministic=True"
         _demand(_first_difference(first, other) is not None, label, complaint)
 
 
+def _global_states() -> tuple[Any, bytes]:
+    return random.getstate(), np.random.get_state()[1].tobytes()  # type: ignore[index]  # noqa: NPY002 -- only read
+
+
 def check_small(given: components.Configured[Policy]) -> None:
     """The policy works with one arm and with two arms."""
-    label, policy, _ = given
-    alone = play(given, np.full((1, 1), 0.5), 50)
-    _check_range(label, policy, alone, 1)
-    pair = play(given, easy_matrix(2), 200)
-    _check_range(label, policy, pair, 2)
+    for n_arms, steps in ((1, 50), (2, 200)):
+        _check_range(given.label, given.component, play(given, easy_matrix(n_arms), steps), n_arms)
 
 
 def check_counts(given: components.Configured[Policy]) -> None:
@@ -179,24 +172,22 @@ def check_counts(given: components.Configured[Policy]) -> None:
 def check_winner(given: components.Configured[Policy]) -> None:
     """In at least seven of nine runs on an easy matrix, the policy recommends the winner, whose arm number varies."""
     label, policy, params = given
-    found = 0
+    successes = 0
     for seed in range(9):
         order = np.roll(np.arange(4), seed)
         played = play(given, easy_matrix(4)[np.ix_(order, order)], EASY_STEPS, seed)
         arm = int(interpreted(policy.recommend)(played.state, params))
         _demand(0 <= arm < 4, label, f"recommends arm {arm} of 4")
-        found += order[arm] == 0
-    _demand(found >= 7, label, f"finds the winner of an easy matrix in {found} of 9 runs")
+        successes += order[arm] == 0
+    _demand(successes >= 7, label, f"finds the winner of an easy matrix in {successes} of 9 runs")
 
 
 def check_hard_matrices(given: components.Configured[Policy]) -> None:
     """Arms are in range if there is no Condorcet winner, if all pairs tie, and if outcomes have probability 0 or 1."""
-    label, policy, _ = given
     cycle = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]])
     certain = np.where(np.arange(4)[:, None] < np.arange(4), 1.0, 0.0) + 0.5 * np.eye(4)
     for p in (cycle, np.full((6, 6), 0.5), certain):
-        played = play(given, p, 2000)
-        _check_range(label, policy, played, p.shape[0])
+        _check_range(given.label, given.component, play(given, p, 2000), len(p))
 
 
 def check_relabelling(given: components.Configured[Policy]) -> None:

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import FunctionType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numba import types
@@ -26,10 +26,10 @@ def loop_for(
 ) -> Callable[..., Any]:
     """Return the version of a loop to run with ``policy`` and an oracle: compiled or plain Python.
 
-    The loop is a `kernel` that calls the policy's functions. The disk cache of compiled loops detects edits of this
-    package only. A policy from another package therefore gets a loop that is compiled in this process and not stored on
-    disk. For a policy that numba cannot compile, or with ``compiled=False``, the loop is plain Python. With ``plain``,
-    all helpers are plain Python too, so that a wrong index raises an error.
+    The disk cache of compiled loops detects edits of this package only. A policy from another package therefore gets a
+    loop that is compiled in this process and not stored on disk. For a policy that numba cannot compile, or with
+    ``compiled=False``, the loop is plain Python. With ``plain``, all helpers are plain Python too, so that a wrong
+    index raises an error.
     """
     if plain:
         return _plain_loop(policy, loop)
@@ -43,8 +43,7 @@ def _modules_of(value: Any) -> set[str]:
     """Return the modules of the NamedTuple classes in a value, at any depth; their code becomes part of the loop."""
     if not isinstance(value, tuple):
         return set()
-    own = set() if type(value) is tuple else {type(value).__module__}
-    return own.union(*map(_modules_of, value))
+    return {type(value).__module__}.union(*map(_modules_of, value)) - {"builtins"}
 
 
 @functools.cache
@@ -109,29 +108,25 @@ def plain_text(
 
     ``known`` contains the helpers replaced so far, because helpers may call each other recursively.
     """
-    known = {} if known is None else known
-    text: Any = interpreted(function)
+    known, text = {} if known is None else known, cast(FunctionType, interpreted(function))
+    if text in known:
+        return known[text]
     names = dict(text.__globals__)
     plain = known[text] = FunctionType(text.__code__, names, text.__name__, text.__defaults__, text.__closure__)
-    used = text.__code__.co_names
-    for name in used:
+    for name in text.__code__.co_names:
         helper = names.get(name)
         if isinstance(helper, jit.Kernel):
-            names[name] = known.get(interpreted(helper)) or plain_text(helper, known=known)
+            names[name] = plain_text(helper, known=known)
         elif isinstance(helper, ModuleType) and helper.__name__.startswith("ltr_duel."):
-            inner = {one: getattr(helper, one) for one in used if hasattr(helper, one)}
-            plain_names = {
-                one: known.get(interpreted(f)) or plain_text(f, known=known)
-                for one, f in inner.items()
-                if isinstance(f, jit.Kernel)
-            }
-            names[name] = SimpleNamespace(**(inner | plain_names))
+            inner = {part: getattr(helper, part) for part in text.__code__.co_names if hasattr(helper, part)}
+            replaced = {part: plain_text(f, known=known) for part, f in inner.items() if isinstance(f, jit.Kernel)}
+            names[name] = SimpleNamespace(**(inner | replaced))
     names.update(instead or {})
     return plain
 
 
 def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) -> int:
-    """Run a loop; if it is a `kernel`, the first call with arguments of new types compiles it.
+    """Run a loop; a `kernel` is compiled by the first call with arguments of new types.
 
     Raises `PolicyError` for a policy's function that cannot be compiled, or that returns a value that the loop cannot
     use.
@@ -143,44 +138,42 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
             _blame(policy, args[0], args[1])
         elif not (isinstance(error, PolicyError) or own_frames(policy, error)):
             file = interpreted(policy.select).__code__.co_filename
-            said = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise PolicyError(f"{file}: a function of policy '{policy.name}' does not return an arm: {said}") from error
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise PolicyError(
+                f"{file}: a function of policy '{policy.name}' does not return an arm: {reason}"
+            ) from error
         raise
 
 
 def own_frames(policy: Policy, error: BaseException) -> list[traceback.FrameSummary]:
     """Return the frames of an error's traceback that are in the files of a policy's functions, the innermost last."""
     functions = policy.init, *_parts(policy).values(), *getattr(policy.state, "methods", ())
-    files = {interpreted(one).__code__.co_filename for one in functions}
+    files = {interpreted(function).__code__.co_filename for function in functions}
     return [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
 
 
 def _blame(policy: Policy, state: Any, params: Any) -> None:
     """Compile the functions of a policy one by one, and raise `PolicyError` for the first that fails."""
     rng, slate, won = np.random.default_rng(0), np.zeros(1, np.int64), np.zeros((1, 1), np.int8)
-    arm = 0, 0
-    parts: dict[str, tuple[Any, tuple[Any, ...]]] = {
-        "select": (policy.select, (1, rng)),
-        "update": (policy.update, (1, *arm, 1, rng)),
-        "recommend": (policy.recommend, ()),
-        "idle_until": (policy.idle_until, (1,)),
+    pairs = policy.feedback == "duel"
+    rest: dict[str, tuple[Any, ...]] = {
+        "select": (1, rng) if pairs else (1, slate, rng),
+        "update": (1, 0, 0, 1, rng) if pairs else (1, slate, 1, won, rng),
+        "recommend": (),
+        "idle_until": (1,),
     }
-    if policy.feedback == "slate":
-        parts["select"] = policy.select, (1, slate, rng)
-        parts["update"] = policy.update, (1, slate, 1, won, rng)
-    for name, (function, rest) in parts.items():
+    for name, args in rest.items():
+        function = getattr(policy, name)
         if function is None or (type(state) is not policy.state and name != "recommend"):
             continue
         part: Any = jit.uncached_kernel(interpreted(function))
-        what = f"{name} of policy '{policy.name}'"
+        failure = f"{name} of policy '{policy.name}' cannot be compiled"
         try:
-            given = part.compile(part.types_of(state, params, *rest))
+            given = part.compile(part.types_of(state, params, *args))
         except (InputError, OSError, MemoryError):  # not an error of the compiler
             raise
         except Exception as error:
-            raise PolicyError(f"{what} cannot be compiled: {compile_error(function, error)}") from error
-        pair = name == "select" and policy.feedback == "duel"
-        values = given if isinstance(given, types.BaseTuple) else [given]
-        if name != "update" and [isinstance(one, types.Integer) for one in values] != [True] * (1 + pair):
-            legal = "two whole numbers" if pair else "a whole number"
-            raise PolicyError(f"{what} cannot be compiled: it returns {given}, not {legal}")
+            raise PolicyError(f"{failure}: {compile_error(function, error)}") from error
+        arms, values = 1 + (pairs and name == "select"), given if isinstance(given, types.BaseTuple) else [given]
+        if name != "update" and [isinstance(value, types.Integer) for value in values] != [True] * arms:
+            raise PolicyError(f"{failure}: it returns {given}, not {('a whole number', 'two whole numbers')[arms - 1]}")

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from ltr_duel.bandits.hooks import idle_until, recommend, select_slate, update_slate, wrong_slate
 from ltr_duel.bandits.oracle import multiduel
 from ltr_duel.bandits.policy import Policy
-from ltr_duel.bandits.recorder import Recorder, Span, add_choice, keep_choice, pass_checkpoint
+from ltr_duel.bandits.recorder import Recorder, Span, add_pair, add_slate, keep_pair, keep_slate, pass_checkpoint
 from ltr_duel.bandits.state import Attributes, Copies, Registers, registers, with_copies
 from ltr_duel.core import IntMatrix, IntVector, Streams, dispatched, host, implement, inlined, kernel, random_below
 
@@ -78,20 +78,14 @@ def new_late(
     size = room * (8 + width * (8 + width)) + 16 * queued**2
     host.require_memory(f"{room:,} comparisons whose outcomes are not known", size)
     state, copies = with_copies(state, rng, others, in_turn=not any_order)
-    late = Late(
-        batch,
-        delay,
-        pairs,
-        any_order,
-        registers(Now, clock=1),
+    slates, sizes, won = (
         np.zeros((room, width), np.int64),
         np.zeros(room, np.int64),
         np.zeros((room + 1, width, width), np.int8),
-        np.zeros((2 * queued, queued), np.int64),
-        np.zeros(width, np.int64),
-        others,
     )
-    return state, (late, copies)
+    queue, pending, now = np.zeros((2 * queued, queued), np.int64), np.zeros(width, np.int64), registers(Now, clock=1)
+    ring = slates, sizes, won, queue, pending
+    return state, (Late(batch, delay, pairs, any_order, now, *ring, others), copies)
 
 
 @kernel
@@ -151,8 +145,10 @@ def run_late(
             now.queued -= 1
             now.clock += 1
             now.pending = 0
-        if t <= recorder.path.shape[0]:
-            keep_choice(recorder.path, t, last, slate, size, late.pairs)
+        if late.pairs:
+            keep_pair(recorder.path, t, last, slate[0], slate[size - 1])
+        else:
+            keep_slate(recorder.path, t, last, slate, size)
         while recorder.due[0] <= last:
             add_choice(recorder, slate, size, recorder.due[0] + 1 - t, late.pairs)
             t = recorder.due[0] + 1
@@ -160,6 +156,16 @@ def run_late(
         add_choice(recorder, slate, size, last + 1 - t, late.pairs)
         t = last + 1
     return decisions
+
+
+@kernel
+def add_choice(recorder: Recorder, slate: IntVector, size: int, steps: int, pairs: bool) -> None:
+    """Count a slate, or a pair stored as a slate, like `add_slate` or `add_pair`."""
+    if pairs:
+        add_pair(recorder.pulls_now, recorder.best_now, recorder.place, slate[0], slate[size - 1], steps)
+        recorder.outcomes_now[0] += steps * (size - 1)
+    else:
+        add_slate(recorder, slate, size, steps)
 
 
 @inlined

@@ -276,15 +276,12 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
         own = f"{prefix.capitalize()}{kind}" if kind[0].isupper() else f"{prefix}_{kind}"
         return (prefix and defined.get(own)) or defined.get(kind)
 
-    found = {word: part(kind) for word, kind in _NEEDED.items() if word not in given}
-    for word, value in found.items():
-        if value is None:
-            raise PolicyError(f"policy '{name}': there is no '{_NEEDED[word]}' in {defined.get('__file__', page)}")
-    found |= {
-        "params": part("Params") or NoParams,
-        "idle_until": part("idle_until"),
-    }
-    return POLICIES.add(Policy(name=name, **(found | given)))
+    parts = {word: part(kind) for word, kind in _NEEDED.items()} | given
+    for word, kind in _NEEDED.items():
+        if parts[word] is None:
+            raise PolicyError(f"policy '{name}': there is no '{kind}' in {defined.get('__file__', page)}")
+    optional = {"params": part("Params") or NoParams, "idle_until": part("idle_until")}
+    return POLICIES.add(Policy(name=name, **(optional | parts)))
 
 
 _NEEDED = {"state": "State"} | {part: part for part in ("init", "select", "update", "recommend")}

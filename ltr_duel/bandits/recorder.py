@@ -127,25 +127,6 @@ def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> No
 
 
 @kernel
-def keep_choice(path: IntMatrix, t: int, last: int, slate: IntVector, size: int, pairs: bool) -> None:
-    """Write a slate, or a pair stored as a slate, into the path like `keep_slate` or `keep_pair`."""
-    if pairs:
-        keep_pair(path, t, last, slate[0], slate[size - 1])
-    else:
-        keep_slate(path, t, last, slate, size)
-
-
-@kernel
-def add_choice(recorder: Recorder, slate: IntVector, size: int, steps: int, pairs: bool) -> None:
-    """Count a slate, or a pair stored as a slate, like `add_slate` or `add_pair`."""
-    if pairs:
-        add_pair(recorder.pulls_now, recorder.best_now, recorder.place, slate[0], slate[size - 1], steps)
-        recorder.outcomes_now[0] += steps * (size - 1)
-    else:
-        add_slate(recorder, slate, size, steps)
-
-
-@kernel
 def pairs_of(slate: IntVector, size: int) -> int:
     """Return the number of pairs of positions with different arms, which follows from the size if the arms ascend."""
     last, count = 1, 0
@@ -161,7 +142,7 @@ def pairs_of(slate: IntVector, size: int) -> int:
 
 @kernel
 def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
-    """Fill the row of the due checkpoint, and advance to the next checkpoint."""
+    """Fill the row of the due checkpoint, and advance to the next; after the last checkpoint, `NEVER` is due."""
     row, pulls, best = recorder.row[0], recorder.pulls_now, recorder.best_now
     recorder.recommended[row] = recommended
     recorder.outcomes[row] = recorder.outcomes_now[0]
@@ -170,12 +151,5 @@ def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
         recorder.exposure[row, k] = pulls[k] / 2.0 if pairs else recorder.alone[k] + recorder.shared[k]
         recorder.best[row, k] = best[k]
         recorder.worst[row, k] = pulls[k] - best[k] if pairs else recorder.worst_now[k]
-    next_checkpoint(recorder)
-
-
-@kernel
-def next_checkpoint(recorder: Recorder) -> None:
-    """Advance to the next checkpoint; after the last, `NEVER` is due."""
-    recorder.row[0] += 1
-    row = recorder.row[0]
-    recorder.due[0] = recorder.times[row] if row < recorder.times.shape[0] else NEVER
+    recorder.row[0] = row + 1
+    recorder.due[0] = recorder.times[row + 1] if row + 1 < recorder.times.shape[0] else NEVER

@@ -51,8 +51,8 @@ def record_win(wins: IntMatrix, doubts: FloatMatrix, winner: int, loser: int) ->
     """Count a duel, and update the doubts of the two arms against each other."""
     wins[winner, loser] += 1
     won, lost = wins[winner, loser], wins[loser, winner]
-    n, d = won + lost, won - lost
-    doubt = d * d / (4.0 * n)
+    d = won - lost
+    doubt = d * d / (4.0 * (won + lost))
     doubts[loser, winner] = doubt if d > 0 else 0.0
     doubts[winner, loser] = doubt if d < 0 else 0.0
 

@@ -49,7 +49,7 @@ _ROWS = 10  # number of pairs in a printed table
     help="Also compare within parts of the log: a column, or day, week or new; repeatable.",
 )  # fmt: skip
 @click.option("--no-checks", is_flag=True, help="Decide without the checks of 'logs check'.")
-@click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
+@click.option("-o", "--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
 @options.plugin
 @options.wide
@@ -61,6 +61,8 @@ def compare(
     """For each pair of rankers in LOG, report the winner, its certainty and, with --stop-at, whether to stop."""
     if margin and stop_at is None:
         raise InputError("--margin requires --stop-at")
+    if out is not None:
+        preferences.require_suffix(out)
     margins = dict(map(_guardrail, guards))
     singles = logs.single_outcomes([*outcomes, *margins])
     log = opened(singles, given | {"context": ways, "kind": kind, "skip_bad": skip_bad})

@@ -12,7 +12,7 @@ import click
 
 from ltr_duel import bandits, core, interleaving, logs
 from ltr_duel.cli._words import click_model_names, method_names
-from ltr_duel.core import InputError, cache_home, places
+from ltr_duel.core import InputError, cache_home, files
 from ltr_duel.core import sources as core_sources
 
 
@@ -49,6 +49,12 @@ class Figures(NamedTuple):
     start: int
     width: str
     suffix: str
+
+
+def require_start(figures: Figures, horizon: int) -> None:
+    """Raise `InputError` if no step of the horizon would be shown; the default of --start fits every horizon."""
+    if figures.start > max(100, horizon):
+        raise InputError(f"--start {figures.start:,} is beyond the horizon, {horizon:,} steps")
 
 
 def figures(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,10 +123,10 @@ class Place(click.Path):
             raise InputError("an empty name is not an output path")
         if self._endings and path.suffix.lower() not in self._endings:
             raise InputError(f"{path}: must end in {core.errors.listed(self._endings, 'or')}")
-        (places.require_folder_place if self._folder else places.require_file_place)(path)
+        (files.require_folder_place if self._folder else files.require_file_place)(path)
         if self.refuses and not (ctx and ctx.meta.get("overwrite")):
             there = [path] if not self._folder else [one for name in self._results for one in sorted(path.glob(name))]
-            if there and (self._folder or places.is_file(path)):
+            if there and (self._folder or path.is_file()):
                 raise InputError(f"{there[0]}: already exists; give another name, or --overwrite to replace it")
         return path
 
@@ -130,12 +136,12 @@ COUNT, ROWS = Count(), Count(least=0)
 OUT_FILE, OUT_FIGURE = Place(), Place(endings=(".png", ".pdf", ".svg"))
 NEW_STORE, CONTINUED_FOLDER = Place(continues=True), Place(folder=True, continues=True)
 
-jobs = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Number of threads.")
+jobs = click.option("-j", "--jobs", type=Jobs(), default=-1, show_default="all cores", help="Number of threads.")
 batch = click.option(
     "--batch", type=COUNT, default=1, show_default=True,
     help="Number of comparisons that the policy chooses before it receives any of their outcomes.",
 )  # fmt: skip
-seed = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of all random numbers.")
+seed = click.option("-s", "--seed", type=COUNT, default=0, show_default=True, help="Seed of all random numbers.")
 
 
 def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[core.plugins.Plugin, ...]:
@@ -210,8 +216,6 @@ wide = click.option(
     "--wide", is_flag=True, expose_value=False, help="Print tables wider than the terminal.",
     callback=lambda context, _, wide: context.meta.update(wide=wide),
 )  # fmt: skip
-long = click.option("--long", "in_full", is_flag=True, help="Print all facts of each component.")
-
 
 format_option = click.option(
     "--format", "kind", default="", help="Format: jsonl, csv, parquet or ubi.  [default: from the file name]"

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from ltr_duel import analysis
-from ltr_duel.core import alone, components, errors, files, threads
+from ltr_duel.core import alone, errors, files, threads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,42 +83,3 @@ def print_rest(rows: int, total: int, what: str) -> None:
     """Print the number of omitted lines of a table, if any, and the option that lists them."""
     if total > rows:
         click.echo(f"{total - rows:,} more {what}; --rows {total} lists them")
-
-
-def print_catalogue(
-    registry: components.Registry[Any], names: Sequence[str], *, bibtex: bool, group: str = "", fact: str = ""
-) -> None:
-    """Print all components of a kind, or the named ones, with their facts, as wide as the terminal allows.
-
-    With ``bibtex``, print the works to cite instead. With ``group``, the list of all components is grouped by the fact
-    ``group``, and has one line for each component, which shows the fact ``fact``.
-    """
-    chosen = [registry[name] for name in names] or list(registry)
-    if bibtex:
-        click.echo("\n\n".join(dict.fromkeys(source.bibtex for component in chosen for source in component.sources)))
-        return
-    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    if group and not names:
-        _print_short(chosen, width, group, fact)
-        return
-    for component in chosen:
-        facts = component.facts()
-        label = max(map(len, facts))
-        click.echo(click.style(component.name, bold=True))
-        for about, text in facts.items():
-            head = f"  {about.ljust(label)}  "
-            click.echo(textwrap.fill(text, width, initial_indent=head, subsequent_indent=" " * len(head)))
-    if not names:
-        click.echo(f"\n{len(chosen)} in all.")
-
-
-def _print_short(chosen: Sequence[Any], width: int, group: str, fact: str) -> None:
-    label = max(len(component.name) for component in chosen)
-    facts = {component.name: component.facts() for component in chosen}
-    for value in dict.fromkeys(one[group] for one in facts.values()):
-        click.echo(click.style(f"{group} {value}; {fact}:", bold=True))
-        for name, about in facts.items():
-            if about[group] == value:
-                line = f"  {name.ljust(label)}  {about[fact]}"
-                click.echo(line if len(line) <= width else f"{line[: width - 3]}...")
-    click.echo(f"\n{len(chosen)} in all; --long, or a name, prints every fact.")

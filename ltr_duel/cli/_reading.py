@@ -11,13 +11,13 @@ import click
 
 from ltr_duel import data, preferences, rankers
 from ltr_duel.cli._options import COUNT
-from ltr_duel.core import InputError, places
+from ltr_duel.core import InputError
 
 
 def read_matrix(file: Path) -> preferences.PreferenceMatrix:
     """Read a preference matrix, or return the synthetic or published matrix of this name."""
     name, names = str(file), ("arxiv", *preferences.SYNTHETIC)
-    if name not in names and not places.is_there(file) and not file.suffix and file.name == name:
+    if name not in names and not file.exists() and not file.suffix and file.name == name:
         raise InputError(f"{name}: no such file, and no matrix of this name: {', '.join(names)}")
     if file.exists() or name not in names:
         return preferences.load_preferences(file)
@@ -67,16 +67,13 @@ _READING = (
     click.option("--dialect", help="Dialect of the files.  [default: detected]"),
     click.option("--features", type=COUNT, metavar="N", help="Number of features; a higher id is an error."),
     click.option("--first-id", type=COUNT, metavar="0|1", help="Id of the first feature: 1 (the default) or 0."),
-    click.option(
-        "--repeated", help="If a line repeats a feature: refuse (the default), or last to use the last value."
-    ),
     click.option("--fill", help="Replacement for NULL: min, last (rank lists), nan or a number."),
     click.option("--omitted", help="Features that a line omits: zero (the default), or missing, as in XGBoost."),
     click.option("--labels", help="Treatment of labels that are not whole numbers: round or distinct."),
     click.option("--unlabelled", help="Treatment of label -1: refuse (the default), or zero for grade 0."),
     click.option("--no-cache", is_flag=True, help="Read the text again, and store nothing in the cache."),
 )
-_READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "omitted", "labels", "unlabelled")
+_READ_KEYS = ("dialect", "features", "first_id", "fill", "omitted", "labels", "unlabelled")
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,10 +138,19 @@ def _worded(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) 
     return words
 
 
+RANKER_WORDS = {
+    "features": "each feature; features that are constant in every query only with --keep-constant",
+    "features:1,5": "these features, by number",
+    "run:FILE": "a TREC run",
+    "lightgbm:FILE": "a LightGBM model, as text",
+    "xgboost:FILE": "an XGBoost model, as JSON",
+    "onnx:FILE": "an ONNX model",
+    "scores:FILE": "a table with a score for each query and document, one ranker for each column",
+    "lists:FILE": "a feature file of ranks, as in LETOR's aggregation corpora",
+}
 _RANKERS = click.option(
     "--rankers", "words", multiple=True, callback=_worded, metavar="WORD",
-    help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, optionally"
-    " after NAME=; may be repeated.  [default: all features]",
+    help=f"{', '.join(RANKER_WORDS)}, optionally after NAME=; may be repeated.  [default: all features]",
 )  # fmt: skip
 _KEEP = click.option("--keep-constant", is_flag=True, help="Rank also by features that are constant within each query.")
 _TIES = click.option(

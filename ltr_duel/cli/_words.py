@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +22,33 @@ Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 _READING = "How feature files are read"
 _HEADINGS = {
     **dict.fromkeys(
-        ("split", "fold", "queries", "dialect", "features", "first_id", "repeated", "fill", "omitted", "labels",
+        ("split", "fold", "queries", "dialect", "features", "first_id", "fill", "omitted", "labels",
          "unlabelled", "no_cache"), _READING,
     ),
     **dict.fromkeys(
         ("exposures", "events", "source", "connect", "within", "kind", "skip_bad"), "How a log is read"
     ),
     **dict.fromkeys(("ties", "tie_seed"), "Documents with equal scores"),
-    **dict.fromkeys(("plugin", "plugins", "seed", "jobs", "wide", "help"), "How it runs"),
+    **dict.fromkeys(("plugin", "plugins", "seed", "jobs", "wide", "help_all", "help"), "How it runs"),
 }  # fmt: skip
 
 
 _OVERWRITE = click.Option(
     ["--overwrite"], is_flag=True, is_eager=True, expose_value=False, help="Replace existing results.",
     callback=lambda context, _, given: context.meta.update(overwrite=given),
+)  # fmt: skip
+
+
+def _print_help_all(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        context.meta["help_all"] = True
+        click.echo(context.get_help())
+        context.exit()
+
+
+_HELP_ALL = click.Option(
+    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_print_help_all,
+    help="Show this message with the options for reading feature files.",
 )  # fmt: skip
 
 
@@ -49,6 +62,8 @@ class Command(click.Command):
         super().__init__(*given, **named)
         if any(getattr(param.type, "refuses", False) for param in self.params):
             self.params.append(_OVERWRITE)
+        if any(_HEADINGS.get(str(param.name)) == _READING for param in self.params):
+            self.params.append(_HELP_ALL)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under headings."""
@@ -60,19 +75,25 @@ class Command(click.Command):
         for heading, records in groups.items():
             if records:
                 with formatter.section(heading):
-                    formatter.write_dl(records)
+                    if heading == _READING and not ctx.meta.get("help_all"):
+                        names = " ".join(record[0].split()[0] for record in records)
+                        formatter.write_text(f"{names}  (--help-all describes them)")
+                    else:
+                        formatter.write_dl(records)
 
 
 class Commands(click.Group):
     """A group that suggests the nearest command for a misspelt one, and describes each command in a whole sentence."""
 
     command_class = Command
+    groups: Mapping[str, Sequence[str]] = {}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the first sentence of each command."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, one.get_short_help_str(1000)) for name, one in commands if one is not None])
+        for heading, names in (self.groups or {"Commands": self.list_commands(ctx)}).items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(heading):
+                formatter.write_dl([(name, one.get_short_help_str(1000)) for name, one in commands if one is not None])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -107,3 +128,10 @@ def _completion(names: Callable[[], list[str]]) -> Completion:
 policy_names = _completion(lambda: declared_names("bandits/policies"))
 method_names = _completion(lambda: declared_names("interleaving/methods"))
 click_model_names = _completion(lambda: pkgutil.resolve_name("ltr_duel.clicks:CLICK_MODELS").names())
+_LISTED = {"policies": policy_names, "methods": method_names, "clicks": click_model_names}
+
+
+def listed_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Complete a name of the kind that ``list`` was given."""
+    complete = _LISTED.get(str(ctx.params.get("kind")))
+    return complete(ctx, param, incomplete) if complete else []

@@ -44,6 +44,7 @@ from ltr_duel.cli._words import Command, click_model_names
 @options.seed
 @options.jobs
 @click.option(
+    "-o",
     "--out",
     type=Place(results=("advice.*", "live.toml")),
     help="A folder for advice.html, advice.json, advice.png and live.toml.",

@@ -1,4 +1,4 @@
-"""``ltr-duel clicks``: list the click models, and fit click models of real users to a log."""
+"""``ltr-duel clicks``: fit click models of real users to a log."""
 
 from __future__ import annotations
 
@@ -9,39 +9,14 @@ import click
 from ltr_duel import clicks, logs
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE, PATH
-from ltr_duel.cli._output import echo_lines, print_catalogue, print_table
-from ltr_duel.cli._words import Command, click_model_names
+from ltr_duel.cli._output import echo_lines, print_table
+from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
 
-class _ListByDefault(click.Group):
-    """A group whose default command is ``list``."""
-
-    command_class = Command
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert ``list`` unless the first word is a command or a help option."""
-        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=_ListByDefault)
+@click.group(cls=Commands)
 def command() -> None:
-    """List click models, and fit click models to a log.
-
-    'clicks [NAME]...' lists the click and stop probabilities of each grade. Parameters are written after the name, for
-    example navigational:position_bias=0.5; the file of a fitted model can be used in place of a name.
-    """
-
-
-@command.command("list")
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=click_model_names)
-@click.option("--bibtex", is_flag=True, help="Print only the works to cite, as BibTeX.")
-@options.plugin
-def listed(names: tuple[str, ...], bibtex: bool) -> None:
-    """List all click models or only the named ones: click and stop probabilities of each grade."""
-    print_catalogue(clicks.CLICK_MODELS, names, bibtex=bibtex)
+    """Fit click models of real users to a log; 'list clicks' lists the models of simulated users."""
 
 
 @command.command()
@@ -56,7 +31,13 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 @click.option(
     "--train", type=float, default=0.75, show_default=True, help="Share of sessions to fit, from the start of the log."
 )
-@click.option("--iterations", type=COUNT, default=1000, show_default=True, help="Maximum number of EM steps.")
+@click.option(
+    "--iterations",
+    type=COUNT,
+    default=1000,
+    show_default=True,
+    help="Maximum number of EM steps; models that reach it are named.",
+)
 @click.option(
     "--tolerance",
     type=float,
@@ -69,10 +50,11 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
     help="Number of successes to add, and of failures to add.",
 )  # fmt: skip
 @click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user or query.")
-@click.option("--out", type=OUT_FILE, help="File for the best model's table (.json), for use with --clicks.")
+@click.option("-o", "--out", type=OUT_FILE, help="File for the best model's table (.json), for use with --clicks.")
 @click.option(
     "--qrels", type=OUT_FILE,
-    help="File for judgements by the best model of documents: grades 0 to 4 in qrels form, and beside it a table.",
+    help="File for judgements by the best model of documents: grades 0 to 4 of documents with at least 10 impressions"
+    " in qrels form, and beside it a table of all.",
 )  # fmt: skip
 @options.wide
 def fit(
@@ -85,7 +67,8 @@ def fit(
     """
     if qrels is not None and kind != "yandex":
         if by == "grade" or out is not None:
-            raise InputError(f"{qrels} needs a model of documents (--by document), {out or '--by grade'} one of grades")
+            other = f"a table for simulations ({out})" if out else "--by grade"
+            raise InputError(f"judgements ({qrels}) are fitted by document and {other} by grade: give two commands")
         by = "document"
     if out is not None:
         clicks.check_clicks_path(out)
@@ -120,7 +103,8 @@ def fit(
         table = judgements.save(qrels)
         limits = ", ".join(f"{limit:.3g}" for limit in judgements.limits)
         click.echo(
-            f"{qrels}: {len(judgements.table):,} documents; a grade is the number of these limits (fifths of all"
-            f" documents) below the attractiveness: {limits}\n{table}: attractiveness, with the error from each"
-            " document's own curvature (not from the whole Fisher matrix)"
+            f"{qrels}: {judgements.table['grade'].count():,} of {len(judgements.table):,} documents, those of at least"
+            f" 10 impressions; a grade is the number of these limits (fifths) below the attractiveness: {limits}\n"
+            f"{table}: attractiveness of all documents, with the error from each document's own curvature (not from the"
+            " whole Fisher matrix)"
         )

@@ -11,25 +11,12 @@ from ltr_duel import data
 from ltr_duel.cli._options import PATH
 from ltr_duel.cli._reading import Reading, column_label, reading_options
 from ltr_duel.cli._words import Commands
-from ltr_duel.core import InputError, cache_home
+from ltr_duel.core import cache_home
 
 
 @click.group(cls=Commands)
 def command() -> None:
     """Get and inspect corpora."""
-
-
-@command.command("list")
-def list_corpora() -> None:
-    """Print the known corpora: size, grades, licence, how to get them, and whether they are in the cache."""
-    widths = {"queries": 9, "documents": 11, "features": 9, "grades": 7}
-    counts = "".join(f"{word:>{width}}" for word, width in widths.items())
-    click.echo(f"{'name':<15}{counts}  {'fetched':<10}licence")
-    for corpus in data.CORPORA.values():
-        facts = corpus.facts()
-        counts = "".join(f"{facts[word]:>{width}}" for word, width in widths.items())
-        fetched = "yes" if data.find_corpus(f"corpus-{corpus.name}") else "no"
-        click.echo(f"{corpus.name:<15}{counts}  {fetched:<10}{facts['licence']}\n{'':<15}{corpus.obtain}")
 
 
 @command.command()
@@ -38,23 +25,15 @@ def list_corpora() -> None:
 @click.option("--archive", type=PATH, help="The archive, downloaded manually.")
 @click.option("--folder", type=PATH, help="Folder of the archive and its files.  [default: corpora/NAME]")
 @click.option("--url", "urls", multiple=True, help="Alternative URL of the archive, tried first; may be repeated.")
-@click.option("--run", is_flag=True, help="Then run 'ltr-duel demo' on the corpus.")
 @reading_options
-@click.pass_context
-def fetch(context: click.Context, /, name: str, folder: Path | None, run: bool, reading: Reading, **given: Any) -> None:
+def fetch(name: str, folder: Path | None, reading: Reading, **given: Any) -> None:
     """Get the corpus NAME: download it or take your archive, verify its checksum, unpack, read and store it."""
-    from ltr_duel.cli.demo import command as demo
-
     folder = folder or Path("corpora") / name
     split, fold, how = reading.for_files
     stored = data.fetch(
         data.CORPORA[name], folder=folder, split=split, fold=fold, reading=how, report=click.echo, **given
     )
-    if run:
-        context.invoke(demo, path=stored, out=folder / "demo")
-    else:
-        click.echo(f"\nNext:\n  ltr-duel data info {stored}")
-        click.echo(f"  ltr-duel demo --data {stored} --out {folder / 'demo'}")
+    click.echo(f"\nNext:\n  ltr-duel data info {stored}\n  ltr-duel demo --data {stored} --out {folder / 'demo'}")
 
 
 @command.command()
@@ -70,20 +49,13 @@ def info(path: Path, reading: Reading) -> None:
 
 @command.command()
 @click.option("--clear", is_flag=True, help="Delete all corpora and arrays. Feature files are not touched.")
-@click.option("--yes", is_flag=True, help="Delete without confirmation.")
-def cache(clear: bool, yes: bool) -> None:
+def cache(clear: bool) -> None:
     """List the cache (files that can be made again), least recently used first; with --clear, delete it."""
     import time
 
     home, most, entries = cache_home(), data.limit(), data.entries()
     size = sum(entry.size for entry in entries) / 1e6
     if clear:
-        try:
-            sure = yes or click.confirm(f"Delete {size:,.1f} MB of corpora and arrays in {home}?")
-        except click.Abort:
-            raise InputError("nothing was deleted: there was no answer; --yes deletes without confirmation") from None
-        if not sure:
-            raise click.Abort
         click.echo(f"freed {data.clear() / 1e6:,.1f} MB")
         return
     click.echo(f"{home}: {size:,.1f} MB. Above {most / 1e9:g} GB ({data.LIMIT}), the least recently used are deleted.")

@@ -23,6 +23,7 @@ from ltr_duel.core import InputError, errors
     help="A feature file or a folder, or qrels:FILE with runs as rankers; a synthetic corpus by default.",
 )  # fmt: skip
 @click.option(
+    "-o",
     "--out",
     type=Place(results=("*.parquet", "*.html", "*.png")),
     default="demo",

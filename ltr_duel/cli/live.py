@@ -51,7 +51,7 @@ def check(store: Path) -> None:
 
 @_of_store
 @click.option(
-    "--out", type=OUT_FILE,
+    "-o", "--out", type=OUT_FILE,
     help="Click log to write (.parquet, .csv, .jsonl; .ndjson: UBI).  [default: the name of STORE, with .parquet]",
 )  # fmt: skip
 @click.option("--events", type=OUT_FILE, help="Table of all events to write (same suffixes).")
@@ -117,7 +117,7 @@ def control(store: Path, what: str, value: str, holdback: float | None) -> None:
 @click.option("--log", "file", help="Click log of all earlier plans: a file, folder or glob.")
 @format_option
 @click.option(
-    "--out", type=Place(continues=True), default=Path("plan.json"), show_default=True,
+    "-o", "--out", type=Place(continues=True), default=Path("plan.json"), show_default=True,
     help="The plan to write; a copy is kept beside it.",
 )  # fmt: skip
 @click.option(

@@ -6,7 +6,7 @@ import atexit
 import gc
 import importlib
 import os
-import pkgutil
+import platform
 import sys
 import warnings
 from collections.abc import Iterator
@@ -15,12 +15,11 @@ from typing import Any, NoReturn
 
 import click
 
-import ltr_duel.cli
+from ltr_duel import core
 from ltr_duel.cli._output import end
 from ltr_duel.cli._signals import interrupted, interrupts_heard, was_interrupted
-from ltr_duel.cli._version import version_option
 from ltr_duel.cli._words import Commands
-from ltr_duel.core import InputError, errors, places, plugins
+from ltr_duel.core import InputError, errors, files, machine, plugins
 
 # Raised for a group without a command by some versions of click; other versions print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -31,26 +30,49 @@ _CLOSED_PIPE = 141  # 128 + SIGPIPE
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
 
-class CommandFolder(Commands):
-    """A group whose commands are the modules of this package."""
+_GROUPS = {
+    "Start here": ("demo", "list"),
+    "Corpora, rankers, preferences": ("data", "evaluate", "prefs"),
+    "Studies": ("simulate", "sensitivity", "run", "status", "results", "reproduce"),
+    "Logs": ("logs", "power", "clicks", "advise"),
+    "Live experiments": ("live", "serve", "replay"),
+    "Development": ("check",),
+}
+
+
+class TopCommands(Commands):
+    """The commands, each a module of this package, in groups."""
+
+    groups = _GROUPS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the modules that contain a command."""
-        modules = pkgutil.iter_modules(ltr_duel.cli.__path__)
-        return sorted(m.name.replace("_", "-") for m in modules if m.name != "main" and not m.name.startswith("_"))
+        """Return the names of the commands."""
+        return [name for names in _GROUPS.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"ltr_duel.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+        command: click.Command = importlib.import_module(f"ltr_duel.cli.{cmd_name}").command
         return command
 
 
-@click.command(cls=CommandFolder, context_settings={"help_option_names": ["-h", "--help"]})
-@version_option
-def cli(as_json: bool) -> None:
+def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        machine.plain_compiler_wanted()  # rejects an invalid LTR_DUEL_COMPILER, as all commands that compile do
+        versions = machine.versions_of(["numpy", "scipy", "pyarrow", "duckdb"])
+        libraries = ", ".join(f"{name} {version}" for name, version in versions.items())
+        click.echo(f"ltr-duel, version {machine.own_version()}")
+        click.echo(f"Python {platform.python_version()}, {libraries}, {core.host.system()}, {core.compiler()}")
+        context.exit()
+
+
+@click.command(cls=TopCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, expose_value=False, callback=_print_version,
+    help="Print the version, and those of Python and the main libraries.",
+)  # fmt: skip
+def cli() -> None:
     """Find the best ranker of a learning-to-rank corpus by simulated clicks, and measure the cost of finding it."""
 
 
@@ -153,7 +175,7 @@ def _say(sentence: str) -> None:
 def _sentence(error: Exception) -> str:
     """Return one sentence: the cause of an OSError or MemoryError, or the message of an InputError."""
     if isinstance(error, OSError):
-        return f"{error.filename}: {places.cause(error)}" if error.filename else places.cause(error)
+        return f"{error.filename}: {files.cause(error)}" if error.filename else files.cause(error)
     if isinstance(error, MemoryError):
         return f"there is not enough memory ({str(error) or 'none is left'})"
     return str(error)

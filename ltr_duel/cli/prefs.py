@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
+import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel import analysis, preferences
+from ltr_duel import analysis, core, interleaving, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FIGURE, PATH, ROWS
-from ltr_duel.cli._output import echo_lines, print_rest, print_table
-from ltr_duel.cli._prefs_estimate import estimate, rule_sentence
-from ltr_duel.cli._reading import read_matrix
+from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, OUT_FIGURE, OUT_FILE, PATH, ROWS
+from ltr_duel.cli._output import echo_lines, only_writer, print_rest, print_table
+from ltr_duel.cli._reading import Corpus, corpus_options, read_matrix
 from ltr_duel.cli._words import Commands
-from ltr_duel.core import stream
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +29,96 @@ def command() -> None:
     """
 
 
-command.add_command(estimate)
+@command.command()
+@click.argument("path", type=PATH)
+@options.clicks()
+@options.method("Method of comparing rankers.")
+@click.option(
+    "--size", type=COUNT, help="Compare sets of this many rankers.  [default of methods for sets: all, at most 200]"
+)
+@click.option(
+    "--outcome", default="", show_default="the method's first rule",
+    help="Rule that decides the winner from the clicks.",
+)  # fmt: skip
+@click.option(
+    "--comparisons", type=COUNT, help="Comparisons per pair.  [default: 1,000; without variance reduction 4,000]"
+)
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
+@corpus_options
+@click.option("--against", help="Compare only pairs with this ranker.")
+@click.option("--target-error", type=float, metavar="ERROR", help="Continue until all errors are this small.")
+@click.option("--until-winner", type=float, metavar="CONFIDENCE", help="Continue until the winner has this confidence.")
+@click.option("--at-most", type=COUNT, default=4_000_000, show_default=True, help="Maximum comparisons per pair.")
+@click.option("--store", type=CONTINUED_FOLDER, help="Folder for partial results.  [default: OUT.parts]")
+@click.option(
+    "--variance-reduction", type=click.Choice(("auto", "none")), default="auto", show_default=True,
+    help="Reach the same error with fewer lists, or compare plainly.",
+)  # fmt: skip
+@options.checked_plugin
+@options.seed
+@options.jobs
+@click.option("-o", "--out", type=OUT_FILE, required=True, help="The file to write; Parquet keeps everything.")
+def estimate(path: Path, corpus: Corpus, store: Path | None, jobs: int, out: Path, **settings: Any) -> None:
+    """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
+
+    A method for sets, such as sosm, multileaves sets of rankers, and each list compares all pairs of its set.
+
+    Partial results are stored beside OUT until OUT is written; after an interruption, the same command resumes.
+    """
+    preferences.require_suffix(out)
+    only_writer(out)
+    rankings = corpus.rank(corpus.load(path), jobs=jobs)
+    parts = store or _parts_of(out)
+    matrix = preferences.estimate_preferences(rankings, jobs=jobs, store=parts, **settings)
+    _save(matrix, out, parts)
+
+
+def _parts_of(out: Path) -> Path:
+    return out.with_name(out.name + ".parts")
+
+
+def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
+    """Write the matrix, remove the parts, and print the winner."""
+    preferences.save_preferences(matrix, out)
+    _forget(parts)
+    counts = matrix.comparisons[matrix.comparisons > 0]
+    many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
+    asked = int(matrix.provenance.get("comparisons", 0))
+    why = f" ({asked:,} were requested; comparisons are made in groups)" if 0 < asked < counts.min() else ""
+    click.echo(f"{out}: {core.several(len(matrix), 'ranker')}, {many} comparisons for each pair{why}")
+    click.echo(analysis.winner_sentence(matrix))
+    if "search" in matrix.provenance:
+        click.echo(_search_sentence(matrix))
+    click.echo(rule_sentence(matrix))
+
+
+def _search_sentence(matrix: preferences.PreferenceMatrix) -> str:
+    """Return a sentence on the result of the search for the Condorcet winner."""
+    search, confidence = matrix.provenance["search"], f"with confidence {matrix.provenance['until_winner']:g}"
+    after, candidates = core.several(search["rounds"], "round"), search["candidates"]
+    if search["winner"] is not None:
+        return f"The Condorcet winner is known {confidence}, after {after}."
+    if search["known"]:
+        return f"There is no Condorcet winner, {confidence}, after {after}."
+    may_be = f"{len(candidates)} rankers may be the winner ({', '.join(candidates[:5])})"
+    return f"The Condorcet winner is not known {confidence}: {may_be}."
+
+
+def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
+    """Return a line on the outcome rule of an estimated matrix, and whether it is the default, or ""."""
+    rule, method = matrix.provenance.get("outcome"), interleaving.METHODS.get(str(matrix.provenance.get("method")))
+    if not rule:
+        return ""
+    usual = method is not None and rule == method.default_outcome(sets="size" in matrix.provenance)
+    return f"outcome rule: {rule}{' (the default)' * usual}"
+
+
+def _forget(parts: Path) -> None:
+    """Remove partial results only, because the folder may contain other files of the user."""
+    for folder in parts.glob("[0-9a-f]" * 16):
+        shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # not empty, or never created
+        parts.rmdir()
 
 
 def _digits(cell: str | float) -> str:
@@ -39,7 +127,6 @@ def _digits(cell: str | float) -> str:
 
 @command.command()
 @click.argument("file", type=PATH)
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of rankers to list.")
 @click.option("--ratings", is_flag=True, help="List Bradley-Terry strengths with intervals; --plot draws them.")
 @click.option(
@@ -48,23 +135,20 @@ def _digits(cell: str | float) -> str:
 )  # fmt: skip
 @click.option("--noise", is_flag=True, help="Compare the properties with those that noise alone would cause.")
 @options.wide
-def show(file: Path, as_json: bool, rows: int, ratings: bool, plot: Path | None, noise: bool) -> None:
+def show(file: Path, rows: int, ratings: bool, plot: Path | None, noise: bool) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and the properties of its preferences."""
     matrix = read_matrix(file)
     strengths = matrix.ratings() if ratings else None
     if plot is not None:
         drawn = analysis.plot_preferences(matrix) if strengths is None else analysis.plot_ratings(strengths)
         analysis.save_figure(drawn, plot)
-    if as_json:
-        click.echo(json.dumps(_everything(matrix)))
-        return
     click.echo(f"{file}: {len(matrix)} rankers")
     click.echo(analysis.winner_sentence(matrix))
     if differs := preferences.difference_from_paper(matrix):
         click.echo(differs)
     echo_lines(analysis.property_lines(matrix))
     if noise:
-        null = preferences.transitive_null(matrix, stream(0, "transitive worlds", matrix.digest), worlds=99)
+        null = preferences.transitive_null(matrix, core.stream(0, "transitive worlds", matrix.digest), worlds=99)
         click.echo("\nIn strongly transitive worlds with the same noise (low and high: the middle 95 %):")
         print_table(null[["property", "observed", "low", "high", "p_value"]].map(_digits))
     click.echo()
@@ -134,28 +218,3 @@ def _agreement_table(agreement: preferences.Agreement, rows: int) -> pd.DataFram
             "z": head["z"].map(lambda z: "" if math.isnan(z) else f"{z:+.2f}"),
         }
     )
-
-
-def _everything(matrix: preferences.PreferenceMatrix) -> dict[str, Any]:
-    """Return all facts about a matrix; unknown and infinite values are null."""
-    scores: dict[str, Any] = {
-        "copeland_winners": matrix.copeland_winners,
-        "copeland_scores": matrix.copeland_scores.tolist(),
-        "borda_winner": matrix.borda_winner,
-        "borda_winners": matrix.borda_winners,
-        "borda_scores": matrix.borda_scores.tolist(),
-        "properties": preferences.matrix_properties(matrix).as_dict(),
-    }
-    if any(map(math.isinf, matrix.standard_error.flat)):  # a pair was never compared, so only the winner can be known
-        scores = dict.fromkeys(scores)
-    counts = {"comparisons": matrix.comparisons, "wins": matrix.wins, "ties": matrix.ties}
-    return {
-        "names": matrix.names,
-        "p": matrix.p.tolist(),
-        "standard_error": [[e if math.isfinite(e) else None for e in row] for row in matrix.standard_error.tolist()],
-        **{name: None if array is None else array.tolist() for name, array in counts.items()},
-        "condorcet_winner": matrix.condorcet_winner,
-        **scores,
-        "difference_from_paper": preferences.difference_from_paper(matrix),
-        "provenance": matrix.provenance,
-    }

@@ -17,7 +17,7 @@ from ltr_duel.core import InputError
 @click.command(cls=Command)
 @click.argument("path", metavar="CORPUS", type=PATH)
 @click.option("--config", type=PATH, required=True, help="Settings of the live experiment.")
-@click.option("--out", type=CONTINUED_FOLDER, required=True, help="A new folder for plans and logs.")
+@click.option("-o", "--out", type=CONTINUED_FOLDER, required=True, help="A new folder for plans and logs.")
 @click.option("--plans", type=COUNT, default=24, show_default=True, help="Number of hourly plans.")
 @click.option("--processes", type=COUNT, default=2, show_default=True, help="Number of processes that follow a plan.")
 @click.option("--returning", type=ROWS, default=0, help="Returning users of each process.  [default: none returns]")

@@ -24,12 +24,12 @@ _WIDTH = 100  # characters in a line of the output
 @click.option(
     "--data", type=FOLDER, help="Folder of your corpora and published matrices; figures without data are left out."
 )
-@click.option("--out", type=CONTINUED_FOLDER, help="Folder of figures and pages; finished runs in it are used again.")
+@click.option("-o", "--out", type=CONTINUED_FOLDER, help="Folder of figures and pages; finished runs are used again.")
 @options.jobs
 @click.option(
     "--experiments", type=FOLDER, help="Folder of files of figures (executed Python) instead of this package's."
 )
-@click.option("--list", "only_list", is_flag=True, help="List the figures with their data and approximate times.")
+@click.option("--list", "only_list", is_flag=True, help="List the figures with their data and times on two idle cores.")
 def command(
     names: tuple[str, ...], scale: str, data: Path | None, out: Path | None, jobs: int, experiments: Path | None,
     only_list: bool,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel import analysis, experiment, preferences, simulation
+from ltr_duel import analysis, experiment, simulation
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import OUT_FIGURE, OUT_FILE, PATH, Figures, Place
 from ltr_duel.cli._output import echo_lines, print_table
@@ -60,6 +60,7 @@ def command(
         return
     if not results.policies:
         raise InputError(f"{folder}: no run is done yet")
+    options.require_start(figures, max(condition.horizon for condition in results.conditions))
     winners = [
         f"{problem}: {analysis.winner_sentence(matrix)}"
         for problem, matrix in ((one, results.matrix(one)) for one in results.problems)
@@ -163,8 +164,8 @@ def _differ_in_size(runs: pd.DataFrame) -> bool:
 
 def _measured(results: experiment.StudyResults, frame: pd.DataFrame) -> pd.DataFrame:
     """Return a tidy table with the lower bound of each problem, and the errors that estimated matrices cause."""
-    bounds = {name: preferences.lower_bound(results.matrix(name)) for name in frame[columns.PROBLEM].unique()}
-    frame = frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds).astype(float)})
+    bounds = {name: analysis.drawn_bound(results.matrix(name)) for name in frame[columns.PROBLEM].unique()}
+    frame = frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds)})
     mean = [columns.PROBLEM, columns.HORIZON, columns.POLICY]
     return frame.merge(results.summary()[[*mean, columns.REFERENCE_ERROR]], "left", mean)
 

@@ -18,7 +18,9 @@ from ltr_duel.core import InputError
 
 @click.command(cls=Command)
 @click.argument("spec", type=PATH)
-@click.option("--out", type=CONTINUED_FOLDER, help="The folder of results; those of the same experiment are continued.")
+@click.option(
+    "-o", "--out", type=CONTINUED_FOLDER, help="Folder of results; those of the same experiment are continued."
+)
 @click.option("--dry-run", is_flag=True, help="Only print the schedule: runs, duels, estimated time.")
 @click.option("--check", type=COUNT, help="Only repeat this many finished runs, and compare them with the stored ones.")
 @click.option("--backend", default="threads", show_default=True, help="threads, loky (processes) or dask (a cluster).")

@@ -33,7 +33,7 @@ from ltr_duel.core import errors
 @options.seed
 @options.jobs
 @click.option(
-    "--out", type=Place(results=("sensitivity.*",)), help="A folder for sensitivity.parquet and sensitivity.png."
+    "-o", "--out", type=Place(results=("sensitivity.*",)), help="A folder for sensitivity.parquet and sensitivity.png."
 )
 @options.wide
 def command(

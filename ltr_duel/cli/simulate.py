@@ -49,7 +49,7 @@ _RESULTS = Place(results=(*_FILES, "regret.*"))
 @click.option("--repetitions", type=COUNT, default=20, show_default=True, help="Runs of each policy.")
 @options.seed
 @options.jobs
-@click.option("--out", type=_RESULTS, help="The folder to write to.  [default: simulation; with --log no folder]")
+@click.option("-o", "--out", type=_RESULTS, help="The folder to write to.  [default: simulation; with --log no folder]")
 @options.figures
 @click.option("--log", type=OUT_FILE, help="With --users: write the click log of the first run to this file.")
 @click.option(
@@ -97,6 +97,7 @@ def command(
         )
     if out is None and log is None:
         out = _RESULTS.convert("simulation", None, click.get_current_context())
+    options.require_start(figures, run["horizon"])
     only_writer(out)
     if "all" in policies:
         able = [one.name for one in bandits.POLICIES if one.feedback == "duel" or sets or users is not None]
@@ -115,6 +116,12 @@ def command(
         if source is not None:
             _require_same_order(file, matrix.provenance, rankings.provenance)
             _print_differences(file, matrix.provenance, source.provenance)
+    if log is not None:
+        written = logs.simulate_log(
+            log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, slates=slates, top=top,
+            horizon=run["horizon"], returning=returning, seed=run["seed"],
+        )  # fmt: skip
+        click.echo(f"{log}: {several(written, 'impression')}")
     results = simulation.simulate(
         source or simulation.FromMatrix(matrix, sets=(sets or "").replace("-", "_")),
         policies,
@@ -129,12 +136,6 @@ def command(
         with files.replacing_files(out) as temporary:
             results.save(temporary)
             analysis.save_figure(drawn, temporary / picture)
-    if log is not None:
-        written = logs.simulate_log(
-            log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, slates=slates, top=top,
-            horizon=run["horizon"], returning=returning, seed=run["seed"],
-        )  # fmt: skip
-        click.echo(f"{log}: {several(written, 'impression')}")
     if users is not None:
         _print_cautions(interleaving.METHODS.configure(method).component, outcome)
     click.echo(analysis.winner_sentence(matrix) + _taken_winner(matrix))

@@ -47,5 +47,7 @@ def command(folder: Path, traceback: bool) -> None:
         click.echo(f"... and {len(status.failures) - _MOST} more (--traceback prints all)")
     for path in status.damaged:
         click.echo(f"{path}: damaged, so its runs count as missing; it can be removed")
+    for path in status.lost:
+        click.echo(f"{path}: missing or damaged; 'ltr-duel run' with the experiment's file writes it again")
     if status.failures:
         sys.exit(1)

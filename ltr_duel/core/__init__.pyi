@@ -13,7 +13,6 @@ from . import machine as machine
 from . import mapped as mapped
 from . import notebook as notebook
 from . import parallel as parallel
-from . import places as places
 from . import plugins as plugins
 from . import progress as progress
 from . import schema as schema
@@ -134,11 +133,6 @@ from .notebook import notebook_html as notebook_html
 from .numbering import numbered as numbered
 from .parallel import checked_jobs as checked_jobs
 from .parallel import run_tasks as run_tasks
-from .places import cause as cause
-from .places import is_file as is_file
-from .places import is_there as is_there
-from .places import require_file_place as require_file_place
-from .places import require_folder_place as require_folder_place
 from .plugins import Plugin as Plugin
 from .plugins import load_plugin as load_plugin
 from .plugins import plugin_complaint as plugin_complaint

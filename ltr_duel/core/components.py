@@ -181,14 +181,10 @@ class Registry(Generic[Item]):
 
     def get(self, name: str) -> Item | None:
         """Return the component called ``name``, or None."""
-        if name in self:
-            return self[name]
-        return None
+        return self[name] if name in self else None  # noqa: SIM401 -- this is `get`
 
     def __contains__(self, name: object) -> bool:
-        if not isinstance(name, str):
-            return False
-        return self._found(name) or name in self.names()
+        return isinstance(name, str) and (self._found(name) or name in self.names())
 
     def _found(self, name: str) -> bool:
         """Return whether a component is registered, after importing the module of the same name, if there is one."""
@@ -218,7 +214,7 @@ class Registry(Generic[Item]):
         name, colon, rest = label.partition(":")
         path, _, digest = text.partition(":")[0].strip().partition("#")
         if self._files and path.endswith(self._files[0]):
-            item = self._from_file(path, digest)
+            item = self._from_file(path, digest, *self._files)
             name = item.name
             label = f"{name}:{rest}" if rest else name
         else:
@@ -226,63 +222,54 @@ class Registry(Generic[Item]):
         defaults = item.params()._asdict()
         given: dict[str, Any] = {}
         for part in rest.split(",") if colon else ():
-            if not part:
-                raise InputError(f"{self.kind} '{label}': a parameter such as 'key=value' is missing after ':' or ','")
             key, equals, value = part.partition("=")
+            if not part or not equals:
+                example = f", as in '{name}:{key}={defaults[key]}'" if key in defaults else ""
+                raise InputError(f"{self.kind} '{label}': '{part}' must be written as key=value{example}")
             if key not in defaults:
                 raise unknown_name(f"parameter of {self.kind} {name} called", key, defaults)
             if key in given:
                 raise InputError(f"{self.kind} '{label}': {key} is given twice")
-            if not equals:
-                raise InputError(f"{self.kind} '{label}': '{key}' needs a value, as in '{name}:{key}={defaults[key]}'")
             given[key] = self._converted(label, key, value, defaults[key])
         return Configured(label, item, self._checked(label, item, item.params(**given)))
 
-    def _from_file(self, path: str, digest: str) -> Item:
+    def _from_file(self, path: str, digest: str, suffix: str, maker: str) -> Item:
         """Make a component from a file. Raise `InputError` if the file's digest differs from ``digest``."""
-        assert self._files is not None
         try:
-            found = sha256_file(Path(path))[:8]
+            actual = sha256_file(Path(path))[:8]
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
             raise InputError(f"{path}: {why}; give the name of a {self.kind} or the path of its file") from None
-        if digest and digest != found:
-            raise InputError(f"{path} is not the expected file: its digest is {found}, not {digest}")
-        made: Item = pkgutil.resolve_name(self._files[1])(Path(path), f"{path}#{found}")
-        self._bind(made)
-        return made
+        if digest and digest != actual:
+            raise InputError(f"{path} is not the expected file: its digest is {actual}, not {digest}")
+        item: Item = pkgutil.resolve_name(maker)(Path(path), f"{path}#{actual}")
+        self._bind(item)
+        return item
 
     def _converted(self, label: str, key: str, value: str, default: Any) -> Any:
         """Convert a value to the type of its default."""
-        if isinstance(default, bool):
-            flags = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-            if value.lower() not in flags:
-                raise InputError(f"{self.kind} '{label}': {key} must be true or false, not '{value}'")
-            return flags[value.lower()]
         try:
+            if isinstance(default, bool):
+                return {"true": True, "1": True, "false": False, "0": False}[value.lower()]
             return type(default)(value)
-        except ValueError:
-            number = "a whole number" if isinstance(default, int) else "a number"
-            raise InputError(f"{self.kind} '{label}': {key} must be {number}, not '{value}'") from None
+        except (KeyError, ValueError):
+            kinds = {bool: "true or false", int: "a whole number"}
+            kind = kinds.get(type(default), "a number")
+            raise InputError(f"{self.kind} '{label}': {key} must be {kind}, not '{value}'") from None
 
     def _checked(self, label: str, item: Item, params: Any) -> Any:
         for key, value in params._asdict().items():
             if key in item.choices:
                 if value not in item.choices[key]:
                     raise unknown_name(f"{key} for {self.kind} {item.name} called", value, item.choices[key])
-                continue
-            low, high = item.limits.get(key, (None, None))
-            if isinstance(value, str) or (
-                abs(value) < math.inf and (low is None or value >= low) and (high is None or value <= high)
-            ):
-                continue
-            if low is not None and high is not None:
-                legal = f"between {low:g} and {high:g}"
-            else:
-                legal = (
-                    f"at least {low:g}" if low is not None else f"at most {high:g}" if high is not None else "finite"
-                )
-            raise InputError(f"{self.kind} '{label}': {key} must be {legal}, not {value}")
+            elif not isinstance(value, str):
+                low, high = item.limits.get(key, (None, None))
+                least, most = (-math.inf if low is None else low), (math.inf if high is None else high)
+                if not (least <= value <= most and abs(value) < math.inf):
+                    legal = "finite" if low is None else f"at least {low:g}"
+                    if high is not None:
+                        legal = f"at most {high:g}" if low is None else f"between {low:g} and {high:g}"
+                    raise InputError(f"{self.kind} '{label}': {key} must be {legal}, not {value}")
         return params
 
     def _import_modules(self) -> None:

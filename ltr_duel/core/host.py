@@ -20,7 +20,6 @@ from typing import Any
 from ltr_duel.core.errors import InputError
 
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
-_NAMES_OF_OLD = "memory.limit_in_bytes", "memory.usage_in_bytes"
 _SMALL = 2**26  # bytes; smaller requests are not checked
 
 
@@ -106,26 +105,18 @@ def _reported(name: str) -> int:
 
 
 def _groups() -> Iterator[tuple[int, int]]:
-    """Yield limit and usage, in bytes, of each control group that contains this process.
+    """Yield limit and used bytes of each control group (of version 2) that contains this process and has a limit.
 
-    Groups without a limit are omitted. Memory of cached files does not count as used, because the system frees it.
+    Memory of cached files does not count as used, because the system frees it.
     """
-    try:
+    with suppress(OSError):
         lines = (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return
-    for number, kinds, path in (line.split(":", 2) for line in lines):
-        if number != "0" and "memory" not in kinds.split(","):  # neither version 2 nor the memory group of version 1
-            continue
-        top = GROUPS if number == "0" else GROUPS / "memory"
-        names = ("memory.max", "memory.current") if number == "0" else _NAMES_OF_OLD
-        folder = top / path.lstrip("/")
-        for group in (one for one in (folder, *folder.parents) if one == top or top in one.parents):
-            with suppress(OSError, ValueError):  # the group does not exist here, or has no limit ("max")
-                limit, used = (int((group / name).read_text(encoding="ascii")) for name in names)
-                stat = (group / "memory.stat").read_text(encoding="ascii").splitlines()
-                kept = dict(line.split() for line in stat)
-                yield limit, used - int(kept.get("total_inactive_file", kept.get("inactive_file", 0)))
+        folder = next((GROUPS / line[4:] for line in lines if line.startswith("0::/")), GROUPS)
+        for group in (folder, *folder.parents):
+            with suppress(OSError, ValueError):  # no such group here, or no limit ("max")
+                limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+                stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+                yield limit, used - int(stat.get("inactive_file", 0))
 
 
 def require_memory(what: str, size: float) -> None:

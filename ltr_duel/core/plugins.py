@@ -16,7 +16,6 @@ from typing import NamedTuple
 from ltr_duel.core.arguments import as_path
 from ltr_duel.core.components import REGISTRIES
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.places import is_file
 
 # Registries of all kinds of components. They are loaded before a plug-in file runs, to find out what the file adds.
 _HOMES = (
@@ -75,7 +74,7 @@ def load_plugin(path: str | Path) -> Plugin:
     ltr_duel.core.errors.InputError: ...absent.py: there is no such plug-in file
     """
     path = Path(os.path.realpath(as_path("a plug-in", path)))  # circular links are left as they are
-    if not is_file(path):
+    if not path.is_file():
         raise InputError(f"{path}: there is no such plug-in file")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     earlier = _loaded.get(path)

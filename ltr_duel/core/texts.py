@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import codecs
 import gzip
 import io
 import lzma
@@ -16,33 +15,22 @@ from ltr_duel.core.errors import InputError
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_READERS: dict[bytes, Any] = {  # keyed by the first bytes of a file
-    b"\x1f\x8b": lambda source: gzip.GzipFile(fileobj=source, mode="rb"),
-    b"BZh": bz2.BZ2File,
-    b"\xfd7zXZ": lzma.LZMAFile,
-}
+_READERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}  # by the first bytes
 _OTHER_PROGRAMS = {
     b"PK\x03\x04": ("a zip archive", "unzip"),
     b"Rar!": ("a rar archive", "unrar x"),
     b"7z\xbc\xaf": ("a 7z archive", "7z x"),
     b"\x28\xb5\x2f\xfd": ("a Zstandard file", "zstd -d"),
-    b"\x04\x22\x4d\x18": ("an LZ4 file", "lz4 -d"),
-    b"\x1f\x9d": ("a file of the program compress", "gzip -d"),
 }
 _TAR = 257, b"ustar"  # position and bytes of the word that every tar archive of today contains
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-
-
-def is_index_name(column: str) -> bool:
-    """Return whether a column has no name, or a name that pandas gives to such a column: an index that was written."""
-    return bool(re.fullmatch(r"\s*|Unnamed: \d+(\.\d+)*|__index_level_\d+__", column))
 
 
 def unpacked(path: Path, source: Any) -> Any:
     """Return the bytes of a text file in UTF-8 or Latin-1, as a buffered binary file.
 
     Files of gzip, bzip2 and xz are unpacked, UTF-16 with a byte order mark becomes UTF-8, and the byte order mark is
-    left out. The file is recognised by its first bytes.
+    left out. The file is recognised by its first bytes. A text in UTF-16 is held in memory.
 
     Parameters
     ----------
@@ -67,19 +55,19 @@ def unpacked(path: Path, source: Any) -> Any:
     b'1 Q0 d1'
     """
     head = source.peek(6)
-    reader = next((reader for start, reader in _READERS.items() if head.startswith(start)), None)
-    text = source if reader is None else reader(source)
+    opener = next((opener for start, opener in _READERS.items() if head.startswith(start)), None)
+    text = source if opener is None else opener(source)
     head = text.peek(512)
-    found = next((how for start, how in _OTHER_PROGRAMS.items() if head.startswith(start)), None)
+    other = next((program for start, program in _OTHER_PROGRAMS.items() if head.startswith(start)), None)
     if head[_TAR[0] :].startswith(_TAR[1]):
-        found = ("a tar archive", "tar -xf")
-    if found:
-        kind, command = found
+        other = ("a tar archive", "tar -xf")
+    if other:
+        kind, command = other
         raise InputError(f"{path}: this is {kind}, not text; unpack it first ({command} {shlex.quote(path.name)})")
+    if head.startswith(_UTF_16):
+        return io.BufferedReader(io.BytesIO(text.read().decode("utf-16", "replace").encode()))
     if head.startswith(BYTE_ORDER_MARK):
         text.read(len(BYTE_ORDER_MARK))
-    elif head.startswith(_UTF_16):
-        text = io.BufferedReader(_Utf8(text))
     return text
 
 
@@ -114,18 +102,6 @@ def decoded(text: bytes) -> str:
         return text.decode("latin-1")
 
 
-class _Utf8(io.RawIOBase):
-    """Text in UTF-16, read as UTF-8."""
-
-    def __init__(self, source: Any) -> None:
-        self._source = source
-        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        read = self._source.read(len(buffer) // 4)  # two bytes become at most three
-        data = self._decoder.decode(read, final=not read).encode("utf-8")
-        buffer[: len(data)] = data
-        return len(data)
+def is_index_name(column: str) -> bool:
+    """Return whether a column has no name, or a name that pandas gives to such a column: an index that was written."""
+    return bool(re.fullmatch(r"\s*|Unnamed: \d+(\.\d+)*|__index_level_\d+__", column))

@@ -39,22 +39,26 @@ def count_up_to(values: FloatVector, level: float) -> int:
 
 
 @inlined
-def rest_up_to(values: FloatVector, at: int, level: float) -> int:
-    """Return a bit for each value from ``values[at]`` on, at most 31 values: 1 if the value is at most ``level``."""
+def block_up_to(values: FloatVector, start: int, level: float) -> int:
+    """Return a bit for each of the next 32 values, or of those that are left: 1 if it is at most ``level``."""
     size, mask = values.shape[0], 0
-    if size >= LANES:  # the last 32 values are compared; bits of values before ``at`` are shifted out
-        return lanes_up_to(values, size - LANES, level) >> (at + LANES - size)
+    if start + LANES <= size:
+        return lanes_up_to(values, start, level)
+    if size >= LANES:  # the last 32 values are compared; bits of values before ``start`` are shifted out
+        return lanes_up_to(values, size - LANES, level) >> (start + LANES - size)
     for k in range(size):
         mask |= int(values[k] <= level) << k
     return mask
 
 
 @inlined
-def rest_at(base: FloatVector, width: FloatVector, at: int, scale: float, level: float) -> int:
-    """Return a bit for each index from ``at`` to the last: 1 if ``base + scale * width`` equals ``level``."""
+def block_at(base: FloatVector, width: FloatVector, start: int, scale: float, level: float) -> int:
+    """Return a bit for each of the next 32 indices, or of those that are left: 1 if the sum there equals ``level``."""
     size, mask = base.shape[0], 0
+    if start + LANES <= size:
+        return lanes_at(base, width, start, scale, level)
     if size >= LANES:
-        return lanes_at(base, width, size - LANES, scale, level) >> (at + LANES - size)
+        return lanes_at(base, width, size - LANES, scale, level) >> (start + LANES - size)
     for k in range(size):
         mask |= int(base[k] + scale * width[k] == level) << k
     return mask
@@ -83,41 +87,34 @@ def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
 @kernel
 def nth_up_to(values: FloatVector, level: float, n: int) -> int:
     """Return the index of the n-th value (from 0) that is at most ``level``; this value must exist."""
-    start, size = 0, values.shape[0]
-    while start + LANES <= size:
-        mask = lanes_up_to(values, start, level)
+    start = 0
+    while True:
+        mask = block_up_to(values, start, level)
         count = count_bits(mask)
         if count > n:
             return start + nth_bit(mask, n)
         n -= count
         start += LANES
-    return start + nth_bit(rest_up_to(values, start, level), n)
 
 
 @kernel
 def find_up_to(values: FloatVector, level: float) -> tuple[int, int]:
     """Count the values that are at most ``level``, and find the first of them; at least one must exist."""
-    count, first, start, size = 0, 0, 0, values.shape[0]
-    while start + LANES <= size:
-        count, first = counted(lanes_up_to(values, start, level), start, count, first)
-        start += LANES
-    if start < size:
-        count, first = counted(rest_up_to(values, start, level), start, count, first)
+    count, first = 0, 0
+    for start in range(0, values.shape[0], LANES):
+        count, first = counted(block_up_to(values, start, level), start, count, first)
     return count, first
 
 
 @kernel
 def add_up_to(values: FloatVector, level: float, indices: IntVector, n: int) -> int:
     """Write the indices of all values that are at most ``level`` into ``indices[n:]``, and return the new ``n``."""
-    start, size = 0, values.shape[0]
-    while start < size:
-        whole = start + LANES <= size
-        mask = lanes_up_to(values, start, level) if whole else rest_up_to(values, start, level)
+    for start in range(0, values.shape[0], LANES):
+        mask = block_up_to(values, start, level)
         while mask != 0:
             indices[n] = start + int(trailing_zeros(mask))
             mask &= mask - 1
             n += 1
-        start += LANES
     return n
 
 
@@ -167,27 +164,23 @@ def highest(base: FloatVector, width: FloatVector, scale: float) -> float:
 @kernel
 def find_at(base: FloatVector, width: FloatVector, scale: float, level: float) -> tuple[int, int]:
     """Count the indices at which ``base + scale * width`` equals ``level``, and find the first; one must exist."""
-    count, first, start, size = 0, 0, 0, base.shape[0]
-    while start + LANES <= size:
-        count, first = counted(lanes_at(base, width, start, scale, level), start, count, first)
-        start += LANES
-    if start < size:
-        count, first = counted(rest_at(base, width, start, scale, level), start, count, first)
+    count, first = 0, 0
+    for start in range(0, base.shape[0], LANES):
+        count, first = counted(block_at(base, width, start, scale, level), start, count, first)
     return count, first
 
 
 @kernel
 def nth_at(base: FloatVector, width: FloatVector, scale: float, level: float, n: int) -> int:
     """Return the n-th index (from 0) at which ``base + scale * width`` equals ``level``; this index must exist."""
-    start, size = 0, base.shape[0]
-    while start + LANES <= size:
-        mask = lanes_at(base, width, start, scale, level)
+    start = 0
+    while True:
+        mask = block_at(base, width, start, scale, level)
         count = count_bits(mask)
         if count > n:
             return start + nth_bit(mask, n)
         n -= count
         start += LANES
-    return start + nth_bit(rest_at(base, width, start, scale, level), n)
 
 
 @kernel

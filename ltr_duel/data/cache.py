@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import InputError, arguments, cache_home, digest_of, handed_over, host, mapped, places
+from ltr_duel.core import InputError, arguments, cache_home, digest_of, handed_over, host, mapped
 from ltr_duel.core import files as core_files
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.dialects import sidecar_of
@@ -255,7 +255,7 @@ def remove(path: Path) -> None:
 def _make_room(size: int) -> None:
     """Remove the least recently used entries until ``size`` more bytes fit; raise `InputError` if they cannot."""
     home, most, used = cache_home(), limit(), entries()
-    with places.said_of(home):
+    with core_files.named_errors(home):
         home.mkdir(parents=True, exist_ok=True)
     if size > most or 2 * size > shutil.disk_usage(home).free:
         why = f"the limit of the cache, {LIMIT}" if size > most else "half of the free disk"

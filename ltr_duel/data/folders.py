@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ltr_duel.core import InputError, arguments, errors, places
+from ltr_duel.core import InputError, arguments, errors
 
 PARTS = ("train", "vali", "test")
 FOLDS = (1, 2, 3, 4, 5)
@@ -30,10 +30,10 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
     if split is not None:
         errors.require_one_of("split", split, PARTS)
     path = arguments.as_path("a corpus", path)
-    if not places.is_there(path):
+    if not path.exists():
         files = _parts(path.parent, split, path.name + ".") if path.parent.is_dir() else []
         if not files:
-            advice = "'ltr-duel data list' prints corpora to download"
+            advice = "'ltr-duel list corpora' prints corpora to download"
             raise InputError(f"{path}: there is no such file or folder; {advice}")
         return files
     if path.is_file():

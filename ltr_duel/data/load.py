@@ -45,7 +45,6 @@ def load_dataset(
     fill: float | str | None = None,
     labels: str = "grades",
     unlabelled: str = "refuse",
-    repeated: str = "refuse",
     first_id: int = 1,
     omitted: str | None = None,
     cache: bool = True,
@@ -73,7 +72,7 @@ def load_dataset(
         One name for each column; by default the names of a recognised corpus, else ``"1"``, ``"2"``, ...
     jobs : int
         Number of threads, -1 for all cores; the result does not depend on it.
-    dialect, features, fill, labels, unlabelled, repeated, first_id, omitted
+    dialect, features, fill, labels, unlabelled, first_id, omitted
         See `ReadOptions`. A folder of the cache accepts only the options with which it was read.
     cache : bool
         Whether to use the cache (``LTR_DUEL_HOME``): a corpus that takes more than 3 seconds to read is stored there,
@@ -109,7 +108,7 @@ def load_dataset(
             " Dataset.from_arrays(X, y, qid)"
         )
     path = arguments.as_path("a corpus", path)
-    options = ReadOptions(dialect, features, fill, labels, unlabelled, repeated, first_id, omitted)
+    options = ReadOptions(dialect, features, fill, labels, unlabelled, first_id, omitted)
     if name is not None:
         arguments.require_type("the name of a corpus", name, str)
     grades = None if grades is None else errors.require_whole("the number of grades", grades, 1, _MOST_GRADES)

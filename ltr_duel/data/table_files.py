@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.tables import column_of_role, from_frame, table_words
 from ltr_duel.data.text.options import ReadOptions
 
-_TEXT_ONLY = ("dialect", "features", "repeated", "first_id")  # options
+_TEXT_ONLY = ("dialect", "features", "first_id")  # options
 
 
 def is_table(path: Path) -> bool:
@@ -25,8 +24,6 @@ def is_table(path: Path) -> bool:
             first = texts.unpacked(path, raw).peek(2**12).split(b"\n")[0]
     except (InputError, OSError):
         return False  # the reader of text reports it
-    if not re.match(rb"\s*[-+.\d]+\s+(qid:\S+\s+)?\d+:", first):
-        _refuse_pool(path)
     is_text = b"qid:" in first or first.lstrip()[:1].isdigit() or first.startswith((b"#", b"<"))
     has_header = b"," in first and first[:1].isalpha() and not set(b":#{") & set(first)
     return not is_text and (bool(re.search(r"\.[ct]sv(\.gz|\.bz2|\.xz)?$", path.name.lower())) or has_header)
@@ -93,15 +90,3 @@ def _arrow_table(path: Path) -> Any:
     except pa.ArrowException as error:
         raise InputError(f"{path}: the table cannot be read ({str(error).splitlines()[0]})") from None
     return table
-
-
-def _refuse_pool(path: Path) -> None:
-    """Raise `InputError` for a pool of CatBoost: columns without names, and a description of them beside the file."""
-    with suppress(OSError):  # the name with the suffix may be too long
-        for name in (f"{path.name}.cd", f"{path.stem}.cd"):
-            if path.with_name(name).is_file():
-                raise InputError(
-                    f"{path}: this is a pool of CatBoost, described by {name}; make it a table: write a line with the"
-                    " names of the columns above it (qid, label, docno and those of the features), with tabs between"
-                    " them, and leave out columns that are no numbers"
-                )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -120,9 +121,10 @@ class StudyResults:
         """Return the matrix by which regret is measured. Raises `InputError` if its file is missing or damaged."""
         about = self._about(problem)
         path = self._store.problems / f"{about['digest']}.parquet"
-        if path.is_file() and (matrix := load_preferences(path)).digest == about["matrix_sha256"]:
-            return matrix
-        raise InputError(f"{path}: missing, or another matrix; 'ltr-duel run' with the experiment's file writes it")
+        with suppress(InputError):
+            if (matrix := load_preferences(path)).digest == about["matrix_sha256"]:
+                return matrix
+        raise InputError(f"{path}: missing or damaged; 'ltr-duel run' with the experiment's file writes it again")
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
         """Return the results on one problem at one horizon, by default at its longest horizon."""

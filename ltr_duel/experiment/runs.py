@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from ltr_duel.core import InputError, files
+from ltr_duel.core import InputError
 from ltr_duel.experiment.store import StoppedError, Store
 
 _SUFFIX = ".arrow"
@@ -64,10 +64,12 @@ def write_runs(store: Store, rows: Sequence[tuple[Any, ...]]) -> str:
         writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
     data = memoryview(sink.getvalue())
     name = hashlib.sha256(data).hexdigest() + _SUFFIX
+    temporary = store.claims / f"{name}.tmp"
     try:
-        with files.replacing(store.runs / name, store.claims / f"{name}.tmp") as temporary:
-            temporary.write_bytes(data)
+        temporary.write_bytes(data)
+        os.replace(temporary, store.runs / name)  # noqa: PTH105 -- Path.replace would fill memory with parts of paths
     except OSError as error:
+        temporary.unlink(missing_ok=True)
         raise StoppedError(f"{store.runs / name}: cannot be written: {error.strerror}") from None
     return name
 

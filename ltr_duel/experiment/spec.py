@@ -89,7 +89,6 @@ class ReadingSpec(ProblemSpec):
     dialect: str | None = schema.value(schema.text, default=None)
     features: int | None = schema.value(schema.whole(1, 10**6), default=None)
     first_id: int | None = schema.value(schema.whole(0, 1), default=None)
-    repeated: str | None = schema.value(schema.text, default=None)
     fill: float | str | None = schema.value(_fill, default=None)
     labels: str | None = schema.value(schema.text, default=None)
     unlabelled: str | None = schema.value(schema.text, default=None)

@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pyarrow
+import pyarrow.parquet
+
 from ltr_duel.core import parallel
 from ltr_duel.experiment.claims import live_claims
 from ltr_duel.experiment.runs import Index
@@ -21,6 +24,7 @@ class Status(NamedTuple):
     running: int
     failures: list[dict[str, Any]]  # policy, problem, horizon, repetition, error, traceback
     damaged: list[str]  # paths of damaged files, whose runs count as missing
+    lost: list[str]  # paths of matrices that are damaged or missing
     processes: list[dict[str, Any]]  # a claim of each live process: process, began, jobs, backend
     left: int  # runs that are still to do, including running ones
     seconds_left: float | None  # None if no run has finished yet
@@ -48,4 +52,13 @@ def read_status(folder: str | Path) -> Status:
     workers = sum(parallel.checked_jobs(claim["jobs"]) for claim in processes) or parallel.checked_jobs(-1)
     names, running = [str(study.about["name"]) for study in studies], sum(claim["runs"] for claim in claims)
     seconds = sum(index.seconds) / len(index.seconds) * left / workers if index.seconds else None
-    return Status(names, planned, done, min(left, running), failures, index.damaged, processes, left, seconds)
+    digests = dict.fromkeys(str(problem["digest"]) for study in studies for problem in study.about["problems"])
+    lost = [str(path) for name in digests if not _readable(path := store.problems / f"{name}.parquet")]
+    return Status(names, planned, done, min(left, running), failures, index.damaged, lost, processes, left, seconds)
+
+
+def _readable(path: Path) -> bool:
+    try:
+        return bool(pyarrow.parquet.read_table(path))
+    except (OSError, pyarrow.ArrowException):
+        return False

@@ -14,7 +14,7 @@ from typing import Any
 
 import uvicorn
 
-from ltr_duel.core import InputError, host, places, schema
+from ltr_duel.core import InputError, files, host, schema
 from ltr_duel.live.app import LOG, make_app
 from ltr_duel.live.experiment import Experiment
 from ltr_duel.live.settings import Settings, read_settings
@@ -89,7 +89,7 @@ def _api_key(path: Path) -> tuple[str, Path | None]:
         try:
             key = place.read_text("ascii").strip()
         except (OSError, UnicodeDecodeError) as error:
-            cause = places.cause(error) if isinstance(error, OSError) else "is not ASCII text"
+            cause = files.cause(error) if isinstance(error, OSError) else "is not ASCII text"
             raise InputError(f"{place}: {cause}") from None
     if len(key) < _SHORTEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
         raise InputError(f"{place or VARIABLE}: an API key has at least {_SHORTEST_KEY} printable characters, no space")
@@ -132,5 +132,5 @@ def _listening(service: ServiceSettings) -> socket.socket:
         listener.listen(1024)
     except OSError as error:
         listener.close()
-        raise InputError(f"cannot listen on {address}, port {service.port}: {places.cause(error)}") from None
+        raise InputError(f"cannot listen on {address}, port {service.port}: {files.cause(error)}") from None
     return listener

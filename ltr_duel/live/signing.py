@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ltr_duel.core import InputError, arguments, errors, files, places
+from ltr_duel.core import InputError, arguments, errors, files
 
 _FEWEST_BYTES, _MOST_KEYS = 16, 100
 _LONGEST_FILE, _LONGEST_TOKEN = 100_000, 100
@@ -188,4 +188,4 @@ def write_secret(path: Path, text: str) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: {places.cause(error)}") from None
+        raise InputError(f"{path}: {files.cause(error)}") from None

@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, alone, arguments, errors, files, places
+from ltr_duel.core import InputError, alone, arguments, errors, files
 from ltr_duel.live.settings import Settings, parse_settings
 from ltr_duel.live.validation import FORGOTTEN, StoreError
 
@@ -65,7 +65,7 @@ class Store:
             try:
                 stack.enter_context(alone.sole_writer(self.path, self.path.with_name(f"{self.path.name}-lock")))
             except OSError as error:
-                raise InputError(f"{path}: cannot be written: {places.cause(error)}") from None
+                raise InputError(f"{path}: cannot be written: {files.cause(error)}") from None
             if meta is not None and not self.path.exists():
                 _make(self.path, meta)
             self.db = connected(self.path)
@@ -131,7 +131,7 @@ def _make(path: Path, meta: dict[str, Any]) -> None:
 def connected(store: str | Path) -> sqlite3.Connection:
     """Connect to an existing store."""
     path = arguments.as_path("a store", store)
-    if not places.is_file(path):
+    if not path.is_file():
         raise InputError(f"{path}: there is no store of a live experiment")
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, isolation_level=None, check_same_thread=False)
     try:

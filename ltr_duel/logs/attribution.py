@@ -155,7 +155,7 @@ def attribute(
     InputError
         If an event cannot be read, exposures lack rankers, or no event is of the kind of the first outcome.
     """
-    by_event = not {"owners", "page", "rankings"} & set(exposures.columns)  # events name the owners of their items
+    by_event = not {"owners", "page"} & set(exposures.columns)  # events name the owners of their items
     if by_event and "rankers" not in exposures.columns:
         raise InputError(NO_RANKERS)
     worths = [f"w{k}" for k in range(len(outcomes))]

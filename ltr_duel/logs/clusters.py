@@ -67,7 +67,10 @@ def cautious_means(
         for a, b in ((all_n, count), (all_n, squared), (all_n * count, squared), (all_n, total), (all_y, total))
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        design, size = _design(once, sum_y, square, squares, crossed, summed)
+        size, mean = squares / once, sum_y / once
+        together = summed - 2 * mean * crossed + mean**2 * squares
+        single = np.maximum(square - once * mean**2, 0)
+        design = np.clip((together + 2 * size**2) / (single + 2 * size), 1.0, size)
         added = np.sqrt(design * size)
         n = once + 2 * added
         mean = sum_y / n
@@ -79,32 +82,6 @@ def cautious_means(
         spread = rest * once + alike * squares + 2 * added**2
         freedom = spread**2 / (rest**2 * squares + 2 * rest * alike * cubes + alike**2 * fourths + 2 * added**4) - 1
     return _unless_alone(~(once > size * (1 + 1e-12)), mean, error, freedom)
-
-
-def cautious_of_moments(
-    n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
-) -> Means:
-    """Approximate `cautious_means` for clusters of equal size; ``nt``: sum of n * total over clusters, and so on."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        alone = ~(n**2 > nn * (1 + 1e-9))
-        design, size = _design(n, total, square, nn, nt, tt)
-        added = np.sqrt(design * size)
-        n = n + 2 * added
-        mean = total / n
-        residuals = np.maximum(tt - 2 * mean * nt + mean**2 * nn, 0) + added**2 * (2 + 2 * mean**2)
-        freedom = n**2 / (nn + 2 * added**2) - 1
-        error = np.sqrt(residuals * (1 + 1 / freedom)) / n
-    return _unless_alone(alone, mean, error, freedom)
-
-
-def _design(
-    n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
-) -> tuple[FloatVector, FloatVector]:
-    """Return the design effect for `cautious_means`, and the mean cluster size, weighted by size."""
-    mean, size = total / n, nn / n
-    together = tt - 2 * mean * nt + mean**2 * nn
-    single = np.maximum(square - n * mean**2, 0)
-    return np.clip((together + 2 * size**2) / (single + 2 * size), 1.0, size), size
 
 
 def _unless_alone(alone: Any, mean: FloatVector, error: FloatVector, freedom: FloatVector) -> Means:

@@ -108,10 +108,7 @@ def _converted(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
     if wanted == "INTEGER[]":  # a cast rounds 1.5, and makes true a 1
         legal = f"to_json({cast}) = json({value})"
     else:
-        depth = wanted.count("[]")
-        legal = f"json_type({value}) = 'ARRAY' AND list_has_all({_ENTRIES}, json_type({value}, '${'[*]' * depth}'))"
-        if depth > 1:
-            legal += f" AND list_has_all(['ARRAY'], json_type({value}, '$[*]'))"
+        legal = f"json_type({value}) = 'ARRAY' AND list_has_all({_ENTRIES}, json_type({value}, '$[*]'))"
         if wanted == "DOUBLE[]":
             legal += f" AND list_count({cast}) = len({cast})"
     read = f"CASE WHEN {legal} THEN {cast} END"

@@ -25,12 +25,11 @@ from ltr_duel.logs.ratio import (
     Ratio,
     credited_outcome,
     outcome_name,
-    outcome_sums,
     ratio_in,
     single_outcomes,
 )
 from ltr_duel.logs.soundness import check_log, policies_of
-from ltr_duel.logs.sums import CLUSTERS, Grouping
+from ltr_duel.logs.sums import CLUSTERS, Grouping, pair_sums
 
 _FORGOTTEN = "forgotten-"  # prefix of the names that `ltr_duel.live` gives to forgotten users
 _FEW = 20  # number of equal clusters below which intervals are rough
@@ -131,7 +130,7 @@ def _compared(
     If a policy reacts to outcomes, the clusters "query" and "both" are replaced by users, or by impressions if no row
     has a user, which are the units of the confidence sequence.
     """
-    outcomes, rows, creditor, whole, facts = credited_outcome(log, outcome, rankers)
+    outcomes, rows, creditor, facts = credited_outcome(log, outcome, rankers)
     policies, name = policies_of(log.engine, rows), outcome_name(outcome)
     cluster = cluster or ("user" if facts["named"] else "query")
     if policies and cluster in ("query", "both"):
@@ -140,10 +139,10 @@ def _compared(
         raise InputError(f"{log.path}: the ratio '{name}' can be compared only if no policy reacts to outcomes")
     if cluster in ("user", "both") and not facts["named"]:
         raise InputError(f"no impression of {log.path.name} has a user, so errors cannot be clustered by {cluster}")
-    grouping = Grouping(len(creditor.pairs), cluster, whole, facts["named"] == facts["n"])
+    grouping = Grouping(len(creditor.pairs), cluster, facts["named"] == facts["n"])
     looks = looks and not beside and not isinstance(outcome, Ratio)
     step = step_of(facts["first"], facts["last"]) if looks else 0.0
-    sums, parts = outcome_sums(log.engine, outcomes, grouping, step)
+    sums, *courses = pair_sums(log.engine, outcomes, grouping, step)
     users, forgotten = (beside.provenance["users"], 0) if beside else _users(log.engine, rows)
     own, events = (
         digest.sha256_file(path) if path and path.is_file() else "" for path in (log.path, log.loaded.events_file)
@@ -162,7 +161,7 @@ def _compared(
     )  # fmt: skip
     if beside:
         return comparison
-    interim = looks_of(log.engine, rows, parts, grouping, step) if step else []
+    interim = looks_of(log.engine, rows, sums, courses, step) if step else []
     warnings = _warnings(log, rows, comparison, forgotten) + drift_notes(interim, creditor.named_pairs)
     return replace(comparison, looks=interim, warnings=warnings)
 

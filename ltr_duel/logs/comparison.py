@@ -15,9 +15,9 @@ from ltr_duel.core import FloatVector, InputError, IntVector, several, statistic
 from ltr_duel.logs.clusters import Means, interval_ends
 from ltr_duel.logs.decision import Decision, decide
 from ltr_duel.logs.looks import Look
-from ltr_duel.logs.ratio import LINES, Ratio
+from ltr_duel.logs.ratio import Ratio
 from ltr_duel.logs.sequential import Intervals, clustered_sequence, confidence_sequence
-from ltr_duel.logs.sums import PairSums, Sequences
+from ltr_duel.logs.sums import LINES, PairSums, Sequences
 from ltr_duel.preferences import PreferenceMatrix
 
 if TYPE_CHECKING:

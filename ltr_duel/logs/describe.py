@@ -15,7 +15,6 @@ from ltr_duel.logs.table import LISTS, LOG_COLUMNS, date_words
 _NAMES_USERS = re.compile("user|visitor|session|client|cookie", re.IGNORECASE)
 _FORMS = {
     "page": "the page token",
-    "rankings": "rankings and method",
     "owners": "the owners of the shown documents",
     "nothing": "nothing: these impressions describe users but cannot be used to compare rankers",
 }

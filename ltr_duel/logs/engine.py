@@ -23,9 +23,7 @@ import pyarrow as pa
 from ltr_duel.core import InputError, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
-_USUAL, _MOST = 640_000_000, 2_500_000_000  # bytes, for logs of up to 10^7 rows and for the longest logs
-_ROWS, _EACH = 10**7, 20  # rows of usual logs; bytes that each further row adds to the limit
-_AT_ONCE = 2 * 10**7  # number of rows whose windows fit into memory
+_MOST = 2_500_000_000  # bytes, enough for logs of 10^8 rows
 _SHARE = 0.5  # maximum share of the free memory
 _LEAST = 256_000_000  # minimum limit in bytes; some queries fail with less
 _UNITS = {"MB": 10**6, "GB": 10**9}
@@ -48,11 +46,10 @@ class Relation(NamedTuple):
 class Engine:
     """DuckDB with a temporary folder; ``damaged`` converts an error about a file to an `InputError`."""
 
-    def __init__(self, damaged: Callable[[Exception], InputError], rows: int = 0) -> None:
+    def __init__(self, damaged: Callable[[Exception], InputError]) -> None:
         import duckdb
 
-        self.passes = 1 + rows // _AT_ONCE  # number of parts in which windows are computed
-        self._memory, self._folder = memory_limit(rows), tempfile.mkdtemp(prefix="ltr_duel-logs-")
+        self._memory, self._folder = memory_limit(), tempfile.mkdtemp(prefix="ltr_duel-logs-")
         config = {"memory_limit": f"{self._memory}B", "temp_directory": self._folder}
         self.duckdb: Any = duckdb.connect(f"{self._folder}/tables.db", config=config)  # stored on disk to save memory
         self._damaged, self._numbers = damaged, count(1)
@@ -175,19 +172,15 @@ def _close(duckdb: Any, folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def memory_limit(rows: int) -> int:
-    """Return the memory limit of DuckDB, in bytes, for a log of `rows` rows.
-
-    Raises `InputError` if the environment variable for the limit is not a valid size.
-    """
+def memory_limit() -> int:
+    """Return the memory limit of DuckDB, in bytes; the environment variable replaces it."""
     if given := os.environ.get(VARIABLE, ""):
         with suppress(ValueError, KeyError):
             size = float(given[:-2]) * _UNITS[given[-2:].upper()]
             if _LEAST <= size < 1e15:
                 return int(size)
         raise InputError(f"{VARIABLE} must be a size of at least {_LEAST // 10**6}MB, such as 4GB, not '{given}'")
-    wanted = min(_USUAL + _EACH * max(rows - _ROWS, 0), _MOST)
-    return max(int(min(wanted, _SHARE * host.free_memory())), _LEAST)
+    return max(int(min(_MOST, _SHARE * host.free_memory())), _LEAST)
 
 
 def lack_of_memory(limit: int) -> str:

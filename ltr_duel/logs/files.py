@@ -6,7 +6,6 @@ import csv
 import gzip
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +15,6 @@ from ltr_duel.logs.engine import Engine, named, quoted
 
 FORMATS = ("jsonl", "csv", "parquet", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
-_LINE, _PACKED = 100, 20  # lower bounds of the mean number of bytes per line, in plain and in compressed files
 _LONGEST = 1 << 24  # maximum number of bytes in a line
 _FILE = "filename = 'ltr_file'"
 _OPTIONS = f"max_line_size = {_LONGEST}, {_FILE}"
@@ -112,21 +110,6 @@ def _first_line(path: Path) -> str:
         raise InputError(f"{path}: the text is not UTF-8") from None
     except (OSError, EOFError) as error:
         raise InputError(f"{path}: cannot be read, or is truncated ({error})") from None
-
-
-def rows_in(paths: Sequence[Path]) -> int:
-    """Return the approximate number of rows in files."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rows = 0
-    for path in paths:
-        try:
-            rows += pq.read_metadata(path).num_rows
-        except (OSError, pa.ArrowException):  # a text file
-            with suppress(OSError):
-                rows += path.stat().st_size // (_PACKED if path.suffix == ".gz" else _LINE)
-    return rows
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:

@@ -1,7 +1,4 @@
-"""Convert rows of a log to the arrays that the methods' kernels read, and credit the rows by these kernels.
-
-A document's number is its index in the first ranking of the row.
-"""
+"""Credit rows of a log by the kernels of the interleaving methods."""
 
 from __future__ import annotations
 
@@ -11,43 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SignMatrix, interpreted, kernel
-from ltr_duel.interleaving import MOST_DOCUMENTS, Lists, Method, Shown, Size, credit_pair, credit_slate, room_for
-
-
-def number_rows(
-    rankings: Any, rows: IntVector, shown: Any, shown_ptr: IntVector, rankers: int
-) -> tuple[Lists, IntVector, dict[int, str]]:
-    """Return the lists of rows that interleave equally many rankers, the numbers of all shown documents, and faults.
-
-    Row n is query n of the lists, without documents if it is faulty. ``shown``: ids of the documents of all rows.
-    """
-    orders, sizes, numbers = [np.zeros((rankers, 0), np.int16)], [0], np.zeros(len(shown), np.int64)
-    faults, ids = dict[int, str](), shown.to_pylist()
-    for row in rows.tolist():
-        lists = rankings[row].as_py()
-        number = {document: k for k, document in enumerate(lists[0])} if lists else {}
-        unknown = [document for document in ids[shown_ptr[row] : shown_ptr[row + 1]] if document not in number]
-        if len(lists) != rankers:
-            faults[row] = f"{len(lists)} rankings for {rankers} rankers"
-        elif not 1 <= len(lists[0]) <= MOST_DOCUMENTS:
-            faults[row] = f"'rankings' must contain lists of 1 to {MOST_DOCUMENTS:,} documents"
-        elif len(number) < len(lists[0]):
-            faults[row] = "a ranking contains a document twice"
-        elif any(len(each) != len(number) or set(each) != number.keys() for each in lists):
-            faults[row] = "the rankings differ in their documents: give the page token, in the column 'page'"
-        elif unknown:
-            faults[row] = f"the shown document '{unknown[0]}' is in no ranking"
-        else:
-            orders.append(np.array([[number[document] for document in each] for each in lists], np.int16))
-            for k in range(shown_ptr[row], shown_ptr[row + 1]):
-                numbers[k] = number[ids[k]]
-        sizes.append(0 if row in faults else len(number))
-    ptr, order = np.cumsum(sizes), np.concatenate(orders, axis=1)
-    rank, begin = np.zeros_like(order), np.repeat(ptr[:-1], sizes[1:])
-    place = np.arange(order.shape[1]) - begin
-    for a in range(rankers):
-        rank[a, begin + order[a]] = place + 1
-    return Lists(order, rank, ptr), numbers, faults
+from ltr_duel.interleaving import Lists, Method, Shown, Size, credit_pair, credit_slate, room_for
 
 
 class Clicked(NamedTuple):

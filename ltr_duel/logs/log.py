@@ -26,7 +26,7 @@ from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import EVENT, LOG_COLUMNS, Impressions
 
 _ROWS = 1 << 16
-_LONG = {"rankings": 8, "page": 4}  # batches are shorter by these factors if rows contain these columns
+_SHORT = 4  # factor by which batches with page tokens are shorter
 _RESERVED = re.compile(  # names of columns that are added to a log
     r"""^(row|line|origin|fault|code|length|different|owned|low|high|rank|pair|part|n|y|square|place|turn|conflict
     |number|reason|ltr[ _].*)$|["\0]""",
@@ -234,7 +234,7 @@ class ClickLog:
 
     def stream(self, rows: Relation) -> Iterator[Impressions]:
         """Yield rows from `rows` in batches, as `batches` does."""
-        size = _ROWS // max([1, *(short for name, short in _LONG.items() if name in rows.columns)])
+        size = _ROWS // (_SHORT if "page" in rows.columns else 1)
         names = [name for name in LOG_COLUMNS if name in rows.columns]
         sql = f"SELECT {', '.join(map(named, names))}, line FROM t"
         if self.bad.count or self.bad.equal or self.loaded.placed is not None:  # a join does not keep the order

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector, statistics
-from ltr_duel.logs.clusters import Means, cautious_of_moments, naive_means, two_way
-from ltr_duel.logs.sums import Grouping, Growth, Sequences
+from ltr_duel.logs.clusters import Means, naive_means
+from ltr_duel.logs.sums import Course, PairSums, Sequences
 
 _STEPS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400, 364 * 86400)  # seconds
 _MOST = 64  # maximum number of looks
@@ -47,32 +47,28 @@ def days_to_a_whole_week(days: float) -> float:
     return 7 - over if days >= 14 and 1 < over < 6 else 0.0
 
 
-def looks_of(engine: Any, times: Any, parts: Sequence[Growth], by: Grouping, step: float) -> list[Look]:
+def looks_of(engine: Any, times: Any, sums: PairSums, courses: Sequence[Course], step: float) -> list[Look]:
     """Return the state of a comparison at the end of each period of ``step`` seconds (UTC).
 
-    times: a relation with the ``time`` of each impression; parts: the growth of the sums, see `pair_sums`.
+    Errors are those of independent outcomes, multiplied as at the end of the log, where clusters are known. Earlier,
+    users have returned less often, so these errors are too large rather than too small.
+
+    times: a relation with the ``time`` of each impression; sums, courses: see `pair_sums`.
     """
-    block = f"CAST(floor(time / {step!r}) AS BIGINT)"
-    sql = f"SELECT {block} AS block, count(*) AS n, max(time) AS last FROM shown GROUP BY {block} ORDER BY 1"
-    periods = engine.query(sql, shown=times).to_pydict()
-    blocks, unit = np.array(periods["block"], np.int64), float(by.unit)
-
-    def until(part: Growth, name: str, scale: float = 1.0) -> FloatVector:
-        return np.asarray(part.until(name, blocks, by.pairs) / scale, np.float64)
-
-    n, total, square = (until(parts[0], name, k) for name, k in (("n", 1.0), ("total", unit), ("square", unit)))
-    if by.cluster == "impression":
-        kinds = [naive_means(n + 2, total, square + 2)]
-    else:
-        scales = {"nn": 1.0, "nt": unit, "tt": unit**2}
-        products = [[until(part, name, scale) for name, scale in scales.items()] for part in parts]
-        kinds = [cautious_of_moments(n, total, square, *moments) for moments in products]
-    mean = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
-    means, sequences = two_way(*kinds) if by.cluster == "both" else kinds[0], parts[0].sequences(by, blocks)
-    impressions = np.cumsum(periods["n"]).tolist()
+    period = f"CAST(floor(time / {step!r}) AS BIGINT)"
+    sql = f"SELECT {period} AS period, count(*) AS n, max(time) AS last FROM shown GROUP BY {period} ORDER BY 1"
+    found = engine.query(sql, shown=times).to_pydict()
+    periods, pairs, (course, first) = np.array(found["period"], np.int64), len(sums.wins), courses
+    n, total, square = (course.until(name, periods, pairs) for name in ("n", "total", "square"))
+    plain, end = naive_means(n + 2, total, square + 2), sums.cautious()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = plain.error * np.maximum(end.error / plain.error[-1], 1.0)
+        freedom = np.maximum((end.freedom + 1) * n / n[-1] - 1, 0.0)
+        mean = np.where(n > 0, total / n, np.nan)
+    sequences, impressions = first.sequences(periods, pairs), np.cumsum(found["n"]).tolist()
     return [
-        Look(last, impressions[k], n[k], mean[k], means.of(k), sequences.of(k))
-        for k, last in enumerate(periods["last"])
+        Look(last, impressions[k], n[k], mean[k], Means(plain.mean[k], error[k], freedom[k]), sequences.of(k))
+        for k, last in enumerate(found["last"])
     ]
 
 

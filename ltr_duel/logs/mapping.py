@@ -40,7 +40,7 @@ _WHERE = ("file", "table", "where", "delimiter")
 _ABSENT = re.compile(  # DuckDB's messages; the second is for a name that equals a mapped key except for case
     r'Binder Error: (?:Referenced column|Column) "(.*?)" (?:not found in FROM clause!?|referenced that exists .*)'
 )
-_OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner of an item
+_OWNED = {"owners", "owner", "page"}  # columns that give the owner of an item
 _NO_OBJECT = """CASE WHEN NOT json_valid(text) THEN 'not valid JSON, or truncated'
   WHEN json_type(text) <> 'OBJECT' THEN 'not a JSON object with the columns as keys' END"""
 
@@ -81,8 +81,7 @@ def sections_of(path: Path) -> dict[str, Any]:
     events = given.get("events", {}).keys()
     if events - set(_WHERE) and not ("owner" in events or _OWNED & given["exposures"].keys()):
         raise InputError(
-            f"{path}: the ranker of an item must be mapped: 'owner' in [events], or 'owners', 'rankings' or 'page' in"
-            " [exposures]"
+            f"{path}: the ranker of an item must be mapped: 'owner' in [events], or 'owners' or 'page' in [exposures]"
         )
     return given
 

@@ -24,7 +24,7 @@ from ltr_duel.logs.table import NO_CREDIT
 _AT_ONCE = 1 << 19  # number of outcomes that are stored at a time
 UNIT = 1 << 30  # integer that represents the outcome 1
 _OUTCOMES = 'line BIGINT, time DOUBLE, "user" VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT'
-_FORMS = ("page", "rankings")
+_CREDIT = ("page", "owners", "rankers", "fault")  # columns of which one has a value if clicks can be credited
 _NEXT = "CAST(k.{} + 1 AS INTEGER)".format  # a cast, so that sqlglot knows an index, which Spark counts from 0
 _VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|-?\d[\w.:-]*")  # values that differ between lines with the same fault
 
@@ -35,7 +35,6 @@ class Credited(NamedTuple):
     outcomes: Any  # line, time, user, query, pair, y and its square (in units of 1 / UNIT); None if nothing is credited
     rows: Relation  # the credited impressions
     creditor: Creditor  # names, pairs, method and outcome rule
-    whole: bool  # whether all outcomes are wins, losses and ties
     facts: dict[str, Any]  # see `ClickLog.facts`
 
 
@@ -61,26 +60,23 @@ def credited(
     if key in log.credit:
         return log.credit[key]
     creditor, wrong = Creditor(rankers, needed=needed), Wrong()
-    by_kernels = _any(log, _FORMS)
+    by_kernels = _any(log, ("page",))
     wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *log.context}
     if not by_kernels:  # credit by owners needs no documents, and no lists if there are events
         wanted -= {"shown", *["clicks"] * (log.loaded.placed is not None), *["owners"] * log.loaded.by_event}
     try:
         rows = log.rows(wanted | {*columns}, number)
     except InputError:  # if no line has credit data, the error reports this lack instead of the bad line
-        if needed and not _any(log, (*_FORMS, "owners", "rankers", "fault")):
+        if needed and not _any(log, _CREDIT):
             raise InputError(f"{log.path}: {NO_CREDIT}") from None
         raise
     if by_kernels and log.outcomes[number].value:
-        raise InputError(
-            f"{log.path}: outcome '{names[number]}' is credited by owners; this log has page tokens or rankings"
-        )
+        raise InputError(f"{log.path}: outcome '{names[number]}' is credited by owners; this log has page tokens")
     if by_kernels and not isinstance(log.engine, Engine):
-        raise InputError(f"{log.path}: page tokens and rankings can be credited only from files, not with --connect")
-    form = " OR ".join(f"{name} IS NOT NULL" for name in _FORMS if name in rows.columns)
+        raise InputError(f"{log.path}: page tokens can be credited only from files, not with --connect")
     parts, rest = list[Relation | None](), rows
     if by_kernels:
-        some, rest = (log.engine.view(f"SELECT * FROM t WHERE {no}({form})", t=rows) for no in ("", "NOT "))
+        some, rest = (log.engine.view(f"SELECT * FROM t WHERE page IS {no}NULL", t=rows) for no in ("NOT ", ""))
         parts.append(_by_kernels(log, some, creditor, number, wrong))
     if not by_kernels or log.engine.rows("SELECT count(*) AS n FROM t", t=rest)[0]["n"]:
         parts.append(_by_owners(log, rest, creditor, number, wrong, part=by_kernels))
@@ -88,12 +84,12 @@ def credited(
     if outcomes and others:
         outcomes = log.engine.view("SELECT * FROM a UNION ALL SELECT * FROM b", a=outcomes, b=others[0])
     if needed and not creditor.pairs:
-        if not _any(log, (*_FORMS, "owners", "rankers", "fault")):
+        if not _any(log, _CREDIT):
             raise InputError(f"{log.path}: {NO_CREDIT}")
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
     rows = log.without(rows, wrong)
-    log.credit[key] = Credited(outcomes, rows, creditor, not by_kernels, log.facts(rows))
+    log.credit[key] = Credited(outcomes, rows, creditor, log.facts(rows))
     return log.credit[key]
 
 
@@ -123,7 +119,7 @@ def _by_owners(
                 if not creditor.needed:
                     continue
                 raise InputError(NO_CREDIT)
-            creditor.rules("owners", kind.get("method"), kind.get("outcome"), len(kind.get("rankers") or ()))
+            creditor.start_owners(kind.get("method"), kind.get("outcome"))
             sets[tuple(kind.get("rankers") or ())] = creditor.arms_of(kind.get("rankers"))
         except InputError as error:
             same = [f"({given}) = {kind['given']}"]

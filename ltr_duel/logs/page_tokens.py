@@ -75,17 +75,15 @@ class Parsed(NamedTuple):
     first: IntVector
 
 
-def read_tokens(
-    tokens: Any, shown: Any, rows: IntVector, numbers: IntVector, owners: Any, kept: FloatVector
-) -> list[Pages]:
-    """Read the tokens of these rows of a batch, whose documents are ``shown``.
+def read_tokens(tokens: Any, shown: Any, numbers: IntVector, owners: Any, kept: FloatVector) -> list[Pages]:
+    """Read the tokens of a batch, whose documents are ``shown``.
 
     numbers, owners: outputs with an entry for each shown document of the batch.
     kept: output with an entry for each row of the batch.
     """
     import duckdb
 
-    batch = pa.table({"row": rows, "token": tokens.take(pa.array(rows)), "shown": shown.take(pa.array(rows))})
+    batch = pa.table({"row": np.arange(len(tokens)), "token": tokens, "shown": shown})
     in_form = pc.match_substring_regex(batch["token"], _FORM)
     short = pc.less_equal(pc.binary_length(batch["token"]), LONGEST_TEXT)
     with duckdb.connect() as engine:

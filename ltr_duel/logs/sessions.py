@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from ltr_duel.clicks import Sessions
 from ltr_duel.core import InputError, IntVector, errors
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.table import marks_of
 
 ITEMS = ("auto", "document", "grade")
 
@@ -47,14 +46,16 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
     if not sum(len(batch.lines) for batch in batches):
         raise InputError(f"{log.path}: the log has no impression that can be used")
     table = pa.Table.from_batches([batch.table for batch in batches])
-    graded = marks_of(table, "grades")
+    named, graded = (
+        table[name].is_valid().to_numpy() if name in table.column_names else np.zeros(len(table), np.bool_)
+        for name in ("user", "grades")
+    )
     if by == "grade" and not graded.all():
         line = np.concatenate([batch.lines for batch in batches])[graded.argmin()]
         raise InputError(f"{log.find(line)}: no grades; use 'document' instead of 'grade'")
     length, clicks = (pc.list_value_length(table[name]).to_numpy() for name in ("shown", "clicks"))
     click = np.zeros(length.sum(), np.bool_)
     click[np.repeat(np.cumsum(length) - length, clicks) + pc.list_flatten(table["clicks"]).to_numpy() - 1] = True
-    named = marks_of(table, "user")
     user = np.where(named, _numbers(table["user"])[0], -1) if named.any() else None
     query, queries = _numbers(table["query"])
     document, documents = _numbers(pc.list_flatten(table["shown"]))

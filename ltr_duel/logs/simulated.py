@@ -139,7 +139,7 @@ def simulate_log(
     policy: str | Policy = "random",
     pairs: str | Method = "probabilistic",
     outcome: str = "",
-    slates: str | Method = "sosm",
+    slates: str | Method = "team_draft",
     top: int = 10,
     horizon: int = 10_000,
     returning: int = 0,
@@ -155,8 +155,8 @@ def simulate_log(
     rankings : Rankings
         With a fixed order of ties.
     clicks, pairs, outcome, slates, top
-        See `SimulatedUsers`. The default outcome rule of probabilistic interleaving differs: it is ``sampled``, which
-        has the same mean and requires no page token.
+        See `SimulatedUsers`. A log is credited by owners, so the methods are team draft or probabilistic interleaving,
+        by default with the rule ``sampled``.
     policy : str or Policy
         Policy that chooses the rankers of each impression; ``"random"`` samples all pairs uniformly.
     horizon : int
@@ -171,8 +171,8 @@ def simulate_log(
     Raises
     ------
     InputError
-        For arguments that `SimulatedUsers` rejects, numbers out of range, rankings with random order of ties, a rule
-        whose credit needs page tokens, or a log without impressions.
+        For arguments that `SimulatedUsers` rejects, numbers out of range, rankings with random order of ties, a method
+        that cannot credit by owners, or a log without impressions.
 
     Examples
     --------
@@ -189,22 +189,21 @@ def simulate_log(
     """
     errors.require_between("the horizon", horizon, 1)
     errors.require_between("the number of returning users", returning, 0)
-    if outcome == "marginal_bernoulli":
-        raise InputError(f"the rule '{outcome}' uses a coin of the list, which only page tokens contain")
     if rankings.provenance.get("ties") in REDRAWING:
         raise InputError("a log contains one order of tied documents: use rankings with a fixed order of ties")
     if not outcome and METHODS.configure(pairs).component.name == "probabilistic":
-        outcome = "sampled"  # its default uses a coin of the list, which only page tokens contain
+        outcome = "sampled"
     source = SimulatedUsers(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
     label, component, params = POLICIES.configure(policy)
     duels, oracle, size = component.feedback == "duel", source.open(), len(rankings)
     method = METHODS.configure(pairs if duels else slates)
     rule = source.provenance["outcome"] if duels else "".join(method.component.slate_outcomes[:1])
+    if method.component.name != "team_draft" and rule != "sampled":
+        raise InputError(
+            f"a simulated log is credited by owners, which '{method.label}' ({rule}) cannot do: use team_draft, or"
+            " probabilistic with the rule 'sampled'"
+        )
     constant = {"method": method.label, "outcome": rule or None, "policy": label}
-    if team_draft := method.component.name == "team_draft":
-        constant["rankings"] = None
-    elif rule != "sampled" and not method.component.foreign:
-        constant["owners"] = None
     if not returning:
         constant["user"] = None
     interests = stream(seed, "logs", "users").integers(0, rankings.n_queries, (returning, _OWN_QUERIES))
@@ -221,7 +220,7 @@ def simulate_log(
         while run.t < horizon:
             run.advance(min(horizon, run.t + _ROWS))
             if n := int(record.filled[0]):
-                columns = _columns(record, np.arange(log.rows, log.rows + n), rankings, orders=not team_draft)
+                columns = _columns(record, np.arange(log.rows, log.rows + n), rankings)
                 log.write(columns | {name: [value] * n for name, value in constant.items()})
             record.filled[0] = 0
         if not log.rows:
@@ -229,13 +228,13 @@ def simulate_log(
     return log.rows
 
 
-def _columns(record: Record, number: IntVector, rankings: Rankings, *, orders: bool) -> dict[str, Any]:
-    """Return the recorded impressions, with these numbers, as columns of a log; ``orders``: also the rankings."""
+def _columns(record: Record, number: IntVector, rankings: Rankings) -> dict[str, Any]:
+    """Return the recorded impressions, with these numbers, as columns of a log."""
     _, query, user, rankers, shown, owner, clicks = (field[: len(number)] for field in record)
-    first, documents = rankings.query_ptr[query], np.diff(rankings.query_ptr)[query]
+    first = rankings.query_ptr[query]
     listed, named, clicked = shown >= 0, rankers >= 0, clicks >= 0
     names, length = np.array(rankings.names), listed.sum(axis=1)
-    columns = {
+    return {
         "impression": _texts(number),
         "time": pa.array(BEGINS + SECONDS * number),
         "query": _texts(query),
@@ -246,11 +245,6 @@ def _columns(record: Record, number: IntVector, rankings: Rankings, *, orders: b
         "owners": _lists(pa.array(owner[listed].astype(np.int32)), length),
         "grades": _lists(pa.array(rankings.relevance[(first[:, None] + shown)[listed]].astype(np.int32)), length),
     }
-    if orders:
-        row = np.nonzero(named)[0]
-        each = [rankings.order[a, first[r] :][: documents[r]] for a, r in zip(rankers[named], row, strict=True)]
-        columns["rankings"] = _lists(_lists(_texts(np.concatenate(each)), documents[row]), named.sum(axis=1))
-    return columns
 
 
 def _texts(numbers: Any) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,7 +16,7 @@ from ltr_duel.logs.attribution import EventCounts, Outcome, attribute, completed
 from ltr_duel.logs.checks import Checked, checked, given_owners, without
 from ltr_duel.logs.columns import require_columns
 from ltr_duel.logs.engine import Engine, Relation, named
-from ltr_duel.logs.files import Position, files_of, rows_in
+from ltr_duel.logs.files import Position, files_of
 from ltr_duel.logs.mapping import Part, create_lines, read, sections_of, select
 from ltr_duel.logs.table import EVENT, EXPOSURE, LISTS, LOG_COLUMNS, MILLISECONDS, NO_RANKER
 from ltr_duel.logs.ubi import create_views
@@ -48,7 +47,7 @@ class Loaded(NamedTuple):
     @property
     def by_event(self) -> bool:
         """Whether events name the rankers of their items, so that impressions have no lists of owners."""
-        return self.placed is not None and not {"owners", "page", "rankings"} & set(self.impressions.columns)
+        return self.placed is not None and not {"owners", "page"} & set(self.impressions.columns)
 
 
 Source: TypeAlias = Callable[[Sequence[Outcome]], Loaded]
@@ -58,7 +57,7 @@ def own(path: Path, kind: str, context: tuple[str, ...] = ()) -> Source:
     """Return the source of files in the one-table format."""
 
     def load(outcomes: Sequence[Outcome]) -> Loaded:
-        engine = Engine(damaged(path), rows_in(files_of(path)))
+        engine = Engine(damaged(path))
         part = Part("log", str(path), tuple(LOG_COLUMNS), context, format=kind)
         log, find = read(engine, part)
         loaded = Loaded(engine, cleaned(engine, log), find, part.strange)
@@ -80,7 +79,7 @@ def ubi(path: Path, context: tuple[str, ...] = ()) -> Source:
 
     def load(outcomes: Sequence[Outcome]) -> Loaded:
         paths = files_of(path)
-        engine = Engine(damaged(paths[0]), rows_in(paths))
+        engine = Engine(damaged(paths[0]))
         files = create_lines(engine, paths)
         create_views(engine, context)
         exposures, events = (cleaned(engine, engine.table(name)) for name in ("exposures", "events"))
@@ -116,7 +115,7 @@ def tables(
         )
         if connect:
             return _connected(Warehouse(connect), shown, done, outcomes)
-        engine = Engine(damaged(Path(path)), sum(map(_rows_of, (shown, done))))
+        engine = Engine(damaged(Path(path)))
         (exposures, find), (acts, find_event) = (read(engine, part) for part in (shown, done))
         loaded = Loaded(engine, cleaned(engine, exposures), find, shown.strange)
         acts = cleaned(engine, acts)
@@ -176,11 +175,11 @@ def _joined(
         events = completed(engine, events_of(exposures))
         if not LISTS & have and "owner" not in events_of(exposures).columns:
             raise InputError(
-                "no column has an item's ranker: add 'owner' to the events, or 'shown' with 'owners', 'rankings' or"
+                "no column has an item's ranker: add 'owner' to the events, or 'shown' with 'owners' or"
                 " 'page' to the exposures, or map them with --source; see docs/logs.md"
             )
     items = events and engine.rows("SELECT 1 AS item FROM e WHERE item IS NOT NULL LIMIT 1", e=events)
-    by_event = not {"owners", "page", "rankings"} & have
+    by_event = not {"owners", "page"} & have
     loaded = loaded._replace(impressions=exposures)
     faults = checked(
         engine, exposures, given_owners(have, by_event=by_event), loaded.find, documents=bool(items or not events)
@@ -209,12 +208,6 @@ def _with_strange_owners(engine: Any, exposures: Relation, placed: Relation, fau
         return f"owner '{rows[line]['strange']}' of an event is not a ranker: {rankers}, null for none"
 
     return faults._replace(reasons=faults.reasons | dict.fromkeys(rows, "owner of an event"), sentence=sentence)
-
-
-def _rows_of(part: Part) -> int:
-    with suppress(InputError):  # the error is reported when the part is read
-        return rows_in(files_of(part.file))
-    return 0
 
 
 def damaged(path: Path) -> Callable[[Exception], InputError]:

@@ -19,9 +19,9 @@ from ltr_duel.core import InputError
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import Comparison, compared
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.ratio import credited_outcome, outcome_sums
+from ltr_duel.logs.ratio import credited_outcome
 from ltr_duel.logs.sequential import Intervals
-from ltr_duel.logs.sums import Grouping
+from ltr_duel.logs.sums import Grouping, pair_sums
 from ltr_duel.logs.table import LOG_COLUMNS
 
 DAY = 86_400
@@ -90,7 +90,7 @@ def subgroups(
     >>> table.frame[["week", "impressions"]].values.tolist()
     [['1970-01-01 to 01-07', 605], ['1970-01-08 to 01-12', 395]]
     """
-    outcomes, rows, _, whole, facts = credited_outcome(log, comparison.outcome, rankers)
+    outcomes, rows, _, facts = credited_outcome(log, comparison.outcome, rankers)
     part, labels, relations = _parts(log, rows, comparison, by)
     parts, pairs, engine = len(labels), len(comparison.pairs), log.engine
     if parts < 2:
@@ -98,10 +98,10 @@ def subgroups(
     chosen = ", ".join(f'o."{name}"' for name in outcomes.columns if name != "pair")
     sql = f"SELECT {chosen}, CAST(o.pair * {parts} + {part} AS BIGINT) AS pair FROM outcomes o"
     sql += " JOIN part_of_line l ON o.line = l.line" * bool(relations)
-    grouping = Grouping(pairs * parts, comparison.cluster, whole, facts["named"] == facts["n"])
+    grouping = Grouping(pairs * parts, comparison.cluster, facts["named"] == facts["n"])
     confidence, dated = comparison.confidence if stop_at is None else stop_at, by in DATED
     split = compared(
-        outcome_sums(engine, engine.keep(sql, outcomes=outcomes, **relations), grouping)[0], comparison.names,
+        pair_sums(engine, engine.view(sql, outcomes=outcomes, **relations), grouping)[0], comparison.names,
         np.repeat(comparison.pairs, parts, axis=0), confidence=confidence, impressions=comparison.impressions,
         provenance=comparison.provenance,
     )  # fmt: skip

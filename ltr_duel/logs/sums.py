@@ -7,13 +7,11 @@ because all statistics of independent clusters follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from ltr_duel.core import FloatVector, IntVector, statistics
 from ltr_duel.logs.clusters import (
@@ -23,9 +21,11 @@ from ltr_duel.logs.clusters import (
     naive_means,
     two_way,
 )
+from ltr_duel.logs.engine import named
 from ltr_duel.logs.outcomes import UNIT
 
 CLUSTERS = ("user", "query", "both", "impression")
+LINES = "line"  # kind of cluster in the sums of a ratio if each impression is a cluster
 CLUSTER_KEYS = {"user": (("user",),), "query": (("query",),), "both": (("user",), ("query",), ("user", "query"))}
 
 
@@ -84,7 +84,9 @@ class PairSums:
     sum: FloatVector  # sum of the outcomes
     square: FloatVector  # sum of the squared outcomes
     sequences: Sequences  # of users' first outcomes (clusters ``user`` and ``both``), or of all outcomes
-    kinds: tuple[Clusters, ...]  # user: users; query: queries; both: users, queries, pairs of them; impression: none
+    kinds: tuple[
+        Clusters, ...
+    ]  # user: users; query: queries; both: users, queries, pairs of them; impression: none (ratio: lines)
 
     def counts(self) -> FloatVector:
         """Return the number of outcomes of each pair."""
@@ -126,127 +128,79 @@ class Grouping(NamedTuple):
 
     pairs: int  # number of pairs
     cluster: str  # "user", "query", "both" or "impression"
-    whole: bool = False  # whether all outcomes are wins, losses and ties
     named: bool = False  # whether every impression has a user
 
-    @property
-    def keys(self) -> Sequence[tuple[str, ...]]:
-        """The columns of each dimension of clusters; () if each impression is a cluster."""
-        return CLUSTER_KEYS.get(self.cluster, ((),))
-
-    @property
-    def unit(self) -> int:
-        """The integer that represents the outcome 1 in sums."""
-        return 1 if self.whole else UNIT
+    def columns(self, keys: tuple[str, ...]) -> str:
+        """Return the SQL of the columns of a cluster; an impression without a user is a cluster of its own."""
+        own = 'CASE WHEN "user" IS NULL THEN line END'
+        return ", ".join(["pair", *map(named, keys), *[own] * ("user" in keys and not self.named)])
 
 
-class Growth(NamedTuple):
-    """What each period of the log adds to the sums of each pair, and to the products of its clusters' n and total."""
+class Course(NamedTuple):
+    """The sums of outcomes of each pair in each period of a log."""
 
     pair: IntVector
-    block: IntVector  # number of the period
-    sums: dict[str, Any]  # columns of `_SUMS`, exact integers; products are floats
+    period: IntVector
+    sums: dict[str, Any]  # columns of `_SUMS`, exact integers
 
-    def until(self, name: str, blocks: IntVector, pairs: int) -> Any:
-        """Return the sum at the end of each period, shape (blocks, pairs)."""
-        out = np.zeros((len(blocks), pairs), self.sums[name].dtype)
-        np.add.at(out, (np.searchsorted(blocks, self.block), self.pair), self.sums[name])
-        return out.cumsum(axis=0)
+    def until(self, name: str, periods: IntVector, pairs: int) -> Any:
+        """Return the sum at the end of each period, shape (periods, pairs), in outcomes."""
+        out = np.zeros((len(periods), pairs), np.int64)
+        np.add.at(out, (np.searchsorted(periods, self.period), self.pair), self.sums[name])
+        return out.cumsum(axis=0) / (UNIT if name in ("total", "square") else 1)
 
-    def sequences(self, by: Grouping, blocks: IntVector) -> Sequences:
-        """Return the sums of all outcomes, or of users' first ones, as sequences; fields have shape (blocks, pairs)."""
-        first = "first_" * (by.cluster in ("user", "both"))
-        n, ones, minus, ties, total, square = (
-            self.until(first + name, blocks, by.pairs).astype(np.float64) / (by.unit if name in _OF_Y else 1)
-            for name in ("n", "ones", "minus", "ties", "total", "square")
-        )
+    def sequences(self, periods: IntVector, pairs: int) -> Sequences:
+        """Return the sums at the end of each period as sequences; fields have shape (periods, pairs)."""
+        names = ("n", "ones", "minus", "ties", "total", "square")
+        n, ones, minus, ties, total, square = (self.until(name, periods, pairs) for name in names)
         return Sequences(ones, minus, ties, n - ones - minus - ties, total - (ones - minus), square - ones - minus)
 
 
-_OF_Y = ("total", "square")  # sums in units of outcomes
-_SUMS = """
+_SUMS = f"""
   count(*) AS n, CAST(sum(y) AS BIGINT) AS total, CAST(sum(square) AS BIGINT) AS square,
   count(CASE WHEN y > 0 THEN 1 END) AS won, count(CASE WHEN y < 0 THEN 1 END) AS lost,
-  count(CASE WHEN y = {one} THEN 1 END) AS ones, count(CASE WHEN y = -{one} THEN 1 END) AS minus,
+  count(CASE WHEN y = {UNIT} THEN 1 END) AS ones, count(CASE WHEN y = -{UNIT} THEN 1 END) AS minus,
   count(CASE WHEN y = 0 THEN 1 END) AS ties"""
-_CLUSTERED = """,
-  count(CASE WHEN size = 1 THEN 1 END) AS first_n,
-  count(CASE WHEN size = 1 AND y = {one} THEN 1 END) AS first_ones,
-  count(CASE WHEN size = 1 AND y = -{one} THEN 1 END) AS first_minus,
-  count(CASE WHEN size = 1 AND y = 0 THEN 1 END) AS first_ties,
-  CAST(coalesce(sum(CASE WHEN size = 1 THEN y END), 0) AS BIGINT) AS first_total,
-  CAST(coalesce(sum(CASE WHEN size = 1 THEN square END), 0) AS BIGINT) AS first_square,
-  CAST(sum(2 * size - 1) AS DOUBLE) AS nn,
-  CAST(sum(lead + (size - 1) * y) AS DOUBLE) AS nt,
-  CAST(sum(CAST(y AS {big}) * (2 * lead - y)) AS DOUBLE) AS tt"""
-_ROWS = """SELECT pair, {block} AS block, {y} AS y, {square} AS square, line, time{keys} FROM outcomes"""
-_RUNNING = """SELECT pair, block, y, square,
-  row_number() OVER ({cluster}) AS size,
-  CAST(sum(y) OVER ({cluster} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS BIGINT) AS lead,
-  CASE WHEN lead(line) OVER ({cluster}) IS NULL THEN 1 END AS last FROM rows_of_pairs"""
-_FINAL = """SELECT *, CASE WHEN last = 1 THEN size END AS last_size, CASE WHEN last = 1 THEN lead END AS last_lead
-  FROM rows_until"""
+_FIRST = "[time, CAST(line AS DOUBLE), CAST(y AS DOUBLE), CAST(square AS DOUBLE)]"
 
 
-def growth(engine: Any, outcomes: Any, keys: tuple[str, ...], by: Grouping, step: float) -> tuple[Growth, Clusters]:
-    """Return what each period of ``step`` seconds adds to the sums, and the clusters; 0: the whole log is one period.
+def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tuple[PairSums, Course, Course]:
+    """Return the sums of outcomes, and their course in periods of ``step`` seconds (0: the whole log).
 
-    The rows of a cluster are numbered by time, so that each row adds to the cluster's products what its sums grow by:
-    of n squared, for example, 2 n - 1. An impression without a user is a cluster of its own. A log beyond
-    `Engine.passes` is summed in parts of its clusters, which DuckDB's windows hold in memory.
+    The second course is of users' first outcomes, if clusters are users, else equal to the first. If outcomes have a
+    column ``weight``, they are those of a ratio: the size of a cluster is the sum of its weights.
     """
-    chosen = [f'"{key}"' for key in keys]
-    if "user" in keys and not by.named:
-        chosen.append('CASE WHEN "user" IS NULL THEN line ELSE -1 END AS own')
-    names = [name.rpartition(" ")[2] for name in chosen]
-    rows = _ROWS.format(
-        block=f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "0",
-        y="CASE WHEN y > 0 THEN 1 WHEN y < 0 THEN -1 ELSE 0 END" if by.whole else "y",
-        square="CASE WHEN y <> 0 THEN 1 ELSE 0 END" if by.whole else "square",
-        keys="".join(f", {one}" for one in chosen),
-    )
-    sums = _SUMS.format(one=by.unit)
-    if not keys:
-        found = [engine.query(f"SELECT pair, block, {sums} FROM ({rows}) AS r GROUP BY pair, block", outcomes=outcomes)]
-        return _growth(found), Clusters(*np.zeros((4, 0), np.int64))
-    sums += _CLUSTERED.format(one=by.unit, big="BIGINT" if by.whole else "HUGEINT")
-    cluster = f"PARTITION BY {', '.join(['pair', *names])} ORDER BY time, line"
-    found = []
-    for part in range(engine.passes):
-        some = f" WHERE hash({', '.join(names)}) % {engine.passes} = {part}" * (engine.passes > 1)
-        each = f"(SELECT * FROM ({rows}) AS r{some}) AS rows_of_pairs"
-        until = f"({_RUNNING.format(cluster=cluster).replace('rows_of_pairs', each)}) AS rows_until"
-        sets = "GROUPING SETS ((pair, block), (pair, last_size, last_lead))"
-        sql = f"SELECT pair, block, last_size, last_lead, {sums} FROM ({_FINAL.replace('rows_until', until)}) AS f"
-        found.append(engine.query(f"{sql} GROUP BY {sets}", outcomes=outcomes))
-    table = pa.concat_tables(found)
-    last = table.filter(pc.is_valid(table["last_size"]))
-    pair, size, lead, number = (last[name].to_numpy() for name in ("pair", "last_size", "last_lead", "n"))
-    kinds, where = np.unique(np.stack([pair, size, lead], axis=1).astype(np.int64), axis=0, return_inverse=True)
-    counts = np.zeros(len(kinds), np.int64)
-    np.add.at(counts, where.ravel(), number)
-    clusters = Clusters(kinds[:, 0], kinds[:, 1], kinds[:, 2] * (UNIT // by.unit), counts)
-    return _growth([table.filter(pc.is_valid(table["block"]))]), clusters
-
-
-def _growth(tables: list[Any]) -> Growth:
-    table = pa.concat_tables(tables)
-    columns = {name: table[name].to_numpy() for name in table.column_names}
-    return Growth(columns.pop("pair").astype(np.int64), columns.pop("block").astype(np.int64), columns)
-
-
-def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tuple[PairSums, list[Growth]]:
-    """Return the sums of outcomes, and for each of ``by.keys`` their growth in periods of ``step`` seconds."""
-    if len(by.keys) > 1 or engine.passes > 1:
+    ratio, kinds = "weight" in outcomes.columns, CLUSTER_KEYS.get(by.cluster, ())
+    if kinds or ratio:
         outcomes = engine.keep("SELECT * FROM o", o=outcomes)
-    parts, clusters = zip(*(growth(engine, outcomes, keys, by, step) for keys in by.keys), strict=True)
-    blocks = np.unique(parts[0].block) if len(parts[0].block) else np.zeros(1, np.int64)
-    n, wins, losses, total, square = (
-        parts[0].until(name, blocks, by.pairs)[-1] for name in ("n", "won", "lost", "total", "square")
+    course = first = _course(engine, outcomes, step)
+    if by.cluster in ("user", "both"):
+        each = f"SELECT pair, min({_FIRST}) AS f FROM o GROUP BY {by.columns(('user',))}"
+        sql = f"SELECT pair, f[1] AS time, CAST(f[3] AS BIGINT) AS y, CAST(f[4] AS BIGINT) AS square FROM ({each}) AS e"
+        first = _course(engine, engine.view(sql, o=outcomes), step)
+    clusters = tuple(_clusters(engine, outcomes, by.columns(keys)) for keys in kinds or ((LINES,),) * ratio)
+    periods = np.unique(course.period) if len(course.period) else np.zeros(1, np.int64)
+    n, won, lost, total, square = (
+        course.until(name, periods, by.pairs)[-1] for name in ("n", "won", "lost", "total", "square")
     )
-    sequences = Sequences(*(values[-1] for values in parts[0].sequences(by, blocks)))
-    kinds = clusters if any(by.keys) else ()
-    sums = PairSums(
-        by.cluster, wins, losses, n - wins - losses, total / by.unit, square / by.unit, sequences, tuple(kinds)
-    )
-    return sums, list(parts)
+    wins, losses, ties = (part.astype(np.int64) for part in (won, lost, n - won - lost))
+    sequences = first.sequences(periods, by.pairs).of(-1)
+    cluster = LINES if ratio and not kinds else by.cluster
+    return PairSums(cluster, wins, losses, ties, total, square, sequences, clusters), course, first
+
+
+def _course(engine: Any, outcomes: Any, step: float) -> Course:
+    period = f"CAST(floor(time / {step!r}) AS BIGINT)" if step else "CAST(0 AS BIGINT)"
+    rows = f"SELECT pair, {period} AS period, y, square FROM outcomes"
+    sql = f"SELECT pair, period, {_SUMS} FROM ({rows}) AS r GROUP BY pair, period"
+    columns = {name: np.asarray(column) for name, column in engine.query(sql, outcomes=outcomes).to_pydict().items()}
+    return Course(columns.pop("pair").astype(np.int64), columns.pop("period").astype(np.int64), columns)
+
+
+def _clusters(engine: Any, outcomes: Any, columns: str) -> Clusters:
+    size = "CAST(sum(weight) AS BIGINT)" if "weight" in outcomes.columns else "count(*)"
+    each = f"SELECT pair, {size} AS n, CAST(sum(y) AS BIGINT) AS total FROM outcomes GROUP BY {columns}"
+    sql = f"""SELECT pair, n, total, count(*) AS number FROM ({each}) AS c WHERE n > 0 OR total <> 0
+      GROUP BY pair, n, total ORDER BY pair, n, total"""
+    pair, n, total, number = (column.to_numpy() for column in engine.query(sql, outcomes=outcomes).columns)
+    return Clusters(pair.astype(np.int64), n / (UNIT if "weight" in outcomes.columns else 1), total, number)

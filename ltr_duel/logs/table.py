@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ltr_duel.core import IntVector, as_writable
 
@@ -45,7 +44,6 @@ LOG_COLUMNS: Final[dict[str, LogColumn]] = {
         False,
         "for each shown document its ranker, by name or index in 'rankers' (first: 0); null, '' or -1 for none",
     ),
-    "rankings": LogColumn(pa.list_(_TEXTS), False, "for each ranker the ids of all documents, best first"),
     "method": LogColumn(_TEXT, False, "the comparison method, with parameters; if empty, team_draft"),
     "outcome": LogColumn(_TEXT, False, "the outcome rule of the method; if empty, the method's first rule"),
     "policy": LogColumn(_TEXT, False, "the policy that chose the rankers, with parameters; empty if no policy did"),
@@ -61,7 +59,6 @@ LEGAL: Final = {  # valid values of a column, for messages
     **dict.fromkeys(("method", "outcome", "page", "policy"), "a string"),
     "time": "a number of seconds or a date and time in ISO 8601",
     "owners": "a list with a ranker for each shown document, null for no ranker",
-    "rankings": "a list with one list of strings for each ranker",
     **dict.fromkeys(("propensity", "value"), "a number"),
     "position": "a whole number, 1 for the top",
     "dwell": "a list of numbers",
@@ -77,15 +74,15 @@ EARLIEST: Final = 631_152_000.0  # 1990; earlier dates are times in another unit
 LATEST: Final = 4_102_444_800.0  # 2100
 NO_RANKER: Final = -2  # number of an owner that is not a ranker of the row
 NO_CREDIT: Final = (
-    "clicks cannot be credited: there is no page token, no rankings and no owners; an A/B test (one ranker per list)"
+    "clicks cannot be credited: there is no page token and there are no owners; an A/B test (one ranker per list)"
     " is not interleaved, and this program compares only interleaved rankers"
 )
 NO_RANKERS: Final = (  # for a log or a row without rankers
     '\'rankers\' is missing; if all rows have the same, map it with --source: rankers = ["old", "new"]'
 )
 EXPOSURE: Final = (
-    "impression", "time", "user", "query", "shown", "page", "rankers", "owners", "rankings", "method", "outcome",
-    "policy", "propensity",
+    "impression", "time", "user", "query", "shown", "page", "rankers", "owners", "method", "outcome", "policy",
+    "propensity",
 )  # fmt: skip
 EVENT: Final = {
     **dict.fromkeys(("impression", "user", "item"), "VARCHAR"), "position": "BIGINT", "owner": "VARCHAR",
@@ -129,13 +126,6 @@ def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:
     if pa.types.is_string(values.type) or pa.types.is_list(values.type):
         return values, ptr
     return as_writable((values.fill_null(missing) if values.null_count else values).to_numpy()), ptr
-
-
-def marks_of(table: Any, name: str) -> NDArray[np.bool_]:
-    """Return whether each row of a batch has a value in a column, which may be absent."""
-    if name not in table.schema.names:
-        return np.zeros(table.num_rows, np.bool_)
-    return np.asarray(table.column(name).is_valid().to_numpy(zero_copy_only=False))
 
 
 def date_words(seconds: float, precision: str = "seconds") -> str:

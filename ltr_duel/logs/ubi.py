@@ -15,7 +15,7 @@ from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.table import EVENT
 
 _TEXTS = ("page", "method", "outcome", "policy")
-_LISTS = ("rankers", "owners", "rankings", "propensity")  # as JSON
+_LISTS = ("rankers", "owners", "propensity")  # as JSON
 _USER = "coalesce(nullif(json ->> '$.user_id', ''), json ->> '$.client_id')"
 _EVENTS = f"""CREATE TABLE all_events AS SELECT line, (json ->> '$.query_id') AS impression, {_USER} AS user,
   (json ->> '$.application') AS application, (json ->> '$.action_name') AS kind, (json ->> '$.timestamp') AS time,
@@ -54,7 +54,7 @@ def create_views(engine: Engine, context: tuple[str, ...] = ()) -> None:
     first |= {name: f"nullif((json -> '$.query_attributes.{name}'), 'null')" for name in _LISTS}
     more = ", ".join(f"arg_min({value}, line) AS {named(name)}" for name, value in first.items())
     engine.create("exposures", f"SELECT *, origin AS line FROM ({typed(engine, _SHOWN.format(more=more))})")
-    owners = ("owners", "page", "rankings")
+    owners = ("owners", "page")
     (given,) = engine.rows(f"SELECT {', '.join(f'count({name}) AS {name}' for name in owners)} FROM exposures")
     if not any(given.values()) and engine.rows("SELECT count(owner) AS n FROM events")[0]["n"]:
         for name in owners:

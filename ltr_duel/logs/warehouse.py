@@ -24,8 +24,6 @@ _TYPES = {"string": "VARCHAR", "float64": "DOUBLE", "array<string>": "VARCHAR[]"
 class Warehouse:
     """An external database, given as an Ibis backend or by URL."""
 
-    passes = 1
-
     def __init__(self, url: str | Any) -> None:
         try:
             import ibis

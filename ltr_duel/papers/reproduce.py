@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 import tomli_w
 
+from ltr_duel.analysis import drawn_bound
 from ltr_duel.core import InputError, columns, errors, files
 from ltr_duel.experiment import Backend, Schedule, StudyResults, environment, make_schedule, run_experiment
 from ltr_duel.papers.declaration import DEFINED, SCALES, Figure, Problem, Source, Study
-from ltr_duel.preferences import lower_bound
 
 
 class NoDataError(InputError):
@@ -164,8 +164,8 @@ def _table(store: Path, number: int, schedule: Schedule) -> pd.DataFrame:
     regrets = tuple(dict.fromkeys((*asked, "copeland") if undecided else asked))
     frame = StudyResults(store, studies=[schedule.study.digest]).to_frame(regrets).drop(columns="note", errors="ignore")
     frame.insert(0, columns.STUDY, number)
-    bounds = {problem.name: lower_bound(problem.matrix) for problem in schedule.problems}
-    return frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds).astype(float)})
+    bounds = {problem.name: drawn_bound(problem.matrix) for problem in schedule.problems}
+    return frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds)})
 
 
 def _measure(figure: Figure, scale: str, root: Path | None, jobs: int) -> tuple[pd.DataFrame, list[Any]]:

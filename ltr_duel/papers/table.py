@@ -112,7 +112,7 @@ def _line(row: Row, figure: Figure, made: Mapping[str, Made]) -> list[str]:
         reasons.append(f"{', '.join(foreign)}: does not decide a statement about the paper's corpus")
     if any(made[name].about["shortened"] for name in needed):
         reasons.append("shorter or fewer runs than printed")
-    fewest = min((panel.estimate.runs for panel in panels), default=math.inf)
+    fewest = min((panel.estimate.runs for panel in panels if panel.verdict), default=math.inf)
     reasons += [f"only {fewest:.0f} runs"] * (fewest < _FEWEST_RUNS)
     notes = dict.fromkeys(one["note"] for name in needed for one in made[name].about["sources"] if one["note"])
     data = "; ".join([*kinds, *notes])

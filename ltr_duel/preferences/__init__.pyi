@@ -5,6 +5,7 @@ from .estimate.settings import FEW as FEW
 from .estimate.settings import MANY as MANY
 from .estimate.settings import VARIANCE_REDUCTION as VARIANCE_REDUCTION
 from .io import load_preferences as load_preferences
+from .io import require_suffix as require_suffix
 from .io import save_preferences as save_preferences
 from .matrix import PreferenceMatrix as PreferenceMatrix
 from .properties.bounds import gaps as gaps

@@ -7,7 +7,6 @@ written.
 from __future__ import annotations
 
 import csv
-import io
 import json
 import lzma
 import os
@@ -21,25 +20,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError, errors, files, places
+from ltr_duel.core import FloatMatrix, InputError, arguments, errors, files, texts
 from ltr_duel.preferences.entries import SUM_TOLERANCE, require_room
-from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
 from ltr_duel.preferences.tally import Tally, preferences_of
-from ltr_duel.preferences.text_tables import read_text
 
 FORMAT = "ltr_duel.preferences/2"
 _KEY = b"ltr_duel"
-_SEPARATORS = {".csv": ",", ".txt": " "}
-_NUMBERS = {"p": True, "standard_error": True, "comparisons": False, "total": False, "square": False, "within": False}
+SUFFIXES = (".parquet", ".csv", ".txt", ".npy")
+_NUMBERS, _COUNTS = ("p", "standard_error", "comparisons"), ("total", "square", "within")
 
 
 def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
-    """Write a matrix; the extension of the file name determines the format.
+    """Write a matrix; the suffix of the file name determines the format.
 
-    ``.csv``: p as text, with the names. ``.npy`` and ``.txt``: p alone. Any other extension: Parquet, which stores the
-    whole matrix with one row for each i < j and the columns first, second, p, standard_error and comparisons. If the
-    matrix has exact counts, the columns total, square and within (multiples of 2^-32) follow, and also wins, losses
-    and ties if each outcome was a win, a loss or a tie.
+    ``.parquet`` stores the whole matrix, one row for each i < j, with the columns first, second, p, standard_error and
+    comparisons. If the matrix has exact counts, the columns total, square and within (multiples of 2^-32) follow, and
+    also wins, losses and ties if each outcome was a win, a loss or a tie. ``.csv`` stores p and the names, ``.npy`` and
+    ``.txt`` store p alone.
 
     The file is written atomically. The same matrix gives the same bytes.
 
@@ -56,7 +54,7 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     Raises
     ------
     InputError
-        If the file cannot be written.
+        If the suffix is another one, or if the file cannot be written.
 
     Warns
     -----
@@ -71,35 +69,32 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     ...     load_preferences(save_preferences(arxiv(), Path(folder) / "arxiv.parquet")).names
     ('A', 'B', 'C', 'D', 'E', 'F')
     """
-    if not isinstance(matrix, PreferenceMatrix) or not isinstance(path, str | os.PathLike):
-        raise InputError(
-            f"save_preferences requires a PreferenceMatrix and a path, not {errors.shown(matrix)} and"
-            f" {errors.shown(path)}"
-        )
-    path = Path(path)
-    if path.suffix in (*_SEPARATORS, ".npy") and matrix.standard_error.any():
+    require_matrix(matrix)
+    path = arguments.as_path("a preference matrix", path)
+    require_suffix(path)
+    if path.suffix != ".parquet" and matrix.standard_error.any():
         warnings.warn(
             f"{path.name} cannot store standard errors, so readers treat this estimate as exact; .parquet keeps them",
             stacklevel=2,
         )
     with files.replacing(path) as temporary, temporary.open("wb") as file:
-        if path.suffix == ".npy":
-            np.save(file, matrix.p, allow_pickle=False)
-        elif path.suffix in _SEPARATORS:
-            file.write(_as_text(matrix, _SEPARATORS[path.suffix], path.suffix == ".csv").encode())
-        else:
-            pq.write_table(_table(matrix), file)
+        match path.suffix:
+            case ".parquet":
+                pq.write_table(_table(matrix), file)
+            case ".csv":
+                matrix.to_frame().to_csv(file, lineterminator="\n")
+            case ".txt":
+                matrix.to_frame().to_csv(file, sep=" ", header=False, index=False, lineterminator="\n")
+            case ".npy":
+                np.save(file, matrix.p, allow_pickle=False)
     return path
 
 
-def _as_text(matrix: PreferenceMatrix, separator: str, named: bool) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-    if named:
-        writer.writerow(["", *matrix.names])
-    for name, row in zip(matrix.names, matrix.p.tolist(), strict=True):
-        writer.writerow([name, *row] if named else row)
-    return text.getvalue()
+def require_suffix(path: Path) -> None:
+    """Raise unless a preference matrix can be written to a file of this name."""
+    if path.suffix not in SUFFIXES:
+        given = f"not to {path.name}" if path.suffix else "a suffix is missing"
+        raise InputError(f"{path}: a preference matrix is written to {errors.listed(SUFFIXES, 'or')}; {given}")
 
 
 def _table(matrix: PreferenceMatrix) -> Any:
@@ -152,9 +147,7 @@ def load_preferences(path: str | Path, *, comparisons: int | None = None) -> Pre
     ...     load_preferences(path).condorcet_winner
     '0'
     """
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(f"load_preferences requires the path of a file, not {errors.shown(path)}")
-    path = Path(path)
+    path = arguments.as_path("a preference matrix", path)
     try:
         with path.open("rb") as file:
             matrix = _read(path, file)
@@ -164,10 +157,8 @@ def load_preferences(path: str | Path, *, comparisons: int | None = None) -> Pre
         raise InputError(message if message.startswith(str(path)) else f"{path}: {message}") from None
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{path}: no such file; 'ltr-duel prefs estimate' makes a preference matrix") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: a folder, not a file with a preference matrix") from None
-    except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, zlib.error, lzma.LZMAError) as error:
-        reason = places.cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
+    except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, csv.Error, zlib.error, lzma.LZMAError) as error:
+        reason = files.cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
         raise InputError(f"{path}: not a preference matrix ({reason})") from None
 
 
@@ -187,37 +178,28 @@ def _read(path: Path, file: BufferedReader) -> PreferenceMatrix:
         return _from_parquet(path, file)
     if head == b"\x93NUMPY":
         return PreferenceMatrix(np.load(file, allow_pickle=False), provenance=about)
-    p, names = read_text(path, file)
-    return PreferenceMatrix(p, names, provenance=about)
+    p, names = _from_text(path, file)
+    return PreferenceMatrix(p, tuple(names), provenance=about)
 
 
 def _from_parquet(path: Path, file: BufferedReader) -> PreferenceMatrix:
     # Without Arrow's threads: a thread that drops the last reference to a Python file at shutdown aborts Python.
     source = pq.ParquetFile(file, pre_buffer=False)
     names, provenance = _metadata(path, source.schema_arrow.metadata or {})
-    size, columns = len(names), source.schema_arrow.names
+    size, is_counted = len(names), "total" in source.schema_arrow.names
     require_room(size, 6)
-    if source.metadata.num_rows != size * (size - 1) // 2:
-        pairs = size * (size - 1) // 2
-        raise InputError(f"{path}: {source.metadata.num_rows:,} rows; {size:,} rankers have {pairs:,} pairs")
-    counted = "total" in columns
-    wanted = list(_NUMBERS) if counted else list(_NUMBERS)[:3]
-    for name in wanted:
-        kind = source.schema_arrow.field(name).type
-        if not (pa.types.is_integer(kind) or (pa.types.is_floating(kind) and _NUMBERS[name])):
-            raise InputError(
-                f"{path}: column '{name}' must contain {'numbers' if _NUMBERS[name] else 'whole numbers'}, not {kind}"
-            )
-    table = source.read([*wanted, "first", "second"], use_threads=False)
+    table = source.read(["first", "second", *_NUMBERS, *(_COUNTS if is_counted else ())], use_threads=False)
     i, j = upper = np.triu_indices(size, 1)
+    if len(table) != len(i):
+        raise InputError(f"{path}: {len(table):,} rows; {size:,} rankers have {len(i):,} pairs")
     for name, positions in (("first", i), ("second", j)):
         if table[name].to_pylist() != [names[k] for k in positions]:
             raise InputError(f"{path}: column '{name}' is not in the order of the names")
 
     def square(column: str, diagonal: float, mirrored: Any) -> Any:
-        if table[column].null_count:
-            raise InputError(f"{path}: column '{column}' has empty cells")
         values = table[column].to_numpy()
+        if table[column].null_count or values.dtype.kind not in "fiu":
+            raise InputError(f"{path}: column '{column}' must contain a number in each row")
         full = np.full((size, size), diagonal, values.dtype)
         full[upper], full.T[upper] = values, mirrored(values)
         return full
@@ -225,8 +207,8 @@ def _from_parquet(path: Path, file: BufferedReader) -> PreferenceMatrix:
     counts, error = (square(name, 0, lambda value: value) for name in ("comparisons", "standard_error"))
     p = square("p", 0.5, lambda p: 1 - p)
     tally = None
-    if counted:
-        tally = Tally(np.triu(counts, 1), *(square(name, 0, np.zeros_like) for name in wanted[3:])).kept(size)
+    if is_counted:
+        tally = Tally(np.triu(counts, 1), *(square(name, 0, np.zeros_like) for name in _COUNTS)).kept(size)
         if np.abs(preferences_of(tally) - p).max() > SUM_TOLERANCE:
             raise InputError(f"{path}: p does not agree with the counts")
     return PreferenceMatrix(p, names, error, counts, provenance, tally)
@@ -247,3 +229,31 @@ def _metadata(path: Path, metadata: dict[bytes, bytes]) -> tuple[tuple[str, ...]
     if not isinstance(names, list) or not isinstance(provenance, dict):
         raise InputError(f"{path}: not a preference matrix (its metadata is damaged)")
     return tuple(names), provenance
+
+
+def _from_text(path: Path, file: BufferedReader) -> tuple[FloatMatrix, list[str]]:
+    """Read rows of numbers separated by white space or commas, or a table with names; either may be compressed."""
+    lines = enumerate(texts.unpacked(path, file).read().decode().split("\n"), 1)
+    table = [(number, line) for number, line in lines if line.strip()]
+    names: list[str] = []
+    if is_named := bool(table) and table[0][1].startswith((",", '"",')):
+        names = next(csv.reader([table.pop(0)[1]]))[1:]
+    rows = []
+    for position, (number, line) in enumerate(table):
+        cells = next(csv.reader([line])) if is_named else line.replace(",", " ").split()
+        if is_named and cells.pop(0) != "".join(names[position : position + 1]):
+            raise InputError(f"{path}:{number}: the first column must repeat the names of the first row")
+        try:
+            rows.append([float(cell) for cell in cells])
+        except ValueError:
+            raise InputError(f"{path}:{number}: '{' '.join(cells)[:40]}' is not a row of numbers") from None
+    if len(rows) > 1 and len(rows[0]) == 1 and rows[0][0] == len(rows[1]):
+        del rows[0]  # the size of the matrix
+    if not rows:
+        raise InputError(f"{path}: contains no numbers; a preference matrix must be square")
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows):
+            raise InputError(
+                f"{path}: row {number} has {len(row)} numbers; a matrix of {len(rows)} rows needs {len(rows)} numbers"
+            )
+    return np.array(rows), names

@@ -117,26 +117,13 @@ def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> P
             return matrix
 
 
-def one_strong_arm(size: int) -> FloatVector:
-    """Return utilities 1 and ``linspace(0, .5)`` (Wolfenfeld's code)."""
-    return np.concatenate([[1.0], np.linspace(0, 0.5, size - 1)])
-
-
-def linear_list(size: int) -> FloatVector:
-    """Return utilities ``linspace(0, 1)`` (Wolfenfeld's code)."""
-    return np.linspace(0, 1, size)
-
-
-def close_arms(size: int) -> FloatVector:
-    """Return three utilities near 1 and the rest between .4 and .5 (Wolfenfeld's code)."""
-    errors.require_between("the number of close arms", size, 3)
-    return np.concatenate([np.linspace(1, 0.99, 3), np.linspace(0.4, 0.5, size - 3)])
-
-
-def uniform_arms(size: int, seed: int = 0) -> FloatVector:
-    """Return utilities uniform in 0..1 (named "Random" in Wolfenfeld's code)."""
-    return stream(seed, "uniform arms", size).random(size)
-
+# The four sets of Wolfenfeld's code; the last set ("Random") is sampled once for each size.
+UTILITY_FAMILIES: dict[str, Callable[[int], FloatVector]] = {
+    "one_strong_arm": lambda size: np.concatenate([[1.0], np.linspace(0, 0.5, size - 1)]),
+    "linear_list": lambda size: np.linspace(0, 1, size),
+    "close_arms": lambda size: np.concatenate([np.linspace(1, 0.99, 3), np.linspace(0.4, 0.5, size - 3)]),
+    "uniform_arms": lambda size: stream(0, "uniform arms", size).random(size),
+}
 
 # The fifteen sets of Brost et al. (Multi-Dueling Bandits, 2016), Table 1.
 UTILITY_SETS: dict[str, list[float]] = {
@@ -148,12 +135,13 @@ UTILITY_SETS: dict[str, list[float]] = {
 }  # fmt: skip
 
 
+def _sixteen_arms(family: str) -> PreferenceMatrix:
+    return from_utilities(UTILITY_FAMILIES[family](16), "linear")
+
+
 SYNTHETIC: dict[str, Callable[[], PreferenceMatrix]] = {
     **{name: partial(from_utilities, utilities, "normal") for name, utilities in UTILITY_SETS.items()},
-    "one_strong_arm": lambda: from_utilities(one_strong_arm(16), "linear"),
-    "linear_list": lambda: from_utilities(linear_list(16), "linear"),
-    "close_arms": lambda: from_utilities(close_arms(16), "linear"),
-    "uniform_arms": lambda: from_utilities(uniform_arms(16), "linear"),
+    **{name: partial(_sixteen_arms, name) for name in UTILITY_FAMILIES},
     "equal_gaps": lambda: equal_gaps(50),
     "logistic_normal": lambda: logistic_normal(50),
     "strong_neighbours": lambda: strong_neighbours(50),
@@ -206,14 +194,6 @@ FAMILIES: dict[str, Family] = {
     "random": Family(random_preferences, ("seed",)),
 }
 
-# The four sets of Wolfenfeld's code; the last set is sampled once for each size.
-UTILITY_FAMILIES: dict[str, Callable[[int], FloatVector]] = {
-    "one_strong_arm": one_strong_arm,
-    "linear_list": linear_list,
-    "close_arms": close_arms,
-    "uniform_arms": uniform_arms,
-}
-
 
 def members(
     family: str, *, size: Sequence[int], gamma: Sequence[float] = (), gap: Sequence[float] = (), draws: int = 1
@@ -229,11 +209,10 @@ def members(
         if wanted and name not in takes:
             key = "draws" if name == "seed" else name
             raise InputError(f"{key}: the family '{family}' does not have this parameter")
-    for k, one_gamma, one_gap, seed in product(size, gamma or (None,), gap or (None,), range(draws)):
-        varied = {"gamma": one_gamma, "gap": one_gap}
-        facts: dict[str, Any] = {"size": k} | {name: one for name, one in varied.items() if one is not None}
-        options = {name: one for name, one in facts.items() if name != "size"}
-        words = [f"K={k}", *(f"{name}={one:g}" for name, one in options.items())]
+    for k, *values, seed in product(size, gamma or (None,), gap or (None,), range(draws)):
+        options = {name: value for name, value in zip(("gamma", "gap"), values, strict=True) if value is not None}
+        facts: dict[str, Any] = {"size": k, **options}
+        words = [f"K={k}", *(f"{name}={value:g}" for name, value in options.items())]
         if "seed" in takes:
             facts["draw"], options["seed"] = seed + 1, seed
             words += [f"#{seed + 1}"] if draws > 1 else []
@@ -245,8 +224,8 @@ def _from_rule(
 ) -> PreferenceMatrix:
     """Make a matrix from a rule for the entry in row i and column j, applied above the diagonal."""
     require_room(size, 5)
-    place = np.arange(size)
-    entries = np.asarray(rule(place[:, None], place[None, :]), np.float64)
+    arms = np.arange(size)
+    entries = np.asarray(rule(arms[:, None], arms[None, :]), np.float64)
     above = np.triu(np.broadcast_to(entries, (size, size)), 1)
     p = above + np.tril(1 - above.T, -1) + np.diag(np.full(size, 0.5))
     return PreferenceMatrix(p, provenance={"source": "synthetic", **about})

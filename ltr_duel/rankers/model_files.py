@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, digest, places
+from ltr_duel.core import InputError, digest
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.models import Predict, check_features, model_columns, predicted
 from ltr_duel.rankers.scores import Ranker
@@ -196,7 +196,7 @@ def open_onnx(dataset: Dataset, path: Path) -> list[Ranker]:
 
 def _content(path: Path, kind: str) -> bytes:
     """Return the bytes of a model file; refuse pickles, which could run code."""
-    if not places.is_file(path):
+    if not path.is_file():
         raise InputError(f"{path}: there is no such {kind} model file")
     content = path.read_bytes()
     if content[:1] == b"\x80" and content[1:2] <= b"\x05":

@@ -54,6 +54,9 @@ class Rankings:
         if the scores are not known.
     left_out : tuple of str
         Features that are no rankers because they are constant within every query.
+    query_ids : ndarray of str, shape (n_queries,), or None
+    doc_ids : ndarray of str, shape (n_docs,), or None
+        Ids of the corpus, if it has any.
 
     Raises
     ------
@@ -83,6 +86,8 @@ class Rankings:
     tied: MarkMatrix = field(default_factory=lambda: np.zeros((0, 0), np.uint8), repr=False)
     tied_documents: IntVector = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
     left_out: tuple[str, ...] = ()
+    query_ids: NDArray[np.str_] | None = field(default=None, repr=False)
+    doc_ids: NDArray[np.str_] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):

@@ -136,6 +136,8 @@ def rankings_from_scores(
         numbered(about | {"direction": "descending"}, ties=TIE_NUMBERS),
         arrays.get("ties", np.zeros((0, 0), np.uint8)),
         arrays["tied_documents"],
+        query_ids=dataset.query_ids,
+        doc_ids=dataset.doc_ids,
     )
 
 

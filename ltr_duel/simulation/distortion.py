@@ -19,11 +19,24 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import InputError, IntVector, Streams, arguments, checked_seed, errors, interpreted, parallel, stream
-from ltr_duel.interleaving import METHODS, Comparer, require_able
-from ltr_duel.preferences import PreferenceMatrix, draw_winner_set, estimate_preferences
+from ltr_duel.core import (
+    InputError,
+    IntVector,
+    SignMatrix,
+    Streams,
+    arguments,
+    checked_seed,
+    coin,
+    errors,
+    interpreted,
+    kernel,
+    parallel,
+    random_below,
+    stream,
+)
+from ltr_duel.interleaving import METHODS, Comparer, Comparison, compare_slate, require_able
+from ltr_duel.preferences import draw_winner_set, estimate_preferences
 from ltr_duel.rankers import Rankings, require_rankings
-from ltr_duel.simulation.repeated import multileave_often
 
 KEYS = ["method", "clicks", "rankers"]
 
@@ -33,11 +46,9 @@ class _Cell(NamedTuple):
 
     method: str
     comparer: Comparer
-    picks: IntVector  # the winner, then the other rankers; empty if no set of this size has a winner
-    rankers: int
+    size: int
     repetition: int
-    multileavings: int
-    seed: int
+    picks: IntVector  # the winner, then the other rankers; empty if no set of this size has a winner
 
 
 def measure_distortion(
@@ -115,15 +126,16 @@ def measure_distortion(
         raise InputError(f"sizes of sets must be a list of numbers, not {errors.shown(sizes)}")
     sizes = [errors.require_whole("the number of rankers in a set", size, 2, len(rankings)) for size in sizes]
     chosen = list(dict.fromkeys(map(str.strip, arguments.as_names("methods", methods)))) or [
-        one.name for one in METHODS if one.slates
+        method.name for method in METHODS if method.slates
     ]
     given = [clicks] if isinstance(clicks, str) or not isinstance(clicks, Iterable) else clicks
-    models = [click_model(model, rankings.grades) for model in given]
-    comparers = {
-        (method, model.name): _multileaver(rankings, model, method, top) for model in models for method in chosen
-    }
+    comparers = [
+        [_multileaver(rankings, model, method, top) for method in chosen]
+        for model in (click_model(one, rankings.grades) for one in given)
+    ]
     cells = []
-    for model in models:
+    for of_model in comparers:
+        model = of_model[0].clicks
         matrix = estimate_preferences(
             rankings,
             clicks=model,
@@ -136,13 +148,21 @@ def measure_distortion(
             jobs=jobs,
         )
         for size in dict.fromkeys(sizes):
-            sets = [_winner_set(matrix, model.name, size, repetition, seed) for repetition in range(repetitions)]
+            keys = [(seed, "distortion", "set", model.name, size, repetition) for repetition in range(repetitions)]
+            sets = [draw_winner_set(matrix, size, stream(*key)) for key in keys]
             cells += [
-                _Cell(method, comparers[method, model.name], picks, size, repetition, multileavings, seed)
-                for method in chosen
+                _Cell(method, comparer, size, repetition, picks)
+                for method, comparer in zip(chosen, of_model, strict=True)
                 for repetition, picks in enumerate(sets)
             ]
-    rows = parallel.run_tasks(_measure, cells, total=len(cells), jobs=jobs, label="distortion", unit="set")
+    rows = parallel.run_tasks(
+        lambda cell: _measure(cell, multileavings, seed),
+        cells,
+        total=len(cells),
+        jobs=jobs,
+        label="distortion",
+        unit="set",
+    )
     frame = pd.DataFrame(rows, columns=[*KEYS, "repetition", "winner", "percent", "percent_clear"])
     frame.attrs.update(
         rankings.provenance,
@@ -181,20 +201,30 @@ def _multileaver(rankings: Rankings, model: ClickModel, method: str, top: int) -
     return Comparer(rankings, model, method, METHODS.configure(method).component.default_outcome(sets=True), top)
 
 
-def _winner_set(matrix: PreferenceMatrix, clicks: str, size: int, repetition: int, seed: int) -> IntVector:
-    return draw_winner_set(matrix, size, stream(seed, "distortion", "set", clicks, size, repetition))
-
-
-def _measure(cell: _Cell) -> tuple[Any, ...]:
+def _measure(cell: _Cell, multileavings: int, seed: int) -> tuple[Any, ...]:
     """Multileave one set, and return a row of the table."""
-    key = (cell.method, cell.comparer.clicks.name, cell.rankers, cell.repetition)
-    if not cell.picks.size:
+    comparer, picks, size = cell.comparer, cell.picks, cell.size
+    key = (cell.method, comparer.clicks.name, size, cell.repetition)
+    if not picks.size:
         return (*key, "", np.nan, np.nan)
-    streams = Streams(*(stream(cell.seed, "distortion", *key, name) for name in Streams._fields))
-    run = multileave_often if cell.comparer.compiled else interpreted(multileave_often)
-    lead = np.zeros(cell.rankers, np.int64)
-    won = np.zeros((cell.rankers, cell.rankers), np.int8)
-    run(cell.comparer.open(), cell.picks, cell.multileavings, won, lead, streams)
-    behind = -lead[1:] / np.sqrt(cell.multileavings)  # deficit of the winner, in standard errors
-    winner = cell.comparer.rankings.names[cell.picks[0]]
-    return (*key, winner, 100 * float((behind > 0).mean()), 100 * float((behind > 2).mean()))
+    streams = Streams(*(stream(seed, "distortion", *key, name) for name in Streams._fields))
+    run = multileave_often if comparer.compiled else interpreted(multileave_often)
+    lead, won = np.zeros(size, np.int64), np.zeros((size, size), np.int8)
+    run(comparer.open(), picks, multileavings, won, lead, streams)
+    deficit = -lead[1:] / np.sqrt(multileavings)  # of the winner, in standard errors
+    winner = comparer.rankings.names[picks[0]]
+    return (*key, winner, 100 * float((deficit > 0).mean()), 100 * float((deficit > 2).mean()))
+
+
+@kernel
+def multileave_often(
+    comparison: Comparison, slate: IntVector, times: int, won: SignMatrix, lead: IntVector, streams: Streams
+) -> None:
+    """Multileave a set ``times`` times; ``lead[j]`` is the first ranker's wins minus its losses against ranker j."""
+    size, n_queries = slate.shape[0], comparison.lists.query_ptr.shape[0] - 1
+    for _ in range(times):
+        query = random_below(n_queries, streams.queries)
+        compare_slate(comparison, query, slate, size, won, streams.lists, streams.clicks)
+        for j in range(1, size):
+            outcome = int(won[0, j])
+            lead[j] += outcome if outcome != 0 else coin(streams.feedback)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,14 +15,8 @@ from ltr_duel.core import FloatVector, InputError, arguments, errors, files, fro
 from ltr_duel.core import columns as core_columns
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import COINS_NOTE
-from ltr_duel.simulation.regret import (
-    DEFAULT_REGRETS,
-    MEASURED,
-    REGRETS,
-    cumulative_regret,
-    loss_per_arm,
-    reference_errors,
-)
+from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumulative_regret, loss_per_arm
+from ltr_duel.simulation.regret import reference_errors as errors_of_reference
 from ltr_duel.simulation.run_result import RunResult, lateness_note
 from ltr_duel.simulation.statistics import final_rows, identified, summarise, with_correct
 
@@ -67,22 +60,25 @@ class Results:
             if run.pulls.shape[1:] != (len(matrix),):
                 raise InputError(f"the run '{run.label}' has {run.pulls.shape[-1]} arms; the matrix has {len(matrix)}")
         self.matrix = matrix
-        measured = {} if values is None else values
-        if not isinstance(measured, Mapping):
+        if not isinstance(values, Mapping | None):
             raise InputError(f"values must be a mapping, {{'utility': [...]}}, not {errors.shown(values)}")
-        self.values = {name: _own_values(name, given, len(matrix)) for name, given in measured.items()}
+        self.values = {name: _measured_values(name, given, len(matrix)) for name, given in (values or {}).items()}
 
     def __repr__(self) -> str:
-        return f"<{self._said()}>"
+        return f"<{self._described()}>"
 
     def _repr_html_(self) -> str:
         if not self.runs:
-            return notebook.notebook_html([self._said()])
+            return notebook.notebook_html([self._described()])
         header = ("policy", "average regret", "Copeland regret", "names the winner", "steps to the winner")
-        said = [self._said(), "Means over the runs at the horizon; median of the steps to the winner.", *self.notes]
-        return notebook.notebook_html(said, header, self.final().to_numpy().tolist())
+        sentences = [
+            self._described(),
+            "Means over the runs at the horizon; median of the steps to the winner.",
+            *self.notes,
+        ]
+        return notebook.notebook_html(sentences, header, self.final().to_numpy().tolist())
 
-    def _said(self) -> str:
+    def _described(self) -> str:
         longest = max((int(run.checkpoints[-1]) for run in self.runs), default=0)
         return (
             f"Results: {several(len(self.runs), 'run')} of {several(len(self.policies), 'policy')},"
@@ -118,55 +114,51 @@ class Results:
         if not self.runs:
             raise InputError("there is no run")
         names, rows = np.array(self.matrix.names, dtype=object), [len(run.checkpoints) for run in self.runs]
-        columns: dict[str, Any] = {
-            core_columns.POLICY: np.repeat(np.array([run.label for run in self.runs], dtype=object), rows),
-            core_columns.REPETITION: np.repeat([run.key.repetition for run in self.runs], rows),
-            core_columns.T: np.concatenate([run.checkpoints for run in self.runs]),
-        }
-        for name in wanted:
-            columns[core_columns.regret_column(name)] = self._regret(name)
-        recommended = names[np.concatenate([run.recommended for run in self.runs])]
-        met = [
+        outcomes = [
             np.full(n, np.nan) if run.outcomes is None else run.outcomes for run, n in zip(self.runs, rows, strict=True)
         ]
         return pd.DataFrame(
-            columns
-            | {core_columns.RECOMMENDED: recommended, core_columns.OUTCOMES: np.concatenate(met).astype(np.float64)}
+            {
+                core_columns.POLICY: np.repeat(np.array([run.label for run in self.runs], dtype=object), rows),
+                core_columns.REPETITION: np.repeat([run.key.repetition for run in self.runs], rows),
+                core_columns.T: np.concatenate([run.checkpoints for run in self.runs]),
+                **{core_columns.regret_column(name): self._regret(name) for name in wanted},
+                core_columns.RECOMMENDED: names[np.concatenate([run.recommended for run in self.runs])],
+                core_columns.OUTCOMES: np.concatenate(outcomes).astype(np.float64),
+            }
         )
 
     def _regret(self, name: str) -> FloatVector:
         """Return `RunResult.regret` of all runs, concatenated; for speed, `_TOGETHER` runs are computed at once."""
         errors.require_one_of("regret", name, REGRETS)
-        counted, loss = REGRETS[name].counts, loss_per_arm(self.matrix, REGRETS[name].loss, self.values.get(name))
+        kind, loss = REGRETS[name].counts, loss_per_arm(self.matrix, REGRETS[name].loss, self.values.get(name))
         parts = []
         for first in range(0, len(self.runs), _TOGETHER):
             runs = self.runs[first : first + _TOGETHER]
-            if any(getattr(run, counted) is None for run in runs):
-                parts += [run.regret(self.matrix, name, self.values.get(name)) for run in runs]
-            else:
-                parts.append(cumulative_regret(np.concatenate([getattr(run, counted) for run in runs]), loss))
+            counts = [getattr(run, kind) for run in runs]
+            complete = [
+                np.full(run.pulls.shape, np.nan) if c is None else c for run, c in zip(runs, counts, strict=True)
+            ]
+            parts.append(cumulative_regret(np.concatenate(complete), loss))
         return np.concatenate(parts)
 
     def pulls_frame(self) -> pd.DataFrame:
         """Return the pulls as a table with the columns policy, repetition, t, arm, pulls, exposure."""
-        parts, size = [], len(self.matrix)
         if not self.runs:
             raise InputError("there is no run")
-        for run in self.runs:
-            rows = len(run.checkpoints)
-            parts.append(
-                pd.DataFrame(
-                    {
-                        core_columns.POLICY: pd.Categorical([run.label] * (rows * size), categories=self.policies),
-                        core_columns.REPETITION: run.key.repetition,
-                        core_columns.T: np.repeat(run.checkpoints, size),
-                        "arm": pd.Categorical(list(self.matrix.names) * rows, categories=list(self.matrix.names)),
-                        "pulls": run.pulls.ravel(),
-                        "exposure": run.exposure.ravel(),
-                    }
-                )
-            )
-        return pd.concat(parts, ignore_index=True)
+        size, rows = len(self.matrix), np.array([len(run.checkpoints) for run in self.runs])
+        labels = np.repeat(np.array([run.label for run in self.runs], dtype=object), rows * size)
+        arms = list(self.matrix.names)
+        return pd.DataFrame(
+            {
+                core_columns.POLICY: pd.Categorical(labels, categories=self.policies),
+                core_columns.REPETITION: np.repeat([run.key.repetition for run in self.runs], rows * size),
+                core_columns.T: np.repeat(np.concatenate([run.checkpoints for run in self.runs]), size),
+                "arm": pd.Categorical(arms * rows.sum(), categories=arms),
+                "pulls": np.concatenate([run.pulls.ravel() for run in self.runs]),
+                "exposure": np.concatenate([run.exposure.ravel() for run in self.runs]),
+            }
+        )
 
     @property
     def policies(self) -> list[str]:
@@ -189,19 +181,11 @@ class Results:
         """
         winner = self.matrix.condorcet_winner
         ends = identified(with_correct(self.to_frame(("average", "copeland")), winner), winner)
-        rows = []
-        for policy, mine in ends.groupby(core_columns.POLICY, sort=False):
-            last = final_rows(mine)
-            rows.append(
-                {
-                    core_columns.POLICY: policy,
-                    core_columns.REGRET: last[core_columns.REGRET].mean(),
-                    core_columns.regret_column("copeland"): last[core_columns.regret_column("copeland")].mean(),
-                    "accuracy": last[core_columns.CORRECT].mean(),
-                    "steps_to_winner": mine[core_columns.IDENTIFIED_AT].median(),
-                }
-            )
-        return pd.DataFrame(rows)
+        ends = ends.rename(columns={core_columns.CORRECT: "accuracy"})
+        of_policy = ends.groupby(core_columns.POLICY, sort=False)
+        means = [core_columns.REGRET, core_columns.regret_column("copeland"), "accuracy"]
+        table = final_rows(ends, [core_columns.POLICY]).groupby(core_columns.POLICY, sort=False)[means].mean()
+        return table.assign(steps_to_winner=of_policy[core_columns.IDENTIFIED_AT].median()).reset_index()
 
     def summary(self, column: str = "") -> pd.DataFrame:
         """Return mean, spread and quantiles at the horizon for each policy, and paired tests against the best policy.
@@ -230,9 +214,8 @@ class Results:
     def reference_errors(self) -> FloatVector:
         """Return, for each policy, the standard error that the error of the matrix causes in its mean average regret.
 
-        It is an upper bound if pairs share queries (variance reduction ``stratified`` or ``common``). The winner is
-        assumed to be correct; `ltr_duel.analysis.winner_sentence` reports its certainty. The result is zero for an
-        exact matrix, and NaN if there is no Condorcet winner.
+        See `ltr_duel.simulation.regret.reference_errors`; `ltr_duel.analysis.winner_sentence` reports how certain the
+        winner is.
 
         Returns
         -------
@@ -248,7 +231,7 @@ class Results:
         displayed = [
             np.mean([run.exposure[-1] for run in self.runs if run.label == policy], axis=0) for policy in self.policies
         ]
-        return reference_errors(self.matrix, np.array(displayed))
+        return errors_of_reference(self.matrix, np.array(displayed))
 
     @property
     def _default_column(self) -> str:
@@ -272,13 +255,9 @@ class Results:
         return folder / "results.parquet"
 
 
-def _own_values(name: str, given: object, size: int) -> FloatVector:
-    """Return a read-only array with one number for each arm."""
+def _measured_values(name: str, given: object, size: int) -> FloatVector:
     errors.require_one_of("regret that is measured by values", name, MEASURED)
-    try:
-        values: FloatVector = frozen(given, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} must be {size} numbers, one for each arm, not {errors.shown(given)}") from None
+    values: FloatVector = frozen(arguments.as_numbers(name, given))
     if values.shape != (size,):
         raise InputError(f"{name} must be {size} numbers, one for each arm, not of shape {values.shape}")
     return values

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ltr_duel.simulation.single_run import open_run, run_once
 
 _LONGEST = 10**15  # up to 2 T pulls must fit in 64 bits with a margin
 _DENSEST = 10_000  # checkpoints per decade
+_Task = tuple[components.Configured[Policy], RunKey]
 _MOST_REPETITIONS = 10**6  # all runs are kept in memory; an experiment (`ltr_duel.experiment`) writes them to disk
 
 
@@ -85,9 +85,9 @@ def simulate(
     (np.int64(1000), np.int64(0), np.float64(1000.0))
     """
     oracle, matrix, other = _problem(source, preferences)
-    wanted = _wanted(policies)
-    for one in wanted:
-        check_fits(one, oracle)
+    chosen = _configured(policies)
+    for policy in chosen:
+        check_fits(policy, oracle)
     times = checkpoints(horizon, checkpoints_per_decade)
     horizon, checkpoints_per_decade = int(horizon), int(checkpoints_per_decade)
     repetitions = errors.require_whole("the number of repetitions", repetitions, 1, _MOST_REPETITIONS)
@@ -95,44 +95,40 @@ def simulate(
     delay = errors.require_whole("the delay", delay, 0, horizon)
     seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
 
-    at_once = min(jobs, repetitions * len(wanted))
-    for one in wanted:
+    late = (batch, delay) != (1, 0)
+    for policy in chosen:
         require_room(
-            one.component,
-            one.params,
+            policy.component,
+            policy.params,
             len(matrix),
             horizon=horizon,
-            in_turn=(batch, delay) != (1, 0) and not one.component.any_order,
-            runs=at_once,
+            in_turn=late and not policy.component.any_order,
+            runs=min(jobs, repetitions * len(chosen)),
         )
-    place = places(matrix)
+    arm_ranks = places(matrix)
     tasks = [
-        _Task(
-            one,
+        (
+            policy,
             RunKey(
                 oracle.provenance,
-                one.component.name,
-                one.params._asdict(),
+                policy.component.name,
+                policy.params._asdict(),
                 horizon,
                 repetition,
                 seed,
                 checkpoints_per_decade,
                 other,
-                source_of(one.component, late=(batch, delay) != (1, 0)),
+                source_of(policy.component, late=late),
                 batch=batch,
                 delay=delay,
             ),
         )
-        for one in wanted
+        for policy in chosen
         for repetition in range(repetitions)
     ]
-    first = tasks[::repetitions]
-    opened = (open_run(one.configured, one.key, oracle, checkpoints(1), place, compiled=compiled) for one in first)
-    compile_ahead((run.call for run, _, _ in opened), jobs)
-    for task in first:  # two threads must not compile the same loop
-        run_once(task.configured, task.key, oracle, checkpoints(1), place, compiled=compiled)
+    _compile(tasks[::repetitions], oracle, arm_ranks, jobs, compiled=compiled)
     runs = parallel.run_tasks(
-        lambda task: run_once(task.configured, task.key, oracle, times, place, compiled=compiled),
+        lambda task: run_once(*task, oracle, times, arm_ranks, compiled=compiled),
         tasks,
         total=len(tasks),
         jobs=jobs,
@@ -141,6 +137,14 @@ def simulate(
         first_alone=False,
     )
     return Results(list(runs), matrix)
+
+
+def _compile(tasks: list[_Task], oracle: OracleSource, arm_ranks: IntVector, jobs: int, *, compiled: bool) -> None:
+    """Compile the loops of runs, and run one step of each, because two threads must not compile the same loop."""
+    opened = (open_run(*task, oracle, checkpoints(1), arm_ranks, compiled=compiled) for task in tasks)
+    compile_ahead((run.call for run, _, _ in opened), jobs)
+    for task in tasks:
+        run_once(*task, oracle, checkpoints(1), arm_ranks, compiled=compiled)
 
 
 def _problem(
@@ -153,29 +157,28 @@ def _problem(
             " pass PreferenceMatrix(p) for an array p of win probabilities; a custom oracle inherits from OracleSource"
         )
     oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
-    known = isinstance(oracle, FromMatrix) and (preferences is None or isinstance(source, PreferenceMatrix))
-    own = oracle.matrix if isinstance(oracle, FromMatrix) and known else None
-    matrix = preferences if own is None else own
+    is_own = isinstance(oracle, FromMatrix) and (preferences is None or isinstance(source, PreferenceMatrix))
+    matrix = oracle.matrix if isinstance(oracle, FromMatrix) and is_own else preferences
     if matrix is None:
         raise InputError("regret of simulated users is measured by a preference matrix: pass preferences=")
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
     if tuple(oracle.names) != tuple(matrix.names):
         raise errors.other_rankers("the preference matrix", matrix.names, "the oracle", oracle.names)
-    return oracle, matrix, "" if own is not None else matrix.digest
+    return oracle, matrix, "" if is_own else matrix.digest
 
 
-def _wanted(policies: str | Policy | Sequence[str | Policy]) -> list[components.Configured[Policy]]:
+def _configured(policies: str | Policy | Sequence[str | Policy]) -> list[components.Configured[Policy]]:
     """Return the configured policies. Raises `InputError` for an empty list or a repeated policy."""
     given = [policies] if isinstance(policies, str | Policy) else policies
     if not isinstance(given, Iterable):
         raise InputError(f"policies must be a name or a list of names, not {errors.shown(policies)}")
-    wanted = [POLICIES.configure(one) for one in given]
-    if not wanted:
+    chosen = [POLICIES.configure(policy) for policy in given]
+    if not chosen:
         raise InputError("there is no policy to simulate")
-    if len({one.label for one in wanted}) < len(wanted):
+    if len({policy.label for policy in chosen}) < len(chosen):
         raise InputError("a policy is named twice")
-    return wanted
+    return chosen
 
 
 def check_fits(configured: components.Configured[Policy], oracle: OracleSource) -> None:
@@ -190,11 +193,6 @@ def check_fits(configured: components.Configured[Policy], oracle: OracleSource) 
         )
     if oracle.leaves_ties and policy.feedback == "slate" and not policy.counts_ties:
         raise InputError(f"policy '{label}' cannot count ties as half a win: use an oracle with ties='coin'")
-
-
-class _Task(NamedTuple):
-    configured: components.Configured[Policy]
-    key: RunKey
 
 
 def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
@@ -236,12 +234,9 @@ def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
     are compiled. Up to ``jobs`` processes run at once; each needs about 400 MB. Raises `InputError`, before anything
     is compiled, for an unknown policy or an invalid number of jobs.
     """
-    names = list(dict.fromkeys(POLICIES.configure(one).component.name for one in policies)) or list(POLICIES.names())
-    oracle = FromMatrix(PreferenceMatrix(np.full((2, 2), 0.5)))
-    wanted = [POLICIES.configure(name) for name in names]
-    keys = [RunKey(oracle.provenance, one.label, one.params._asdict(), 1000, 0, 0) for one in wanted]
-    opened = (open_run(one, key, oracle, checkpoints(1)) for one, key in zip(wanted, keys, strict=True))
-    compile_ahead((run.call for run, _, _ in opened), parallel.checked_jobs(jobs))
-    for one, key in zip(wanted, keys, strict=True):
-        run_once(one, key, oracle, checkpoints(1))
-    return names
+    names = list(dict.fromkeys(POLICIES.configure(name).component.name for name in policies)) or POLICIES.names()
+    chosen, matrix = [POLICIES.configure(name) for name in names], PreferenceMatrix(np.full((2, 2), 0.5))
+    oracle = FromMatrix(matrix)
+    tasks = [(one, RunKey(oracle.provenance, one.label, one.params._asdict(), 1000, 0, 0)) for one in chosen]
+    _compile(tasks, oracle, places(matrix), parallel.checked_jobs(jobs), compiled=True)
+    return list(names)

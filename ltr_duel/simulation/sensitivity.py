@@ -12,7 +12,7 @@ Section 5.3 (efficiency). A method may never reach 100 % accuracy, because users
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -22,30 +22,20 @@ from ltr_duel.core import (
     FloatVector,
     InputError,
     IntVector,
+    SignMatrix,
     Streams,
     arguments,
     checked_seed,
     errors,
     interpreted,
+    kernel,
     parallel,
+    random_below,
     stream,
 )
-from ltr_duel.interleaving import METHODS, Comparer
+from ltr_duel.interleaving import METHODS, Comparer, Comparison, compare_pair, compare_slate
 from ltr_duel.rankers import Rankings, measure_by_query, require_rankings
-from ltr_duel.simulation.repeated import walk_pairs, walk_slates
 from ltr_duel.simulation.run import checkpoints
-
-
-class _Task(NamedTuple):
-    """One method on one pair."""
-
-    method: str
-    comparer: Comparer
-    better: int
-    worse: int
-    times: IntVector
-    repetitions: int
-    seed: int
 
 
 def measure_sensitivity(
@@ -103,41 +93,49 @@ def measure_sensitivity(
     (np.int64(10), np.True_)
     """
     require_rankings(rankings)
-    pairs, impressions, repetitions = (
-        errors.require_whole(f"the number of {name}", count, 1, most)
-        for name, count, most in (
-            ("pairs", pairs, 10**9),
-            ("impressions", impressions, 10**9),
-            ("repetitions", repetitions, 10**6),
-        )
-    )
+    pairs = errors.require_whole("the number of pairs", pairs, 1, 10**9)
+    impressions = errors.require_whole("the number of impressions", impressions, 1, 10**9)
+    repetitions = errors.require_whole("the number of repetitions", repetitions, 1, 10**6)
     seed = checked_seed(seed)
     errors.require_between("the least difference of NDCG@10", least_gap, 0, 1)
     model = click_model(clicks, rankings.grades)
     chosen = list(dict.fromkeys(map(str.strip, arguments.as_names("methods", methods)))) or METHODS.names()
     comparers = {method: Comparer(rankings, model, method, "", top) for method in chosen}
     quality = measure_by_query(rankings, "NDCG@10").mean(axis=1)
-    drawn = draw_pairs(quality, pairs, least_gap, seed)
     times = checkpoints(impressions, per_decade=8)
-    tasks = [
-        _Task(method, comparer, better, worse, times, repetitions, seed)
-        for method, comparer in comparers.items()
-        for better, worse in drawn
-    ]
+    cells = list(product(chosen, draw_pairs(quality, pairs, least_gap, seed)))
+
+    def accuracy_of(cell: tuple[str, tuple[int, int]]) -> FloatVector:
+        return _accuracy(comparers[cell[0]], *cell, times, repetitions, seed)
+
     tables = []
-    answers = parallel.run_tasks(_measure, tasks, total=len(tasks), jobs=jobs, label="sensitivity", unit="pair")
-    for task, accuracy in zip(tasks, answers, strict=True):
-        named = {
-            "method": task.method,
+    curves = parallel.run_tasks(accuracy_of, cells, total=len(cells), jobs=jobs, label="sensitivity", unit="pair")
+    for (method, (better, worse)), accuracy in zip(cells, curves, strict=True):
+        row = {
+            "method": method,
             "clicks": model.name,
-            "better": rankings.names[task.better],
-            "worse": rankings.names[task.worse],
-            "gap": quality[task.better] - quality[task.worse],
+            "better": rankings.names[better],
+            "worse": rankings.names[worse],
+            "gap": quality[better] - quality[worse],
         }
-        tables.append(pd.DataFrame({**named, "impressions": times, "accuracy": accuracy, "repetitions": repetitions}))
+        tables.append(pd.DataFrame({**row, "impressions": times, "accuracy": accuracy, "repetitions": repetitions}))
     frame = pd.concat(tables, ignore_index=True)
     frame.attrs.update(rankings.provenance, top=top, seed=seed, least_gap=least_gap)
     return frame
+
+
+def _accuracy(
+    comparer: Comparer, method: str, pair: tuple[int, int], times: IntVector, repetitions: int, seed: int
+) -> FloatVector:
+    """Return the accuracy of a method on a pair (better, worse) at each checkpoint."""
+    walk = lead_of_pair if comparer.configured.component.pairs else lead_of_set
+    run = walk if comparer.compiled else interpreted(walk)
+    comparison, won, correct = comparer.open(), np.zeros((2, 2), np.int8), np.zeros(len(times))
+    key = ("sensitivity", method, comparer.clicks.name, *(comparer.rankings.names[k] for k in pair))
+    for repetition in range(repetitions):
+        streams = Streams(*(stream(seed, *key, repetition, name) for name in Streams._fields))
+        run(comparison, np.array(pair), won, times, correct, streams)
+    return correct / repetitions
 
 
 def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) -> list[tuple[int, int]]:
@@ -182,17 +180,36 @@ def _needed(curve: pd.Series[float], accuracy: float) -> float:
     return float(curve.index[first]) if first < len(curve) else np.inf
 
 
-def _measure(task: _Task) -> FloatVector:
-    """Return the accuracy of one method on one pair at each checkpoint."""
-    comparer, right = task.comparer, np.zeros(len(task.times))
-    pairs = comparer.configured.component.pairs
-    walk = walk_pairs if pairs else walk_slates
-    run = walk if comparer.compiled else interpreted(walk)
-    comparison, slate = comparer.open(), np.array([task.better, task.worse])
-    won = np.zeros((2, 2), np.int8)
-    names = [comparer.rankings.names[k] for k in slate]
-    for repetition in range(task.repetitions):
-        key = ("sensitivity", task.method, comparer.clicks.name, *names, repetition)
-        streams = Streams(*(stream(task.seed, *key, name) for name in Streams._fields))
-        run(comparison, slate, won, task.times, right, streams)
-    return right / task.repetitions
+@kernel
+def lead_of_pair(
+    comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, correct: FloatVector, streams: Streams
+) -> None:
+    """Compare two rankers as a pair; add to ``correct[c]`` the result of `leads` at checkpoint c."""
+    n_queries, balance, t = comparison.lists.query_ptr.shape[0] - 1, 0.0, 0
+    for c in range(times.shape[0]):
+        while t < times[c]:
+            query = random_below(n_queries, streams.queries)
+            balance += compare_pair(comparison, query, slate[0], slate[1], streams.lists, streams.clicks)
+            t += 1
+        correct[c] += leads(balance)
+
+
+@kernel
+def lead_of_set(
+    comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, correct: FloatVector, streams: Streams
+) -> None:
+    """Compare two rankers as a set; add to ``correct[c]`` the result of `leads` at checkpoint c."""
+    n_queries, balance, t = comparison.lists.query_ptr.shape[0] - 1, 0.0, 0
+    for c in range(times.shape[0]):
+        while t < times[c]:
+            query = random_below(n_queries, streams.queries)
+            compare_slate(comparison, query, slate, 2, won, streams.lists, streams.clicks)
+            balance += float(won[0, 1])
+            t += 1
+        correct[c] += leads(balance)
+
+
+@kernel
+def leads(balance: float) -> float:
+    """Return 1 if the first ranker leads, 0 if the second does, 1/2 if the sums of their outcomes are equal."""
+    return 0.5 + 0.5 * (int(balance > 1e-9) - int(balance < -1e-9))

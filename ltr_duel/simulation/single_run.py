@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ltr_duel.bandits import Lateness, Policy, Recorder, Run, new_recorder, random_order, relabelled, suited
@@ -21,14 +19,9 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run a policy once.
+    """Run a policy once; its version for sets, if it has one and the oracle compares sets of more than two arms.
 
-    If the oracle compares sets and has more than two arms, a policy is replaced by its version for sets, if it has one
-    (see `suited`).
-
-    place: result of `places`; by default, arms are ranked in the order of the oracle's names.
-
-    The policy numbers the arms by `run_order`; the arms of the result have the order of the oracle's names.
+    place: ranks of the arms, see `places`; by default the order of the oracle's names, which the result's arms have.
     """
     horizon = int(times[-1])
     changes = [step for step in oracle.changes if step < horizon]
@@ -67,16 +60,14 @@ def open_run(
     size = len(oracle.names)
     order = run_order(key, size)
     counts = new_recorder(size, times, order if place is None else place[order])
-    known: Any = relabelled(oracle.open(), order)
     run = Run(
-        policy, params, size, known, run_streams(key), counts,
-        horizon=key.horizon, compiled=oracle.compiled, plain=not compiled, late=lateness(key),
+        policy, params, size, relabelled(oracle.open(), order), run_streams(key), counts,
+        horizon=key.horizon, compiled=oracle.compiled, plain=not compiled, late=_lateness(key),
     )  # fmt: skip
     return run, counts, order
 
 
-def lateness(key: RunKey) -> Lateness | None:
-    """Return the lateness of a run's outcomes, or None if they are not late."""
+def _lateness(key: RunKey) -> Lateness | None:
     if key.batch == 1 and key.delay == 0:
         return None
     return Lateness(key.batch, key.delay, stream(key.seed, key.repetition, "batches", key.configuration))

@@ -83,12 +83,9 @@ def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
     row recommends another arm, and NaN if there is no winner.
     """
     run = frame.groupby([columns.POLICY, columns.REPETITION], sort=False).ngroup()
-    wrong = (
-        (frame[columns.RECOMMENDED] != winner)[::-1].groupby(run[::-1]).cummax()[::-1]
-    )  # whether the winner is missed here or at a later checkpoint
-    times = (
-        frame[columns.T].astype(float).mask(wrong, np.inf).groupby(run).min()
-    )  # identification times of all runs, in the order of their numbers
+    missed = frame[columns.RECOMMENDED] != winner
+    missed = missed[::-1].groupby(run[::-1]).cummax()[::-1]  # at this checkpoint or at a later one
+    times = frame[columns.T].astype(float).mask(missed, np.inf).groupby(run).min()
     if not winner:
         times[:] = np.nan
     return frame.groupby(run).tail(1).reset_index(drop=True).assign(**{columns.IDENTIFIED_AT: times.to_numpy()})
@@ -147,43 +144,26 @@ def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame
 
     frame: columns policy, repetition, t, and the column to summarise. Raises `InputError` if this column is missing.
     """
-    values = _at_the_end(frame, column)
-    means = values.mean()
-    best = means.idxmin() if means.notna().any() else None
-    rows, tests = [], []
-    for policy in values.columns:
-        mine = values[policy].dropna()
-        quantiles = mine.quantile(list(QUANTILES)).to_list()
-        row = {columns.POLICY: policy, "runs": len(mine), "mean": mine.mean(), "sd": mine.std(), "se": mine.sem()}
-        rows.append(row | dict(zip(("q10", "q25", "median", "q75", "q90"), quantiles, strict=True)))
-        nothing = len(mine) == 0 or policy == best
-        tests.append(_paired(np.empty(0), np.empty(0)) if nothing else _pair(values, policy, str(best)))
-    table = pd.concat([pd.DataFrame(rows), pd.DataFrame(tests)], axis=1)
-    policies = values.shape[1]
-    return _corrected(table, policies * (policies - 1) // 2)
-
-
-def _at_the_end(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the values at the last step: one row for each repetition, one column for each policy."""
     if column not in frame:
         raise errors.unknown_name("column", column, [str(name) for name in frame.columns])
-    wide = final_rows(frame).pivot(index=columns.REPETITION, columns=columns.POLICY, values=column)
-    return wide[list(dict.fromkeys(frame[columns.POLICY]))]
-
-
-def _corrected(table: pd.DataFrame, family: int) -> pd.DataFrame:
+    values = final_rows(frame).pivot(index=columns.REPETITION, columns=columns.POLICY, values=column)
+    values = values[list(dict.fromkeys(frame[columns.POLICY]))]
+    means = values.mean()
+    best = means.idxmin() if means.notna().any() else None
+    rows = []
+    for policy in values.columns:
+        own = values[policy].dropna()
+        quantiles = dict(zip(("q10", "q25", "median", "q75", "q90"), own.quantile(list(QUANTILES)), strict=True))
+        row = {columns.POLICY: policy, "runs": len(own), "mean": own.mean(), "sd": own.std(), "se": own.sem()}
+        differences = np.empty(0) if best in (None, policy) else (values[policy] - values[best]).dropna().to_numpy()
+        rows.append(row | quantiles | _paired(differences))
+    table, policies = pd.DataFrame(rows), values.shape[1]
     for name in ("p_wilcoxon", "p_t"):
-        table[name] = core_statistics.holm(table[name].to_numpy(np.float64), family)
+        table[name] = core_statistics.holm(table[name].to_numpy(np.float64), policies * (policies - 1) // 2)
     return table
 
 
-def _pair(values: pd.DataFrame, first: str, second: str) -> dict[str, float]:
-    both = values[[first, second]].dropna()
-    return _paired(both[first].to_numpy(np.float64), both[second].to_numpy(np.float64))
-
-
-def _paired(first: FloatVector, second: FloatVector) -> dict[str, float]:
-    difference = first - second
+def _paired(difference: FloatVector) -> dict[str, float]:
     result = dict.fromkeys(("difference", "p_wilcoxon", "p_t", "effect", "probability"), float("nan"))
     if len(difference) < 2:
         return result

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from ltr_duel import analysis
 from ltr_duel.core import InputError
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation import simulate
+from ltr_duel.simulation import Results, simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 BOUND = "lower bound (asymptotic, pairs)"
@@ -68,6 +68,13 @@ def test_regret_can_be_drawn_against_the_outcomes_that_were_received(results):
     assert [line.get_xdata()[-1] for line in lines] == [last["rucb"], last["mdb"]]
     with pytest.raises(InputError, match="these results do not contain the number of outcomes"):
         analysis.plot_regret(results.to_frame().assign(outcomes=np.nan), x="outcomes")
+
+
+@pytest.mark.parametrize(("error", "named"), [(0.001, True), (0.2, False)])
+def test_the_bound_is_drawn_if_it_is_within_the_data_and_the_winner_is_known(results, error, named):
+    matrix = PreferenceMatrix(bradley_terry(5).p, standard_error=error * ~np.eye(5, dtype=bool))
+    assert (BOUND in legend(analysis.plot_regret(Results(results.runs, matrix)))) == named
+    assert BOUND not in legend(analysis.plot_regret(results.to_frame().assign(lower_bound=1e6)))
 
 
 def test_without_a_winner_copeland_regret_is_drawn_and_no_bound():

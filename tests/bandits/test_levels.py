@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits.cardinal import thompson_advance, thompson_boxes, thompson_feedback, thompson_rewards
+from ltr_duel.bandits.cardinal import thompson_bandits, thompson_choose, thompson_reward, thompson_rewards
 from ltr_duel.bandits.thompson import chance_above
 from ltr_duel.core.random import stream
 
@@ -21,21 +21,21 @@ LEVELS = (None, 0.02, 0.3, 0.5, 0.7, 0.98)
 
 
 def box_after(good, bad, level=None):
-    """Return a box after these plays, with its current threshold or a given threshold."""
+    """Return a bandit after these plays, with its current threshold or a given threshold."""
     good, bad = np.array(good), np.array(bad)
-    boxes = thompson_boxes(1, good.size)
+    bandits = thompson_bandits(1, good.size)
     for k in range(good.size):
         for reward in np.random.default_rng(k).permutation([1] * good[k] + [0] * bad[k]):
-            thompson_feedback(boxes, 0, k, int(reward))
+            thompson_reward(bandits, 0, k, int(reward))
     if level is None:
-        boxes.levels.patience[:] = -1
-        thompson_advance(boxes, 0, 1, stream(0, "level"))
+        bandits.levels.patience[:] = -1
+        thompson_choose(bandits, 0, 1, stream(0, "level"))
     else:
-        boxes.levels.level[0] = level
+        bandits.levels.level[0] = level
         for k in range(good.size):
             chance = stats.beta.sf(level, good[k] + 1, bad[k] + 1)
-            boxes.levels.chance[0, k], boxes.levels.odds[0, k] = chance, min(int(chance * 65536), 65535)
-    return boxes
+            bandits.levels.chance[0, k], bandits.levels.odds[0, k] = chance, min(int(chance * 65536), 65535)
+    return bandits
 
 
 def law_of_largest(good, bad):
@@ -55,10 +55,10 @@ def test_a_thompson_box_plays_each_arm_with_the_probability_that_its_sample_is_t
     good, bad = BOXES[name]
     expected, draws = law_of_largest(good, bad), 4000
     assert expected.sum() == pytest.approx(1, abs=1e-6)
-    boxes, rng, counts = box_after(good, bad, level), stream(1, name, str(level)), np.zeros(len(good), int)
-    boxes.levels.patience[:] = 10**9  # the level never changes
+    bandits, rng, counts = box_after(good, bad, level), stream(1, name, str(level)), np.zeros(len(good), int)
+    bandits.levels.patience[:] = 10**9  # the level never changes
     for _ in range(draws):
-        counts[thompson_advance(boxes, 0, 1, rng)] += 1
+        counts[thompson_choose(bandits, 0, 1, rng)] += 1
     for count, p in zip(counts, expected, strict=True):
         assert stats.binomtest(int(count), draws, min(p, 1.0)).pvalue > 1e-5, (counts, expected * draws)
 
@@ -70,19 +70,19 @@ def test_the_chance_of_a_sample_above_a_level_is_that_of_the_beta_distribution(a
     assert chance_above(level, a, b, log_mass) == pytest.approx(stats.beta.sf(level, a + 1, b + 1), rel=1e-7, abs=1e-12)
 
 
-def rewards_at_once(boxes, box, arm, reward):
-    thompson_rewards(boxes, box, arm, 7 * reward, 2 - reward)
+def rewards_at_once(bandits, bandit, arm, reward):
+    thompson_rewards(bandits, bandit, arm, 7 * reward, 2 - reward)
 
 
-@pytest.mark.parametrize("give", [thompson_feedback, rewards_at_once])
+@pytest.mark.parametrize("give", [thompson_reward, rewards_at_once])
 @pytest.mark.parametrize("level", [None, 0.2, 0.8])
 def test_plays_keep_the_chances_exact(level, give):
-    boxes, rng = box_after([20, 3, 0], [4, 8, 0], level), np.random.default_rng(0)
+    bandits, rng = box_after([20, 3, 0], [4, 8, 0], level), np.random.default_rng(0)
     for k in rng.integers(0, 3, 600).tolist():
-        give(boxes, 0, k, int(rng.random() < 0.6))
-    good, bad, levels = boxes.good[0], boxes.bad[0], boxes.levels
+        give(bandits, 0, k, int(rng.random() < 0.6))
+    good, bad, levels = bandits.good[0], bandits.bad[0], bandits.levels
     assert good.sum() + bad.sum() >= 635
-    np.testing.assert_allclose(boxes.log_mass[0], stats.binom.logpmf(good, good + bad, 0.5), atol=1e-9)
+    np.testing.assert_allclose(bandits.log_mass[0], stats.binom.logpmf(good, good + bad, 0.5), atol=1e-9)
     expected = stats.beta.sf(levels.level[0], good + 1, bad + 1)
     np.testing.assert_allclose(levels.chance[0], expected, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(levels.odds[0, :3], np.minimum(levels.chance[0] * 65536, 65535).astype(int))

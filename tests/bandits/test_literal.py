@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ltr_duel.bandits.cardinal import ThompsonBoxes, advance
+from ltr_duel.bandits.cardinal import ThompsonBandits, choose
 from ltr_duel.bandits.check import play
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.draws import beta_draw
@@ -56,19 +56,21 @@ LITERAL = {
     "auto": by_description.Auto,
     "auto_sets": by_description.AutoSets,
 }
-IN_BOXES = {"thompson_sparring", "thompson_doubler", "self_sparring", "multi_self_sparring", "auto_sets"}
+SAMPLED = {"thompson_sparring", "thompson_doubler", "self_sparring", "multi_self_sparring", "auto_sets"}
 SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed", "auto"}  # late steps of the reference take milliseconds
 
 
 @pytest.fixture(autouse=True)
 def every_sample_is_drawn(monkeypatch):
-    """Thompson boxes find their arm with fewer samples; `test_levels` tests that the distribution is the same."""
+    """Thompson bandits find their arm with fewer samples; `test_levels` tests that the distribution is the same."""
 
-    def drawn(boxes, box, t, rng):
-        samples = [beta_draw(a + 1.0, b + 1.0, rng) for a, b in zip(boxes.good[box], boxes.bad[box], strict=True)]
+    def drawn(bandits, bandit, t, rng):
+        samples = [
+            beta_draw(a + 1.0, b + 1.0, rng) for a, b in zip(bandits.good[bandit], bandits.bad[bandit], strict=True)
+        ]
         return int(np.argmax(samples))
 
-    monkeypatch.setitem(advance.dispatch._table, ThompsonBoxes, drawn)
+    monkeypatch.setitem(choose.dispatch._table, ThompsonBandits, drawn)
 
 
 def assert_same_path(text, p, steps, seed):
@@ -76,7 +78,7 @@ def assert_same_path(text, p, steps, seed):
     follow = walk if given.component.feedback == "duel" else walk_slates
     literal = follow(LITERAL[text], given.params, p, steps, seed)
     for jump in (False, True):
-        path = play(given, p, steps, seed, jump=jump, plain=name in IN_BOXES).path
+        path = play(given, p, steps, seed, jump=jump, plain=name in SAMPLED).path
         wrong = np.flatnonzero((path != literal).any(axis=1))
         assert not wrong.size, f"{text}, step {wrong[0] + 1}: {path[wrong[0]]}, not {literal[wrong[0]]}"
 
@@ -110,7 +112,7 @@ def test_fast_policy_walks_the_literal_path_for_50000_steps(text):
 @pytest.mark.parametrize("n_arms", [4, 10])
 @pytest.mark.parametrize("text", LITERAL)
 def test_fast_policy_walks_the_literal_path_for_long(text, n_arms, seed):
-    steps = 2_000 if text.split(":")[0] in SLOW | IN_BOXES | {"sparring", "multisbm"} or "doubler" in text else 30_000
+    steps = 2_000 if text.split(":")[0] in SLOW | SAMPLED | {"sparring", "multisbm"} or "doubler" in text else 30_000
     assert_same_path(text, bradley_terry(n_arms, spread=3), steps, seed)
 
 

@@ -38,6 +38,8 @@ def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
     path, out = users_log(tmp_path), tmp_path / "users.json"
     code, said, wrong = ltr_duel("clicks", "fit", path, "--model", "sdbn", "--model", "pbm", "--out", out)
     assert code == 0 and not wrong and "best: sdbn" in said and "satisfaction by grade: " in said
+    stopped = ltr_duel("clicks", "fit", path, "--model", "pbm", "--iterations", 2).out
+    assert "not converged: pbm; raise --iterations" in stopped and "2 (limit)" in stopped
     about = json.loads(out.read_text())
     assert about["held_out"] < 0 and (about["errors_by"], about["users"]) == ("user", 0)
     assert "standard errors assume that sessions are independent, because no user is known" in said
@@ -46,9 +48,9 @@ def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
     assert code == 0, wrong
     about = ltr_duel("prefs", "show", tmp_path / "m.parquet").out
     assert f"clicks: {out}#" in about
-    code, said, wrong = ltr_duel("clicks", "navigational")
+    code, said, wrong = ltr_duel("list", "clicks", "navigational")
     assert code == 0 and said.startswith("navigational") and "informational" not in said
-    assert ltr_duel("clicks").out.count("stops, by grade") == len(CLICK_MODELS.names())
+    assert ltr_duel("list", "clicks").out.count("stops, by grade") == len(CLICK_MODELS.names())
 
 
 def test_the_fit_says_whose_sessions_go_together(ltr_duel, tmp_path):
@@ -74,7 +76,7 @@ def test_clicks_become_judgements(ltr_duel, tmp_path):
     code, printed, wrong = ltr_duel(
         "clicks", "fit", log_of(tmp_path, rows), "--model", "pbm", "--train", 1, "--qrels", out
     )
-    assert code == 0 and not wrong and "3 documents; a grade is the number of these limits (fifths" in printed
+    assert code == 0 and not wrong and "3 of 3 documents, those of at least 10" in printed
     grades = [line.split() for line in out.read_text().splitlines()]
     assert [line[:3] for line in grades] == [["q", "0", name] for name in "abc"]
     assert int(grades[0][3]) > int(grades[2][3]) > int(grades[1][3]) == 0
@@ -89,7 +91,10 @@ def test_clicks_become_judgements(ltr_duel, tmp_path):
         (["--out", "users.txt"], "must end with .json"),
         (["--out", "us:ers.json"], "must not contain ':'"),
         (["--by", "document", "--out", "users.json"], "needs grades on every row"),
-        (["--by", "grade", "--qrels", "labels.qrels"], "needs a model of documents"),
+        (
+            ["--by", "grade", "--qrels", "labels.qrels"],
+            "are fitted by document and --by grade by grade: give two commands",
+        ),
         (["--train", "2"], "share to fit to must be between"),
     ],
 )

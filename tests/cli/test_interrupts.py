@@ -138,7 +138,7 @@ EXITS = RAISES.replace('raise ArithmeticError("the sum of the parts")', "raise S
 )
 def test_a_plug_in_that_cannot_be_loaded_is_named(content, said, here, capsys):
     (here / "bad.py").write_text(content)
-    for words in (("policies", "--plugin", "bad.py"), ("check", "bad.py")):
+    for words in (("list", "policies", "--plugin", "bad.py"), ("check", "bad.py")):
         code, _, err = ended(capsys, *words)
         assert code == 2 and err.startswith("ltr-duel: ") and f"bad.py: {said}" in err and err.count("\n") == 1, err
 

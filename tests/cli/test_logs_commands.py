@@ -8,8 +8,8 @@ import re
 import click
 import pytest
 
+from ltr_duel.interleaving import interleave
 from tests.logs.written import drawn, log_of, text_of
-from tests.site.snippets import DOCS
 
 
 @pytest.fixture
@@ -101,27 +101,33 @@ def test_line_breaks_in_names_do_not_reach_the_terminal(ltr_duel, tmp_path):
     assert answer.code == 2 and "clicks.jsonl:32: the name of a ranker must be one printable line" in answer.err
 
 
-def test_a_rule_that_random_clicks_move_is_said_in_every_output_and_the_documented_mapping_avoids_it(
-    ltr_duel, corpus, tmp_path
-):
-    path, page = tmp_path / "clicks.parquet", tmp_path / "page.html"
-    simulate = ["simulate", "--users", corpus, "--rankers", "features:1,2", "--clicks", "random", "--comparisons", 50]
-    simulate += ["--policy", "random", "--horizon", 400, "--repetitions", 1, "--log", path, "--returning", 100]
+def test_a_rule_that_random_clicks_move_is_said_in_every_output(ltr_duel, tmp_path):
+    path, report, rows = tmp_path / "clicks.jsonl", tmp_path / "page.html", []
+    for k in range(40):
+        lists = {"old": ["a", "b", "c"], "new": ["c", "a", "b"]}
+        page = interleave(lists, "probabilistic", outcome="marginal_sign", seed=k)
+        row = {"impression": k, "time": k, "query": "q", "user": k, "shown": page.shown, "clicks": [1 + k % 3]}
+        rows.append(json.dumps(row | {"page": page.to_json()}) + "\n")
+    path.write_text("".join(rows))
     warning = "marginal_sign: under random clicks, the mean outcome is not 0, so the result does not show that"
     warning += " users prefer a ranker."
-    assert f"note: {warning} Use --outcome sampled instead.\n" in ltr_duel(*simulate, "--outcome", "marginal_sign").out
     assert warning in ltr_duel("logs", "check", path).out.splitlines()
-    said = ltr_duel("logs", "compare", path, "--stop-at", 0.95, "--report", page).out
+    said = ltr_duel("logs", "compare", path, "--stop-at", 0.95, "--report", report).out
     assert f"note: {warning}" in said and said.splitlines()[-3] == warning, "above the decision"
-    assert warning in page.read_text().partition("Method and assumptions")[2].partition("Provenance")[0]
-    text = (DOCS / "logs.md").read_text(encoding="utf-8").partition("### Another outcome rule")[2]
-    (tmp_path / "expectation.toml").write_text(text.partition("```toml\n")[2].partition("```")[0])
-    said = ltr_duel("logs", "compare", path, "--source", tmp_path / "expectation.toml").out
-    assert "by probabilistic (expectation)" in said and "random clicks" not in said
-    refused, before = ltr_duel(*simulate, "--outcome", "sampled"), path.read_bytes()
+    assert warning in report.read_text().partition("Method and assumptions")[2].partition("Provenance")[0]
+
+
+def test_a_simulated_log_is_credited_by_owners_and_replaced_only_with_overwrite(ltr_duel, corpus, tmp_path):
+    path = tmp_path / "clicks.parquet"
+    simulate = ["simulate", "--users", corpus, "--rankers", "features:1,2", "--clicks", "random", "--comparisons", 50]
+    simulate += ["--policy", "random", "--horizon", 400, "--repetitions", 1, "--log", path, "--returning", 100]
+    refused = ltr_duel(*simulate, "--outcome", "marginal_sign")
+    assert refused.code == 2 and "a simulated log is credited by owners" in refused.err and not path.exists()
+    assert ltr_duel(*simulate).code == 0
+    refused, before = ltr_duel(*simulate), path.read_bytes()
     assert refused.code == 2 and f"{path}: already exists" in refused.err and path.read_bytes() == before
-    answer = ltr_duel(*simulate, "--overwrite")  # by the default rule
-    assert answer.code == 0 and "random clicks" not in answer.out + ltr_duel("logs", "compare", path).out
+    assert ltr_duel(*simulate, "--overwrite").code == 0
+    assert "random clicks" not in ltr_duel("logs", "compare", path).out
 
 
 SHOP = """[exposures]

@@ -1,4 +1,4 @@
-"""``ltr-duel methods`` and ``sensitivity``."""
+"""``ltr-duel list methods`` and ``sensitivity``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ltr_duel.interleaving.method import METHODS
 
 
 def test_methods_lists_every_method_with_its_parameters_rules_and_reference(ltr_duel):
-    answer = ltr_duel("methods", "--long")
+    answer = ltr_duel("list", "methods", "--long")
     assert answer.code == 0 and answer.err == ""
     lines = answer.out.splitlines()
     assert [line for line in lines if not line.startswith(" ")] == [
@@ -19,10 +19,10 @@ def test_methods_lists_every_method_with_its_parameters_rules_and_reference(ltr_
     for word in ("compares", "parameters", "outcome rules", "needs", "costs", "source"):
         assert sum(line.startswith(f"  {word} ") for line in lines) == len(METHODS.names())
     assert max(map(len, lines)) <= 120
-    one = ltr_duel("methods", "probabilistic").out
+    one = ltr_duel("list", "methods", "probabilistic").out
     for word in ("pairs and sets", "tau=3.0", "marginal_sign, sampled", "CIKM 2011"):
         assert word in one
-    refused = ltr_duel("methods", "probabilistc")
+    refused = ltr_duel("list", "methods", "probabilistc")
     assert refused.code == 2 and "did you mean 'probabilistic'?" in refused.err
 
 

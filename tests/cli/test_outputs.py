@@ -15,7 +15,7 @@ CONTINUED = {
     "run --out", "prefs estimate --store", "reproduce --out", "replay --out",
     "live plan --out", "merge --out", "rank-policies --out",
 }  # fmt: skip
-INPUTS = r"--(live|data|plugin|source|history|config|keys|experiments|api-key-file|user-key-file|archive|folder)"
+INPUTS = r"--(users|data|plugin|source|history|config|keys|experiments|api-key-file|user-key-file|archive|folder)"
 
 
 def outputs(command=cli, words=()):
@@ -25,7 +25,7 @@ def outputs(command=cli, words=()):
             yield from outputs(command.get_command(click.Context(command), name), (*words, name))
         return
     for param in command.params:
-        name = " ".join((*words, param.opts[0]))
+        name = " ".join((*words, param.opts[-1]))
         if isinstance(param, click.Option) and isinstance(param.type, click.Path) and not re.search(INPUTS, name):
             yield pytest.param(command, words, param, id=name)
 
@@ -47,19 +47,19 @@ def test_existing_results_are_refused_before_the_work_and_replaced_with_one_word
     ltr_duel, tmp_path, command, words, param
 ):
     assert isinstance(param.type, Place), "the path is tested before the work begins"
-    if " ".join((*words, param.opts[0])) in CONTINUED:
+    if " ".join((*words, param.opts[-1])) in CONTINUED:
         assert not param.type.refuses
         return
     inputs = ["absent"] * sum(isinstance(one, click.Argument) and one.required for one in command.params)
     inputs += ["--data", "absent"] * (words == ("demo",))  # whose own corpus is made
     path, there = existing(param, tmp_path)
-    refused = ltr_duel(*words, *inputs, param.opts[0], path)
+    refused = ltr_duel(*words, *inputs, param.opts[-1], path)
     assert refused.code == 2 and refused.err == (
         f"ltr-duel: {there}: already exists; give another name, or --overwrite to replace it\n"
     )
-    assert "already exists" not in ltr_duel(*words, *inputs, param.opts[0], path, "--overwrite").err
+    assert "already exists" not in ltr_duel(*words, *inputs, param.opts[-1], path, "--overwrite").err
     assert there.read_text() == "years of work", "the input is missing, so nothing was written"
-    unwritable = ltr_duel(*words, *inputs, param.opts[0], there / path.name)
+    unwritable = ltr_duel(*words, *inputs, param.opts[-1], there / path.name)
     assert unwritable.code == 2 and "cannot be written" in unwritable.err
     assert "Replace existing results." in " ".join(ltr_duel(*words, "--help").out.split())
 

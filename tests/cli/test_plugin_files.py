@@ -122,7 +122,7 @@ def test_methods_and_click_models_from_files_are_named_on_the_command_line(write
     assert answer.code == 0, answer.err
     about = ltr_duel("prefs", "show", tmp_path / "p.parquet").out
     assert "method: coins" in about and "position_bias: 0.5" in about and "p_click: [0.1, 0.4, 0.8]" in about
-    listed = ltr_duel("clicks", "mine", *words)
+    listed = ltr_duel("list", "clicks", "mine", *words)
     assert listed.out.splitlines()[0] == "mine" and "0.1 0.8; 0.1 0.4 0.8" in listed.out
     sure = ltr_duel("sensitivity", corpus, *words, "--method", "coins", "--pairs", "1", "--impressions", "20")
     assert sure.code == 0, sure.err

@@ -43,7 +43,7 @@ def test_a_matrix_of_features_a_model_and_a_run_is_estimated(ltr_duel, corpus, m
 
 def test_rankers_are_evaluated_into_a_table_and_three_files(ltr_duel, corpus, model, tmp_path):
     words = ("--rankers", "features:1,2", "--rankers", f"mine={model}", "--measure", "ndcg@5", "--measure", "MAP")
-    answer = ltr_duel("rankers", "evaluate", corpus, *words, "--out", tmp_path / "out")
+    answer = ltr_duel("evaluate", corpus, *words, "--out", tmp_path / "out")
     assert answer.code == 0, answer.err
     assert "small: 3 rankers, 6 queries" in answer.out and "to the best" in answer.out
     rankings = rankers_named(load_dataset(corpus), ["features:1,2", f"mine={model}"])
@@ -51,12 +51,12 @@ def test_rankers_are_evaluated_into_a_table_and_three_files(ltr_duel, corpus, mo
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "measures.parquet"), expected)
     assert r"\toprule" in (tmp_path / "out" / "measures.tex").read_text()
     assert (tmp_path / "out" / "measures.png").stat().st_size > 5000
-    assert ltr_duel("rankers", "evaluate", corpus).code == 0
+    assert ltr_duel("evaluate", corpus).code == 0
 
 
 def test_a_baseline_is_compared_with_in_the_table_and_the_files(ltr_duel, corpus, tmp_path):
     words = ("--rankers", "features:1,2,3", "--baseline", "2", "--measure", "MAP", "--out", tmp_path / "out")
-    answer = ltr_duel("rankers", "evaluate", corpus, *words)
+    answer = ltr_duel("evaluate", corpus, *words)
     assert answer.code == 0, answer.err
     assert "to the baseline" in answer.out
     table = pd.read_parquet(tmp_path / "out" / "measures.parquet")

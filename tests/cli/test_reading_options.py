@@ -10,16 +10,16 @@ from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.spec import read_spec
 
 OPTIONS = {
-    "--split", "--fold", "--dialect", "--features", "--first-id", "--repeated", "--fill", "--labels", "--unlabelled",
+    "--split", "--fold", "--dialect", "--features", "--first-id", "--fill", "--labels", "--unlabelled",
     "--omitted", "--no-cache",
 }  # fmt: skip
 READERS = {
     "data info", "data fetch", "prefs estimate", "simulate", "demo",
-    "sensitivity", "rankers evaluate", "power", "advise", "replay",
+    "sensitivity", "evaluate", "power", "advise", "replay",
 }  # fmt: skip
 
 NULLS = "".join(
-    f"{grade} qid:{query} 1:{'NULL' if grade == 1 else grade + query} 2:{document} 3:{grade} 3:{5 - grade}\n"
+    f"{grade} qid:{query} 1:{'NULL' if grade == 1 else grade + query} 2:{document} 3:{5 - grade}\n"
     for query in (1, 2, 3)
     for document, grade in enumerate((0, 2, 1, 0.5))
 )
@@ -32,13 +32,13 @@ def own_home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def odd(tmp_path):
-    """Write a folder that can be read only with four options; return the folder and the options."""
+    """Write a folder that can be read only with three options; return the folder and the options."""
     (tmp_path / "odd").mkdir()
     for part in ("train", "test"):
         (tmp_path / "odd" / f"{part}.txt").write_text(NULLS)
     return (
         tmp_path / "odd",
-        ("--fill", "min", "--labels", "round", "--repeated", "last", "--split", "test"),
+        ("--fill", "min", "--labels", "round", "--split", "test"),
     )
 
 
@@ -64,7 +64,7 @@ def test_the_data_command_reads_as_it_is_told(ltr_duel, odd):
     "words",
     [
         ("prefs", "estimate", "PATH", "--out", "o.parquet"),
-        ("rankers", "evaluate", "PATH"),
+        ("evaluate", "PATH"),
         ("simulate", "--users", "PATH", "--policy", "random"),
         ("demo", "--data", "PATH"),
         ("sensitivity", "PATH"),
@@ -83,7 +83,7 @@ def test_the_options_reach_the_reader(ltr_duel, odd, monkeypatch, tmp_path, word
     path, options = odd
     answer = ltr_duel(*(path if word == "PATH" else word for word in words), *options, "--features", 5, "--first-id", 0)
     assert answer.err == "ltr-duel: seen\n"
-    given = {"fill": "min", "labels": "round", "repeated": "last", "features": 5, "first_id": 0}
+    given = {"fill": "min", "labels": "round", "features": 5, "first_id": 0}
     assert seen == {"path": path, "split": "test", "fold": None, "cache": True, **given}
 
 
@@ -93,9 +93,9 @@ def test_a_specification_takes_the_same_keys(odd, tmp_path):
     corpora = [{ path = "odd", comparisons = 20 }]
     utilities = [{ path = "odd", name = "means", size = 3 }]
     """
-    with pytest.raises(InputError, match=r"corpora\[0\]: .*repeated = "):
+    with pytest.raises(InputError, match=r"corpora\[0\]: .*(fill|labels) = "):
         build_problems(read_spec(tmp_path / "e.toml", spec), jobs=1)
-    keys = 'path = "odd", fill = "min", labels = "round", repeated = "last", split = "test", features = 4'
+    keys = 'path = "odd", fill = "min", labels = "round", split = "test", features = 4'
     spec = spec.replace('path = "odd"', keys)
     problems = build_problems(read_spec(tmp_path / "e.toml", spec), jobs=1)
     assert [len(problem.matrix) for problem in problems] == [3, 3]
@@ -119,7 +119,7 @@ def test_a_specification_refuses_options_that_are_not_legal(keys, what):
 def test_options_that_nothing_is_read_with_are_refused(ltr_duel, tmp_path):
     assert "require --data" in ltr_duel("demo", "--fill", "min", "--out", tmp_path / "d").err
     assert "require --users" in ltr_duel("simulate", "m.csv", "--policy", "random", "--fill", "0").err
-    refused = ltr_duel("rankers", "evaluate", "qrels:q", "--rankers", "run:r", "--split", "train")
+    refused = ltr_duel("evaluate", "qrels:q", "--rankers", "run:r", "--split", "train")
     assert "judgements are not feature files" in refused.err
     assert not (tmp_path / "d").exists()
 

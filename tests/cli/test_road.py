@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -58,14 +57,9 @@ def test_estimate_show_and_simulate(ltr_duel, corpus, tmp_path):
     )  # fmt: skip
     assert answer.code == 0 and "3 rankers, 400 comparisons" in answer.out
     assert "feature 4 is constant within each query in small; left out of the rankers" in answer.err
-    content = json.loads(ltr_duel("prefs", "show", matrix, "--json").out)
-    assert set(content) >= {
-        "names", "p", "standard_error", "comparisons", "condorcet_winner", "copeland_winners", "borda_winner",
-        "copeland_scores", "borda_scores", "properties", "provenance",
-    }  # fmt: skip
-    assert content["names"] == ["1", "2", "3"] and content["condorcet_winner"] == "1"
-    assert content["provenance"]["outcome"] == "sampled" and content["provenance"]["top"] == 5
-    assert len(content["provenance"]["corpus_sha256"]) == 64
+    estimated = load_preferences(matrix)
+    assert estimated.names == ("1", "2", "3") and estimated.condorcet_winner == "1"
+    assert estimated.provenance["outcome"] == "sampled" and estimated.provenance["top"] == 5
     assert "Condorcet winner: 1" in ltr_duel("prefs", "show", matrix).out
 
     answer = ltr_duel(
@@ -113,22 +107,11 @@ def test_a_feature_without_an_order_is_used_where_it_is_named_and_named_where_it
         assert answer.code == 0 and answer.err.count("feature 4 is constant within each query in small; " + use) == 1
 
 
-def test_no_condorcet_winner_is_null_and_said_plainly(ltr_duel, tmp_path):
+def test_no_condorcet_winner_is_said_plainly(ltr_duel, tmp_path):
     path = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "m.parquet")
-    assert json.loads(ltr_duel("prefs", "show", path, "--json").out)["condorcet_winner"] is None
     assert "No Condorcet winner: no ranker beats all others." in ltr_duel("prefs", "show", path).out
     answer = ltr_duel("simulate", path, "--policy", "rucb", "--horizon", "100", "--out", tmp_path / "out")
     assert answer.code == 0 and "Copeland regret" in answer.out
-
-
-def test_policies_are_listed(ltr_duel):
-    answer = ltr_duel("policies", "--long")
-    assert answer.code == 0 and "rucb" in answer.out and "mdb" in answer.out and "alpha=0.51" in answer.out
-    assert "@inproceedings{zoghi2014rucb" in ltr_duel("policies", "--bibtex").out
-    assert max(map(len, answer.out.splitlines())) <= 120
-    one = ltr_duel("policies", "savage").out
-    assert one.startswith("savage\n") and "the horizon" in one and "rucb" not in one
-    refused(ltr_duel("policies", "savege"), "did you mean 'savage'?")
 
 
 def refused(answer, *words):
@@ -165,13 +148,10 @@ def test_bad_options_are_one_sentence_and_leave_nothing(ltr_duel, corpus, tmp_pa
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("1 qid:1 1:0.5\n0 qid:1 1:x\n", [":2:", "'x'"]),
         ("0 qid:1 1:0.5 2:1\n0 qid:1 1:0.7 2:3\n", ["no document has a grade above 0"]),
         ("1 qid:1 1:0.5\n0 qid:1 1:0.7\n", ["at least two rankers", "there is 1"]),
         ("7 qid:1 1:0.5 2:1\n0 qid:1 1:0.7 2:3\n", ["this corpus has 8 (0..7)", "2, 3, 5 grades"]),
         ("1 qid:1 1:1 2:1\n0 qid:1 1:1 2:1\n", ["no ranker is left"]),
-        ("", ["bad.txt"]),
-        ("1 1:0.5\n", [":1:", "qid"]),
     ],
 )
 def test_bad_corpora_are_one_sentence_and_leave_nothing(ltr_duel, tmp_path, text, words):
@@ -188,12 +168,6 @@ def test_one_query_is_enough(ltr_duel, tmp_path):
     assert answer.code == 0 and "Condorcet winner: 1." in answer.out
 
 
-def test_a_folder_without_a_feature_file_is_refused(ltr_duel, tmp_path):
-    (tmp_path / "empty").mkdir()
-    refused(ltr_duel("demo", "--data", tmp_path / "empty", "--out", tmp_path / "out"), "empty")
-    assert not (tmp_path / "out").exists()
-
-
 def test_matrices_that_cannot_be_read_or_written_are_refused(ltr_duel, corpus, tmp_path):
     refused(ltr_duel("prefs", "show", tmp_path / "missing"), "missing", "no such file")
     refused(
@@ -202,13 +176,6 @@ def test_matrices_that_cannot_be_read_or_written_are_refused(ltr_duel, corpus, t
     target = corpus / "below a file.parquet"
     refused(ltr_duel("prefs", "estimate", corpus, "--comparisons", "2", "--out", target), "written")
     assert not (tmp_path / "out").exists()
-
-
-def test_an_unknown_command_is_refused_and_help_answers(ltr_duel):
-    refused(ltr_duel("prefz"), "prefz")
-    for words in ((), ("demo",), ("prefs",), ("prefs", "estimate"), ("simulate",), ("data",)):
-        answer = ltr_duel(*words, "--help")
-        assert answer.code == 0 and "Usage: ltr-duel" in answer.out
 
 
 def test_the_saved_matrix_is_the_estimated_one(ltr_duel, corpus, tmp_path):

@@ -61,6 +61,9 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     both = ("--regret", "average", "--regret", "copeland", "--start", 10)
     answer = ltr_duel("results", out, "--facets", tmp_path / "all.png", *both)
     assert answer.code == 0 and (tmp_path / "all.png").stat().st_size > 10_000, answer.err
+    answer = ltr_duel("results", out, "--plots", tmp_path / "late", "--start", 5000)
+    assert answer.code == 2 and "--start 5,000 is beyond the horizon, 100 steps" in answer.err
+    assert not (tmp_path / "late").exists()
 
 
 CIRCLE = """

@@ -78,7 +78,7 @@ def test_a_table_is_whole_where_it_fits_or_is_piped_or_wide(monkeypatch, capsys,
 @pytest.mark.parametrize("name, registry", [("policies", POLICIES), ("methods", METHODS)])
 def test_a_list_of_components_has_a_line_for_each_and_fits_a_screen(ltr_duel, monkeypatch, name, registry):
     monkeypatch.setitem(os.environ, "COLUMNS", "80")
-    lines = ltr_duel(name).out.splitlines()
+    lines = ltr_duel("list", name).out.splitlines()
     assert sorted(line.split()[0] for line in lines if line.startswith("  ")) == registry.names()
     assert len(lines) <= len(registry.names()) + 5 and max(map(len, lines)) <= 80
-    assert "--long" in lines[-1] and len(ltr_duel(name, "--long").out.splitlines()) > 5 * len(lines)
+    assert "--long" in lines[-1] and len(ltr_duel("list", name, "--long").out.splitlines()) > 5 * len(lines)

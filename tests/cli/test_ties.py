@@ -13,7 +13,7 @@ from ltr_duel.rankers import TIE_RULES
 from tests.cli.test_prefs_commands import estimate
 
 COMMANDS = (
-    "advise", "demo", "power", "prefs estimate", "rankers evaluate", "replay",
+    "advise", "demo", "power", "prefs estimate", "evaluate", "replay",
     "sensitivity", "simulate",
 )  # fmt: skip
 

@@ -32,8 +32,8 @@ README = Path(__file__).resolve().parents[2] / "README.md"
         ("prefs", "est", ["estimate"]),
         ("simulate --policy", "rm", ["rmed1", "rmed2", "rmed2fh"]),
         ("demo --policy", "md", ["mdb"]),
-        ("policies", "rc", ["rcs"]),
-        ("methods", "sos", ["sosm"]),
+        ("list policies", "rc", ["rcs"]),
+        ("list methods", "sos", ["sosm"]),
         ("prefs estimate corpus --method", "bal", ["balanced"]),
         ("simulate --slates", "sos", ["sosm"]),
         ("sensitivity corpus --clicks", "alm", ["almost_random"]),
@@ -132,7 +132,7 @@ def test_the_glossary_has_the_words_of_outputs(ltr_duel, corpus, tmp_path):
 
 
 def test_help_is_whole_and_begins_with_what_a_command_has_alone(ltr_duel):
-    commands = ltr_duel("--help").out.partition("Commands:")[2]
+    commands = ltr_duel("--help").out.partition("Start here:")[2]
     assert "..." not in commands and "decide when to stop." in " ".join(commands.split())
     for command, first, heading in (
         ("advise", "--budget", "How feature files are read:"),
@@ -145,8 +145,14 @@ def test_help_is_whole_and_begins_with_what_a_command_has_alone(ltr_duel):
         )
 
 
+def test_options_for_reading_are_folded_by_help_and_described_by_help_all(ltr_duel):
+    folded, described = (ltr_duel("evaluate", word).out for word in ("--help", "--help-all"))
+    assert "--split --fold" in folded and "Replacement for NULL" not in folded
+    assert "Replacement for NULL" in described and described.startswith(folded[:200])
+
+
 def test_a_table_that_leaves_out_lines_ends_in_how_many(ltr_duel, corpus):
-    answer = ltr_duel("rankers", "evaluate", corpus, "--measure", "MAP", "--rows", "1")
+    answer = ltr_duel("evaluate", corpus, "--measure", "MAP", "--rows", "1")
     assert answer.out.splitlines()[-1] == "2 more rankers for each measure; --rows 3 lists them"
-    assert "more rankers" not in ltr_duel("rankers", "evaluate", corpus, "--measure", "MAP").out
+    assert "more rankers" not in ltr_duel("evaluate", corpus, "--measure", "MAP").out
     assert ltr_duel("prefs", "show", "arith51").out.count("41 more rankers; --rows 51 lists them") == 1

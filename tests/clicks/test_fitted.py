@@ -371,19 +371,32 @@ def test_parameters_without_data_stay_at_a_half_and_have_no_error():
     assert np.isnan(errors).all(), "at the border no error is stated"
 
 
+def joined(first, second):
+    """Return the sessions of both, with the items of the second."""
+    ptr = np.concatenate([first.ptr, first.ptr[-1] + second.ptr[1:]])
+    parts = [np.concatenate([getattr(part, name) for part in (first, second)]) for name in ("item", "click", "query")]
+    return Sessions(ptr, *parts, second.items, False)
+
+
 def test_judgements_are_quantiles_of_attractiveness(tmp_path):
     truth = Truth([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], place=[1.0, 0.7, 0.5])
     lists = np.array([[k, (k + 1 + s) % 6, (k + 3 + s) % 6] for k in range(6) for s in range(3)])
     sessions = named(drawn("pbm", truth, lists, 30_000, stream(3, "judged")))
-    unseen = sessions._replace(items=7, names=tuple(np.append(names, "x") for names in sessions.names))
+    few = Sessions(np.array([0, 1, 2]), np.array([6, 6]), np.array([True, True]), np.zeros(2, np.int64), 8, False)
+    unseen = joined(sessions, few)._replace(names=tuple(np.append(names, ["x", "y"]) for names in sessions.names))
     judgements = judge_documents(fit_clicks(unseen, "pbm", errors=False), unseen, grades=3)
-    assert judgements.table["grade"].tolist() == [0, 0, 1, 1, 2, 2], "thirds; a document never shown has no grade"
+    assert judgements.table["impressions"].tolist()[6:] == [2], "a document never shown is not in the table"
+    assert judgements.table["grade"].tolist()[:6] == [0, 0, 1, 1, 2, 2], "thirds of documents with ten impressions"
+    assert judgements.table["grade"].isna().tolist() == [False] * 6 + [True]
+    with pytest.raises(InputError, match="no document has 1000000 impressions, the least for a grade; the most are"):
+        judge_documents(fit_clicks(unseen, "pbm", errors=False), unseen, min_impressions=1_000_000)
     beside = judgements.save(tmp_path / "labels.qrels")
     assert (tmp_path / "labels.qrels").read_text().splitlines()[:3] == ["q 0 d0 0", "q 0 d1 0", "q 0 d2 1"]
+    assert len((tmp_path / "labels.qrels").read_text().splitlines()) == 6
     assert beside.name == "labels.attractiveness.csv"
     assert beside.read_text().splitlines()[0] == "query,document,attractiveness,error,impressions"
     with pytest.raises(InputError, match="'d 0' cannot stand in a qrels file"):
-        names = unseen.names[0], np.array(["d 0"] * 7, object)
+        names = unseen.names[0], np.array(["d 0"] * 8, object)
         judge_documents(fit_clicks(unseen, "pbm", errors=False), unseen._replace(names=names))
     with pytest.raises(InputError, match="judgements need a click model that was fitted by document"):
         judge_documents(fit_clicks(sessions._replace(graded=True), "pbm"), sessions)

@@ -41,17 +41,12 @@ def test_without_control_groups_the_machine_decides(tmp_path, monkeypatch):
     assert machine(tmp_path / "two", monkeypatch, "0::/mine\n", {"mine/memory.max": "max\n"}) == (4000, 9000)
 
 
-@pytest.mark.parametrize("old", [False, True])
-def test_the_tightest_control_group_counts_and_cached_files_give_way(tmp_path, monkeypatch, old):
-    limit, used, cached, top = "memory.max", "memory.current", "inactive_file", ""
-    if old:
-        limit, used, cached, top = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "memory/"
+def test_the_tightest_control_group_counts_and_cached_files_give_way(tmp_path, monkeypatch):
     files = {
-        f"{top}slice/{limit}": "3000\n", f"{top}slice/{used}": "1000\n", f"{top}slice/memory.stat": f"{cached} 500\n",
-        f"{top}slice/mine/{limit}": "9000\n", f"{top}slice/mine/{used}": "1\n", f"{top}slice/mine/memory.stat": "a 1\n",
+        "slice/memory.max": "3000\n", "slice/memory.current": "1000\n", "slice/memory.stat": "inactive_file 500\n",
+        "slice/mine/memory.max": "9000\n", "slice/mine/memory.current": "1\n", "slice/mine/memory.stat": "a 1\n",
     }  # fmt: skip
-    groups = "7:cpu,memory:/slice/mine\n1:cpuset:/\n" if old else "0::/slice/mine\n"
-    assert machine(tmp_path, monkeypatch, groups, files) == (3000 - (1000 - 500), 3000)
+    assert machine(tmp_path, monkeypatch, "7:cpu:/\n0::/slice/mine\n", files) == (3000 - (1000 - 500), 3000)
 
 
 def test_where_nothing_is_known_nothing_is_refused(monkeypatch):

@@ -27,13 +27,11 @@ class Answer(NamedTuple):
 
 def read(data: bytes) -> Answer:
     lines = data.split(b"\n")
-    unfinished = lines.pop()
-    if unfinished:
-        lines.append(unfinished)
+    if not lines[-1]:
+        lines.pop()
     rows: list[tuple[int, bytes, dict[int, np.float32]]] = []
     bad: set[int] = set()
     queries: list[bytes] = []
-    shapes: list[tuple[int, bool]] = []
     for number, line in enumerate(lines, start=1):
         if NOTHING.fullmatch(line):
             continue
@@ -49,10 +47,6 @@ def read(data: bytes) -> Answer:
             if query in queries or _holds_a_blank(query):
                 bad.add(number)
             queries.append(query)
-        comment = line[match.end(3) :].lstrip(b" \t")
-        shapes.append((list(values)[-1] if values else 0, len(comment.rstrip(b"\r")) > 1))
-        if unfinished and number == len(lines) and (len(shapes) < 2 or shapes[-1] != shapes[-2]):
-            bad.add(number)
         rows.append((int(label) if label == int(label) else -1, query, values))
     if not rows or not any(values for _, _, values in rows):
         bad.add(0)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -158,14 +156,6 @@ def test_a_damaged_folder_is_read_again_from_the_text_or_refused(tmp_path, corpo
     assert same(load_dataset(text), before) and len(folders(corpora)) == 1
 
 
-def test_a_folder_of_another_version_is_refused(tmp_path, corpora):
-    load_dataset(text_file(tmp_path))
-    facts = folders(corpora)[0] / "corpus.json"
-    facts.write_text(facts.read_text().replace('"format": 5', '"format": 4'))
-    with pytest.raises(InputError, match=r"made by another version \(format 4\); .* read the text again"):
-        load_dataset(facts.parent)
-
-
 def test_the_least_recently_used_folder_makes_room(tmp_path, corpora, monkeypatch):
     for age, name in enumerate("abc"):
         load_dataset(text_file(tmp_path, f"{name}.txt", seed=age))
@@ -189,12 +179,6 @@ def test_a_limit_that_is_no_number_of_gigabytes_is_refused(tmp_path, limit, monk
     monkeypatch.setenv("LTR_DUEL_CACHE_GB", limit)
     with pytest.raises(InputError, match=f"LTR_DUEL_CACHE_GB must be a number of gigabytes, 0 or more, not '{limit}'"):
         load_dataset(text_file(tmp_path))
-
-
-def test_a_full_disk_loses_the_folder_and_not_the_corpus(tmp_path, corpora, monkeypatch):
-    usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=0))
-    assert load_dataset(text_file(tmp_path)).n_queries == 30 and not folders(corpora)
 
 
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
@@ -261,33 +245,9 @@ def test_arrays_for_which_the_disk_has_no_space_are_in_memory(corpora, monkeypat
     assert numbers([]).tolist() == [[0, 1, 2], [3, 4, 5]] and not entries()
 
 
-def test_clearing_the_cache_while_arrays_are_written_loses_none(corpora):
-    def compute(arrays):
-        clear()
-        arrays["orders"][:] = 7
-
-    assert cached_arrays({}, {"orders": (np.int16, (2,))}, compute)["orders"].tolist() == [7, 7]
-
-
 def test_files_of_the_user_in_the_same_folder_stay(corpora, monkeypatch):
     mine = corpora / "MSLR-original" / "train.txt"
     mine.parent.mkdir(parents=True)
     mine.write_text("1 qid:1 1:1\n")
     (corpora / ".git").mkdir()
     assert clear() == 0 and mine.is_file() and (corpora / ".git").is_dir()
-
-
-def test_a_folder_that_cannot_be_deleted_is_named(tmp_path, corpora, monkeypatch):
-    load_dataset(text_file(tmp_path))
-    monkeypatch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
-    with pytest.raises(InputError, match=r"a-[0-9a-f]{20}: cannot be deleted, because a file is in use"):
-        clear()
-    assert len(folders(corpora)) == 1
-
-
-def test_opening_is_quick(tmp_path):
-    file = text_file(tmp_path, queries=300)
-    load_dataset(file)
-    start = time.perf_counter()
-    load_dataset(file)
-    assert time.perf_counter() - start < 0.5  # 3 ms on an idle machine

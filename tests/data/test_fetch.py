@@ -17,12 +17,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ltr_duel.cli.demo import command as demo
 from ltr_duel.cli.main import main
 from ltr_duel.core import InputError
 from ltr_duel.data import CORPORA, find_corpus, load_dataset, make_corpus, write_svmlight
-from ltr_duel.data import unpack as unpacking
-from ltr_duel.data.unpack import unpack
+from ltr_duel.data.obtain import unpack
 
 SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "data_scripts").glob("*.py"))
 TEXT = b"0 qid:1 1:1\n"
@@ -153,13 +151,6 @@ def test_what_no_address_has_is_said_with_the_way_to_get_it(server, capsys, monk
     assert "gone.zip: 404 Client Error" in error and "127.0.0.1:9" in error and "--archive MSLR-WEB10K.zip" in error
 
 
-@pytest.mark.parametrize("name", ["yahoo-set1", "mslr-web10k", "imat2009"])
-def test_what_may_not_be_fetched_is_explained(name, capsys):
-    assert run(name, "--accept-terms", "--folder", "c") == 2
-    error = capsys.readouterr().err
-    assert CORPORA[name].obtain in error and "--archive" in error
-
-
 def test_both_yahoo_sets_come_out_of_one_archive():
     files = {
         f"ltrc/set{s}.{word}.txt": part(30 + s, 3 * s + i, 100 * s + 10 * i)
@@ -200,14 +191,6 @@ def test_an_archive_with_another_digest_is_refused(capsys):
     assert "not the published" in capsys.readouterr().err
 
 
-def test_run_goes_on_to_the_demo_with_the_corpus(monkeypatch):
-    calls = []
-    monkeypatch.setattr(demo, "callback", lambda **given: calls.append(given))
-    assert fetch_archive("istella-s", istella(part(220, 0, 0)), "--run") == 0
-    assert calls[0]["path"] == find_corpus("corpus-istella-s") and calls[0]["out"] == Path("c/demo")
-    assert calls[0]["horizon"] == 1_000_000, "the other options of the demo have their defaults"
-
-
 def unpacked(data: bytes) -> Path:
     Path("a").write_bytes(data)
     unpack(Path("a"), Path("out"))
@@ -238,7 +221,7 @@ def test_files_come_out_under_their_names_and_none_leaves_the_folder(pack, tmp_p
     ],
 )
 def test_a_wrong_archive_is_refused_and_leaves_nothing(data, what, monkeypatch):
-    monkeypatch.setattr(unpacking.shutil, "which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(InputError, match=what):
         unpacked(data)
     assert not Path("out").exists()

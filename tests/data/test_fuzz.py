@@ -95,11 +95,6 @@ def test_a_sample_of_damaged_files(tmp_path: Path) -> None:
     run(tmp_path, seed=1, inputs=1_000)
 
 
-@pytest.mark.long
-def test_two_hundred_thousand_damaged_files(tmp_path: Path) -> None:
-    run(tmp_path, seed=2, inputs=200_000)
-
-
 numbers = st.one_of(
     st.floats(width=32, allow_nan=False, allow_infinity=False).map(repr),
     st.from_regex(r"[+-]?[0-9]{1,20}\.?[0-9]{0,20}([eE][+-]?[0-9]{1,2})?", fullmatch=True),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 
@@ -97,44 +95,12 @@ def test_ids_can_start_at_zero(tmp_path):
         read(tmp_path, "0 qid:1 0:7 2:5\n1 qid:1 1:3 2:4\n", first_id=0, features=2)
 
 
-@pytest.mark.parametrize("first_id", [0, 1])
-def test_the_room_for_columns_grows_up_to_the_last_valid_id(tmp_path, first_id):
-    last = 9999 + first_id
-    corpus = read(tmp_path, f"0 qid:1 1:1 {last}:2\n" + "1 qid:1 500:3 8000:4\n" * 3, first_id=first_id)
-    assert corpus.n_features == 10_000 and np.count_nonzero(corpus.features) == 8
-    assert corpus.features[3, [500 - first_id, 8000 - first_id]].tolist() == [3, 4] and corpus.features[0, -1] == 2
-
-
 def test_ids_above_ten_thousand_need_a_declared_number(tmp_path):
     text = "0 qid:1 1:1 20000:5\n1 qid:1 1:3 19000:4\n"
     with pytest.raises(InputError, match=r"'20000:5' is too large; valid ids are 1\.\.10000; --features N"):
         read(tmp_path, text)
     corpus = read(tmp_path, text, features=20_000)
     assert corpus.n_features == 20_000 and corpus.features[:, [0, 18_999, 19_999]].tolist() == [[1, 0, 5], [3, 4, 0]]
-
-
-def test_the_last_value_of_a_repeated_feature_counts(tmp_path):
-    """This also holds for numbers that Python rounds: the replaced number must not return."""
-    unsure = "1.00000017881393432617187500"  # halfway between two float32
-    for pairs, expected in (
-        (f"1:{unsure} 1:2", 2.0),
-        (f"1:2 1:{unsure}", float(np.float32(float(unsure)))),
-        (f"1:{unsure} 1:{unsure} 1:5", 5.0),
-        ("1:NULL 1:4", 4.0),
-    ):
-        assert read(tmp_path, f"0 qid:1 {pairs}\n", repeated="last", fill="nan").features[0, 0] == expected
-
-
-def test_repeated_features_agree_with_a_plain_reader(tmp_path):
-    rng = random.Random(1)
-    numbers = ["1", "-2.5", "1.00000017881393432617187500", "123456789.123456789", "0.1e-3", "7.00000000"]
-    lines, expected = [], np.zeros((300, 12), np.float32)
-    for row in expected:
-        pairs = [(rng.randrange(12), rng.choice(numbers)) for _ in range(rng.randrange(1, 20))]
-        lines.append(f"0 qid:1 {' '.join(f'{column + 1}:{value}' for column, value in pairs)}\n")
-        for column, value in pairs:
-            row[column] = np.float32(float(value))
-    assert np.array_equal(read(tmp_path, "".join(lines), repeated="last", features=12).features, expected)
 
 
 def test_queries_that_start_anew_in_each_part_are_told_apart_by_split(tmp_path):
@@ -151,7 +117,6 @@ def test_queries_that_start_anew_in_each_part_are_told_apart_by_split(tmp_path):
     "options, what",
     [
         ({"dialect": "yaho"}, r"no dialect 'yaho'; did you mean 'yahoo'\?"),
-        ({"repeated": "first"}, "no way to read repeated features 'first'"),
         ({"first_id": 2}, "the id of the first feature must be 0 or 1, not 2"),
         ({"fill": "median"}, "no fill 'median'"),
         ({"fill": float("nan")}, "the fill must be a finite number"),

@@ -98,15 +98,6 @@ def test_the_index_of_a_data_frame_is_no_feature(tmp_path, expected, ending):
         assert same(Dataset.from_frame(frame.reset_index(names="Unnamed: 0")), expected)
 
 
-def test_a_named_index_is_left_out_unless_it_has_a_role(tmp_path, expected):
-    frame = FRAME.replace("a b", "a")
-    frame.set_index("docno").to_parquet(tmp_path / "documents.parquet")
-    corpus = load_dataset(tmp_path / "documents.parquet")
-    assert same(corpus, expected) and corpus.doc_ids.tolist() == ["007", "null", "a"]
-    with pytest.warns(ReadWarning, match="'row'"):
-        assert same(Dataset.from_frame(pa.Table.from_pandas(frame.set_axis([5, 3, 4]).rename_axis("row"))), expected)
-
-
 @pytest.mark.parametrize(
     "stored_zero, omitted, filled", [(None, "all zeros", 0), (0, "some zeros", 0), (None, "", np.nan)]
 )
@@ -173,32 +164,9 @@ def test_missing_and_large_values_are_treated_as_in_text(tmp_path):
     assert corpus.features.tolist() == [[4, float(np.finfo(np.float32).max)], [4, 0], [2, 0]]
 
 
-def test_a_pool_of_catboost_is_refused_with_the_way_to_a_table(tmp_path):
-    (tmp_path / "pool.tsv").write_text("2\tq1\td1\t7.5\n0\tq1\td2\t3\n")
-    (tmp_path / "pool.tsv.cd").write_text("0\tLabel\n1\tGroupId\n2\tSampleId\n3\tNum\tbm25\n")
-    with pytest.raises(InputError, match=r"pool\.tsv: this is a pool of CatBoost, .*pool\.tsv\.cd; make it a table"):
-        load_dataset(tmp_path / "pool.tsv")
-    text = (tmp_path / "pool.tsv").read_text()
-    (tmp_path / "pool.tsv").write_text(f"label\tqid\tdocno\tbm25\n{text}")
-    (tmp_path / "pool.tsv.cd").unlink()
-    assert load_dataset(tmp_path / "pool.tsv").features.tolist() == [[7.5], [3]]
-
-
-def test_feature_text_beside_a_description_of_another_use_is_text(tmp_path):
-    (tmp_path / "w.txt").write_text("1 qid:1 1:2\n0 qid:1 1:1\n")
-    (tmp_path / "w.cd").write_text("0\tGroupId\n1\tLabel\n")
-    assert load_dataset(tmp_path / "w.txt").features.tolist() == [[2], [1]]
-
-
 def test_ids_beyond_the_whole_numbers_of_floats_stay_exact():
     corpus = Dataset.from_arrays([[1], [2], [3]], [0, 1, 0], [2**63 + 1, 2**63 + 2, 5])
     assert corpus.query_ids.tolist() == [str(2**63 + 1), str(2**63 + 2), "5"]
-
-
-def test_columns_may_be_called_by_numbers():
-    frame = pd.DataFrame({"qid": [1, 1], "label": [1, 0], 0: [5, 4], 1: [7, 8]})
-    assert Dataset.from_frame(frame).feature_names == ("0", "1")
-    assert Dataset.from_frame(frame, features=[1]).features.tolist() == [[7], [8]]
 
 
 def x_of(*cells):

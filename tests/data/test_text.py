@@ -76,10 +76,6 @@ def test_grades_are_the_next_usual_number(tmp_path, highest, grades):
     assert read(tmp_path, f"{highest} qid:1 1:1\n").grades == grades
 
 
-def test_a_last_line_as_long_as_the_others_needs_no_line_end(tmp_path):
-    assert read(tmp_path, "0 qid:1 1:1 2:2\n0 qid:1 1:1 2:3").features[1].tolist() == [1, 3]
-
-
 def test_values_beyond_float32_are_clipped_and_counted(tmp_path):
     text = "1 qid:1 1:1.79769313486e+308 2:5\n0 qid:1 1:-1e39 2:3.4028235677973367e38\n"
     with pytest.warns(ReadWarning, match="corpus: 3 values beyond the range of float32, clipped to 3.4028235e38"):
@@ -155,22 +151,15 @@ def test_chunks_and_jobs_make_no_difference(tmp_path, size, jobs, monkeypatch):
 def test_the_estimate_of_the_length_and_the_kind_of_memory_make_no_difference(
     tmp_path, lines, most_in_memory, monkeypatch
 ):
-    text = "".join(f"0 qid:{k // 9} 1:{k} {k + 2}:NULL 7:1\n" for k in range(5, 90) if k)
-    expected = read(tmp_path, text, fill="min", repeated="last")
+    text = "".join(f"0 qid:{k // 9} 1:{k} {k + 2}:NULL 7:1\n" for k in range(6, 90))
+    expected = read(tmp_path, text, fill="min")
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
     monkeypatch.setattr("ltr_duel.data.text.pipeline._fitting", lambda room: 100)
     monkeypatch.setattr("ltr_duel.data.text.assemble.estimate_lines", lambda files: lines)
     monkeypatch.setattr("ltr_duel.data.text.matrix.MOST_IN_MEMORY", most_in_memory)
     monkeypatch.setattr("ltr_duel.data.text.matrix.RELEASE_AFTER", 1)
-    corpus = read(tmp_path, text, fill="min", repeated="last", jobs=2)
+    corpus = read(tmp_path, text, fill="min", jobs=2)
     assert corpus.n_features == 91 and corpus.sha256 == expected.sha256
-
-
-def test_a_matrix_that_the_disk_cannot_hold_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.data.text.matrix.MOST_IN_MEMORY", 1000)
-    monkeypatch.setattr("ltr_duel.core.mapped.free_disk", lambda: 2000)
-    with pytest.raises(InputError, match=r"about \d+ documents with 30 features need .* GB: .* is needed temporarily"):
-        read(tmp_path, "0 qid:1 30:1\n" * 50)
 
 
 @needs_real_files

@@ -42,7 +42,7 @@ load_dataset('small.txt', feature_names=['x']) => 1 names for 3 features
 replace(corpus(), relevance=np.zeros(3, np.int16)) => one entry for each document
 replace(corpus(), query_ptr=np.array([1, 2])) => must increase from 0
 write_svmlight(None, 'a.txt') => a Dataset and a path are required, not None
-write_svmlight(corpus(), '.') => there is a folder, not a file
+write_svmlight(corpus(), '.') => it is a folder, a pipe or a device, not a file
 feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
 feature_rankers(None) => rankers require a Dataset, not None
 rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long
@@ -72,8 +72,8 @@ PreferenceMatrix(arxiv().p[:2, :2], 'ab') => must be a list of strings, not 'ab'
 PreferenceMatrix(arxiv().p[:2, :2], (chr(0xd800), 'b')) => not '\\ud800'
 PreferenceMatrix(arxiv().p[:2, :2], standard_error=None) => must have the shape of p
 PreferenceMatrix(arxiv().p[:2, :2], comparisons=np.full((2, 2), 1.5)) => whole numbers
-save_preferences('x', 'a.csv') => requires a PreferenceMatrix and a path, not 'x'
-save_preferences(PreferenceMatrix(arxiv().p, provenance={'a': object()}), 'new/a') => must be valid JSON
+save_preferences('x', 'a.csv') => a PreferenceMatrix is required, not 'x'
+save_preferences(PreferenceMatrix(arxiv().p, provenance={'a': object()}), 'new/a.parquet') => must be valid JSON
 arxiv().index(99) => from 0 to 5; there is no 99
 arxiv()[0:2] => not a slice
 synthetic_preferences(['x']) => no synthetic preference matrix a list

@@ -25,7 +25,7 @@ SHORT = {  # first word of a line -> the words that it stands for
     "SIM": "simulate m.csv --out o",
     "LIVE": "simulate --users small.txt --policy rucb --out o",
     "EST": "prefs estimate small.txt --jobs 1 --out new.parquet",
-    "EVAL": "rankers evaluate small.txt",
+    "EVAL": "evaluate small.txt",
     "SENS": "sensitivity small.txt",
     "DEMO": "demo --out o",
     "RUN": "run spec.toml --out o",
@@ -33,19 +33,19 @@ SHORT = {  # first word of a line -> the words that it stands for
 
 # words => a part of the sentence, in which ~ stands for any text
 COMMANDS = f"""
-simulat => no command 'simulat'; did you mean 'simulate'? (advise, check, clicks,
+simulat => no command 'simulat'; did you mean 'simulate'? (demo, list, data,
 prefs shwo m.csv => no command 'shwo'; did you mean 'show'? (compare, estimate,
-'' => no command ''; (advise, check, clicks,
+'' => no command ''; (demo, list, data,
 prefs --bogus => --bogus
-rankers evaluate => Missing argument 'PATH'
+evaluate => Missing argument 'PATH'
 live export shop.db => shop.db: there is no store of a live experiment
-policies rubc => no policy 'rubc'; did you mean 'rucb'? (auto,
-methods probabilitic => no comparison method 'probabilitic'; did you mean 'probabilistic'? (
-clicks navigationl => no click model 'navigationl'; did you mean 'navigational'? (
+list policies rubc => no policy 'rubc'; did you mean 'rucb'? (auto,
+list methods probabilitic => no comparison method 'probabilitic'; did you mean 'probabilistic'? (
+list clicks navigationl => no click model 'navigationl'; did you mean 'navigational'? (
 
 SIM --policy : => no policy ''; (auto,
-SIM --policy rucb: => policy 'rucb:': a parameter such as 'key=value' is missing after ':' or ','
-SIM --policy rucb:alpha => 'alpha' needs a value, as in 'rucb:alpha=0.51'
+SIM --policy rucb: => policy 'rucb:': '' must be written as key=value
+SIM --policy rucb:alpha => 'alpha' must be written as key=value, as in 'rucb:alpha=0.51'
 SIM --policy rucb:alpha= => alpha must be a number, not ''
 SIM --policy rucb:alpha=nan => alpha must be at least 0.01, not nan
 SIM --policy rucb:alpha=1,alpha=2 => alpha is given twice
@@ -92,9 +92,9 @@ EVAL --rankers onnx:m.csv => m.csv: not an ONNX model
 EVAL --rankers scores:m.csv => m.csv: the rows have no qid or query_id or query
 EVAL --rankers features:1,1 => two rankers have the same name
 EVAL --out m.csv => m.csv
-rankers evaluate null.txt => feature 1 is NULL;~--fill
-rankers evaluate qrels:small.txt => requires runs; give --rankers run:FILE (in a spec:
-rankers evaluate qrels:small.txt --rankers run:r --labels round => judgements are not feature files
+evaluate null.txt => feature 1 is NULL;~--fill
+evaluate qrels:small.txt => requires runs; give --rankers run:FILE (in a spec:
+evaluate qrels:small.txt --rankers run:r --labels round => judgements are not feature files
 
 DEMO --data absent => absent: there is no such file or folder
 DEMO --data m.csv => m.csv: no column 'query'
@@ -106,7 +106,7 @@ EST --target-error nan => must be between 1e-05 and 0.5, not nan
 EST --until-winner 1e400 => must be between 0.5 and 0.999999, not inf
 EST --variance-reduction all => 'all' is not one of 'auto', 'none'
 prefs estimate zero.txt --out o.parquet => --first-id 0
-prefs estimate small.txt --out folder => there is a folder, not a file
+prefs estimate small.txt --out folder => it is a folder, a pipe or a device, not a file
 prefs show m.csv --rows -1 => --rows~at least 0, not -1
 prefs show {"n" * 300} => File name too long
 

@@ -32,8 +32,8 @@ TABLES = {  # words of the command -> name of the file, files
     "data info a": ("a", damaged.FOLDERS),
     "data fetch imat2009 --accept-terms --archive given --folder c": ("given", damaged.ARCHIVES),
     "prefs show m": ("m", damaged.MATRICES),
-    "prefs estimate small.txt --comparisons 10 --jobs 1 --out m": ("m", damaged.OUTPUTS),
-    "policies --plugin mine.py": ("mine.py", damaged.PLUGINS),
+    "prefs estimate small.txt --comparisons 10 --jobs 1 --out new.csv": ("new.csv", damaged.OUTPUTS),
+    "list policies --plugin mine.py": ("mine.py", damaged.PLUGINS),
     "results store": ("store", damaged.STORES),
 }
 

@@ -19,7 +19,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import ltr_duel
 from ltr_duel.core import InputError
 from ltr_duel.interleaving import (
     METHODS,
@@ -32,8 +31,7 @@ from ltr_duel.interleaving import (
     workspace,
 )
 from ltr_duel.interleaving.hooks import credit_pair, credit_slate, draw_pair, draw_slate
-from tests.interleaving.test_enumeration import opened, optimized_law, patterns
-from tests.reference import interleaving as literal
+from tests.interleaving.test_enumeration import opened, patterns
 
 NAMES = METHODS.names()
 RULES = [(method.name, rule) for method in METHODS for rule in method.outcomes]
@@ -101,10 +99,13 @@ class Simulation:
         return {(f"ranker {a}", f"ranker {b}"): won[a, b] for a, b in itertools.combinations(range(size), 2)}
 
 
-@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("method", "rule"), VARIANTS)
-def test_list_and_credit_are_those_of_the_simulation(method, rule, case):
-    lists = CASES[case]
+def test_list_and_credit_are_those_of_the_simulation(method, rule):
+    for lists in CASES.values():
+        equals_the_simulation(method, rule, lists)
+
+
+def equals_the_simulation(method, rule, lists):
     able_rules = METHODS.configure(method).component.outcomes_of(sets=True)
     if not able(method, lists) or (len(lists) > 2 and rule not in ("", *able_rules)):
         with pytest.raises(InputError, match=r"compares two rankers|requires two rankers"):
@@ -134,84 +135,6 @@ def test_long_pages_credit_as_the_simulation_does_whatever_the_order_of_the_clic
         places = mine.permutation(top)[: mine.integers(1, top)]
         won = page.credit([page.shown[k] for k in places])
         assert won == pytest.approx(simulated.credit(sorted(places)), abs=1e-12)
-
-
-def outcomes_by_definition(method, orders, shown, owners, clicks):
-    """{pair: outcome} from the reference implementations."""
-    size = len(orders)
-    if method == "balanced":
-        return {(0, 1): literal.balanced_outcome(*orders, shown, clicks)}
-    if method == "document_constraints":
-        return {(0, 1): literal.constraints_outcome(*orders, shown, clicks)}
-    if method == "probabilistic":
-        lead = literal.multileave_by_enumeration(orders, shown, clicks, 3.0)
-        return {pair: literal.sign_of(lead[pair[0]][pair[1]]) for pair in itertools.combinations(range(size), 2)}
-    if method == "team_draft":
-        scores = [sum(owners[k] == f"ranker {j}" for k in clicks) for j in range(size)]
-    elif method == "sosm":
-        scores = literal.sosm_scores(orders, shown, clicks)
-    elif method == "pairwise_preference":
-        scores = literal.preference_scores(orders, shown, clicks)
-    else:  # optimized methods
-        scores = [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
-    return {(a, b): literal.sign_of(scores[a] - scores[b]) for a, b in itertools.combinations(range(size), 2)}
-
-
-@pytest.mark.parametrize("case", ["same documents", "common prefix", "four rankers"])
-@pytest.mark.parametrize("method", NAMES)
-def test_credit_is_what_the_definitions_say(method, case):
-    lists = CASES[case]
-    if not able(method, lists):
-        pytest.skip("compares two rankers")
-    for seed in range(8):
-        rule = "marginal_sign" if method == "probabilistic" else ""
-        page = interleave(named(lists), method, outcome=rule, top=4, seed=seed)
-        for clicks in patterns(len(page.shown)):
-            expected = outcomes_by_definition(method, lists, page.shown, page.owners, clicks)
-            found = page.credit([page.shown[k] for k in clicks])
-            assert found == {(f"ranker {a}", f"ranker {b}"): won for (a, b), won in expected.items()}
-
-
-def law(method, orders, top):
-    """{list: probability} by enumeration."""
-    if method in ("team_draft", "sosm"):
-        found: dict = {}
-        for (shown, _), p in literal.team_draft_lists(orders, top).items():
-            found[shown] = found.get(shown, 0) + p
-        return found
-    if method in ("balanced", "document_constraints"):
-        return literal.balanced_lists(*orders, top)
-    if method == "probabilistic":
-        return literal.probabilistic_lists(orders, top, 3.0)
-    if method == "pairwise_preference":
-        return literal.preference_lists(orders, top)
-    ids, rows = numbered(orders)
-    if method == "optimized":
-        return {tuple(ids[k] for k in shown): x for shown, x in optimized_law(rows.tolist(), top).items()}
-    c = opened(rows.tolist(), method, top)
-    choice = c.method.choice(c.lists, 0, np.arange(len(orders)))
-    p = np.diff(choice.cumulative, prepend=0)
-    return {tuple(ids[k] for k in shown): x for shown, x in zip(choice.lists.tolist(), p, strict=True)}
-
-
-@pytest.mark.parametrize("case", ["same documents", "different lengths", "disjoint", "three rankers"])
-@pytest.mark.parametrize("method", NAMES)
-def test_the_shown_lists_have_the_law_of_the_enumeration(method, case):
-    lists, draws, top = CASES[case], 6000, 3
-    if not able(method, lists):
-        pytest.skip("compares two rankers")
-    expected = law(method, completed(lists), top)
-    rng, counts = np.random.default_rng(11), {}
-    for _ in range(draws):
-        shown = interleave(named(lists), method, top=top, rng=rng).shown
-        counts[shown] = counts.get(shown, 0) + 1
-    assert sum(expected.values()) == pytest.approx(1)
-    assert all(expected.get(shown, 0) > 1e-12 for shown in counts), "a list that cannot be drawn"
-    possible = {shown: p * draws for shown, p in expected.items() if p > 1e-12}
-    chi = sum((counts.get(shown, 0) - n) ** 2 / n for shown, n in possible.items())
-    # a list with a small expected count n adds 1 / n to the variance of chi-square
-    spread = math.sqrt(2 * len(possible) + sum(1 / n for n in possible.values()))
-    assert chi < len(possible) + 6 * spread
 
 
 @pytest.mark.parametrize(
@@ -257,11 +180,6 @@ def test_a_page_credits_the_same_in_another_process():
         again = Page.from_json(page.to_json())
         assert (again.shown, again.owners, again.rankers) == (page.shown, page.owners, page.rankers)
         assert again.to_json() == page.to_json() and page.to_json().isascii()
-
-
-def test_a_page_of_ten_is_small_as_text():
-    ids = [f"document {k}" for k in range(20)]
-    assert len(interleave({"one": ids[:10], "other": ids[5:15]}, seed=0).to_json()) < 500
 
 
 @pytest.mark.parametrize("method", NAMES)
@@ -378,10 +296,6 @@ def test_a_plugin_that_cannot_be_compiled_is_named():
         interleave(TWO, broken)
 
 
-def test_the_verbs_are_at_hand():
-    assert ltr_duel.interleave is interleave and ltr_duel.Page is Page
-
-
 def test_what_the_docs_say_about_plain_lists_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     documents = [f"d{k}" for k in range(8)]
@@ -411,21 +325,14 @@ TWO = {"one": ["a"], "other": ["b"]}
         ({"one": ["a"], "other": []}, {}, "the list of ranker 'other' is empty"),
         ({"one": ["a", "b", "a"], "other": ["a"]}, {}, "document 'a' appears twice on the list of ranker 'one'"),
         ({"one": ["a"]}, {}, "requires from 2 to 200 rankers, not 1"),
-        ({}, {}, "requires from 2 to 200 rankers, not 0"),
         ({str(k): ["a"] for k in range(201)}, {}, "requires from 2 to 200 rankers, not 201"),
         ({"one": ["a"], "other": [["b"]]}, {}, "ranker 'other' has an id that cannot be a key"),
-        ({"one": ["a"], "other": [("b", [])]}, {}, "ranker 'other' has an id that cannot be a key"),
         ({"one": ["a"], "other": [math.nan]}, {}, "nan cannot be a document id, because it does not equal itself"),
         ({"one": "abc", "other": ["a"]}, {}, "ranker 'one' must be a list, not str"),
-        ({"one": {"a", "b"}, "other": ["a"]}, {}, "ranker 'one' must be a list, not set"),
-        ({"one": None, "other": ["a"]}, {}, "ranker 'one' must be a list, not NoneType"),
         ({1: ["a"], 2: ["b"]}, {}, "the name of a ranker must be a string, not 1"),
         ([["a"], ["b"]], {}, "a mapping of names to lists, not list"),
         ({"one": range(6000), "other": range(6000, 12_000)}, {}, "12,000 documents are too many"),
-        ({str(k): range(9000) for k in range(60)}, {}, "60 lists with 9,000 documents are too many"),
         (TWO, {"method": "team_drat"}, "no comparison method 'team_drat'; did you mean 'team_draft'?"),
-        (TWO, {"method": "probabilistic:tau=x"}, "tau must be a number"),
-        (TWO, {"method": f"team_draft:prefix_credit={'9' * 400}"}, "must be between 0 and 1"),
         (TWO, {"method": ["team_draft"]}, "a method must be a name or a Method, not list"),
         (TWO, {"outcome": "sampled"}, "no outcome rule of team_draft called 'sampled'"),
         (TWO | {"third": ["c"]}, {"method": "balanced"}, "'balanced' compares two rankers, not 3; use one of: "),
@@ -435,10 +342,8 @@ TWO = {"one": ["a"], "other": ["b"]}
             "'expectation' requires two rankers",
         ),
         (TWO, {"top": 0}, "between 1 and 1,000, not 0"),
-        (TWO, {"top": 1001}, "between 1 and 1,000, not 1001"),
         (TWO, {"top": 2.5}, "between 1 and 1,000, not 2.5"),
         (TWO, {"seed": 1, "rng": np.random.default_rng()}, "pass either a seed or a numpy.random.Generator"),
-        (TWO, {"rng": np.random.RandomState(0)}, "pass either a seed or a numpy.random.Generator"),
         ({"one": range(99), "other": range(99, 198)}, {"method": "optimized", "top": 50}, "show at most 16 documents"),
     ],
 )
@@ -464,39 +369,24 @@ def changed(**values):
     [
         ("", "not valid JSON"),
         (GOOD[:-1], "not valid JSON"),
-        (GOOD[: len(GOOD) // 2], "not valid JSON"),
         ("[" * 100_000, "not valid JSON"),
-        ("9" * 5000, "not valid JSON"),
-        ("null", "was not written by Page.to_json"),
         ("{}", "was not written by Page.to_json"),
         ("x" * 4_000_001, "at most 4,000,000 are allowed"),
         (b"{}", "a page must be a string, not bytes"),
         (changed(version=2), "only version 1 can be read"),
-        (changed(version=True), "was not written by Page.to_json"),
         (changed(extra=1), "the keys differ from"),
         (changed(method="os.system"), "no comparison method 'os.system'"),
         (changed(method="team_draft"), "no outcome rule of team_draft"),
         (changed(method="optimized:" + "x" * 300), "at most 200 characters"),
-        (changed(method="optimized:" + "x" * 191), "at most 200 characters"),
-        (changed(method=1), "must be strings"),
         (changed(outcome="marginal_bernoulli"), "stores 1 numbers in 'kept'"),
-        (changed(kept=[0.5]), "stores 0 numbers in 'kept'"),
         (changed(rankers=["one", "one"]), "with different names"),
-        (changed(rankers=["one", 2]), "a list of strings"),
         (changed(shown=["a", "a", 3, "c"]), "no document may be shown twice"),
-        (changed(shown=[["a"], "b", 3, "c"]), "strings or finite numbers"),
         (changed(shown=[math.nan, "b", 3, "c"]), "strings or finite numbers"),
         (changed(shown=[]), "a list of 1 to 1,000 documents"),
         (changed(numbers=[0, 1, 2, 4]), "must be from 0 to 3"),
-        (changed(numbers=[0, 1, 2, 2]), "no document may be shown twice"),
-        (changed(numbers=[0, 1, 2]), "must have equal lengths"),
         (changed(owners=[0, 1, 2, 0]), "'owners' from -1 to 1"),
-        (changed(owners=[0, True, 0, 0]), "'owners' from -1 to 1"),
         (changed(orders=[[0, 1, 2, 3]]), "one order for each ranker"),
-        (changed(orders=[[0, 1, 2, 3], [0, 1, 2]]), "each number from 0 to 3 once"),
         (changed(orders=[[0, 1, 2, 3], [0, 1, 2, 2]]), "each number from 0 to 3 once"),
-        (changed(orders=[[0, 1, 2, 3], [0, 1, 2, 2**70]]), "each number from 0 to 3 once"),
-        (changed(orders=[[], []]), "1 to 10,000 documents"),
         (changed(orders=[list(range(20_000))] * 2), "1 to 10,000 documents"),
     ],
 )

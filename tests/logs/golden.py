@@ -105,8 +105,8 @@ def parts(rows: Rows) -> tuple[Rows, Rows]:
     return exposures, [events[k] for k in order]
 
 
-def credited(method: str, rankers: int, outcome: str = "") -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield impressions made by a method, with the rankings and with the page token."""
+def credited(method: str, rankers: int, outcome: str = "") -> Iterator[dict[str, Any]]:
+    """Yield impressions made by a method, with the page token."""
     rng = np.random.default_rng(7)
     order = [[[str(one) for one in rng.permutation(DOCUMENTS)] for _ in RANKERS] for _ in range(10)]
     for k in range(250):
@@ -116,8 +116,7 @@ def credited(method: str, rankers: int, outcome: str = "") -> Iterator[tuple[dic
         clicks = [n for n, one in enumerate(page.shown, 1) if rng.random() < 0.6 / (1 + order[q][0].index(one))]
         row = {"impression": f"i{k}", "time": float(START + 900 * k), "query": f"q{q}", "clicks": clicks}
         row |= {"user": f"u{rng.integers(70)}", "shown": list(page.shown)}
-        made = {"rankers": list(lists), "rankings": list(lists.values()), "method": method, "outcome": page.outcome}
-        yield row | made, row | {"page": page.to_json()}
+        yield row | {"page": page.to_json()}
 
 
 def written(path: Path, content: Rows | str) -> Path:
@@ -211,10 +210,8 @@ def cases(folder: Path) -> Iterator[Case]:
         ("probabilistic", 2, "marginal_sign", "default"), ("probabilistic:tau=1", 2, "expectation", ""),
         ("probabilistic", 3, "marginal_sign", "default"), ("sosm", 3, "", ""),
     ):  # fmt: skip
-        for form, some in enumerate(zip(*credited(method, rankers, outcome), strict=True)):
-            if form or method != "team_draft":  # whose credit needs owners
-                log = ClickLog(written(folder / f"{method} {rankers} {form}.jsonl", list(some)))
-                yield f"{method}, {rankers} rankers, {name or outcome or 'default'}", log, {}
+        log = ClickLog(written(folder / f"{method} {rankers}.jsonl", list(credited(method, rankers, outcome))))
+        yield f"{method}, {rankers} rankers, {name or outcome or 'default'}", log, {}
     if REAL.exists():
         yield "Wikimedia", ClickLog(REAL, source=written(folder / "wikimedia.toml", WIKIMEDIA)), {}
 

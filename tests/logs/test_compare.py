@@ -38,22 +38,20 @@ CREDITED = [
 
 
 @pytest.mark.parametrize(("method", "rankers", "outcome"), CREDITED)
-def test_tokens_rankings_and_owners_give_the_credit_of_the_page(tmp_path, method, rankers, outcome):
-    rng, rows, expected = np.random.default_rng(0), {"token": [], "rankings": [], "owners": []}, {}
+def test_tokens_and_owners_give_the_credit_of_the_page(tmp_path, method, rankers, outcome):
+    rng, rows, expected = np.random.default_rng(0), {"token": [], "owners": []}, {}
     for _ in range(30 if METHODS.configure(method).component.compiled else 8):
         rankings = {str(name): list(rng.permutation(IDS)) for name in rng.permutation(rankers)}
         page = interleave(rankings, method, outcome=outcome, top=5, rng=rng)
         clicks = [int(n + 1) for n in rng.permutation(5)[: rng.integers(0, 4)]]
         base = {"shown": [str(document) for document in page.shown], "clicks": clicks}
         named = {"rankers": list(rankings), "method": method, "outcome": page.outcome, "owners": list(page.owners)}
-        lists = [list(map(str, ranking)) for ranking in rankings.values()]
         rows["token"].append({**base, "page": page.to_json()})
-        rows["rankings"].append({**base, **named, "rankings": lists})
         rows["owners"].append({**base, **named})
         for pair, y in page.credit([page.shown[c - 1] for c in clicks]).items():
             first, second = sorted(pair)
             expected.setdefault((first, second), []).append(y if (first, second) == pair else -y)
-    for form in ["token", "rankings"] + ["owners"] * (method == "team_draft" or outcome == "sampled"):
+    for form in ["token"] + ["owners"] * (method == "team_draft" or outcome == "sampled"):
         found = compare_log(write(tmp_path, rows[form]), cluster="impression", looks=False)
         for pair, mean, won in zip(found.named_pairs, found.means.mean, found.wins, strict=True):
             sign = 1 if pair == tuple(sorted(pair)) else -1
@@ -66,14 +64,12 @@ def test_tokens_rankings_and_owners_give_the_credit_of_the_page(tmp_path, method
     ("change", "says"),
     [
         ({"rankers": ["a", "x"]}, "'x' is not a ranker of this experiment (a, b)"),
-        ({"method": "balanced"}, "'balanced' (credit) cannot credit by owners: give rankings, or the page token"),
+        ({"method": "balanced"}, "'balanced' (credit) cannot credit by owners: give the page token"),
         ({"outcome": "nonsense"}, "no outcome rule of team_draft called 'nonsense'"),
         ({"rankers": ["a"], "owners": [0, 0]}, "'rankers' must name from 2 to 200 different rankers, not ['a']"),
         ({"rankers": None}, "'rankers' is missing"),
-        ({"owners": None}, "clicks cannot be credited: there is no page token, no rankings and no owners"),
+        ({"owners": None}, "clicks cannot be credited: there is no page token and there are no owners"),
         ({"page": "hello"}, "not a page: the text is not valid JSON"),
-        ({"rankings": [["y", "x"], ["x", "z"]]}, "the rankings differ in their documents"),
-        ({"rankings": [["x", "y"]]}, "1 rankings for 2 rankers"),
     ],
 )
 def test_what_cannot_be_credited_is_said_by_line(tmp_path, change, says):

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from ltr_duel.core import InputError
+from ltr_duel.interleaving import interleave
 from ltr_duel.logs import ClickLog, describe_log
 
 LINE = {"query": "q", "shown": ["a", "b"], "clicks": [1]}
@@ -37,10 +38,10 @@ def test_impressions_users_and_clicks_are_counted(tmp_path):
 
 
 def test_rows_are_counted_by_the_basis_of_their_credit(tmp_path):
-    ranked = {"rankers": ["x", "y"], "rankings": [["a", "b"], ["b", "a"]]}
-    facts = described(tmp_path, OWNED, ranked | {"owners": [0, 1]}, ranked, OWNED)
-    assert facts.forms == {"rankings": 2, "owners": 2} and facts.rankers == ("x", "y")
-    columns = "columns: impression, time, query, shown, clicks, rankers, owners, rankings"
+    page = interleave({"x": ["a", "b"], "y": ["a", "b"]}, seed=0).to_json()
+    facts = described(tmp_path, OWNED, {"page": page}, OWNED | {"page": page}, OWNED)
+    assert facts.forms == {"page": 2, "owners": 2} and facts.rankers == ("x", "y")
+    columns = "columns: impression, time, query, shown, clicks, page, rankers, owners"
     assert facts.lines[-2:] == ("2 rankers, by team_draft (credit): x, y", columns)
 
 

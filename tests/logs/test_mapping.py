@@ -143,7 +143,7 @@ OK = "impression = 'impression'\nquery = 'query'\nrankers = ['old', 'new']\n"
         ("[exposures]\n{all}[events]\nposition = 'p'", "[events] must map impression or user: impression = "),
         ("[exposures]\n{all}[events]\nimpression = 'impression'", "[events] must map item or position: item = "),
         ("[exposures]\n{ok}time = 'time'\n[events]\nimpression = 'impression'\nposition = 'place'",
-         "the ranker of an item must be mapped: 'owner' in [events], or 'owners', 'rankings' or 'page' in [exposures]"),
+         "the ranker of an item must be mapped: 'owner' in [events], or 'owners' or 'page' in [exposures]"),
         ("[exposures]\n{ok}time = 'tme'", "[exposures] time = 'tme': {path} has no column 'tme'; did you mean 'time'?"),
         ("[exposures]\n{all}where = 'event = 3'", "[exposures] where = 'event = 3': {path} has no column 'event' (it"),
         ("[exposures]\n{ok}time = 'time + nothing('", "[exposures] time = 'time + nothing(': Parser Error: "),
@@ -268,12 +268,8 @@ def test_records_without_rankers_are_refused_for_that_and_not_for_a_line(real_da
         compare_log(ClickLog(path))
 
 
-@pytest.mark.parametrize("form", ["owners", "rankings"])
-def test_a_log_written_as_search_records_leads_to_the_same_comparison(tmp_path, form):
-    more = {"method": "balanced", "rankings": [["a", "b"], ["b", "a"]]} if form == "rankings" else {}
-    rows = [impression(n, user=f"u{n % 7}", time=1e9 + n, clicks=[1, 2][: n % 3], **more) for n in range(60)]
-    if form == "rankings":
-        rows = [{name: value for name, value in row.items() if name != "owners"} for row in rows]
+def test_a_log_written_as_search_records_leads_to_the_same_comparison(tmp_path):
+    rows = [impression(n, user=f"u{n % 7}", time=1e9 + n, clicks=[1, 2][: n % 3]) for n in range(60)]
     columns = tuple(name for name in LOG_COLUMNS if name in rows[0])
     found = []
     for name, settings in (("clicks.parquet", {}), ("records.ndjson", {"format": "ubi"})):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.data import make_corpus
-from ltr_duel.interleaving import METHODS, Method, method_from_functions
 from ltr_duel.logs import ClickLog, compare_log, simulate_log
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
 from ltr_duel.rankers import feature_rankers
@@ -20,7 +17,7 @@ RANKINGS = feature_rankers(make_corpus(queries=60, documents=10, features=5))
 
 
 @pytest.mark.parametrize(("policy", "settings"), [
-    ("rucb", {"pairs": "probabilistic", "outcome": "marginal_sign"}), ("mdb", {"slates": "team_draft"}),
+    ("rucb", {"pairs": "probabilistic", "outcome": "sampled"}), ("mdb", {"slates": "team_draft"}),
 ])  # fmt: skip
 def test_a_log_is_the_run_that_the_simulation_makes(tmp_path, policy, settings):
     four, run = RANKINGS[[0, 1, 2, 3]], {"horizon": 300, "seed": 3, "compiled": False}
@@ -57,47 +54,12 @@ def test_a_set_that_contains_a_ranker_twice_is_no_impression(tmp_path):
     nine = feature_rankers(make_corpus(queries=20, documents=8, features=9))
     for policy in ("auto_sets", "self_sparring"):
         assert 0 < simulate_log(tmp_path / "log.parquet", nine, policy=policy, horizon=300) < 300
-    with pytest.raises(InputError, match="no step of 'multi_self_sparring' compares different rankers"):
-        simulate_log(tmp_path / "other.parquet", nine, policy="multi_self_sparring", horizon=300)
-    assert not (tmp_path / "other.parquet").exists()
 
 
-class Owned(NamedTuple):
-    top: int
-
-
-def draw_owned(state, lists, query, first, second, page, rng):
-    """Show the first ranker's documents; the second ranker owns each second one."""
-    start, end = lists.query_ptr[query : query + 2]
-    length = min(state.top, end - start)
-    page.shown[:length], page.owner[:length] = lists.order[first, start : start + length], np.arange(length) % 2
-    return length
-
-
-def credit_owned(state, lists, query, first, second, page, length, n_clicks):
-    return 1.0 - 2.0 * page.owner[page.clicks[0]]
-
-
-def test_the_log_of_a_method_of_a_user_contains_what_its_credit_needs(tmp_path):
-    METHODS.add(Method(name="owned", state=Owned, init=lambda size, params, outcome: Owned(size.top),
-                       draw_pair=draw_owned, credit_pair=credit_owned, compiled=False))  # fmt: skip
-    try:
-        two = RANKINGS[[1, 4]]
-        simulate_log(tmp_path / "log.parquet", two, pairs="owned", horizon=600, seed=1)
-        found, wins = compare_log(ClickLog(tmp_path / "log.parquet")), dict.fromkeys(two.names, 0)
-        for row in pq.read_table(tmp_path / "log.parquet").to_pylist():
-            if row["clicks"]:
-                wins[row["rankers"][row["owners"][min(row["clicks"]) - 1]]] += 1
-        assert (found.wins[0], found.losses[0]) == tuple(wins[name] for name in found.names)
-        table = pq.read_table(tmp_path / "log.parquet").drop_columns(["owners"])
-        with pytest.raises(InputError, match="may credit the ranker of a document: give the column 'owners' too"):
-            compare_log(table)
-    finally:
-        METHODS.remove("owned")
-    functions = (lambda orders, top, rng: orders[0][:top], lambda orders, shown, clicks: [1, 0])
-    assert simulate_log(tmp_path / "log.csv", two, pairs=method_from_functions("mine", *functions), horizon=50) > 0
-
-
-def test_a_rule_that_needs_page_tokens_is_refused(tmp_path):
-    with pytest.raises(InputError, match="only page tokens contain"):
-        simulate_log(tmp_path / "log.parquet", RANKINGS, outcome="marginal_bernoulli")
+@pytest.mark.parametrize(
+    "given", [{"pairs": "balanced"}, {"outcome": "marginal_sign"}, {"policy": "mdb", "slates": "sosm"}]
+)
+def test_a_method_that_cannot_credit_by_owners_is_refused(tmp_path, given):
+    with pytest.raises(InputError, match="use team_draft, or probabilistic with the rule 'sampled'"):
+        simulate_log(tmp_path / "log.parquet", RANKINGS, **given)
+    assert not list(tmp_path.iterdir())

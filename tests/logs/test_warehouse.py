@@ -45,8 +45,8 @@ def numbers(log, cluster):
     """Return all whole numbers of all pairs by name."""
     found = credited(log)
     facts = found.facts
-    grouping = Grouping(len(found.creditor.pairs), cluster, found.whole, facts["named"] == facts["n"])
-    sums, _ = pair_sums(log.engine, found.outcomes, grouping)
+    grouping = Grouping(len(found.creditor.pairs), cluster, facts["named"] == facts["n"])
+    sums, *_ = pair_sums(log.engine, found.outcomes, grouping)
     clusters = [[part.tolist() for part in kind] for kind in sums.kinds]
     whole = [sums.wins.tolist(), sums.losses.tolist(), sums.ties.tolist(), [s.tolist() for s in sums.sequences]]
     return found.creditor.names, found.creditor.pairs, whole, clusters, facts

@@ -82,7 +82,6 @@ SEEN_BY = {
     "simulation/simulated_users": "simulation/live",
     "simulation/oracle": "simulation/simulate -k not workers",
     "simulation/regret": "simulation/regret simulation/regret_kinds",
-    "simulation/repeated": "simulation/sensitivity simulation/distortion",
     "simulation/results": "simulation/regret simulation/regret_kinds simulation/result_summary simulation/simulate",
     "simulation/run": "simulation/simulate simulation/regret",
     "simulation/run_result": "simulation/regret simulation/regret_kinds simulation/simulate",

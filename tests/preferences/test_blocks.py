@@ -16,7 +16,6 @@ import pytest
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.estimate import sampling as work
 from ltr_duel.preferences.estimate.api import estimate_preferences
-from ltr_duel.preferences.estimate.blocks import BLOCK
 from ltr_duel.preferences.io import save_preferences
 from tests.conftest import random_rankings
 
@@ -30,7 +29,7 @@ from ltr_duel.preferences.io import save_preferences
 work._COMPARISONS_IN_A_PIECE = int(sys.argv[3])
 matrix = estimate_preferences(random_rankings(5, 8, 12), comparisons=int(sys.argv[2]), seed=3, jobs=2,
                               variance_reduction=sys.argv[4], store=sys.argv[1] + ".parts")
-save_preferences(matrix, sys.argv[1])
+save_preferences(matrix, sys.argv[1] + ".parquet")
 """
 
 
@@ -84,7 +83,7 @@ def run_script(out, comparisons, piece, way="auto", **environment):
 def test_interpreted_and_compiled_give_the_same_bytes(tmp_path, way):
     for name, disabled in (("compiled", "0"), ("interpreted", "1")):
         assert run_script(tmp_path / name, 80, 1000, way, NUMBA_DISABLE_JIT=disabled).wait() == 0
-    assert (tmp_path / "compiled").read_bytes() == (tmp_path / "interpreted").read_bytes()
+    assert (tmp_path / "compiled.parquet").read_bytes() == (tmp_path / "interpreted.parquet").read_bytes()
 
 
 def kill_and_resume(tmp_path, kills, comparisons, piece):
@@ -102,7 +101,7 @@ def kill_and_resume(tmp_path, kills, comparisons, piece):
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert run_script(out, comparisons, piece).wait() == 0
-    assert out.read_bytes() == (tmp_path / "undisturbed").read_bytes()
+    assert out.with_suffix(".parquet").read_bytes() == (tmp_path / "undisturbed.parquet").read_bytes()
     return landed
 
 
@@ -126,10 +125,6 @@ def test_impossible_requests_are_refused(rankings):
     }.items():  # fmt: skip
         with pytest.raises(InputError, match=sentence):
             estimate_preferences(rankings, **{"comparisons": 100, **arguments})
-
-
-def test_blocks_fit_all_units():
-    assert BLOCK % 4 == 0
 
 
 @pytest.mark.parametrize(("comparisons", "strata"), [(19, False), (20, True)])

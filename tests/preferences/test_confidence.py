@@ -27,21 +27,19 @@ def symmetric(size, value):
     return error
 
 
-@pytest.mark.parametrize("lists, possible", [(0, True), (2**31 - 1, True), (2**31, False), (-1, False)])
-def test_a_pair_has_as_many_comparisons_as_31_bits_can_count(lists, possible):
-    tally = Tally.empty(2)._replace(lists=np.array([[0, lists], [0, 0]]))
-    if possible:
-        assert tally.kept(2).lists[0, 1] == lists
-    else:
+def test_a_pair_has_as_many_comparisons_as_31_bits_can_count():
+    tally = Tally.empty(2)._replace(lists=np.array([[0, 2**31 - 1], [0, 0]]))
+    assert tally.kept(2).lists[0, 1] == 2**31 - 1
+    for lists in (tally.lists + np.array([[0, 1], [0, 0]]), -tally.lists):
         with pytest.raises(InputError, match="a pair has 0 to 2,147,483,647 comparisons"):
-            tally.kept(2)
+            tally._replace(lists=lists).kept(2)
 
 
-@pytest.mark.parametrize("won, n", [(3, 10), (0, 10), (10, 10), (480, 1000)])
-def test_intervals_are_the_textbook_ones(won, n):
-    expected = stats.binomtest(won, n).proportion_ci(0.9, method="wilson")
-    low, high = wilson(np.array([won / n]), np.array([float(n)]), 0.9)
-    assert (low[0], high[0]) == (pytest.approx(expected.low, abs=1e-9), pytest.approx(expected.high, abs=1e-9))
+def test_intervals_are_the_textbook_ones():
+    for won, n in ((3, 10), (0, 10), (10, 10), (480, 1000)):
+        expected = stats.binomtest(won, n).proportion_ci(0.9, method="wilson")
+        low, high = wilson(np.array([won / n]), np.array([float(n)]), 0.9)
+        assert (low[0], high[0]) == (pytest.approx(expected.low, abs=1e-9), pytest.approx(expected.high, abs=1e-9))
 
 
 def test_what_is_exact_has_no_interval_and_what_is_unknown_has_all():

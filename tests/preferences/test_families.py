@@ -34,11 +34,10 @@ def test_what_a_family_does_not_vary_in_is_refused(given, key):
         list(members("equal_gaps", size=[5], **given))
 
 
-@pytest.mark.parametrize("family", list(FAMILIES))
-def test_every_family_has_the_size_asked_for(family):
-    ((_, facts, matrix),) = members(family, size=[6])
-    assert len(matrix) == facts["size"] == 6
-    assert matrix.condorcet_winner is not None
+def test_every_family_has_the_size_asked_for():
+    for family in FAMILIES:
+        ((_, facts, matrix),) = members(family, size=[6])
+        assert len(matrix) == facts["size"] == 6 and matrix.condorcet_winner is not None
 
 
 def test_families_of_utilities_lie_between_0_and_1():

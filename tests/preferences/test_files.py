@@ -34,13 +34,15 @@ def test_everything_survives_a_round_trip(tmp_path):
 
 
 def test_provenance_lies_in_the_schema_metadata(tmp_path):
-    path = save_preferences(PreferenceMatrix(bradley_terry(2).p, provenance={"clicks": "perfect"}), tmp_path / "m")
+    path = save_preferences(
+        PreferenceMatrix(bradley_terry(2).p, provenance={"clicks": "perfect"}), tmp_path / "m.parquet"
+    )
     about = json.loads(pq.read_schema(path).metadata[b"ltr_duel"])
     assert about["provenance"] == {"clicks": "perfect"} and about["names"] == ["0", "1"]
 
 
 def test_the_same_matrix_gives_the_same_bytes(tmp_path):
-    one, two = (save_preferences(bradley_terry(9), tmp_path / name) for name in "ab")
+    one, two = (save_preferences(bradley_terry(9), tmp_path / name) for name in ("a.parquet", "b.parquet"))
     assert one.read_bytes() == two.read_bytes()
 
 
@@ -103,6 +105,13 @@ def test_an_estimate_loses_its_errors_not_without_a_word(tmp_path, ending):
     with pytest.warns(UserWarning, match=rf"m{ending} cannot store standard errors, .* as exact; .parquet keeps them"):
         path = save_preferences(estimate, tmp_path / f"m{ending}")
     assert not load_preferences(path).standard_error.any()
+
+
+@pytest.mark.parametrize("name", ["m.csv.gz", "m.tsv", "m"])
+def test_other_suffixes_are_refused_and_the_legal_ones_named(tmp_path, name):
+    with pytest.raises(InputError, match=rf"{name}: .* is written to \.parquet, \.csv, \.txt or \.npy; "):
+        save_preferences(bradley_terry(3), tmp_path / name)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("ending", [".csv", ".npy", ".txt"])

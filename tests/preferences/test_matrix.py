@@ -9,19 +9,10 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import entropy_to_half, gaps, lower_bound
 from ltr_duel.preferences.properties.confidence import borda_confidence
+from ltr_duel.preferences.published import arxiv
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
-# Yue and Joachims 2011, Table 1 (arXiv), rows A to F, with row D column B corrected to -.06.
-ARXIV = 0.5 + np.array(
-    [
-        [0, 0.05, 0.05, 0.04, 0.11, 0.11],
-        [-0.05, 0, 0.05, 0.06, 0.08, 0.10],
-        [-0.05, -0.05, 0, 0.04, 0.01, 0.06],
-        [-0.04, -0.06, -0.04, 0, 0.04, 0.00],
-        [-0.11, -0.08, -0.01, -0.04, 0, 0.01],
-        [-0.11, -0.10, -0.06, 0.00, -0.01, 0],
-    ]
-)
+ARXIV = arxiv().p
 
 
 def test_winners_of_a_total_order():
@@ -51,14 +42,6 @@ def test_an_exact_half_is_never_a_win():
     assert matrix.copeland_scores.tolist() == [0.5, 0.5]
 
 
-def test_a_single_ranker_wins():
-    assert PreferenceMatrix(np.array([[0.5]])).condorcet_winner == "0"
-
-
-def test_the_lower_bound_of_the_arxiv_matrix():
-    assert lower_bound(PreferenceMatrix(ARXIV)) == pytest.approx(20.7, abs=0.05)  # Komiyama et al. 2015
-
-
 def test_the_lower_bound_of_two_arms_is_written_out():
     p = 0.7
     d = (1 - p) * np.log((1 - p) / 0.5) + p * np.log(p / 0.5)
@@ -71,14 +54,6 @@ def test_the_entropy_is_accurate_near_a_half_and_finite_at_the_ends():
     nearest = 2.0**-53  # between a half and the next number below it
     assert entropy_to_half(np.array([0.5 - nearest])) == pytest.approx(2 * nearest**2, rel=1e-12, abs=0)
     assert entropy_to_half(np.array([0.0, 1.0, 0.5])).tolist() == pytest.approx([np.log(2), np.log(2), 0])
-
-
-def test_published_lower_bounds(real_data):
-    from ltr_duel.preferences.io import load_preferences
-
-    folder = real_data / "preference_matrices"
-    assert lower_bound(load_preferences(folder / "wolfenfeld_PMat_64.npy")) == pytest.approx(262.1, abs=0.05)
-    assert lower_bound(load_preferences(folder / "MergeDTS_MSLR-Nabigational.txt.gz")) == pytest.approx(584.9, abs=0.05)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def called(worlds, rng, *, draws, **options):
     return wrong
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_fit_is_the_closest_strongly_transitive_matrix(seed):
     """Against a quadratic program, four rankers in a known order, all pairs known equally well."""
     rng = np.random.default_rng(seed)
@@ -58,15 +58,13 @@ def test_the_fit_is_the_closest_strongly_transitive_matrix(seed):
     assert fitted == pytest.approx(solved.x, abs=2e-3)
 
 
-@pytest.mark.parametrize("name", WORLDS)
-def test_a_fit_breaks_strong_transitivity_nowhere_and_keeps_what_is_transitive(name):
-    rng = np.random.default_rng(1)
-    noisy = redrawn(WORLDS[name], coins(WORLDS[name], 400), rng)
-    fitted = PreferenceMatrix(strongly_transitive_fit(noisy, coins(noisy, 400)))
-    assert strong_violations(PreferenceMatrix(noisy))[0] > 0
-    assert strong_violations(fitted)[0] == cyclic_triples(fitted) == 0
-    again = strongly_transitive_fit(WORLDS[name], coins(WORLDS[name]))
-    assert again == pytest.approx(WORLDS[name], abs=1e-9)
+def test_a_fit_breaks_strong_transitivity_nowhere_and_keeps_what_is_transitive():
+    for p in WORLDS.values():
+        noisy = redrawn(p, coins(p, 400), np.random.default_rng(1))
+        fitted = PreferenceMatrix(strongly_transitive_fit(noisy, coins(noisy, 400)))
+        assert strong_violations(PreferenceMatrix(noisy))[0] > 0
+        assert strong_violations(fitted)[0] == cyclic_triples(fitted) == 0
+        assert strongly_transitive_fit(p, coins(p)) == pytest.approx(p, abs=1e-9)
 
 
 @pytest.mark.parametrize("draws, most", [(24, 4), pytest.param(200, 17, marks=pytest.mark.long)])

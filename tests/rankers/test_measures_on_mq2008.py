@@ -1,4 +1,4 @@
-"""`rankers evaluate` on real judgements, compared with ir-measures: each query, and the means."""
+"""`evaluate` on real judgements, compared with ir-measures: each query, and the means."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_command_gives_what_ir_measures_gives_and_so_does_each_query(part, r
     words = ["--rankers", f"features:{','.join(map(str, FEATURES))}"]
     named = [word for name in MEASURES for word in ("--measure", name)]
     with pytest.raises(SystemExit) as stop:
-        main("rankers", "evaluate", str(part), *words, *named, "--out", str(tmp_path))
+        main("evaluate", str(part), *words, *named, "--out", str(tmp_path))
     assert stop.value.code == 0, capsys.readouterr().err
     means = pd.read_parquet(tmp_path / "measures.parquet").set_index(["measure", "ranker"])["mean"]
     assert len(means) == len(MEASURES) * len(FEATURES)

@@ -115,7 +115,7 @@ def test_judgements_and_runs_are_a_corpus_on_the_command_line(files, capsys):
 
     with pytest.raises(SystemExit) as stop:
         main(
-            "rankers", "evaluate", f"qrels:{files / 'qrels.txt'}", "--measure", "NDCG@2",
+            "evaluate", f"qrels:{files / 'qrels.txt'}", "--measure", "NDCG@2",
             "--rankers", f"run:{files / 'bm25.trec.gz'}", "--rankers", f"mine=run:{files / 'dense.trec'}",
         )  # fmt: skip
     said = capsys.readouterr()
@@ -149,7 +149,7 @@ def test_judgements_and_a_table_of_scores_are_the_corpus_of_the_same_runs(files,
     assert mixed.dataset.sha256 == both.dataset.sha256
 
 
-@pytest.mark.parametrize("command", [("rankers", "evaluate"), ("power", "--users")])
+@pytest.mark.parametrize("command", [("evaluate"), ("power", "--users")])
 def test_commands_take_judgements_and_a_table_of_scores(files, capsys, command):
     from ltr_duel.cli.main import main
 

@@ -187,7 +187,7 @@ def test_a_model_of_other_features_is_refused_with_both_numbers(corpus, tmp_path
 
 
 @pytest.mark.parametrize("name", ["model.txt", "model.json"])
-@pytest.mark.parametrize("share", [0, 0.3, 0.7, 0.97])
+@pytest.mark.parametrize("share", [0, 0.7])
 def test_a_model_that_is_cut_short_is_refused(corpus, tmp_path, name, share):
     kind, make = ("lightgbm", lightgbm_model) if name.endswith("txt") else ("xgboost", xgboost_model)
     make(corpus, tmp_path / name)
@@ -213,7 +213,7 @@ class Trap:
         return (Path.touch, (Path("executed"),))
 
 
-@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("protocol", [0, 5])
 @pytest.mark.parametrize("word", ["lightgbm:m.txt", "xgboost:m.json", "onnx:m.onnx"])
 def test_a_pickle_is_refused_and_not_executed(corpus, tmp_path, monkeypatch, word, protocol):
     monkeypatch.chdir(tmp_path)

@@ -39,7 +39,7 @@ def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 
         else:
             add_entries(model, lists_of(sessions), work_for(ranks), true, asked)
         theta = divided(true, asked, smoothing)
-    return Fit(form.model(theta, items, ranks), asked, iterations, -1)
+    return Fit(form.model(theta, items, ranks), asked, iterations, True, -1)
 
 
 def judged(name: str, found: Fit, sessions: Sessions) -> Score:

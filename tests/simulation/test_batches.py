@@ -55,17 +55,14 @@ def test_live_users_answer_in_batches_too():
     assert [round(run.exposure[-1].sum()) for run in results.runs] == [60, 60, 60]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
+def test_what_is_no_batch_is_refused():
+    for given, complaint in (
         ({"batch": 0}, "the batch must be between 1 and 600"),
         ({"batch": 601}, "the batch must be between 1 and 600"),
         ({"delay": -1}, "the delay must be between 0 and 600"),
-    ],
-)
-def test_what_is_no_batch_is_refused(given, said):
-    with pytest.raises(InputError, match=said):
-        simulate(MATRIX, "rucb", **QUICK, **given)
+    ):
+        with pytest.raises(InputError, match=complaint):
+            simulate(MATRIX, "rucb", **QUICK, **given)
 
 
 def test_the_command_takes_a_batch(tmp_path):

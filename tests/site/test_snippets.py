@@ -60,11 +60,11 @@ def test_a_command_that_prints_something_else_is_noticed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tests.site.snippets.DOCS", tmp_path)
     page = "`a.txt`:\n\n```text\nx\n```\n\nRun\n\n```console\n"
-    page += "$ ltr-duel policies rucb --bibtex  # a remark\n@inproceedings{...\n```\n"
+    page += "$ ltr-duel list policies rucb --bibtex  # a remark\n@inproceedings{...\n```\n"
     (tmp_path / "page.md").write_text(page)
     assert run_page("page.md") == 2 and (tmp_path / "a.txt").read_text() == "x\n"
     (tmp_path / "page.md").write_text(page.replace("@inproceedings", "@article"))
-    with pytest.raises(AssertionError, match=r"page\.md:9: ltr-duel policies rucb --bibtex"):
+    with pytest.raises(AssertionError, match=r"page\.md:9: ltr-duel list policies rucb --bibtex"):
         run_page("page.md")
     (tmp_path / "page.md").write_text(page.replace("rucb", "rubc"))
     with pytest.raises(AssertionError, match="did you mean"):
@@ -74,7 +74,7 @@ def test_a_command_that_prints_something_else_is_noticed(tmp_path, monkeypatch):
 def test_what_pages_show_is_found():
     found = blocks("notebooks/write_a_policy.md")
     (written,) = [block for block in found if block.file]
-    assert written.file == "hunter.py" and "def select" in written.text
+    assert written.file == "fast_greedy.py" and "def select" in written.text
     assert not any(block.text.startswith("%") for block in found)
     assert list(commands("$ a b \\\n  c  # why\nout\n$ d\n")) == [("a b   c", "out\n"), ("d", "")]
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import ThompsonBoxes, advance, thompson_boxes, thompson_rewards
+from ltr_duel.bandits.cardinal import ThompsonBandits, choose, thompson_bandits, thompson_rewards
 from ltr_duel.bandits.policies.self_sparring import recommend
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, NoParams, SignMatrix, kernel
@@ -24,28 +24,28 @@ SIZE, COPIES = 5, 3  # number of arms in a set; maximum number of pairs that cou
 
 
 class State(NamedTuple):
-    """The state for K arms: one Thompson box (see `cardinal`)."""
+    """The state for K arms: one Thompson bandit (see `cardinal`)."""
 
-    boxes: ThompsonBoxes
+    bandits: ThompsonBandits
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Return the state with uniform priors."""
-    return State(thompson_boxes(1, n_arms))
+    return State(thompson_bandits(1, n_arms))
 
 
 def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
     """Choose an arm by an independent posterior sample for each position."""
-    size = min(SIZE, state.boxes.good.shape[1])
+    size = min(SIZE, state.bandits.good.shape[1])
     for place in range(size):
-        slate[place] = advance(state.boxes, 0, t, rng)
+        slate[place] = choose(state.bandits, 0, t, rng)
     return size
 
 
 def update(
     state: State, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """Give the box all successes and failures of an arm at once; an arm against itself is one of each."""
+    """Give the bandit all successes and failures of an arm at once; an arm against itself is one of each."""
     for a in range(size):
         if first_position(slate, a) == a:
             copies, wins, losses = 0, 0, 0
@@ -57,7 +57,7 @@ def update(
                     wins += max(lead, 0)
                     losses += max(-lead, 0)
             itself = copies * (copies - 1) // 2
-            thompson_rewards(state.boxes, 0, slate[a], wins + itself, losses + itself)
+            thompson_rewards(state.bandits, 0, slate[a], wins + itself, losses + itself)
 
 
 @kernel

@@ -4,13 +4,13 @@ Time is divided into epochs of 1, 2, 4, ... steps (2, 4, 8, ... in the text of W
 left arm is a uniform draw from the multiset of arms that the right player chose in the previous epoch, so the right
 player has a fixed opponent and solves an ordinary bandit problem.
 
-`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of the survey) has a UCB1 box (see `cardinal`) that is reset
-in each epoch: regret O(K log^2 T), for UCB1's constant 2, not the default .5. `improved_doubler` (Algorithm 9) never
-resets its box. Because the opponent changes, it adds f, an estimate of the opponent's utility, to the feedback. After
-each epoch, the right player's share of wins in the epoch, minus 1/2, is added to f, as in Algorithm 9; the survey's
-derivation gives twice this amount. `thompson_doubler` (Algorithm 10, "unforgetful") has a Thompson box that is never
-reset, and no correction. All three assume that preferences follow from utilities by a linear link; none needs a
-horizon; the last two have no proven bound. A step costs O(K).
+`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of the survey) has a UCB1 bandit (see `cardinal`) that is
+reset in each epoch: regret O(K log^2 T), for UCB1's constant 2, not the default .5. `improved_doubler` (Algorithm 9)
+never resets its bandit. Because the opponent changes, it adds f, an estimate of the opponent's utility, to the reward.
+After each epoch, the right player's share of wins in the epoch, minus 1/2, is added to f, as in Algorithm 9; the
+survey's derivation gives twice this amount. `thompson_doubler` (Algorithm 10, "unforgetful") has a Thompson bandit that
+is never reset, and no correction. All three assume that preferences follow from utilities by a linear link; none needs
+a horizon; the last two have no proven bound. A step costs O(K).
 
 Comments cite the line numbers of Algorithms 8 and 9, counted from the line `input`.
 """
@@ -23,13 +23,13 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import (
-    ThompsonBoxes,
-    UcbBoxes,
-    advance,
-    feedback,
+    ThompsonBandits,
+    UcbBandits,
+    choose,
     most_played,
-    thompson_boxes,
-    ucb_boxes,
+    record_reward,
+    thompson_bandits,
+    ucb_bandits,
     ucb_reset,
 )
 from ltr_duel.bandits.policies.sparring import right_won
@@ -39,7 +39,7 @@ from ltr_duel.core import IntVector, NoParams, kernel, random_below, vector
 
 
 class Params(NamedTuple):
-    """Parameters of the doublers with UCB1 boxes."""
+    """Parameters of the doublers with UCB1 bandits."""
 
     alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the original UCB1
 
@@ -54,7 +54,7 @@ class Opponent(NamedTuple):
 class State(NamedTuple):
     """The state of Doubler."""
 
-    boxes: UcbBoxes  # one box, of the right player
+    bandits: UcbBandits  # one bandit, of the right player
     opponent: Opponent
 
 
@@ -68,15 +68,15 @@ class Epoch:
 class ImprovedState(NamedTuple):
     """The state of Improved Doubler."""
 
-    boxes: UcbBoxes  # one box, of the right player
+    bandits: UcbBandits  # one bandit, of the right player
     opponent: Opponent
     now: Registers[Epoch]
 
 
 class ThompsonState(NamedTuple):
-    """The state of Thompson Doubler: a Thompson box over K arms, and the opponent."""
+    """The state of Thompson Doubler: a Thompson bandit over K arms, and the opponent."""
 
-    boxes: ThompsonBoxes  # one box: wins and losses of each arm on the right
+    bandits: ThompsonBandits  # one bandit: wins and losses of each arm on the right
     opponent: Opponent
 
 
@@ -124,21 +124,21 @@ def most_frequent(opponent: Opponent) -> int:
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Line 1."""
-    return State(ucb_boxes(1, n_arms, params.alpha), new_opponent(n_arms))
+    return State(ucb_bandits(1, n_arms, params.alpha), new_opponent(n_arms))
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 5 to 8."""
     if starts_epoch(t):
         replace_members(state.opponent, rng)  # line 11 of the previous epoch
-        ucb_reset(state.boxes)  # line 5
+        ucb_reset(state.bandits)  # line 5
     left = random_member(state.opponent, rng)  # line 7
-    return left, advance(state.boxes, 0, t, rng)  # line 8
+    return left, choose(state.bandits, 0, t, rng)  # line 8
 
 
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Lines 9 and 10."""
-    feedback(state.boxes, 0, second, right_won(outcome, rng))
+    record_reward(state.bandits, 0, second, right_won(outcome, rng))
     state.opponent.chosen[second] += 1
 
 
@@ -149,7 +149,7 @@ def recommend(state: Any, params: Any) -> int:
 
 def improved_init(n_arms: int, horizon: int, params: Params) -> ImprovedState:
     """Line 1."""
-    return ImprovedState(ucb_boxes(1, n_arms, params.alpha), new_opponent(n_arms), registers(Epoch))
+    return ImprovedState(ucb_bandits(1, n_arms, params.alpha), new_opponent(n_arms), registers(Epoch))
 
 
 def improved_select(state: ImprovedState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -161,27 +161,27 @@ def improved_select(state: ImprovedState, params: Params, t: int, rng: Generator
             now.utility += now.won / (t // 2) - 0.5
         now.won = 0
     left = random_member(state.opponent, rng)
-    return left, advance(state.boxes, 0, t, rng)
+    return left, choose(state.bandits, 0, t, rng)
 
 
 def improved_update(
     state: ImprovedState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
-    """Lines 8 and 9: the feedback of the box is b + f."""
+    """Lines 8 and 9: the reward is b + f."""
     now, won = state.now[0], right_won(outcome, rng)
-    feedback(state.boxes, 0, second, won + now.utility)
+    record_reward(state.bandits, 0, second, won + now.utility)
     state.opponent.chosen[second] += 1
     now.won += won
 
 
 def improved_recommend(state: ImprovedState, params: Params) -> int:
     """Return the arm that the right player chose most."""
-    return most_played(state.boxes, 0)
+    return most_played(state.bandits, 0)
 
 
 def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
     """Return the state with uniform priors."""
-    return ThompsonState(thompson_boxes(1, n_arms), new_opponent(n_arms))
+    return ThompsonState(thompson_bandits(1, n_arms), new_opponent(n_arms))
 
 
 def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
@@ -189,7 +189,7 @@ def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generat
     if starts_epoch(t):
         replace_members(state.opponent, rng)
     left = random_member(state.opponent, rng)
-    return left, advance(state.boxes, 0, t, rng)
+    return left, choose(state.bandits, 0, t, rng)
 
 
 _FACTS: dict[str, Any] = {"assumes": "utilities behind the preferences, linear link", "cost": "O(K)"}

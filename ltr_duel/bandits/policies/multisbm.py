@@ -2,9 +2,9 @@
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2. Assumes utilities
 behind the preferences and a linear link; needs no horizon. Regret O(K log T) asymptotically, if the exploration
-constant of the bandits (*boxes*, see `cardinal`) is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
+constant of the base bandits (see `cardinal`) is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
 
-``alpha`` is not the paper's constant. After N plays of a box, of which n are plays of an arm, the arm's confidence
+``alpha`` is not the paper's constant. After N plays of a bandit, of which n are plays of an arm, the arm's confidence
 width is sqrt(alpha ln N / n) here and sqrt((alpha + 2) ln t / (2 n)) in the paper, so the paper's constant 3
 corresponds to ``alpha = 2.5`` here. The default, 3, corresponds to the paper's constant 4, and explores more than the
 bound requires. Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) use 2.5 ln t / n, so they are
@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import UcbBoxes, feedback, ucb_boxes
+from ltr_duel.bandits.cardinal import UcbBandits, record_reward, ucb_bandits
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import FloatVector, IntVector, random_below, vector
@@ -28,14 +28,14 @@ from ltr_duel.core import FloatVector, IntVector, random_below, vector
 class Params(NamedTuple):
     """Parameters of MultiSBM."""
 
-    alpha: float = 3.0  # exploration of the UCB1 boxes; the bound needs at least 2.5 in these terms
+    alpha: float = 3.0  # exploration of the UCB1 bandits; the bound needs at least 2.5 in these terms
 
 
 class State(NamedTuple):
-    """K UCB1 boxes over K arms; the box of left arm x is in row x."""
+    """K UCB1 bandits over K arms; the bandit of left arm x is in row x."""
 
-    boxes: UcbBoxes
-    scale: FloatVector  # (K,) sqrt(alpha ln N) of the box, computed in advance to save time
+    bandits: UcbBandits
+    scale: FloatVector  # (K,) sqrt(alpha ln N) of the bandit, computed in advance to save time
     left: IntVector  # (1,) the left arm of the next duel
     chosen: IntVector  # (K,) number of duels with each arm on the right
 
@@ -43,23 +43,23 @@ class State(NamedTuple):
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Return the state before the first duel."""
     return State(
-        ucb_boxes(n_arms, n_arms, params.alpha), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64)
+        ucb_bandits(n_arms, n_arms, params.alpha), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64)
     )
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the previous right arm as the left arm, and the arm that its box plays."""
+    """Return the previous right arm as the left arm, and the arm that its bandit plays."""
     if t == 1:
         state.left[0] = random_below(state.scale.shape[0], rng)  # arbitrary
     left = state.left[0]
-    return left, vector.random_highest(state.boxes.mean[left], state.boxes.width[left], state.scale[left], rng)
+    return left, vector.random_highest(state.bandits.mean[left], state.bandits.width[left], state.scale[left], rng)
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Reward the box of the left arm with 1 if the right arm won."""
+    """Reward the bandit of the left arm with 1 if the right arm won."""
     won = right_won(outcome, rng)
-    feedback(state.boxes, first, second, won)
-    state.scale[first] = sqrt(params.alpha * log(state.boxes.total[first]))
+    record_reward(state.bandits, first, second, won)
+    state.scale[first] = sqrt(params.alpha * log(state.bandits.total[first]))
     state.left[0] = second
     state.chosen[second] += 1
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import ThompsonBoxes, advance, feedback, most_played, thompson_boxes
+from ltr_duel.bandits.cardinal import ThompsonBandits, choose, most_played, record_reward, thompson_bandits
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, NoParams, SignMatrix
 
@@ -25,43 +25,43 @@ class SlateParams(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of Self-Sparring with K arms: one Thompson box (see `cardinal`)."""
+    """The state of Self-Sparring with K arms: one Thompson bandit (see `cardinal`)."""
 
-    boxes: ThompsonBoxes
+    bandits: ThompsonBandits
 
 
 class SlateState(State):
-    """The state for slates: the same box in another class, because each policy needs a separate class."""
+    """The state for slates: the same bandit in another class, because each policy needs a separate class."""
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Return the state with uniform priors."""
-    return State(thompson_boxes(1, n_arms))
+    return State(thompson_bandits(1, n_arms))
 
 
 def slate_init(n_arms: int, horizon: int, params: SlateParams) -> SlateState:
     """Return the state with uniform priors."""
-    return SlateState(thompson_boxes(1, n_arms))
+    return SlateState(thompson_bandits(1, n_arms))
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Choose each arm by an independent posterior sample."""
-    first = advance(state.boxes, 0, t, rng)
-    return first, advance(state.boxes, 0, t, rng)
+    first = choose(state.bandits, 0, t, rng)
+    return first, choose(state.bandits, 0, t, rng)
 
 
 def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count one success and one failure; an arm that met itself gets both."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
-    feedback(state.boxes, 0, winner, 1)
-    feedback(state.boxes, 0, loser, 0)
+    record_reward(state.bandits, 0, winner, 1)
+    record_reward(state.bandits, 0, loser, 0)
 
 
 def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVector, rng: Generator) -> int:
     """Choose an arm by an independent posterior sample for each position."""
-    size = min(params.size, state.boxes.good.shape[1])
+    size = min(params.size, state.bandits.good.shape[1])
     for place in range(size):
-        slate[place] = advance(state.boxes, 0, t, rng)
+        slate[place] = choose(state.bandits, 0, t, rng)
     return size
 
 
@@ -72,13 +72,13 @@ def slate_update(
     for a in range(size):
         for b in range(a + 1, size):
             winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
-            feedback(state.boxes, 0, winner, 1)
-            feedback(state.boxes, 0, loser, 0)
+            record_reward(state.bandits, 0, winner, 1)
+            record_reward(state.bandits, 0, loser, 0)
 
 
 def recommend(state: State, params: Any) -> int:
     """Return the arm that was compared most often (the paper defines no recommendation)."""
-    return most_played(state.boxes, 0)
+    return most_played(state.bandits, 0)
 
 
 _FACTS: dict[str, Any] = {

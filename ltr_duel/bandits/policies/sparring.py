@@ -1,13 +1,13 @@
-"""Sparring: two bandits (*boxes*, see `cardinal`) choose one arm each, and a duel rewards the box whose arm won.
+"""Sparring: two base bandits (see `cardinal`) choose one arm each, and a duel rewards the bandit whose arm won.
 
-Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; Algorithms 6 (any box) and 7
-(Thompson boxes) of Wolfenfeld's survey. Assumes that the preferences follow from utilities by a linear or similar link;
-needs no horizon. The regret is conjectured, not proven, to be the sum of the regrets of the two boxes; the rate of UCB1
-is for the constant 2, not for the default .5.
+Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; Algorithms 6 (any base bandit) and 7
+(Thompson sampling) of Wolfenfeld's survey. Assumes that the preferences follow from utilities by a linear or similar
+link; needs no horizon. The regret is conjectured, not proven, to be the sum of the regrets of the two bandits; the rate
+of UCB1 is for the constant 2, not for the default .5.
 
-`sparring` has UCB1 boxes, `thompson_sparring` Thompson boxes, `exp3_sparring` Exp3 boxes (for adversarial preferences;
-the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box; Thompson boxes flip a
-coin for each arm, many at a time, and draw few Beta samples (see `thompson`).
+`sparring` has UCB1 bandits, `thompson_sparring` Thompson bandits, `exp3_sparring` Exp3 bandits (for adversarial
+preferences; the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each bandit; Thompson
+bandits flip a coin for each arm, many at a time, and draw few Beta samples (see `thompson`).
 """
 
 from __future__ import annotations
@@ -17,78 +17,78 @@ from typing import Any, NamedTuple
 from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import (
-    Exp3Boxes,
-    ThompsonBoxes,
-    UcbBoxes,
-    advance,
-    exp3_boxes,
-    feedback,
+    Exp3Bandits,
+    ThompsonBandits,
+    UcbBandits,
+    choose,
+    exp3_bandits,
     most_played,
-    thompson_boxes,
-    ucb_boxes,
+    record_reward,
+    thompson_bandits,
+    ucb_bandits,
 )
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import NoParams, coin, kernel
 
-LEFT, RIGHT = 0, 1  # the rows of the two boxes
+LEFT, RIGHT = 0, 1  # the rows of the two bandits
 
 
 class Params(NamedTuple):
-    """Parameters of sparring with UCB1 boxes."""
+    """Parameters of sparring with UCB1 bandits."""
 
     alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the original UCB1
 
 
 class Exp3Params(NamedTuple):
-    """Parameters of sparring with Exp3 boxes."""
+    """Parameters of sparring with Exp3 bandits."""
 
     settle: int = 10_000  # the mixing rate is constant up to this step
 
 
 class State(NamedTuple):
-    """Two UCB1 boxes over K arms, left in row 0 and right in row 1."""
+    """Two UCB1 bandits over K arms, left in row 0 and right in row 1."""
 
-    boxes: UcbBoxes
+    bandits: UcbBandits
 
 
 class ThompsonState(NamedTuple):
-    """Two Thompson boxes over K arms."""
+    """Two Thompson bandits over K arms."""
 
-    boxes: ThompsonBoxes
+    bandits: ThompsonBandits
 
 
 class Exp3State(NamedTuple):
-    """Two Exp3 boxes over K arms."""
+    """Two Exp3 bandits over K arms."""
 
-    boxes: Exp3Boxes
+    bandits: Exp3Bandits
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Return the state before the first duel."""
-    return State(ucb_boxes(2, n_arms, params.alpha))
+    return State(ucb_bandits(2, n_arms, params.alpha))
 
 
 def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
     """Return the state with uniform priors."""
-    return ThompsonState(thompson_boxes(2, n_arms))
+    return ThompsonState(thompson_bandits(2, n_arms))
 
 
 def exp3_init(n_arms: int, horizon: int, params: Exp3Params) -> Exp3State:
     """Return the state in which all weights are 1."""
-    return Exp3State(exp3_boxes(2, n_arms, params.settle))
+    return Exp3State(exp3_bandits(2, n_arms, params.settle))
 
 
 def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
-    """Advance both boxes."""
-    left = advance(state.boxes, LEFT, t, rng)
-    return left, advance(state.boxes, RIGHT, t, rng)
+    """Advance both bandits."""
+    left = choose(state.bandits, LEFT, t, rng)
+    return left, choose(state.bandits, RIGHT, t, rng)
 
 
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Give reward 1 to the box whose arm won and 0 to the other; a coin decides if both boxes chose the same arm."""
+    """Reward the bandit whose arm won with 1, the other with 0; a coin decides if both chose the same arm."""
     won = right_won(outcome, rng)
-    feedback(state.boxes, LEFT, first, 1 - won)
-    feedback(state.boxes, RIGHT, second, won)
+    record_reward(state.bandits, LEFT, first, 1 - won)
+    record_reward(state.bandits, RIGHT, second, won)
 
 
 @kernel
@@ -100,8 +100,8 @@ def right_won(outcome: int, rng: Generator) -> int:
 
 
 def recommend(state: Any, params: Any) -> int:
-    """Return the arm that the right box played most (the papers define no recommendation)."""
-    return most_played(state.boxes, RIGHT)
+    """Return the arm that the right bandit played most (the papers define no recommendation)."""
+    return most_played(state.bandits, RIGHT)
 
 
 register(
@@ -132,8 +132,8 @@ register(
     prefix="exp3",
     limits={"settle": (1, None)},
     assumes="nothing; compares with the best fixed arm even when preferences change",
-    regret="O(sqrt(K T log K)) for each box",
+    regret="O(sqrt(K T log K)) for each bandit",
     cost="O(K), 2K exponentials",
     cite="ailon2014reducing",
-    where="Sparring with Exp3 boxes",
+    where="Sparring with Exp3 bandits",
 )

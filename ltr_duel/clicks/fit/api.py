@@ -240,6 +240,9 @@ def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]
     fit = fits[0]
     items = f"{sessions.items:,} relevance grades" if sessions.graded else f"{sessions.items:,} documents of queries"
     yield f"{sessions.number:,} sessions, {sessions.click.sum():,} clicks, up to {sessions.longest} positions, {items}"
+    stopped = ", ".join(fit.form.name for fit in fits if not fit.fit.converged)
+    if stopped:
+        yield f"not converged: {stopped}; raise --iterations, or --tolerance if the log-likelihood is precise enough"
     yield f"fitted to {fit.train.sessions:,}; {f'{fit.test.sessions:,}' if fit.test else 'none'} held out"
     if fit.cluster == "user" and not fit.users:
         yield "standard errors assume that sessions are independent, because no user is known"
@@ -264,7 +267,7 @@ def fits_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
             {
                 "model": fit.form.name,
                 "parameters": f"{len(fit.fit.asked):,}",
-                "iterations": f"{fit.fit.iterations:,}",
+                "iterations": f"{fit.fit.iterations:,}" + " (limit)" * (not fit.fit.converged),
                 "log-likelihood": f"{fit.train.log_likelihood:.4f}",
                 "held out": f"{test.log_likelihood:.4f}" if test else "",
                 "perplexity": f"{fit.train.perplexity:.4f}",

@@ -20,6 +20,7 @@ class Fit(NamedTuple):
     model: Any  # the form's ``Model`` with the fitted parameters
     asked: FloatVector  # expected number of trials of each parameter
     iterations: int
+    converged: bool  # False: EM stopped at the maximum number of iterations
     reference: int  # number of the attention parameter that is scaled to 1; -1 for none
 
 
@@ -30,15 +31,14 @@ def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float,
     size = max(block.stop for block in blocks.values())
     model, work = form.model(np.full(size, _BEGIN), items, ranks), work_for(ranks)
     lists = lists_of(*sessions.distinct()) if iterations > 1 else lists_of(sessions)
-    before, steps = -np.inf, 0
-    while steps < iterations:
+    before, steps, converged = -np.inf, 0, False
+    while steps < iterations and not converged:
         steps += 1
         true, asked = np.zeros((2, size))
         likelihood = add_entries(model, lists, work, true, asked)
         likelihood += smoothing * (np.log(model.theta).sum() + np.log1p(-model.theta).sum())
         model = model._replace(theta=divided(true, asked, smoothing))
-        if abs(likelihood - before) < tolerance * sessions.number:
-            break
+        converged = bool(abs(likelihood - before) < tolerance * sessions.number)
         before = likelihood
     attention = next((block for name, block in blocks.items() if name.startswith("attention")), None)
     reference = -1
@@ -50,7 +50,7 @@ def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float,
         scale = model.theta[reference]
         model.theta[attention] /= scale
         model.theta[blocks["attraction"]] *= scale
-    return Fit(model, asked, steps, reference)
+    return Fit(model, asked, steps, converged, reference)
 
 
 def divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVector:

@@ -17,7 +17,7 @@ from ltr_duel.core import FloatVector, InputError, errors, files
 class Judgements(NamedTuple):
     """Grades of documents, with the attractiveness behind them.
 
-    table: columns query, document, grade, attractiveness, error, impressions; see `judge_documents`.
+    table: columns query, document, grade (missing for few impressions), attractiveness, error, impressions.
     limits: (grades - 1,) a document has grade g if its attractiveness is above g of the limits.
     """
 
@@ -26,20 +26,21 @@ class Judgements(NamedTuple):
 
     def save(self, path: str | Path) -> Path:
         """Write the grades as a qrels file, and beside it the table as ``NAME.attractiveness.csv``; return its path."""
-        path, rows = Path(path), self.table
+        path, rows, judged = Path(path), self.table, self.table.dropna(subset="grade")
         beside = path.with_suffix(".attractiveness.csv")
-        triples = zip(rows["query"], rows["document"], rows["grade"], strict=True)
+        triples = zip(judged["query"], judged["document"], judged["grade"], strict=True)
         files.write_text(path, "".join(f"{query} 0 {document} {grade}\n" for query, document, grade in triples))
         files.write_text(beside, rows.drop(columns="grade").to_csv(index=False, float_format="%.6g"))
         return beside
 
 
-def judge_documents(fitted: FittedClicks, sessions: Sessions, grades: int = 5) -> Judgements:
+def judge_documents(
+    fitted: FittedClicks, sessions: Sessions, grades: int = 5, *, min_impressions: int = 10
+) -> Judgements:
     """Grade the documents of a click model that was fitted by document.
 
     The grades are quantiles: a document has the highest grade if its attractiveness is in the highest of ``grades``
-    equal parts of all estimates, over all queries. Documents of equal attractiveness have equal grades. Documents that
-    no fitted session shows have no grade.
+    equal parts of all estimates, over all queries. Documents of equal attractiveness have equal grades.
 
     Parameters
     ----------
@@ -48,6 +49,9 @@ def judge_documents(fitted: FittedClicks, sessions: Sessions, grades: int = 5) -
         The sessions that the model was fitted to, or the sessions that they are a part of.
     grades : int
         Number of grades, 2 to 1000; the lowest is 0.
+    min_impressions : int
+        A document that fewer fitted sessions show has no grade: the added successes and failures of the fit pull its
+        attractiveness towards one half, which is a high grade wherever most documents are not clicked.
 
     Returns
     -------
@@ -58,7 +62,8 @@ def judge_documents(fitted: FittedClicks, sessions: Sessions, grades: int = 5) -
     Raises
     ------
     InputError
-        If the model was fitted by grade, the sessions do not name documents, or a name contains white space.
+        If the model was fitted by grade, the sessions do not name documents, a name contains white space, or no
+        document has enough impressions.
 
     Examples
     --------
@@ -70,6 +75,7 @@ def judge_documents(fitted: FittedClicks, sessions: Sessions, grades: int = 5) -
     [1, 0]
     """
     errors.require_between("grades", grades, 2, 1000)
+    errors.require_between("min_impressions", min_impressions, 1)
     if fitted.graded or sessions.names is None:
         raise InputError("judgements need a click model that was fitted by document, and the names of the documents")
     fitted_sessions = sessions.select(np.arange(sessions.number) < fitted.train.sessions)
@@ -77,11 +83,16 @@ def judge_documents(fitted: FittedClicks, sessions: Sessions, grades: int = 5) -
     shown = impressions > 0
     value = fitted.blocks["attraction"].values[shown]
     error = own_errors(fitted.fit, fitted_sessions, fitted.smoothing)[: sessions.items][shown]
-    limits = np.quantile(value, np.arange(1, grades) / grades, method="inverted_cdf")
+    few = impressions[shown] < min_impressions
+    if few.all():
+        most = f"the most are {impressions.max():,}"
+        raise InputError(f"no document has {min_impressions} impressions, the least for a grade; {most}")
+    limits = np.quantile(value[~few], np.arange(1, grades) / grades, method="inverted_cdf")
     query, document = (names[shown] for names in sessions.names)
     for name in (*query, *document):
         if name.split() != [name]:
             raise InputError(f"{name!r} cannot stand in a qrels file: it is empty or contains white space")
-    columns = {"query": query, "document": document, "grade": np.searchsorted(limits, value)}
+    grade = pd.Series(np.searchsorted(limits, value), dtype="Int64").mask(few)
+    columns = {"query": query, "document": document, "grade": grade}
     numbers = {"attractiveness": value, "error": error, "impressions": impressions[shown]}
     return Judgements(pd.DataFrame(columns | numbers), limits)

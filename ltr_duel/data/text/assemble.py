@@ -27,9 +27,7 @@ def read_files(files: Sequence[Path], options: ReadOptions, jobs: int, name: str
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     declared = options.features or dialect.features
     omitted = np.nan if options.omitted == "missing" else 0.0
-    grammar = scan.Grammar(
-        dialect.query, options.fill is not None, options.first_id, options.repeated == "last", omitted
-    )
+    grammar = scan.Grammar(dialect.query, options.fill is not None, options.first_id, omitted)
     joined = _Joined(options, Matrix(estimate_lines(files)))
     for file in files:
         joined.start_file(file, read_sidecar(file) if dialect.query == scan.IN_SIDECAR else None)
@@ -62,7 +60,6 @@ class _Joined:
         self._sizes = sizes
         self._lines = 0
         self._last_query: bytes | None = None
-        self._last_shape: tuple[int, bool] | None = None
         self._first_row = self._rows
 
     def add(self, parsed: Parsed) -> Copy:
@@ -75,7 +72,6 @@ class _Joined:
             raise parse_error(self._file, parsed.text, self._lines, state, self._options.first_id)
         copy: Copy = lambda: None  # noqa: E731
         if rows := len(parsed.labels):
-            self._refuse_cut_line(parsed)
             self._labels.append(parsed.labels)
             self._words.append(parsed.words)
             self._is_id.append(parsed.is_id)
@@ -173,17 +169,6 @@ class _Joined:
             self._queries[query] = where
             self._query_starts.append(self._rows + row)
             self._last_query = query
-
-    def _refuse_cut_line(self, parsed: Parsed) -> None:
-        """Raise `InputError` if the last line has no line end and differs in form from the line before."""
-        last = parsed.lines[-1]
-        shape = int(last.width), bool(last.comment_end > last.comment)
-        if not parsed.finished and shape != self._last_shape:
-            raise InputError(
-                f"{self._where(parsed.state.lines)}: the last line has no line end and is not as long as the line"
-                " before, so the file may be cut; get it again, or end the line if it is complete"
-            )
-        self._last_shape = shape
 
     def _mark_omitted(self, matrix: NDArray[np.float32]) -> None:
         """Set the columns that a block does not have to NaN; the scanner did so in the block's own columns."""

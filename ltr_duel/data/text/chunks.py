@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,27 +14,14 @@ CHUNK_BYTES = 2 * 2**20  # bytes of text per chunk, chosen so that text and numb
 LONGEST_LINE = 64 * 2**20
 _SAMPLES, _SAMPLE_BYTES = 8, 2**17  # parts of a file that are read to estimate its number of lines
 
-_TABLE = "load_dataset and the commands that load a corpus read it as a table"
-_OTHER_FORMATS = {
-    b"ARROW1": ("an Arrow file", _TABLE),
-    b"PAR1": ("a Parquet file", _TABLE),
-    b"SQLite format 3": ("a database", "a live experiment is read by 'ltr-duel live check' and 'live export'"),
-    b'{"': ("JSON", "a click log is read by 'ltr-duel logs check' and 'logs compare'"),
-}
 
-
-class Chunk(NamedTuple):
-    """Whole lines. ``finished`` is False if the file's last line had no line end, so that one was added."""
-
-    text: NDArray[np.uint8]
-    finished: bool
-
-
-def read_chunks(path: Path, size: Callable[[], int] = lambda: CHUNK_BYTES) -> Iterator[Chunk]:
+def read_chunks(path: Path, size: Callable[[], int] = lambda: CHUNK_BYTES) -> Iterator[NDArray[np.uint8]]:
     """Yield the lines of a file in chunks of about ``size()`` bytes; a longer line makes its chunk longer."""
     with files.reading(path, "a feature file") as raw:
         source = texts.unpacked(path, raw)
-        _refuse_other_formats(path, source.peek(512)[:512])
+        refuse_web_page(path, head := source.peek(512)[:512])
+        if not head:
+            raise InputError(f"{path}: the file is empty; a feature file has lines such as '0 qid:1 1:0.5 2:3'")
         rest = np.empty(0, np.uint8)
         while True:
             text = np.empty(len(rest) + size() + 1, np.uint8)
@@ -49,10 +35,10 @@ def read_chunks(path: Path, size: Callable[[], int] = lambda: CHUNK_BYTES) -> It
             if end - cut > LONGEST_LINE:
                 raise InputError(f"{path}: a line is longer than {LONGEST_LINE:,} bytes; this is not feature text")
             if cut:
-                yield Chunk(text[:cut], True)
+                yield text[:cut]
             rest = text[cut:end]
         if len(rest):
-            yield Chunk(np.append(rest, np.uint8(10)), False)
+            yield np.append(rest, np.uint8(10))  # the file's last line has no line end
 
 
 def estimate_lines(paths: Sequence[Path]) -> int:
@@ -87,13 +73,3 @@ def refuse_web_page(path: Path, head: bytes) -> None:
     """Raise `InputError` for an HTML page, which a failed download often stores under the name of the file."""
     if head.removeprefix(texts.BYTE_ORDER_MARK).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
         raise InputError(f"{path}: this is a web page, not data; the download failed, repeat it")
-
-
-def _refuse_other_formats(path: Path, head: bytes) -> None:
-    """Raise `InputError` if a file does not begin like feature text; the message says what to do with the file."""
-    if not head:
-        raise InputError(f"{path}: the file is empty; a feature file has lines such as '0 qid:1 1:0.5 2:3'")
-    for magic, (what, advice) in _OTHER_FORMATS.items():
-        if head.startswith(magic):
-            raise InputError(f"{path}: this is {what}, not feature text; {advice}")
-    refuse_web_page(path, head)

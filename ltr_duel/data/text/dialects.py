@@ -49,8 +49,8 @@ def dialect_named(name: str) -> Dialect:
 
 def recognise_dialect(file: Path) -> Dialect:
     """Return a file's dialect, recognised from its first lines."""
-    for chunk in read_chunks(file, lambda: 2**16):
-        lines = chunk.text.tobytes().splitlines()
+    for text in read_chunks(file, lambda: 2**16):
+        lines = text.tobytes().splitlines()
         if documents := [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]:
             return _of_lines(documents, file)
     return DIALECTS["svmlight"]  # only comments, or a line that is too long; the reader reports it

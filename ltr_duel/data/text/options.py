@@ -13,7 +13,6 @@ FILLS = ("min", "last", "nan")
 _WAYS = {  # what a message says, and the legal values
     "labels": ("way to read labels", ("grades", "round", "distinct")),
     "unlabelled": ("way to treat unlabelled documents", ("refuse", "zero")),
-    "repeated": ("way to read repeated features", ("refuse", "last")),
     "omitted": ("way to read omitted features", ("zero", "missing")),
 }
 _LARGEST = 3.4028235e38  # the largest float32, rounded up
@@ -43,8 +42,6 @@ class ReadOptions:
         Labels are first read as float32, so labels that differ only beyond seven digits are equal.
     unlabelled : {"refuse", "zero"}
         Treatment of the label -1 of unlabelled documents: an error or grade 0.
-    repeated : {"refuse", "last"}
-        Treatment of a feature that occurs twice on a line: an error, or its last value.
     first_id : {1, 0}
         The id of the first feature. With 0 the columns are called ``"0"``, ``"1"``, ... as in the file.
     omitted : {"zero", "missing"}, optional
@@ -70,7 +67,6 @@ class ReadOptions:
     fill: float | str | None = None
     labels: str = "grades"
     unlabelled: str = "refuse"
-    repeated: str = "refuse"
     first_id: int = 1
     omitted: str | None = None
 

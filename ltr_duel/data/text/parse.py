@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.data.text import scan
-from ltr_duel.data.text.chunks import Chunk
 from ltr_duel.data.text.tokens import LARGEST, LARGEST_FLOAT
 
 MOST_FEATURES = 10_000  # an id above this number is an error if the number of columns is not declared
@@ -36,7 +35,6 @@ class Parsed(NamedTuple):
     """The documents of one chunk, and the scanner's state, which contains the position of the error, if any."""
 
     text: NDArray[np.uint8]
-    finished: bool  # False if the file's last line is in this chunk and has no line end
     features: NDArray[np.float32]  # (rows, columns), row-major
     labels: NDArray[np.float32]  # (rows,)
     lines: scan.Records  # (rows,) of `scan.LINE`
@@ -55,9 +53,8 @@ class Parsed(NamedTuple):
             yield row, number, self.text[start:end].tobytes()
 
 
-def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
+def parse_chunk(text: NDArray[np.uint8], room: Room, rules: Rules) -> Parsed:
     """Parse whole lines. An error in the text is not raised: ``state`` contains its position and code."""
-    text = chunk.text
     first_id = rules.grammar.first_id
     limit = (rules.features or MOST_FEATURES) - 1 + first_id  # the highest id
     columns = rules.features or max(room.columns, 1)
@@ -95,15 +92,13 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
     if columns > max(width, room.columns) and not rules.features:  # the estimate was too small, and then too large
         features = np.ascontiguousarray(features[:, : max(width, room.columns)])
     words, is_id = _first_words(text, lines)
-    return Parsed(text, chunk.finished, features, block.labels[:rows], lines, new, words, is_id, width, state)
+    return Parsed(text, features, block.labels[:rows], lines, new, words, is_id, width, state)
 
 
 def _round_in_python(text: NDArray[np.uint8], block: scan.Block) -> None:
     """Use Python to round the numbers whose float32 is uncertain."""
     state = block.state[0]
     for row, column, at in block.doubts[: state.doubts].tolist():
-        if column == scan.REPLACED:
-            continue
         end = at
         while int(text[end]) not in b" \t\r\n#":
             end += 1

@@ -31,9 +31,7 @@ _SENTENCES = {
     scan.ID_TOO_LARGE: (
         "feature id in '{token}' is too large; valid ids are {first}..{feature}; --features N allows more"
     ),
-    scan.ID_TWICE: (
-        "feature {feature} occurs twice on this line; each id may occur once; --repeated last uses the last value"
-    ),
+    scan.ID_TWICE: "feature {feature} occurs twice on this line; each id may occur once",
     _STRANGE_BLANK: "{blank} in '{token}' is not a separator; use a space or a tab",
     scan.BAD_VALUE: (
         f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a number {_NUMBER} (NULL is accepted with --fill)"

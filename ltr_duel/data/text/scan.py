@@ -22,7 +22,7 @@ DONE, BAD_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE 
 NUL_BYTE, STRAY_RETURN, NULL_VALUE, NEED_ROOM, NO_COMMENT = range(8, 13)
 
 STOPPED = 0  # returned instead of a position; no part of a line ends at 0
-LABEL, REPLACED = -1, -2  # special values of DOUBT's column: the label; a value that a later value on the line replaces
+LABEL = -1  # the special value of DOUBT's column
 LONG_ID = 10**9  # represents all ids of more than nine digits
 
 IN_TOKEN, IN_COMMENT, IN_SIDECAR = range(3)  # where the query of a line stands
@@ -38,7 +38,7 @@ def _record(fields: str, kind: type) -> np.dtype[np.void]:
 
 # A line with a document: positions in the text, number of columns up to the last feature, and line number from 1.
 LINE = _record("start query query_end comment comment_end width number", np.int32)
-# A number whose float32 is uncertain, so that Python must parse it: row, column (or LABEL or REPLACED), position.
+# A number whose float32 is uncertain, so that Python must parse it: row, column (or LABEL), position.
 DOUBT = _record("row column at", np.int32)
 # The scanner's state: reason, position and feature of a stop, number of doubts, number of values that were clipped to
 # the largest float32, number of lines (0 until DONE), number of features on all lines, and how many of them are zero.
@@ -53,7 +53,6 @@ class Grammar(NamedTuple):
     query: int = IN_TOKEN
     null_allowed: bool = False  # whether ``NULL`` and ``nan`` are values; they become NaN
     first_id: int = 1  # id of the first feature: 1 or 0
-    repeated: bool = False  # whether a feature may be repeated on a line; the last value counts
     omitted: float = 0.0  # value of a feature that is not on the line
 
 
@@ -199,10 +198,7 @@ def any_token(text, at, row, grammar, block):
     if column < 0:
         return 0, 0.0, stop(block, BAD_ID, start, 0)
     if block.last_row[column] == row + 1:
-        if not grammar.repeated:
-            return 0, 0.0, stop(block, ID_TWICE, start, feature)
-        replace_doubts(block, row, column)
-        block.state[0].values -= 1
+        return 0, 0.0, stop(block, ID_TWICE, start, feature)
     block.last_row[column] = row + 1
     at += 1
     value, end, code = parse_number(text, at)
@@ -274,16 +270,6 @@ def leave_to_python(block, row, column, at):
     doubt.at = at
     state.doubts += 1
     return True
-
-
-@kernel
-def replace_doubts(block, row, column):
-    """Mark the doubts about earlier values of this column on this line as REPLACED."""
-    k = block.state[0].doubts - 1
-    while k >= 0 and block.doubts[k].row == row:
-        if block.doubts[k].column == column:
-            block.doubts[k].column = REPLACED
-        k -= 1
 
 
 @kernel

@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from ltr_duel.core import InputError, IntMatrix, IntVector, files, parallel, places
+from ltr_duel.core import IntMatrix, IntVector, files, parallel
 from ltr_duel.preferences.estimate.blocks import NOTHING, BlockWorker, Piece
 from ltr_duel.preferences.estimate.control import taken_off
 from ltr_duel.preferences.estimate.integrated import open_evaluator
@@ -27,15 +26,15 @@ _COMPARISONS_IN_A_PIECE = 400_000  # counted in < 1 s, so progress is frequent, 
 
 
 class PieceStore:
-    """A folder with counted pieces of one estimate; `prepare` creates it. After a kill, all stored pieces are complete.
+    """A folder with counted pieces of one estimate; all stored pieces are complete, even after a kill.
 
-    The path of a piece depends on its comparisons and on ``key``, the digest of the settings.
+    The path of a piece depends on its comparisons and on ``key``, the digest of the settings. Raises `InputError` if
+    the folder cannot be written, before any work is done.
     """
 
     def __init__(self, folder: Path, key: str) -> None:
-        self._root = folder
         self._folder = folder / key[:16]
-        self._is_new = False
+        files.require_folder_place(self._folder, folder)
 
     def get(self, piece: Piece, comparisons: int) -> IntMatrix | None:
         """Return the counts of a piece with this many comparisons, or None if they are not stored or not readable."""
@@ -43,32 +42,13 @@ class PieceStore:
             rows: IntMatrix = np.load(self._path(piece), allow_pickle=False)
         except (OSError, ValueError, EOFError):
             return None
-        whole = rows.shape == (len(piece.first), 4) and rows.dtype == np.int64
-        return rows if whole and rows[:, 0].sum() == comparisons else None
+        is_whole = rows.shape == (len(piece.first), 4) and rows.dtype == np.int64
+        return rows if is_whole and rows[:, 0].sum() == comparisons else None
 
     def put(self, piece: Piece, rows: IntMatrix) -> None:
         """Store the counts of a piece."""
-        try:
-            with files.replacing(self._path(piece)) as temporary:
-                np.save(temporary, rows, allow_pickle=False)
-        except BaseException:
-            with suppress(OSError):  # a folder that contains other pieces is kept
-                self._folder.rmdir()
-                if self._is_new:
-                    self._root.rmdir()
-            raise
-
-    def check(self) -> None:
-        """Raise `InputError` if the folder cannot be written; to be called before any work is done."""
-        places.require_folder_place(self._folder, self._root)
-
-    def prepare(self) -> None:
-        """Create the folder."""
-        self._is_new = self._is_new or not self._root.exists()
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{self._root}: cannot be written: {places.cause(error)}") from None
+        with files.replacing(self._path(piece)) as temporary:
+            np.save(temporary, rows, allow_pickle=False)
 
     def _path(self, piece: Piece) -> Path:
         digest = hashlib.sha256()
@@ -86,8 +66,6 @@ class PairSampler:
         self._store = store
         self._local = threading.local()
         self._taken = NOTHING
-        if store is not None:
-            store.check()
 
     def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
         """Compare each pair ``first[n] < second[n]`` until ``tally`` contains ``upto[n]`` comparisons of it."""
@@ -98,8 +76,6 @@ class PairSampler:
         self._add(tally, list(_pieces(first[more], second[more], begin[more], upto[more])))
 
     def _add(self, tally: Tally, pieces: list[Piece]) -> None:
-        if self._store:
-            self._store.prepare()
         answers = parallel.run_tasks(
             self._count,
             pieces,
@@ -113,9 +89,9 @@ class PairSampler:
             tally.add(piece.first, piece.second, rows)
 
     def _count(self, piece: Piece) -> IntMatrix:
-        known = self._store.get(piece, self._comparisons(piece)) if self._store else None
-        if known is not None:
-            return known
+        stored = self._store.get(piece, self._comparisons(piece)) if self._store else None
+        if stored is not None:
+            return stored
         if not hasattr(self._local, "worker"):
             self._local.worker = self._worker()
         rows: IntMatrix = self._local.worker.count(piece)

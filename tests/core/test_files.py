@@ -10,10 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ltr_duel.analysis import plot_preferences, save_figure, save_study
 from ltr_duel.core import InputError
-from ltr_duel.core.files import replacing, replacing_files, replacing_folder
-from ltr_duel.core.places import require_file_place
+from ltr_duel.core.files import replacing, replacing_files, replacing_folder, require_file_place
 from ltr_duel.preferences import arxiv, load_preferences, save_preferences
 from ltr_duel.simulation import simulate
 
@@ -31,18 +29,11 @@ def results():
     return simulate(arxiv(), "random", horizon=10, repetitions=1, jobs=1, compiled=False)
 
 
-@pytest.mark.parametrize("name", ["m.parquet", "m.csv", "m.npy", "new/folder/m.csv"])
+@pytest.mark.parametrize("name", ["m.csv", "new/folder/m.csv"])
 def test_a_full_disk_leaves_nothing_of_a_matrix(tmp_path, monkeypatch, name):
     monkeypatch.setattr("ltr_duel.core.files.Path.replace", full_disk)
     with pytest.raises(InputError, match=rf"{name}: cannot be written: No space left on device"):
         save_preferences(arxiv(), tmp_path / name)
-    assert everything(tmp_path) == []
-
-
-def test_a_full_disk_leaves_nothing_of_a_picture(tmp_path, monkeypatch):
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full_disk)
-    with pytest.raises(InputError, match=r"a\.png: cannot be written: No space left on device"):
-        save_figure(plot_preferences(arxiv()), tmp_path / "new" / "a.png")
     assert everything(tmp_path) == []
 
 
@@ -55,13 +46,6 @@ def test_a_full_disk_leaves_nothing_of_results(tmp_path, monkeypatch, results):
         assert everything(tmp_path) == []
 
 
-def test_a_full_disk_leaves_nothing_of_a_study(tmp_path, monkeypatch, results):
-    monkeypatch.setattr("ltr_duel.analysis.report.save_figure", full_disk)
-    with pytest.raises(InputError, match="new: cannot be written: No space left on device"):
-        save_study(results, tmp_path / "new", title="x")
-    assert everything(tmp_path) == []
-
-
 @pytest.mark.parametrize("write", [replacing, replacing_files, replacing_folder])
 def test_an_interrupt_leaves_nothing(tmp_path, write):
     with pytest.raises(KeyboardInterrupt), write(tmp_path / "new" / "a") as temporary:
@@ -71,13 +55,13 @@ def test_an_interrupt_leaves_nothing(tmp_path, write):
 
 
 def test_a_pipe_is_not_replaced(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for link in ("pipe", "link"):
-        with pytest.raises(InputError, match="cannot be written: there is a pipe, not a file"):
+    os.mkfifo(tmp_path / "pipe.csv")
+    for link in ("pipe.csv", "link.csv"):
+        with pytest.raises(InputError, match="cannot be written: it is a folder, a pipe or a device, not a file"):
             save_preferences(arxiv(), tmp_path / link)
-        if link == "pipe":
-            (tmp_path / "link").symlink_to("pipe")
-    assert (tmp_path / "pipe").is_fifo() and (tmp_path / "link").is_symlink()
+        if link == "pipe.csv":
+            (tmp_path / "link.csv").symlink_to("pipe.csv")
+    assert (tmp_path / "pipe.csv").is_fifo() and (tmp_path / "link.csv").is_symlink()
 
 
 def test_a_link_is_followed(tmp_path):
@@ -127,3 +111,23 @@ def test_a_folder_appears_with_the_usual_permissions_and_never_in_place_of_a_fil
     with pytest.raises(InputError, match="cannot be written"), replacing_folder(tmp_path / "other"):
         (tmp_path / "other").touch()
     assert everything(tmp_path) == ["new", "other"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc")
+@pytest.mark.parametrize("write, parts", [(replacing, [""]), (replacing_folder, ["one", "two"])])
+def test_content_is_on_the_disk_before_its_name_and_the_name_at_the_end(tmp_path, monkeypatch, write, parts):
+    done, sync, replace, rename = [], os.fsync, os.replace, os.rename
+
+    def synced(handle):
+        done.append(os.path.realpath(f"/proc/self/fd/{handle}").rpartition("/")[2])
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    for name, move in (("replace", replace), ("rename", rename)):
+        monkeypatch.setattr(os, name, lambda old, new, move=move: (done.append("its name"), move(old, new)))
+    with write(tmp_path / "new") as temporary:
+        for part in parts:
+            (temporary / part).write_text("x")
+    at = done.index("its name")
+    assert len(done[:at]) == len(parts) and set(done[:at]) >= set(filter(None, parts))
+    assert done[at + 1 :] == [tmp_path.name]

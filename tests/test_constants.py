@@ -76,6 +76,17 @@ POLICY_DEFAULTS = [
     ),
     Row("sparring", "alpha", 0.5, "Wolfenfeld's program, ucb1.py: sqrt(0.5 ln N / n)"),
     Row("versatile_db", "rate", 4.0, "Zimmert and Seldin 2021*, Theorem 1: eta_t = 4 / sqrt(t) with reduced variance"),
+    Row("savage", "delta", 0.0, "0 for 1 / T: Urvoy et al. 2013"),
+    Row("dkwt", "delta", 0.05, "Haddenhorst et al. 2021, their program: gamma = 0.05 in the experiments"),
+    *(
+        Row(policy, parameter, value, source)
+        for policy, alpha in (("monitored_rucb", "as rucb"), ("monitored_double_thompson", "as double_thompson"))
+        for parameter, value, source in (
+            ("segments", 10, "this package: the number of changes must be given"),
+            ("gap", 0.3, "this package: the smallest change to detect must be given"),
+            ("alpha", 0.51, alpha),
+        )
+    ),
     Row("winner_stays_strong", "beta", 1.1, "Chen and Frazier 2017*, experiments"),
 ]
 METHOD_DEFAULTS = [

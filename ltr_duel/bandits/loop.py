@@ -139,6 +139,8 @@ class Run:
     ----------
     state : NamedTuple
         The state of the policy.
+    oracle : NamedTuple
+        The given source of outcomes; its arrays may be changed between two calls of `advance`.
     t, decisions : int
         Number of steps, and number of calls of ``select``.
 
@@ -168,7 +170,7 @@ class Run:
         in_turn = late is not None and not policy.any_order
         require_room(policy, params, n_arms, horizon=horizon, in_turn=in_turn)
         self.state = policy.start(n_arms, horizon, params, streams.policy)
-        self.n_arms, self.t, self.decisions = n_arms, 0, 0
+        self.n_arms, self.t, self.decisions, self.oracle = n_arms, 0, 0, oracle
         self._recommend, self._policy, self._recorder = policy.recommend, policy, recorder
         self._scratch: tuple[Any, ...]
         loop: Callable[..., int]

@@ -8,6 +8,7 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "FromMatrix",
+    "FromSchedule",
     "FromUtilities",
     "OracleSource",
     "Results",
@@ -15,6 +16,7 @@ __all__ = [
     "SimulatedUsers",
     "averaged",
     "checkpoints",
+    "dynamic_regret",
     "final_rows",
     "identification_table",
     "identify",

@@ -24,6 +24,8 @@ from .run_result import RunResult as RunResult
 from .run_result import key_fields as key_fields
 from .run_result import lateness_note as lateness_note
 from .run_result import source_of as source_of
+from .schedule import FromSchedule as FromSchedule
+from .schedule import dynamic_regret as dynamic_regret
 from .sensitivity import measure_sensitivity as measure_sensitivity
 from .sensitivity import sensitivity_table as sensitivity_table
 from .simulated_users import SimulatedUsers as SimulatedUsers

@@ -96,10 +96,18 @@ def identify(
 
 
 def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return a row for each policy of a frame of `identify`.
+    """Return a row for each policy.
 
-    Columns: policy; runs; stopped (share of runs that stopped); q25, median and q75 of the stopping times (infinite for
-    runs that did not stop); wrong (share of runs that stopped with a wrong answer).
+    Parameters
+    ----------
+    runs : DataFrame
+        The result of `identify`.
+
+    Returns
+    -------
+    DataFrame
+        Columns: policy; runs; stopped (share of runs that stopped); q25, median and q75 of the stopping times (infinite
+        for runs that did not stop); wrong (share of runs that stopped with a wrong answer).
 
     Examples
     --------

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, Protocol, runtime_checkable
 
 from ltr_duel.bandits import MatrixOracle
-from ltr_duel.core import InputError, as_writable, errors
+from ltr_duel.core import InputError, IntVector, as_writable, errors
 from ltr_duel.preferences import PreferenceMatrix
 
 INDEPENDENT_COINS: Final = "independent_coins"  # value of ``sets`` that lets policies compare sets on a matrix
@@ -38,6 +38,8 @@ class OracleSource(Protocol):
     refuses_sets : bool
         Whether policies that compare sets are refused, because the joint distribution of the outcomes of a set is
         unknown. False by default.
+    changes : tuple of int
+        Steps after which the oracle changes (see `ltr_duel.simulation.FromSchedule`). None by default.
 
     Examples
     --------
@@ -52,9 +54,14 @@ class OracleSource(Protocol):
     leaves_ties: bool = False
     compiled: bool = True
     refuses_sets: bool = False
+    changes: tuple[int, ...] = ()
 
     def open(self) -> Any:
         """Return a NamedTuple for the kernels, with separate scratch memory."""
+
+    def enter(self, stage: int, opened: Any) -> IntVector:
+        """Change an opened oracle for the steps after ``changes[stage - 1]``; return the rank of each arm in them."""
+        raise InputError("an oracle with changes must define `enter`")
 
 
 class FromMatrix(OracleSource):

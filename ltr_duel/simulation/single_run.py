@@ -23,9 +23,15 @@ def run_once(
 
     place: ranks of the arms, see `places`; by default the order of the oracle's names, which the result's arms have.
     """
+    horizon = int(times[-1])
+    changes = [step for step in oracle.changes if step < horizon]
+    times = np.union1d(times, np.array(changes, np.int64))
     run, counts, order = open_run(configured, key, oracle, times, place, compiled=compiled)
     back = np.argsort(order)
-    run.advance(int(times[-1]))
+    for stage, step in enumerate([*changes, horizon]):
+        if oracle.changes:
+            counts.place[:] = oracle.enter(stage, run.oracle.oracle)[order]
+        run.advance(step)
     return RunResult(
         key,
         configured.label,

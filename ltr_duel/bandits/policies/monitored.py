@@ -10,8 +10,8 @@ when the wins of its two halves differ by more than b; then the policy and all w
 
     C = ln((4 T + 2) sqrt(T) / (sqrt(M) K)),  w = ceil(8 C / gap^2), made even,  b = sqrt(w C / 2)
 
-and a share gamma = sqrt(M w / T) (K - 1) / 2 of the steps, period = floor(K (K - 1) / (2 gamma)); if gamma >= 1, all
-steps are monitoring steps. A step costs as much as a step of the monitored policy.
+and a share gamma = sqrt(M w / T) (K - 1) / 2 of the steps, period = floor(K (K - 1) / (2 gamma)); if gamma >= 1, the
+monitored policy has one step in each period. A step costs as much as a step of the monitored policy.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def new_windows(n_arms: int, horizon: int, params: Params) -> Windows:
     level = max(least, log((4.0 * horizon + 2.0) * sqrt(horizon) / (sqrt(params.segments) * n_arms)))
     half = ceil(ceil(8.0 * level / params.gap**2) / 2)
     share = sqrt(params.segments * 2.0 * half / horizon) * (n_arms - 1) / 2
-    period = max(pairs, int(pairs / share)) if share > 0 else pairs
+    period = max(pairs + 1, int(pairs / share)) if share > 0 else pairs + 1
     now = registers(Now, period=period, limit=sqrt(half * level))
     ring = np.zeros((first.size, 2 * half), np.int8)
     n, recent, older = np.zeros((3, first.size), np.int64)

@@ -200,7 +200,7 @@ class MonitoredRucb(Literal):
         self.w = w + w % 2
         self.b = sqrt(self.w * c / 2)
         gamma = sqrt(self.segments * self.w / self.horizon) * (self.k - 1) / 2
-        self.divisor = max(len(self.pairs), int(len(self.pairs) / gamma))
+        self.divisor = max(len(self.pairs) + 1, int(len(self.pairs) / gamma))
         self.restart()
 
     def restart(self):

@@ -1,0 +1,162 @@
+"""A world that changes: outcomes follow one matrix after another.
+
+The loop runs up to each change and records the pulls there, so that no jump passes a change and regret still follows
+from pulls. Drift is a staircase of matrices; users who change are the matrices of each kind of users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from ltr_duel.bandits import MatrixOracle
+from ltr_duel.core import FloatVector, InputError, IntVector, as_writable, errors
+from ltr_duel.core import columns as core_columns
+from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation.oracle import OracleSource
+from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm, places
+from ltr_duel.simulation.results import Results
+
+_MOST = 100  # matrices
+
+DYNAMIC = "regret_dynamic"
+STATIC = "regret_static"
+
+
+class FromSchedule(OracleSource):
+    """The oracle whose matrix changes at given steps (piecewise stationary).
+
+    Parameters
+    ----------
+    matrices : sequence of PreferenceMatrix
+        M matrices of the same arms, 2 to 100.
+    changes : sequence of int, shape (M - 1,)
+        The last step of each matrix but the last, ascending. Matrix m answers the steps ``changes[m - 1] + 1`` to
+        ``changes[m]``.
+
+    Raises
+    ------
+    InputError
+        If the matrices have other arms, or the changes are not M - 1 ascending positive numbers.
+
+    Notes
+    -----
+    `simulate` measures regret by one matrix, which must be passed as ``preferences``, for example `average`. Regret
+    against the winner of the moment is computed by `dynamic_regret`. Policies that compare sets are refused.
+
+    Examples
+    --------
+    >>> before = PreferenceMatrix([[0.5, 0.9], [0.1, 0.5]])
+    >>> after = PreferenceMatrix([[0.5, 0.1], [0.9, 0.5]])
+    >>> schedule = FromSchedule([before, after], changes=[400])
+    >>> schedule.average(1000).p.round(2).tolist()
+    [[0.5, 0.42], [0.58, 0.5]]
+    """
+
+    refuses_sets = True
+
+    def __init__(self, matrices: Sequence[PreferenceMatrix], changes: Sequence[int]) -> None:
+        self.matrices = tuple(matrices)
+        if not 2 <= len(self.matrices) <= _MOST or not all(isinstance(m, PreferenceMatrix) for m in self.matrices):
+            raise InputError(f"a schedule needs 2 to {_MOST} PreferenceMatrix objects, not {errors.shown(matrices)}")
+        self.names = self.matrices[0].names
+        for matrix in self.matrices[1:]:
+            if matrix.names != self.names:
+                raise errors.other_rankers("a matrix of the schedule", matrix.names, "the first", self.names)
+        self.changes = tuple(errors.require_whole("a change", step, 1, 10**15) for step in changes)
+        if len(self.changes) != len(self.matrices) - 1 or list(self.changes) != sorted(set(self.changes)):
+            raise InputError(
+                f"{len(self.matrices)} matrices need {len(self.matrices) - 1} ascending steps at which they change,"
+                f" not {errors.shown(changes)}"
+            )
+        self.provenance = {
+            "oracle": "schedule",
+            "matrices": [matrix.digest for matrix in self.matrices],
+            "changes": list(self.changes),
+        }
+
+    def open(self) -> MatrixOracle:
+        """Return an oracle with a copy of the first matrix, which `enter` overwrites."""
+        return MatrixOracle(as_writable(self.matrices[0].p.copy()))
+
+    def enter(self, stage: int, opened: MatrixOracle) -> IntVector:
+        """Let an opened oracle answer by matrix ``stage``; return the rank of each arm in it, see `places`."""
+        opened.p[:] = self.matrices[stage].p
+        return places(self.matrices[stage])
+
+    def average(self, horizon: int) -> PreferenceMatrix:
+        """Return the mean of the matrices over the steps 1 to ``horizon``; its winner is the best fixed arm."""
+        ends = np.minimum([*self.changes, horizon], horizon)
+        weights = np.diff(ends, prepend=0) / horizon
+        return PreferenceMatrix(np.einsum("m,mij->ij", weights, [m.p for m in self.matrices]), names=self.names)
+
+
+def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "average") -> pd.DataFrame:
+    """Return regret against the winner of the moment, and against the best fixed arm.
+
+    Parameters
+    ----------
+    results : Results
+        Runs of ``simulate(schedule, ..., preferences=...)``.
+    schedule : FromSchedule
+    regret : str
+        One of `ltr_duel.simulation.regret.REGRETS` that requires only a matrix.
+
+    Returns
+    -------
+    DataFrame
+        One row for each policy, repetition and checkpoint, with the columns policy; repetition; t; regret_dynamic
+        (cumulative; the loss of each step follows from the matrix of this step); regret_static (cumulative; for
+        "average", "strong" and "weak", the gap to the arm that wins `FromSchedule.average`, which is negative in steps
+        in which a policy plays better arms; NaN if there is no such arm or for other regrets).
+
+    Raises
+    ------
+    InputError
+        If the regret is unknown.
+
+    Examples
+    --------
+    >>> from ltr_duel.simulation import simulate
+    >>> before = PreferenceMatrix([[0.5, 0.9], [0.1, 0.5]])
+    >>> schedule = FromSchedule([before, PreferenceMatrix(before.p.T)], changes=[400])
+    >>> results = simulate(
+    ...     schedule, "random", horizon=1000, repetitions=1, jobs=1, preferences=schedule.average(1000)
+    ... )
+    >>> frame = dynamic_regret(results, schedule)
+    >>> float(frame["regret_dynamic"].iloc[-1].round(-1)), float(frame["regret_static"].iloc[-1].round(-1))
+    (200.0, 40.0)
+    """
+    errors.require_one_of("regret", regret, REGRETS)
+    definition, frames = REGRETS[regret], []
+    now = [loss_per_arm(matrix, definition.loss) for matrix in schedule.matrices]
+    for run in results.runs:
+        winner = schedule.average(int(run.checkpoints[-1])).condorcet_winner
+        fixed = [_gaps_to(matrix, winner if definition.loss == "average" else None) for matrix in schedule.matrices]
+        counts = np.asarray(getattr(run, definition.counts), np.float64)
+        stages = np.searchsorted(schedule.changes, run.checkpoints)
+        frames.append(
+            pd.DataFrame(
+                {
+                    core_columns.POLICY: run.label,
+                    core_columns.REPETITION: run.key.repetition,
+                    core_columns.T: run.checkpoints,
+                    DYNAMIC: _accumulated(counts, now, stages),
+                    STATIC: _accumulated(counts, fixed, stages),
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def _gaps_to(matrix: PreferenceMatrix, arm: str | None) -> FloatVector:
+    return np.full(len(matrix), np.nan) if arm is None else matrix.p[matrix.index(arm)] - 0.5
+
+
+def _accumulated(counts: FloatVector, losses: Sequence[FloatVector], stages: IntVector) -> FloatVector:
+    """Add up the losses of the stages; all steps between two checkpoints are in the stage of the second."""
+    steps = np.diff(counts, axis=0, prepend=np.zeros((1, counts.shape[1])))
+    each = [cumulative_regret(row, losses[stage]) for row, stage in zip(steps, stages, strict=True)]
+    return np.cumsum(each)

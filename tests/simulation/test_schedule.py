@@ -1,0 +1,106 @@
+"""A world that changes: outcomes follow the matrix of the moment, regret is against its winner."""
+
+import numpy as np
+import pytest
+
+from ltr_duel.core import InputError
+from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.simulation import FromSchedule, dynamic_regret, simulate
+from tests.bandits.matrices import bradley_terry
+from tests.reference.bandits.others import MonitoredRucb
+
+BEFORE = PreferenceMatrix([[0.5, 1.0, 1.0], [0.0, 0.5, 1.0], [0.0, 0.0, 0.5]])
+AFTER = PreferenceMatrix(BEFORE.p.T)  # the arms in opposite order
+SWAP = FromSchedule([BEFORE, AFTER], [300])
+
+
+def run(policy, schedule=SWAP, horizon=1000, **given):
+    given = {"repetitions": 2, "jobs": 1, "preferences": schedule.average(horizon)} | given
+    return simulate(schedule, policy, horizon=horizon, **given)
+
+
+def test_outcomes_follow_the_matrix_of_the_moment():
+    recommended = run("beat_the_winner_reset").runs[0]
+    t = recommended.checkpoints
+    assert recommended.recommended[t == 300] == 0
+    assert recommended.recommended[t == 1000] == 2
+
+
+def test_a_jump_ends_at_a_change_and_regret_counts_the_winner_of_the_moment():
+    """SAVAGE has stopped at arm 0 before the change; later, arm 0 loses each duel with arm 2: a gap of 1/2 a step."""
+    frame = dynamic_regret(run("savage"), SWAP).query("repetition == 0").set_index("t")["regret_dynamic"]
+    assert 300 in frame.index
+    assert frame[1000] - frame[300] == 700 * 0.5
+
+
+def test_static_regret_is_against_the_best_fixed_arm():
+    """Arm 2 wins 700 of 1,000 steps; before the change, each step of the stopped SAVAGE gains its gap of 1/2."""
+    result = run("savage", horizon=1000)
+    frame = dynamic_regret(result, SWAP).query("repetition == 0").set_index("t")
+    exposure = result.runs[0].exposure[result.runs[0].checkpoints == 300][0]
+    before = exposure @ [-0.5, -0.5, 0.0]
+    assert frame["regret_static"][300] == pytest.approx(before)
+    assert frame["regret_static"][1000] == pytest.approx(before + 700 * 0.5)
+
+
+def test_weak_regret_ranks_the_arms_by_the_matrix_of_the_moment():
+    """`random` draws one of three pairs; the best arm is in two of them, and the third has a weak regret of 1/2."""
+    schedule = FromSchedule([BEFORE, AFTER], [10_000])
+    result = run("random", horizon=30_000, repetitions=1, schedule=schedule)
+    weak = dynamic_regret(result, schedule, "weak")["regret_dynamic"].iloc[-1]
+    assert weak / 30_000 == pytest.approx(1 / 3 * 0.5, abs=0.01)
+
+
+def test_the_average_weighs_each_matrix_by_its_steps():
+    assert np.allclose(SWAP.average(1000).p, 0.3 * BEFORE.p + 0.7 * AFTER.p)
+    assert SWAP.average(200).p.tolist() == BEFORE.p.tolist()
+
+
+def test_late_outcomes_and_plain_python_take_the_same_schedule():
+    compiled, plain = (run("rucb", compiled=c, horizon=400, batch=7) for c in (True, False))
+    assert np.array_equal(compiled.runs[0].pulls, plain.runs[0].pulls)
+
+
+class Changing:
+    """A matrix for the reference walk: one matrix up to a number of duels, then another."""
+
+    def __init__(self, before, after, duels):
+        self.matrices, self.left = (before, after), duels
+
+    def __len__(self):
+        return len(self.matrices[0])
+
+    def __getitem__(self, pair):
+        self.left -= 1
+        return self.matrices[self.left < 0][pair]
+
+
+def test_monitored_rucb_restarts_like_the_reference_when_preferences_change():
+    from ltr_duel.bandits import POLICIES, Run
+    from tests.reference.bandits.walk import walk
+
+    before, after = bradley_terry(3, spread=8), bradley_terry(3, spread=8)[::-1, ::-1]
+    given = POLICIES.configure("monitored_rucb:gap=1.0,segments=2")
+    steps, change = 3000, 1500
+    fast = Run.on_matrix(given.component, before.copy(), given.params, seed=3, horizon=steps, keep=steps)
+    fast.advance(change)
+    met = int((fast.path[:change, 0] != fast.path[:change, 1]).sum())
+    fast.oracle.p[:] = after
+    fast.advance(steps)
+    assert fast.state.windows.now[0].start > change  # it has restarted
+    literal = walk(MonitoredRucb, given.params, Changing(before, after, met), steps, 3)
+    assert np.array_equal(fast.path, literal)
+
+
+@pytest.mark.parametrize(
+    "matrices, changes, message",
+    [
+        ([BEFORE], [], "2 to 100"),
+        ([BEFORE, AFTER], [5, 9], "2 matrices need 1 ascending steps"),
+        ([BEFORE, AFTER, BEFORE], [9, 5], "3 matrices need 2 ascending steps"),
+        ([BEFORE, PreferenceMatrix([[0.5, 0.9], [0.1, 0.5]])], [5], "the first"),
+    ],
+)
+def test_a_malformed_schedule_is_refused(matrices, changes, message):
+    with pytest.raises(InputError, match=message):
+        FromSchedule(matrices, changes)

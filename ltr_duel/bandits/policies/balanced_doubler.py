@@ -11,7 +11,8 @@ O(log T). A step costs O(K).
 The paper does not describe how hot starts fit into short epochs. Here a hot start is the first m K steps of its epoch,
 and epochs shorter than 2 m K are plain Doubler epochs. The averages use only the other epochs, called balanced.
 Hot-start plays are not part of the multiset from which the left player draws. The UCB1 bandit (see `cardinal`) of a
-plain epoch explores with the constant 0.5, the default of `doubler`; ``alpha`` is only the constant of Algorithm 11's index.
+plain epoch explores with the constant 0.5, the default of `doubler`; ``alpha`` is only the constant of the index in
+Algorithm 11.
 
 Wolfenfeld's own program has no plain epochs: it begins with the first epoch that is long enough, ignores the steps
 before it, plays each arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times in a hot start, and replaces the

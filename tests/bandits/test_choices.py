@@ -176,7 +176,7 @@ def test_the_arms_of_a_batch_that_meets_sit_side_by_side_however_batches_changed
     _, policy, params = POLICIES.configure("merge_dts:batch=3,alpha=0.05,head_start=2")
     state, rng, p = policy.init(11, 0, params), stream(1, "seats"), np.triu(np.full((11, 11), 0.9), 1)
     select, update = plain_text(policy.select), plain_text(policy.update)
-    most_wins, seen = select.__globals__["most_wins"], set()
+    most_wins, seen = select.__globals__["most_wins_among"], set()
 
     def checked(tournament, prefer, arms, *rest):
         expected = (prefer[np.ix_(arms, arms)] * 65536).astype(int)
@@ -185,7 +185,7 @@ def test_the_arms_of_a_batch_that_meets_sit_side_by_side_however_batches_changed
         seen.add((state.batches.now[0].count, arms.size))
         return most_wins(tournament, prefer, arms, *rest)
 
-    select.__globals__["most_wins"] = checked
+    select.__globals__["most_wins_among"] = checked
     for t in range(1, 400):
         first, second = select(state, params, t, rng)
         if first != second:

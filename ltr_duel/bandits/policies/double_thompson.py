@@ -96,8 +96,8 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     refresh_scores(known, bonus)
     count, first = candidates(known.blocked)
     if count > 1:
-        every, least = state.tournament.every, known.blocked[first]
-        first = most_wins(state.tournament, known.prefer, every, known.blocked, least, state.last[0], rng)
+        least = known.blocked[first]
+        first = most_wins(state.tournament, known.prefer, known.blocked, least, state.last[0], rng)
     state.last[0] = first
     return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
 

@@ -48,7 +48,7 @@ from ltr_duel.bandits.tournament import (
     Tournament,
     WordVector,
     fair_odds,
-    most_wins,
+    most_wins_among,
     new_tournament,
     seat,
     set_odds,
@@ -119,8 +119,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     state.turn[0].batch, state.turn[0].bonus = m, bonus
     arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
     favourite = min(state.last[m], arms.shape[0] - 1)
-    equal = state.levels.no_doubts
-    state.last[m] = most_wins(state.tournament, state.prefer, arms, equal, 0.0, favourite, rng)
+    state.last[m] = most_wins_among(state.tournament, state.prefer, arms, favourite, rng)
     first = arms[state.last[m]]
     return first, likely_loser(state, arms, first, rng)
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("words", [["policies"], ["run", "--help"]])
+@pytest.mark.parametrize("words", [["list", "policies"], ["run", "--help"]])
 def test_a_closed_pipe_ends_a_command_quietly(words: list[str]) -> None:
     command = [sys.executable, "-m", "ltr_duel.cli.main", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -45,7 +45,7 @@ def test_the_commands_have_few_options(ltr_duel):
     for words, most in ((["logs", "compare"], 22), (["power"], 18)):
         text = ltr_duel(*words, "--help").out
         text = re.sub(r"(?s)(How feature files are read|Documents with equal scores):.*?(?=\n\n|$)", "", text)
-        options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.M)) - {"--help", "--rankers"}
+        options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.M)) - {"--help", "--help-all", "--rankers"}
         assert len(options) <= most, sorted(options)
 
 

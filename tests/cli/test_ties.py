@@ -40,18 +40,18 @@ def matrix_of(ltr_duel, corpus, out, *words):
 
 
 def test_two_seeds_estimate_the_same_rankers_and_two_tie_seeds_do_not(ltr_duel, tied, tmp_path):
-    first = matrix_of(ltr_duel, tied, tmp_path / "1", "--seed", "1")
-    second = matrix_of(ltr_duel, tied, tmp_path / "2", "--seed", "2")
+    first = matrix_of(ltr_duel, tied, tmp_path / "1.parquet", "--seed", "1")
+    second = matrix_of(ltr_duel, tied, tmp_path / "2.parquet", "--seed", "2")
     assert first.provenance["tie_seed"] == second.provenance["tie_seed"] == 0
     assert compare_matrices(first, second).chance > 0.01
-    other = matrix_of(ltr_duel, tied, tmp_path / "3", "--seed", "2", "--tie-seed", "2")
+    other = matrix_of(ltr_duel, tied, tmp_path / "3.parquet", "--seed", "2", "--tie-seed", "2")
     assert compare_matrices(first, other).chance < 1e-6
 
 
 def test_where_ties_are_ordered_again_the_tie_seed_does_not_matter(ltr_duel, tied, tmp_path):
     words = ("--ties", "resample", "--comparisons", "20000")
-    first = matrix_of(ltr_duel, tied, tmp_path / "1", *words)
-    second = matrix_of(ltr_duel, tied, tmp_path / "2", *words, "--tie-seed", "2", "--seed", "2")
+    first = matrix_of(ltr_duel, tied, tmp_path / "1.parquet", *words)
+    second = matrix_of(ltr_duel, tied, tmp_path / "2.parquet", *words, "--tie-seed", "2", "--seed", "2")
     assert compare_matrices(first, second).chance > 0.01
 
 
@@ -61,8 +61,8 @@ def test_the_probability_of_a_winner_is_that_of_an_order_of_tied_documents(ltr_d
         ("n", tied, ("--ties", "resample")),
         ("o", corpus, ()),
     ):
-        estimate(ltr_duel, place, tmp_path / name, "--comparisons", "40", *words)
-    once, again, untied = (ltr_duel("prefs", "show", tmp_path / name).out for name in "mno")
+        estimate(ltr_duel, place, tmp_path / f"{name}.parquet", "--comparisons", "40", *words)
+    once, again, untied = (ltr_duel("prefs", "show", tmp_path / f"{name}.parquet").out for name in "mno")
     assert "; fixed_random, tie seed 3) and the simulated users" in once and "; resample) and the simulated" in again
     assert "order of tied documents" not in untied
 
@@ -80,28 +80,28 @@ def test_simulate_says_who_the_winner_of_its_table_is_where_the_matrix_leaves_it
 
 
 def test_users_with_another_order_of_ties_than_the_matrix_are_refused(ltr_duel, tied, tmp_path):
-    estimate(ltr_duel, tied, tmp_path / "m", "--comparisons", "40", "--tie-seed", "3")
+    estimate(ltr_duel, tied, tmp_path / "m.parquet", "--comparisons", "40", "--tie-seed", "3")
     words = ("--users", tied, "--policy", "rucb", "--horizon", "100", "--repetitions", "1", "--out", tmp_path / "o")
-    answer = ltr_duel("simulate", tmp_path / "m", *words)
+    answer = ltr_duel("simulate", tmp_path / "m.parquet", *words)
     assert answer.code == 2 and "give --ties fixed_random --tie-seed 3" in answer.err
-    assert ltr_duel("simulate", tmp_path / "m", *words, "--tie-seed", "3").code == 0
+    assert ltr_duel("simulate", tmp_path / "m.parquet", *words, "--tie-seed", "3").code == 0
 
 
 def test_a_matrix_with_other_settings_than_the_simulated_users_has_a_note(ltr_duel, tied, tmp_path):
-    matrix_of(ltr_duel, tied, tmp_path / "m", "--clicks", "perfect", "--method", "team_draft", "--top", "5")
-    words = ["simulate", tmp_path / "m", "--users", tied, "--policy", "random", "--horizon", 10, "--repetitions", 1]
+    matrix_of(ltr_duel, tied, tmp_path / "m.parquet", "--clicks", "perfect", "--method", "team_draft", "--top", "5")
+    words = ["simulate", tmp_path / "m.parquet", "--users", tied, "--policy", "random", "--horizon", 10, "--repetitions", 1]
     words += ["--out", tmp_path / "out", "--overwrite"]
     words += ["--method", "team_draft"]
     assert "note: regret" not in ltr_duel(*words, "--clicks", "perfect", "--top", 5).out
     shown = ltr_duel(*words, "--clicks", "navigational", "--top", 6).out
     for differ in ("clicks perfect, not navigational", "top 5, not 6"):
-        assert f"note: regret is measured by {tmp_path / 'm'}, which was estimated with {differ}\n" in shown
+        assert f"note: regret is measured by {tmp_path / 'm.parquet'}, which was estimated with {differ}\n" in shown
     assert shown.count("note: regret") == 2
 
 
 def test_on_real_data_seeds_agree_within_their_errors_and_tie_seeds_do_not(ltr_duel, real_data, tmp_path):
     def ohsumed(seed, tie_seed):
-        out = tmp_path / f"{seed} {tie_seed}"
+        out = tmp_path / f"{seed} {tie_seed}.parquet"
         estimate(ltr_duel, real_data / "OHSUMED" / "Fold1", out, "--seed", seed, "--tie-seed", tie_seed)
         return load_preferences(out)
 
@@ -114,5 +114,5 @@ def test_on_real_data_seeds_agree_within_their_errors_and_tie_seeds_do_not(ltr_d
 
 def test_on_mq2008_with_informational_users_eight_seeds_name_one_winner(ltr_duel, real_data, tmp_path):
     for seed in range(8):
-        words = (real_data / "MQ2008" / "Fold1", tmp_path / f"m{seed}", "--clicks", "informational", "--seed", seed)
+        words = (real_data / "MQ2008" / "Fold1", tmp_path / f"m{seed}.parquet", "--clicks", "informational", "--seed", seed)
         assert "Condorcet winner: LM Jelinek-Mercer URL" in estimate(ltr_duel, *words).out

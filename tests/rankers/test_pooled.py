@@ -149,7 +149,7 @@ def test_judgements_and_a_table_of_scores_are_the_corpus_of_the_same_runs(files,
     assert mixed.dataset.sha256 == both.dataset.sha256
 
 
-@pytest.mark.parametrize("command", [("evaluate"), ("power", "--users")])
+@pytest.mark.parametrize("command", [("evaluate",), ("power", "--users")])
 def test_commands_take_judgements_and_a_table_of_scores(files, capsys, command):
     from ltr_duel.cli.main import main
 

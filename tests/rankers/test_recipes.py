@@ -58,7 +58,7 @@ def test_labels_from_clicks_train_a_model_that_beats_the_features(folder, real_d
     known: dict = {}
     exec(recipe("Recipe: labels from clicks"), known)
     ranks = known["table"]["ranker"].tolist()
-    assert ranks[0] == "model" and known["shown"].mean() > 0.9
+    assert ranks[0] == "model" and known["shown"].mean() > 0.5
 
 
 def test_two_runs_of_a_search_engine(folder):

@@ -89,8 +89,8 @@ def test_users_with_another_order_of_ties_than_the_matrix_are_refused(ltr_duel, 
 
 def test_a_matrix_with_other_settings_than_the_simulated_users_has_a_note(ltr_duel, tied, tmp_path):
     matrix_of(ltr_duel, tied, tmp_path / "m.parquet", "--clicks", "perfect", "--method", "team_draft", "--top", "5")
-    words = ["simulate", tmp_path / "m.parquet", "--users", tied, "--policy", "random", "--horizon", 10, "--repetitions", 1]
-    words += ["--out", tmp_path / "out", "--overwrite"]
+    words = ["simulate", tmp_path / "m.parquet", "--users", tied, "--policy", "random", "--horizon", 10]
+    words += ["--repetitions", 1, "--out", tmp_path / "out", "--overwrite"]
     words += ["--method", "team_draft"]
     assert "note: regret" not in ltr_duel(*words, "--clicks", "perfect", "--top", 5).out
     shown = ltr_duel(*words, "--clicks", "navigational", "--top", 6).out
@@ -114,5 +114,6 @@ def test_on_real_data_seeds_agree_within_their_errors_and_tie_seeds_do_not(ltr_d
 
 def test_on_mq2008_with_informational_users_eight_seeds_name_one_winner(ltr_duel, real_data, tmp_path):
     for seed in range(8):
-        words = (real_data / "MQ2008" / "Fold1", tmp_path / f"m{seed}.parquet", "--clicks", "informational", "--seed", seed)
+        out = tmp_path / f"m{seed}.parquet"
+        words = (real_data / "MQ2008" / "Fold1", out, "--clicks", "informational", "--seed", seed)
         assert "Condorcet winner: LM Jelinek-Mercer URL" in estimate(ltr_duel, *words).out

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow
 import pyarrow.parquet
 
 from ltr_duel.core import parallel

@@ -18,11 +18,12 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel import PreferenceMatrix
-from ltr_duel.bandits import Learner
-from ltr_duel.core import InputError
+from ltr_duel.bandits import POLICIES, Learner
+from ltr_duel.core import InputError, stream
 from ltr_duel.logs import confidence_sequence
 
 TIE = "tie"
+COLUMNS = ["first", "second", "winner"]
 Row = tuple[str, str, str]  # the item shown first, the item shown second, and the winner's name or "tie"
 
 
@@ -37,10 +38,13 @@ class Judgements:
     ) -> None:
         if len(names) < 2 or len(set(names)) < len(names) or TIE in names:
             raise InputError(f"at least two different names are required, none of them '{TIE}'")
+        if not POLICIES.configure(policy).component.any_order:
+            legal = ", ".join(each.name for each in POLICIES if each.any_order and each.feedback == "duel")
+            raise InputError(f"policy '{policy}' does not only count outcomes; policies that do: {legal}")
         self.names, self._confidence, self._seed = tuple(names), confidence, seed
         self.wins = np.zeros((len(names), len(names)), np.int64)
         self.ties = np.zeros_like(self.wins)
-        self._coins, self._choices = np.random.default_rng(seed), np.random.default_rng(seed)
+        self._coins, self._choices = stream(seed, "ties"), stream(seed, "choices")
         self._learner = Learner(policy, len(names), rng=self._choices)
         self.tell(())
 
@@ -49,12 +53,7 @@ class Judgements:
 
     def tell(self, rows: Iterable[Row]) -> None:
         """Add judgements. The policy, which knows no ties, is told the side of a coin; the test counts the tie."""
-        arms, outcomes = {name: arm for arm, name in enumerate(self.names)}, list[tuple[int, int, int]]()
-        for first, second, winner in rows:
-            if first not in arms or second not in arms or first == second or winner not in (first, second, TIE):
-                where = f"judgement {len(self) + len(outcomes) + 1}, '{first},{second},{winner}'"
-                raise InputError(f"{where}, must be two of {', '.join(arms)}, and the winner's name or '{TIE}'")
-            outcomes.append((arms[first], arms[second], {first: 1, second: -1, TIE: 0}[winner]))
+        outcomes = [self.check(row, number) for number, row in enumerate(rows, len(self) + 1)]
         coins = self._coins.random(len(outcomes)) - 0.5  # a coin for each judgement: a file always has the same coins
         signs = [b"\1" if (y or coin) > 0 else b"\xff" for (_, _, y), coin in zip(outcomes, coins, strict=True)]
         for first, second, outcome in outcomes:
@@ -64,6 +63,15 @@ class Judgements:
                 self.ties[[first, second], [second, first]] += 1
         self._learner.tell(((first, second), sign) for (first, second, _), sign in zip(outcomes, signs, strict=True))
         self.champion, self.low = self._lead()
+
+    def check(self, row: Row, number: int) -> tuple[int, int, int]:
+        """Return the arms of a judgement, and +1 if the first won, -1 if the second won, or 0 for a tie."""
+        first, second, winner = row
+        if not {first, second} <= set(self.names) or first == second or winner not in (first, second, TIE):
+            names = ", ".join(self.names)
+            where = f"judgement {number}, '{','.join(row)}'"
+            raise InputError(f"{where}, must be two of {names}, and the winner's name or '{TIE}'")
+        return self.names.index(first), self.names.index(second), {first: 1, second: -1, TIE: 0}[winner]
 
     def _lead(self) -> tuple[int, np.ndarray]:
         """Return the champion, and for each rival the smallest mean outcome (+1, -1, 0) not refuted; +1 for itself.
@@ -87,7 +95,7 @@ class Judgements:
         Where the policy is sure of its champion (it compares it with itself), the test may need more: the champion then
         meets the rival with the weakest evidence. A coin decides who is shown first, since many judges prefer a side.
         """
-        rng = np.random.default_rng((self._seed, len(self)))
+        rng = stream(self._seed, "pairs", len(self))
         self._choices.bit_generator.state = rng.bit_generator.state
         undecided = self.champion, int(self.low.argmin())
         pairs = [pair if pair[0] != pair[1] else undecided for pair in self._learner.ask(n)]
@@ -105,11 +113,14 @@ class Judgements:
 
 
 def read_judgements(path: Path) -> list[Row]:
-    """Return the judgements of a file; none if it does not exist."""
+    """Return the judgements of a file; none if it is empty or does not exist."""
     if not path.exists():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return [(row.get("first", ""), row.get("second", ""), row.get("winner", "")) for row in csv.DictReader(file)]
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        header, *rows = list(csv.reader(file)) or [COLUMNS]
+    if header != COLUMNS or any(len(row) != len(COLUMNS) for row in rows):
+        raise InputError(f"{path}: the first line must be {','.join(COLUMNS)}, and each other line have these columns")
+    return [(first, second, winner) for first, second, winner in rows]
 
 
 def find_best(
@@ -117,16 +128,27 @@ def find_best(
 ) -> str:
     """Ask ``judge(first, second)`` for the winner or "tie", batch by batch, until an item is certainly the best.
 
-    The judgements are added to a file; those that it has come first. Returns "" after ``most`` judgements.
+    Each answer is added to the file at once. Judgements that the file has beyond those already told come first, so the
+    same call continues after an interruption. Returns "" after ``most`` judgements.
     """
-    judgements.tell(read_judgements(path))
+    judgements.tell(read_judgements(path)[len(judgements) :])
+    _prepare(path)
     while not judgements.winner() and len(judgements) < most:
-        rows = [(first, second, judge(first, second)) for first, second in judgements.ask(batch)]
+        rows = list[Row]()
+        for first, second in judgements.ask(min(batch, most - len(judgements))):
+            rows.append((first, second, judge(first, second)))
+            judgements.check(rows[-1], len(judgements) + len(rows))
+            with path.open("a", newline="", encoding="utf-8") as file:
+                csv.writer(file, lineterminator="\n").writerow(rows[-1])
         judgements.tell(rows)
-        with path.open("a", newline="", encoding="utf-8") as file:
-            header = [] if file.tell() else [("first", "second", "winner")]
-            csv.writer(file, lineterminator="\n").writerows(header + rows)
     return judgements.winner()
+
+
+def _prepare(path: Path) -> None:
+    """Let judgements be added to a file: write the header of a new one, and end the last line."""
+    text = path.read_bytes() if path.exists() else b""
+    with path.open("ab") as file:
+        file.write(b"" if text.endswith(b"\n") else b"\n" if text else f"{','.join(COLUMNS)}\n".encode())
 
 
 def main() -> None:
@@ -136,7 +158,7 @@ def main() -> None:
     parser.add_argument("--names", required=True, help="names of the items, separated by commas")
     parser.add_argument("--next", type=int, default=10, help="number of pairs to judge next (default 10)")
     given = parser.parse_args()
-    judgements = Judgements(given.names.split(","))
+    judgements = Judgements([name.strip() for name in given.names.split(",")])
     judgements.tell(read_judgements(given.file))
     print(f"{len(judgements)} judgements; best: {judgements.winner() or 'not certain yet'}")
     print(judgements.standing().round(3).to_string(index=False), end="\n\nfirst,second\n")

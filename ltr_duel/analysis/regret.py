@@ -258,10 +258,11 @@ def plot_against_arms(
 
 
 def _draw_bound(ax: Axes, constant: float, end: float) -> None:
-    """Plot the asymptotic bound c ln t over the last decade, where it is within the axes."""
-    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    """Plot the asymptotic bound c ln t over the last decade, if any of it is within the range of the data."""
+    (left, right), shown = ax.get_xlim(), ax.get_ylim()
+    bottom, top = ax.dataLim.intervaly
     steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)
     regret = constant * np.log(steps)
     if ((regret >= bottom) & (regret <= top)).any():
         ax.plot(steps, regret, color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)), label=BOUND)
-    ax.set(xlim=(left, right), ylim=(bottom, top))
+    ax.set(xlim=(left, right), ylim=shown)

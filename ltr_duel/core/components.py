@@ -145,10 +145,12 @@ class Registry(Generic[Item]):
         Raises
         ------
         InputError
-            If a component of that name exists.
+            If a component of that name exists, or limits or choices are given for what is no parameter.
         """
         if self._found(item.name):
             raise InputError(f"a {self.kind} named '{item.name}' already exists; choose a different name")
+        for key in {*item.limits, *item.choices} - set(item.params()._fields):
+            raise InputError(f"{self.kind} '{item.name}': limits or choices of '{key}', which is no parameter")
         self._bind(item)
         self._items[item.name] = item
         return item

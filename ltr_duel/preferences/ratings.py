@@ -136,9 +136,15 @@ def _fitted(p: FloatMatrix, weights: FloatMatrix) -> FloatVector:
 
 
 def covariance(strength: FloatVector, weights: FloatMatrix) -> FloatMatrix:
-    """Return the covariance of the strengths, shape (K, K): the pseudo-inverse of the observed information."""
+    """Return the covariance of the strengths, shape (K, K): the pseudo-inverse of the observed information.
+
+    There is no information about a common shift of all strengths, and `pinv` may take rounding noise for it. So the
+    shift is given the mean information before the inverse, and taken out after it.
+    """
     p = scipy.special.expit(strength[:, None] - strength)
     information = -weights * p * (1 - p)
-    np.fill_diagonal(information, -information.sum(axis=1) + np.diag(information))
-    inverse: FloatMatrix = np.asarray(np.linalg.pinv(information, hermitian=True), np.float64)
-    return inverse
+    np.fill_diagonal(information, 0.0)
+    np.fill_diagonal(information, -information.sum(axis=1))
+    shift = np.full_like(information, 1 / len(strength))
+    scale = information.trace() / len(strength)
+    return np.asarray(np.linalg.inv(information + scale * shift) - shift / scale, np.float64)

@@ -74,7 +74,10 @@ def test_regret_can_be_drawn_against_the_outcomes_that_were_received(results):
 def test_the_bound_is_drawn_if_it_is_within_the_data_and_the_winner_is_known(results, error, named):
     matrix = PreferenceMatrix(bradley_terry(5).p, standard_error=error * ~np.eye(5, dtype=bool))
     assert (BOUND in legend(analysis.plot_regret(Results(results.runs, matrix)))) == named
-    assert BOUND not in legend(analysis.plot_regret(results.to_frame().assign(lower_bound=1e6)))
+    frame = results.to_frame()
+    least = analysis.plot_regret(frame, bound=False).dataLim.y1 / np.log(200)  # c ln t from step 200 on
+    for constant, drawn in ((0.98 * least, True), (1.02 * least, False)):
+        assert (BOUND in legend(analysis.plot_regret(frame.assign(lower_bound=constant)))) == drawn
 
 
 def test_without_a_winner_copeland_regret_is_drawn_and_no_bound():

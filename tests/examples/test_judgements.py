@@ -30,17 +30,56 @@ def test_the_named_winner_is_right_in_95_percent_of_runs():
     assert np.mean(right) >= 0.95 - 2 * np.sqrt(0.95 * 0.05 / 100)
 
 
-def test_an_interrupted_comparison_continues_as_if_nothing_had_happened(tmp_path):
-    sides = np.random.default_rng(5).integers(3, size=80).tolist()  # the judge prefers a side, or neither
+def test_a_file_always_gives_the_same_standing_and_the_same_next_pairs(judge, tmp_path):
+    path = tmp_path / "judgements.csv"
+    for most in (20, 50, 80):
+        find_best(Judgements(NAMES), judge, path, most=most)
+        first, second = Judgements(NAMES), Judgements(NAMES)
+        for judgements in (first, second):
+            judgements.tell(read_judgements(path))
+        assert first.wins.tolist() == second.wins.tolist() and len(first) == most
+        assert first.standing().equals(second.standing()) and first.ask(9) == second.ask(9)
 
-    def run(path, *stops):
-        side = iter(sides)
-        for most in stops:
-            judgements = Judgements(NAMES)
-            find_best(judgements, lambda *pair: (*pair, "tie")[next(side)], path, most=most)
-        return path.read_text(), judgements.wins.tolist(), judgements.ask(9)
 
-    assert run(tmp_path / "once.csv", 80) == run(tmp_path / "twice.csv", 20, 80)
+def test_the_same_object_called_again_counts_no_judgement_twice_and_loses_none(tmp_path):
+    """The judge is interrupted at its 31st answer, which is in the second batch of 20."""
+    path, judgements, answers = tmp_path / "j.csv", Judgements(NAMES), iter(["tie"] * 30)
+
+    def judge(first, second):
+        answer = next(answers, None)
+        if answer is None:
+            raise KeyboardInterrupt
+        return answer
+
+    with pytest.raises(KeyboardInterrupt):
+        find_best(judgements, judge, path)
+    assert len(read_judgements(path)) == 30
+    find_best(judgements, lambda *pair: "tie", path, most=45)
+    find_best(judgements, judge, path, most=45)
+    assert len(judgements) == len(read_judgements(path)) == 45 and judgements.ties.sum() == 2 * 45
+
+
+def test_an_invalid_answer_is_refused_and_the_earlier_ones_are_kept(tmp_path):
+    answers = iter(["tie", "tie", "Tie"])
+    with pytest.raises(InputError, match=r"^judgement 3, "):
+        find_best(Judgements(NAMES), lambda *pair: next(answers), tmp_path / "j.csv")
+    assert len(read_judgements(tmp_path / "j.csv")) == 2
+
+
+def test_a_file_from_elsewhere_is_continued_or_refused(tmp_path):
+    path = tmp_path / "j.csv"
+    path.write_text("\ufefffirst,second,winner\ngpt,llama,tie", encoding="utf-8")  # no line end
+    find_best(Judgements(NAMES), lambda *pair: "tie", path, most=3)
+    assert len(read_judgements(path)) == 3
+    for text in ("gpt,llama,tie\n", "first,second,winner,time\ngpt,llama,tie,7\n", "first,second,winner\ngpt,llama\n"):
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"j.csv: the first line must be first,second,winner"):
+            find_best(Judgements(NAMES), lambda *pair: "tie", path)
+
+
+def test_a_policy_that_does_not_only_count_outcomes_is_refused():
+    with pytest.raises(InputError, match=r"policy 'rmed1' does not only count outcomes; policies that do: .*rucb"):
+        Judgements(NAMES, policy="rmed1")
 
 
 def test_the_best_item_is_found_and_written_with_all_judgements(judge, tmp_path):
@@ -59,7 +98,8 @@ def test_a_champion_that_needs_no_choice_meets_the_rival_with_the_weakest_eviden
     judgements = Judgements(NAMES)
     judgements.tell([("gpt", "mistral", "gpt")] * 3000 + [("gpt", "llama", "gpt")] * 2)
     pairs = judgements.ask(100)
-    assert {frozenset(pair) for pair in pairs} == {frozenset(("gpt", "llama"))}
+    kinds = [frozenset(pair) for pair in pairs]
+    assert kinds.count(frozenset(("gpt", "llama"))) > 90 and frozenset(("gpt", "mistral")) not in kinds
     assert 30 < sum(first == "gpt" for first, _ in pairs) < 70  # shown first by a coin
 
 

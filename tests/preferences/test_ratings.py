@@ -65,6 +65,13 @@ def coverage(repetitions):
     return np.mean(covered)
 
 
+@pytest.mark.parametrize("n", [1000, 100_000, 10_000_000])
+def test_a_pair_with_many_wins_does_not_disturb_the_errors_of_the_others(n):
+    """Rankers 1 and 2 meet ten times, and lose to ranker 0 nearly always: ranker 0 lost once in all."""
+    table = ratings(counted(np.array([[0, n, n], [0, 0, 6], [1, 4, 0]]))).set_index("ranker")
+    assert table["standard_error"].to_numpy() == pytest.approx([0.667, 0.444, 0.457], abs=0.002)
+
+
 def test_intervals_cover_at_their_nominal_rate():
     assert coverage(60) == pytest.approx(0.95, abs=0.035)  # 360 correlated intervals
 

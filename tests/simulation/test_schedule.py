@@ -1,13 +1,18 @@
 """A world that changes: outcomes follow the matrix of the moment, regret is against its winner."""
 
+import re
+
 import numpy as np
 import pytest
 
-from ltr_duel.core import InputError
+from ltr_duel.bandits import POLICIES, Run
+from ltr_duel.bandits.state import arrays_in
+from ltr_duel.core import InputError, stream
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation import FromSchedule, dynamic_regret, simulate
 from tests.bandits.matrices import bradley_terry
 from tests.reference.bandits.others import MonitoredRucb
+from tests.reference.bandits.walk import walk
 
 BEFORE = PreferenceMatrix([[0.5, 1.0, 1.0], [0.0, 0.5, 1.0], [0.0, 0.0, 0.5]])
 AFTER = PreferenceMatrix(BEFORE.p.T)  # the arms in opposite order
@@ -76,9 +81,6 @@ class Changing:
 
 
 def test_monitored_rucb_restarts_like_the_reference_when_preferences_change():
-    from ltr_duel.bandits import POLICIES, Run
-    from tests.reference.bandits.walk import walk
-
     before, after = bradley_terry(3, spread=8), bradley_terry(3, spread=8)[::-1, ::-1]
     given = POLICIES.configure("monitored_rucb:gap=1.0,segments=2")
     steps, change = 3000, 1500
@@ -90,6 +92,26 @@ def test_monitored_rucb_restarts_like_the_reference_when_preferences_change():
     assert fast.state.windows.now[0].start > change  # it has restarted
     literal = walk(MonitoredRucb, given.params, Changing(before, after, met), steps, 3)
     assert np.array_equal(fast.path, literal)
+
+
+@pytest.mark.parametrize("name", ["monitored_rucb", "monitored_double_thompson"])
+def test_after_a_detected_change_the_monitored_policy_is_as_before_its_first_duel(name):
+    """Each array that is not written anew before it is read is compared with that of a new state."""
+    scratch = re.compile(r"levels\.(lane|some|mean|scale)|tournament\.(lane|unmet|lost)")
+    given = POLICIES.configure(f"{name}:gap=1.0,segments=2")
+    run = Run.on_matrix(given.component, bradley_terry(6, spread=2).copy(), given.params, seed=3, horizon=9000)
+    run.advance(4500)
+    run.oracle.p[:] = run.oracle.p.T.copy()
+    now, t = run.state.windows.now[0], 4500
+    while now.start == 0:
+        used = {key: array.copy() for key, array in arrays_in(run.state.policy)}
+        run.advance(t := t + 1)
+    new = given.component.start(6, 9000, given.params, stream(0))
+    fresh = {key: array for key, array in arrays_in(new.policy) if not scratch.fullmatch(key)}
+    unused = {key for key in fresh if np.array_equal(used[key], fresh[key])}
+    assert unused <= {"best", "last", "levels.every", "levels.no_doubts", "tournament.every"}  # constants and hints
+    after = dict(arrays_in(run.state.policy))
+    assert [key for key in fresh if not np.array_equal(after[key], fresh[key])] == []
 
 
 @pytest.mark.parametrize(

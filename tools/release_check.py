@@ -3,7 +3,7 @@
 1. sdist and wheel are built into dist/, the wheel from the sdist; twine checks both.
 2. The wheel must contain exactly the package's files in git, and the sdist all files in git except .ci/ and .github/.
 3. For each Python version of the classifiers that is found on this machine, the wheel and its requirements are
-   installed in an empty environment. `ltr-duel --version --json` and `ltr-duel demo` run in an empty folder with an
+   installed in an empty environment. `ltr-duel --version` and `ltr-duel demo` run in an empty folder with an
    empty cache, then a part of the tests, with the installed package instead of the sources. Then the extras are
    installed, and all tests run.
 

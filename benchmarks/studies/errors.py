@@ -110,7 +110,7 @@ PARTS = {
     "family": (family, f"Family-wise error at {LEVEL:.0%}", ["fixed", "daily looks"]),
     "intervals": (intervals, "95 % intervals that contain the true value", ["logs compare", "errors alone"]),
     "parts": (parts, "Parts that differ: error", ["parts differ"]),
-    "best": (best, "Family-wise error against the best", ["summary, ranks", "summary, means", "rankers evaluate"]),
+    "best": (best, "Family-wise error against the best", ["summary, ranks", "summary, means", "evaluate"]),
     "looks": (looks, "Sequential test of all impressions: family-wise error", ["thirty looks"]),
     "power": (power, "Power of plans for power .8", ["fixed", "sequential"]),
     "from_a_log": (from_a_log, "Power of plans for power .8 from a log", ["fixed", "one plan in ten at most"]),

@@ -153,7 +153,7 @@ def simulate_log(
     path : path
         The suffix selects JSON lines, CSV or Parquet.
     rankings : Rankings
-        With a fixed order of ties.
+        With a fixed order of ties. The log has the ids of its corpus, or numbers from 0 where this has none.
     clicks, pairs, outcome, slates, top
         See `SimulatedUsers`. A log is credited by owners, so the methods are team draft or probabilistic interleaving,
         by default with the rule ``sampled``.
@@ -231,24 +231,24 @@ def simulate_log(
 def _columns(record: Record, number: IntVector, rankings: Rankings) -> dict[str, Any]:
     """Return the recorded impressions, with these numbers, as columns of a log."""
     _, query, user, rankers, shown, owner, clicks = (field[: len(number)] for field in record)
-    first = rankings.query_ptr[query]
     listed, named, clicked = shown >= 0, rankers >= 0, clicks >= 0
+    documents = (rankings.query_ptr[query][:, None] + shown)[listed]
     names, length = np.array(rankings.names), listed.sum(axis=1)
     return {
         "impression": _texts(number),
         "time": pa.array(BEGINS + SECONDS * number),
-        "query": _texts(query),
+        "query": _texts(query if rankings.query_ids is None else rankings.query_ids[query]),
         "user": _texts(user),
-        "shown": _lists(_texts(shown[listed]), length),
+        "shown": _lists(_texts(shown[listed] if rankings.doc_ids is None else rankings.doc_ids[documents]), length),
         "clicks": _lists(pa.array((clicks[clicked] + 1).astype(np.int32)), clicked.sum(axis=1)),
         "rankers": _lists(pa.array(names[rankers[named]].tolist(), pa.string()), named.sum(axis=1)),
         "owners": _lists(pa.array(owner[listed].astype(np.int32)), length),
-        "grades": _lists(pa.array(rankings.relevance[(first[:, None] + shown)[listed]].astype(np.int32)), length),
+        "grades": _lists(pa.array(rankings.relevance[documents].astype(np.int32)), length),
     }
 
 
-def _texts(numbers: Any) -> Any:
-    return pa.array(numbers).cast(pa.string())
+def _texts(ids: Any) -> Any:
+    return pa.array(ids).cast(pa.string())
 
 
 def _lists(values: Any, lengths: IntVector) -> Any:

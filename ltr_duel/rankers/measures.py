@@ -210,8 +210,9 @@ def evaluate_rankers(
 
         If all values of a ranker are equal, its interval allows for other values on unseen queries, up to the largest
         share of queries that the confidence admits. p is the two-sided p-value of the paired differences from the best
-        ranker: the larger of the p-values of Student's test and of an exact test of random signs. It is corrected by
-        Holm's method for all K (K - 1) / 2 pairs of K rankers, because the same queries determine the best ranker.
+        ranker: the larger of the p-values of Student's test and of a test of random signs, for which differences are
+        rounded to some thousand steps. It is corrected by Holm's method for all K (K - 1) / 2 pairs of K rankers,
+        because the same queries determine the best ranker.
 
         With baselines, the table has one row for each measure, baseline and ranker; the column baseline follows
         ranker. The difference is that from the baseline's mean, and p is corrected for the pairs with a baseline: K - 1

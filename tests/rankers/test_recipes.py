@@ -50,11 +50,6 @@ def test_labels_from_clicks_train_a_model_that_beats_the_features(folder, real_d
     (folder / "MQ2008").symlink_to(real_data / "MQ2008")
     train = load_dataset("MQ2008/Fold1", split="train")
     simulate_log("clicks.parquet", feature_rankers(train), horizon=20_000)
-    log = pd.read_parquet("clicks.parquet")[["impression", "time", "query", "shown", "clicks"]]
-    query = log["query"].astype(int)  # simulated logs have numbers in place of ids
-    first = train.query_ptr[query]
-    log["shown"] = [train.doc_ids[start + shown.astype(int)] for start, shown in zip(first, log["shown"], strict=True)]
-    log.assign(query=train.query_ids[query]).to_parquet("clicks.parquet")
     known: dict = {}
     exec(recipe("Recipe: labels from clicks"), known)
     ranks = known["table"]["ranker"].tolist()

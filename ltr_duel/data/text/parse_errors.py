@@ -20,7 +20,7 @@ _SENTENCES = {
     scan.BAD_LABEL: f"the line starts with '{{token}}' instead of a grade {_NUMBER}",
     scan.NO_QUERY: (
         "'{token}' is not a query such as qid:17 (sizes of queries may be in a file .query or .group beside this file;"
-        " for judgements without features, give qrels:FILE)"
+        " a table needs a first line with names; give judgements without features as qrels:FILE)"
     ),
     _MISSING_QUERY: "a query such as qid:17 is missing",
     scan.BAD_TOKEN: (

@@ -16,7 +16,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
 from ltr_duel.core import kernel_cache
-from ltr_duel.core.cache_folder import cache_home
+from ltr_duel.core.files import cache_home
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.rankers.rankings import Rankings, inverse
 from ltr_duel.simulation.oracle import FromMatrix

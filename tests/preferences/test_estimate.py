@@ -64,7 +64,7 @@ def test_input_that_cannot_be_compared_is_refused():
         "no comparison method 'probabilstic'; did you mean 'probabilistic'": {"method": "probabilstic"},
         "documents shown must be between 1 and 1000, not 0": {"top": 0},
         "no click model 'navigationl'": {"clicks": "navigationl"},
-        "number of jobs must be at least 1": {"jobs": 0},
+        "number of jobs must be between 1 and 4096": {"jobs": 0},
     }.items():
         with pytest.raises(InputError, match=sentence):
             estimate_preferences(rankings, **{"comparisons": 10, **arguments})

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import IntVector, machine
+from ltr_duel.core import IntVector, host
 from ltr_duel.preferences.estimate.blocks import BLOCK
 from ltr_duel.preferences.estimate.sampling import PairSampler
 from ltr_duel.preferences.estimate.settings import Settings
@@ -34,7 +34,7 @@ def matrix_of(settings: Settings, tally: Tally, reached: dict[str, Any]) -> Pref
     queries = settings.rankings.n_queries if settings.stratified else 0
     error = errors_of(tally, settings.lists_of_a_unit, queries)
     # Recorded for information only: results do not depend on these versions.
-    versions = machine.versions_of(("ltr-duel", "numba", "numpy"))
+    versions = host.versions_of(("ltr-duel", "numba", "numpy"))
     share = settings.rankings.tied_share
     tied = {} if share is None else {"tied_share": round(share, 4)}  # determined by the corpus and the rankers
     provenance = {**settings.provenance, **tied, "versions": versions, **reached}

@@ -136,7 +136,8 @@ def attribute(
 ) -> tuple[Relation, EventCounts]:
     """Join exposures to the events that count: ``row``, ``place``, ``owner``, and the sums w0, w1, ... of each outcome.
 
-    ``strange`` is the name of an owner that is not a ranker of its exposure, whose number is `NO_RANKER`.
+    If events name owners, ``strange`` is the name of an owner that is not a ranker of its exposure, whose number is
+    `NO_RANKER`.
 
     Parameters
     ----------
@@ -172,9 +173,10 @@ def attribute(
             others = ", ".join(w if w == worths[k] else f"CAST(NULL AS BIGINT) AS {w}" for w in worths)
             parts.append(f"SELECT row, place, owner, owner_name, {others} FROM late{k}")
     each = ", ".join(f"CAST(sum({w}) AS BIGINT) AS {w}" for w in worths)
-    strange = f"min(CASE WHEN owner = {NO_RANKER} THEN owner_name END) AS strange"
+    # DuckDB cannot spill groups with a minimum of texts, so only events that name owners have it.
+    strange = f"min(CASE WHEN owner = {NO_RANKER} THEN owner_name END) AS strange, " * by_event
     placed = engine.keep(
-        f"""SELECT row, place, owner, {strange}, {each}, count(w0) AS events FROM ({" UNION ALL ".join(parts)}) AS a
+        f"""SELECT row, place, owner, {strange}{each}, count(w0) AS events FROM ({" UNION ALL ".join(parts)}) AS a
           WHERE coalesce({sums}) IS NOT NULL GROUP BY row, place, owner""",
         **relations,
     )

@@ -36,7 +36,7 @@ LONGEST = (
     "test_one_new_file.py",
     "cli/test_plugin_files.py",
     "cli/test_ties.py",
-    "site/test_snippets.py",
+    "site/test_pages.py",
     "bandits/test_literal.py",
     "interleaving/test_enumeration.py",
     "logs/test_errors.py",

@@ -30,7 +30,6 @@ from .properties.transitivity import strong_violations as strong_violations
 from .properties.transitivity import total_order as total_order
 from .properties.transitivity import triangle_violations as triangle_violations
 from .published import arxiv as arxiv
-from .published import difference_from_paper as difference_from_paper
 from .synthetic import FAMILIES as FAMILIES
 from .synthetic import SYNTHETIC as SYNTHETIC
 from .synthetic import UTILITY_FAMILIES as UTILITY_FAMILIES

@@ -26,7 +26,6 @@ estimate_preferences(corpus()) => must be Rankings,~not a Dataset
 estimate_preferences(rankings(), at_most=10**30, target_error=0.1) => at most 1,073,741,824 comparisons
 estimate_preferences(rankings(), clicks=5) => a click model must be a name or an object of that kind, not 5
 estimate_preferences(rankings(), outcome=5) => no outcome rule of probabilistic called 5
-estimate_preferences(rankings(), store='small.txt') => small.txt is not a folder
 SimulatedUsers(rankings(), weights='x') => query weights must be a list of numbers
 measure_distortion(rankings(), sizes=3) => sets must be a list of numbers, not 3
 

@@ -10,10 +10,9 @@ from .io import save_preferences as save_preferences
 from .matrix import PreferenceMatrix as PreferenceMatrix
 from .properties.bounds import gaps as gaps
 from .properties.bounds import lower_bound as lower_bound
-from .properties.bounds import multiduel_bound as multiduel_bound
+from .properties.confidence import conclusion_confidence as conclusion_confidence
 from .properties.confidence import condorcet_confidence as condorcet_confidence
 from .properties.null import STATISTICS as STATISTICS
-from .properties.null import Statistic as Statistic
 from .properties.null import transitive_null as transitive_null
 from .properties.null import wins_beyond_noise as wins_beyond_noise
 from .properties.subsets import condorcet_shares as condorcet_shares
@@ -21,13 +20,10 @@ from .properties.subsets import draw_winner_set as draw_winner_set
 from .properties.subsets import random_condorcet_subset as random_condorcet_subset
 from .properties.subsets import total_order_share as total_order_share
 from .properties.summary import Properties as Properties
-from .properties.summary import gaps_table as gaps_table
 from .properties.summary import matrix_properties as matrix_properties
-from .properties.transitivity import cyclic_triples as cyclic_triples
 from .properties.transitivity import gamma_btm as gamma_btm
 from .properties.transitivity import gamma_rucb as gamma_rucb
 from .properties.transitivity import strong_violations as strong_violations
-from .properties.transitivity import total_order as total_order
 from .properties.transitivity import triangle_violations as triangle_violations
 from .published import arxiv as arxiv
 from .synthetic import FAMILIES as FAMILIES

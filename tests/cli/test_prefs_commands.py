@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def test_compare_says_whether_two_matrices_agree(ltr_duel, corpus, tmp_path):
     same = ltr_duel("prefs", "compare", tmp_path / "1.parquet", tmp_path / "1.parquet").out
     assert same.startswith("The same Condorcet winner: 1 (P ")
     scissors = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "scissors.csv")
-    other = save_preferences(bradley_terry(3).relabelled(ROCK_PAPER_SCISSORS.names), tmp_path / "order.csv")
+    other = save_preferences(replace(bradley_terry(3), names=ROCK_PAPER_SCISSORS.names), tmp_path / "order.csv")
     first = ltr_duel("prefs", "compare", other, scissors).out.splitlines()[0]
     assert first == f"Different Condorcet winners: {ROCK_PAPER_SCISSORS.names[0]} (P > 0.999) and none (P > 0.999)"
     assert "at most 0.0000" in same and "do not estimate" not in same
@@ -143,7 +144,7 @@ def test_options_that_do_not_fit_are_refused(ltr_duel, corpus, tmp_path):
 
 def test_rows_and_names_of_a_csv_must_agree(tmp_path):
     (tmp_path / "m.csv").write_text(",a,b\na,0.5,0.6\nc,0.4,0.5\n")
-    with pytest.raises(InputError, match=":3: the first column must repeat the names"):
+    with pytest.raises(InputError, match="the first column must repeat the names"):
         load_preferences(tmp_path / "m.csv")
 
 

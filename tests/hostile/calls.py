@@ -69,11 +69,11 @@ PreferenceMatrix(np.ma.masked_array(np.eye(2), np.eye(2))) => not masked
 PreferenceMatrix(arxiv().p[:2, :2], (1, 2)) => must be one line of text, not 1
 PreferenceMatrix(arxiv().p[:2, :2], 'ab') => must be a list of strings, not 'ab'
 PreferenceMatrix(arxiv().p[:2, :2], (chr(0xd800), 'b')) => not '\\ud800'
-PreferenceMatrix(arxiv().p[:2, :2], standard_error=None) => must have the shape of p
+PreferenceMatrix(arxiv().p[:2, :2], standard_error=None) => standard_error must be square
 PreferenceMatrix(arxiv().p[:2, :2], comparisons=np.full((2, 2), 1.5)) => whole numbers
-save_preferences('x', 'a.csv') => a PreferenceMatrix is required, not 'x'
+save_preferences('x', 'a.csv') => must be a PreferenceMatrix, not 'x'
 save_preferences(PreferenceMatrix(arxiv().p, provenance={'a': object()}), 'new/a.parquet') => must be valid JSON
-arxiv().index(99) => from 0 to 5; there is no 99
+arxiv().index(99) => between 0 and 5, not 99
 arxiv()[0:2] => not a slice
 synthetic_preferences(['x']) => no synthetic preference matrix a list
 """

@@ -128,7 +128,8 @@ def _whole_units(settings: Settings, comparisons: int | None) -> int:
     unit = settings.lists * settings.evaluations
     comparisons = max(2, -(-int(comparisons) // unit)) * unit
     if comparisons > MOST_COMPARISONS:
-        raise InputError(f"at most {MOST_COMPARISONS:,} comparisons of a pair are possible, not {comparisons:,}")
+        most = f"at most {MOST_COMPARISONS:,} comparisons of a pair are possible"
+        raise InputError(f"{most}, not {errors.shown(comparisons)}")
     return comparisons
 
 

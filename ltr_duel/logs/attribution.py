@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.checks import Check, code_rows, event_checks, message, said
+from ltr_duel.logs.checks import Check, code_rows, event_checks, message
 from ltr_duel.logs.engine import Relation, named
 from ltr_duel.logs.table import EVENT, LISTS, NO_RANKER, NO_RANKERS
 
@@ -192,11 +192,11 @@ def _counted(
     some = " OR ".join(f"w{k} IS NOT NULL" for k in range(len(outcomes)))
     positions = f"({some}) AND impression IS NOT NULL{' AND item IS NULL' * ('shown' in exposures.columns)}"
     (first,) = engine.rows("SELECT min(time) AS first FROM x", x=exposures)
-    checks = event_checks(events.columns, positions if LISTS & set(exposures.columns) else "1 = 0", first["first"])
+    checks = event_checks(events, positions if LISTS & set(exposures.columns) else "1 = 0", first["first"])
     for outcome in outcomes:
         if outcome.value:
-            sentence = said(f"an event's value ({outcome.name}) must be a number up to 1e11, not {{{outcome.value}}}")
-            checks.append(Check((), f"({outcome.where or '1 = 1'}) AND abs({outcome.value}) > {LARGEST}", sentence))
+            sentence = f"an event's value ({outcome.name}) must be a number up to 1e11, not {{{outcome.value}}}"
+            checks.append(Check("", f"({outcome.where or '1 = 1'}) AND abs({outcome.value}) > {LARGEST}", sentence))
     loose = "w0 IS NOT NULL AND impression IS NULL"
     counts = {"counted": "count(w0)", "items": "count(item)"} | {
         name: f"count(CASE WHEN {condition} THEN 1 END)"
@@ -208,7 +208,7 @@ def _counted(
     if wrong := [row["code"] for row in found if row["code"] >= 0]:
         order = " ORDER BY origin" * ("origin" in events.columns)
         row = engine.query(f"SELECT * FROM t WHERE code = {min(wrong)}{order} LIMIT 1", t=coded)
-        _refuse(row, checks[min(wrong)].sentence, find)
+        _refuse(row, checks[min(wrong)].message, find)
     about = {name: sum(row[name] for row in found) for name in counts}
     if not about["counted"] and (wanted := outcomes[0].kind):
         kinds = engine.query("SELECT kind FROM events GROUP BY kind", events=events)["kind"].to_pylist()

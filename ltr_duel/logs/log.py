@@ -187,7 +187,9 @@ class ClickLog:
         chosen = [name for name in self.table.columns if name in {*columns, "line", "row", "fault"}]
         table = engine.view(f"SELECT {', '.join(map(named, chosen))} FROM t", t=self.table)
         faults = log.checked or checked(engine, table, given_owners(chosen, by_event=log.by_event), self.find)
-        self.bad = BadLines(self.find, self._allowed, faults)
+        bad = BadLines(self.find, self._allowed)
+        bad.add(faults.reasons, faults.sentence)
+        self.bad, bad.equal = bad, len(faults.equal)
         self.kinds = faults.kinds
         table = self.without(table, faults.lines)
         wanted = {"clicks", *["owners"] * log.by_event} & set(columns)

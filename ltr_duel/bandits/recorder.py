@@ -62,10 +62,10 @@ def new_recorder(
     pulls, best, worst = np.zeros((3, stops.size, n_arms), np.int64)
     recommended, outcomes = np.zeros((2, stops.size), np.int64)
     pulls_now, best_now, worst_now, alone = np.zeros((4, n_arms), np.int64)
-    kept: Any = np.zeros(path, np.int64), stops, ranks, pulls, np.zeros((stops.size, n_arms)), recommended
-    now: Any = pulls_now, best_now, worst_now, np.zeros(1, np.int64), alone, np.zeros(n_arms), np.zeros(1, np.int64)
-    due = np.array([stops[0] if stops.size else NEVER, 0, 0, 0])
-    return Recorder(*kept, best, worst, outcomes, *now, due)
+    kept = [np.zeros(path, np.int64), stops, ranks, pulls, np.zeros((stops.size, n_arms)), recommended]
+    now = [pulls_now, best_now, worst_now, np.zeros(1, np.int64), alone, np.zeros(n_arms), np.zeros(1, np.int64)]
+    arrays: list[Any] = [*kept, best, worst, outcomes, *now, np.array([stops[0] if stops.size else NEVER, 0, 0, 0])]
+    return Recorder(*arrays)
 
 
 @kernel

@@ -1,17 +1,14 @@
 """D-TS: Double Thompson Sampling, for Copeland winners.
 
-An arm's optimistic Copeland score is the number of arms that it may beat; the arms with the largest score are the
-candidates. The first arm is the candidate that beats the most arms in a posterior sample. The second arm is chosen
-among the arms that are not yet known to beat the first arm: it has the largest value against the first arm in a second
-posterior sample.
+Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1. An arm's optimistic
+Copeland score is the number of arms that it may beat; the arms with the largest score are the candidates. The first arm
+is the candidate that beats the most arms in a posterior sample (phase 1; ties are broken at random). The second arm is
+chosen among the arms that are not yet known to beat the first arm: it has the largest value against the first arm in a
+second posterior sample (phase 2).
 
-Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1; comments cite its
-phases. Needs no Condorcet winner and no horizon. The regret is O(K^2 log T) or, with a Condorcet winner,
-O(K log T + K^2 log log T).
-
-The first phase breaks ties at random. It depends only on which samples are above 1/2, so coins replace Beta draws. Only
-the rows of candidates that may still win are sampled (see `tournament`). The second phase draws the few samples that
-may be the largest (see `thompson`). A step costs at most O(|candidates| K) coin flips.
+The first phase depends only on which samples are above 1/2, so coins replace Beta draws, and only the rows of
+candidates that may still win are sampled (see `tournament`). The second phase draws the few samples that may be the
+largest (see `thompson`).
 """
 
 from __future__ import annotations
@@ -40,8 +37,6 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class Params(NamedTuple):
-    """Parameters of double Thompson sampling."""
-
     alpha: float = 0.51  # exploration; the regret bound needs alpha > 1/2
 
 
@@ -62,8 +57,6 @@ class Known(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of D-TS after some duels among K arms."""
-
     known: Known
     levels: Levels  # row c: the samples of all others against arm c
     tournament: Tournament
@@ -71,7 +64,6 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state before the first duel."""
     tournament = new_tournament(n_arms, n_arms)
     return State(nothing_known(n_arms), rivals(n_arms), tournament, np.zeros(1, np.int64))
 
@@ -91,13 +83,13 @@ def rivals(n_arms: int) -> Levels:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Phase 1 and phase 2."""
     known, bonus = state.known, params.alpha * log(t)
     refresh_scores(known, bonus)
     count, first = candidates(known.blocked)
     if count > 1:
         least = known.blocked[first]
-        first = most_wins(state.tournament, known.prefer, known.blocked, least, state.last[0], rng)
+        arms = state.tournament.every
+        first = most_wins(state.tournament, known.prefer, arms, known.blocked, least, state.last[0], rng)
     state.last[0] = first
     return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
 
@@ -138,7 +130,6 @@ def second_of_fresh_sample(known: Known, levels: Levels, first: int, bonus: floa
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel."""
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
@@ -159,7 +150,6 @@ def record_duel(known: Known, levels: Levels, odds: OddsMatrix, winner: int, los
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the arm that beats the most arms (the paper defines no recommendation)."""
     return most_victorious(state.known.wins)
 
 

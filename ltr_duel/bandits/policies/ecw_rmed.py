@@ -1,10 +1,7 @@
-"""ECW-RMED: Efficient Copeland Winners Relative Minimum Empirical Divergence.
-
-Plays each pair as often as the relaxed lower bound on regret requires, given the current estimates.
+"""ECW-RMED: each pair plays as often as the relaxed lower bound on regret requires, given the current estimates.
 
 Komiyama, Honda, Nakagawa. Copeland Dueling Bandit Problem: Regret Lower Bound, Optimal Algorithm, and Computationally
-Efficient Algorithm. ICML 2016 (arXiv 1605.01677). Needs no Condorcet winner and no horizon; no pair may tie. Regret
-O(log T), with the constant of the relaxed lower bound. The algorithm without the relaxation (CW-RMED) solves a linear
+Efficient Algorithm. ICML 2016 (arXiv 1605.01677). The algorithm without the relaxation (CW-RMED) solves a linear
 program with exponentially many constraints in each step and is not implemented.
 
 Let i* be an estimated Copeland winner, L_i the number of arms that beat arm i, n_ij the number of duels of a pair,
@@ -12,8 +9,7 @@ phat_ij the share of these duels that i won, and d_ij = d(phat_ij, 1/2), where d
 two coins. There are two kinds of relaxed constraints on q_ij = n_ij / ln t. First, q_i*j d_i*j >= 1 for every arm j
 that i* beats. Second, for every other arm i: take any L_i - L_i* + 1 arms j that beat i and are not i*; then the sum of
 q_ij d_ij over these arms j is at least 1. If there are fewer such arms j, arm i has no constraint; this is the case for
-every arm i if i* is a Condorcet winner. The cheapest q_ij are stored and updated (see `ecw_plans`). A step costs
-O(K^2), because all pairs are compared with the plan.
+every arm i if i* is a Condorcet winner. The cheapest q_ij are stored and updated (see `ecw_plans`).
 
 The paper's lists are: L_C, the pairs of this pass; L_R, the pairs of L_C that are still to play; L_N, the pairs of the
 next pass.
@@ -32,6 +28,7 @@ from ltr_duel.bandits.ecw_plans import (
     Plans,
     beats,
     cheapest_plan,
+    insert,
     new_estimates,
     new_plans,
     record,
@@ -44,15 +41,11 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class Params(NamedTuple):
-    """Parameters of ECW-RMED."""
-
     alpha: float = 3.0  # every pair meets at least alpha sqrt(ln t) times
     beta: float = 0.01  # ... and until its share of wins is at least beta / ln ln t away from 1/2
 
 
 class Now:
-    """The progress of the run."""
-
     n_current: int  # number of pairs in L_C
     place: int  # number of these pairs that were played
     n_following: int  # number of pairs in L_N
@@ -61,8 +54,6 @@ class Now:
 
 
 class State(NamedTuple):
-    """The state of ECW-RMED after some duels among K arms."""
-
     estimates: Estimates
     plans: Plans
     evidence: FloatVector  # (K,) scratch: evidence to sort
@@ -203,15 +194,10 @@ def sort_evidence(state: State, i: int, winner: int) -> None:
     """Write the arms that seem to beat i, except ``winner``, into `order`, sorted by n d."""
     wins, divergence, size = state.estimates.wins, state.estimates.divergence, 0
     for j in range(wins.shape[0]):
-        if j == winner or not beats(wins, j, i):
-            continue
-        state.evidence[j] = (wins[i, j] + wins[j, i]) * divergence[i, j]
-        place = size
-        while place > 0 and state.evidence[state.order[place - 1]] > state.evidence[j]:
-            state.order[place] = state.order[place - 1]
-            place -= 1
-        state.order[place] = j
-        size += 1
+        if j != winner and beats(wins, j, i):
+            state.evidence[j] = (wins[i, j] + wins[j, i]) * divergence[i, j]
+            insert(state.order, state.evidence, size, j)
+            size += 1
 
 
 def idle_until(state: State, params: Params, t: int) -> int:

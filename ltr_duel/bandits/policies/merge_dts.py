@@ -1,15 +1,13 @@
 """MergeDTS: double Thompson sampling within small batches of arms; beaten arms are removed and batches merged.
 
 Li, Markov, de Rijke, Zoghi. MergeDTS: A Method for Effective Large-Scale Online Ranker Evaluation. ACM TOIS 2020 (arXiv
-1812.04412). Assumes a Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T) for alpha > 1/2;
-in the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best; the theory does not cover this
-alpha.
+1812.04412). In the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best; the theory does not
+cover this alpha.
 
-The first arm of a duel is the arm that wins the most duels in a tournament sampled from the posterior (by coins, see
-`thompson`). The second arm is the arm that the first arm beats with the largest probability, according to a second
-sample from the posterior: this choice soon eliminates arms that are beaten. A batch of one arm joins the next batch.
-The time t in the confidence bounds, ln(t + C), restarts in each stage. A step costs O(batch^2) coin flips, many of them
-computed at once, and a few Beta draws (see `tournament` and `thompson`).
+The first arm of a duel is the arm that wins the most duels in a tournament sampled from the posterior. The second is
+the arm that the first beats with the largest probability, according to a second sample: this choice soon eliminates
+arms that are beaten. A batch of one arm joins the next batch. The time t in the confidence bounds, ln(t + C), restarts
+in each stage. Many coins are computed at once (see `tournament`), and few Beta samples are drawn (see `thompson`).
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ from ltr_duel.bandits.tournament import (
     Tournament,
     WordVector,
     fair_odds,
-    most_wins_among,
+    most_wins,
     new_tournament,
     seat,
     set_odds,
@@ -57,8 +55,6 @@ from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
 class Params(NamedTuple):
-    """Parameters of MergeDTS."""
-
     alpha: float = 0.262144  # exploration, 0.8^6; the bound needs alpha > 1/2
     batch: int = 16  # initial number of arms in a batch
     head_start: float = 400_000.0  # C
@@ -72,8 +68,6 @@ class Turn:
 
 
 class State(NamedTuple):
-    """The state of MergeDTS after some duels among K arms."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, plus one
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `thompson`
@@ -119,7 +113,8 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     state.turn[0].batch, state.turn[0].bonus = m, bonus
     arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
     favourite = min(state.last[m], arms.shape[0] - 1)
-    state.last[m] = most_wins_among(state.tournament, state.prefer, arms, favourite, rng)
+    rank = state.levels.no_doubts  # equal, so that all arms may win
+    state.last[m] = most_wins(state.tournament, state.prefer, arms, rank, 0, favourite, rng)
     first = arms[state.last[m]]
     return first, likely_loser(state, arms, first, rng)
 

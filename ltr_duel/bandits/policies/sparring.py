@@ -1,13 +1,9 @@
 """Sparring: two base bandits (see `cardinal`) choose one arm each, and a duel rewards the bandit whose arm won.
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; Algorithms 6 (any base bandit) and 7
-(Thompson sampling) of Wolfenfeld's survey. Assumes that the preferences follow from utilities by a linear or similar
-link; needs no horizon. The regret is conjectured, not proven, to be the sum of the regrets of the two bandits; the rate
-of UCB1 is for the constant 2, not for the default .5.
-
-`sparring` has UCB1 bandits, `thompson_sparring` Thompson bandits, `exp3_sparring` Exp3 bandits (for adversarial
-preferences; the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each bandit; Thompson
-bandits flip a coin for each arm, many at a time, and draw few Beta samples (see `thompson`).
+(Thompson sampling) of Wolfenfeld's survey. `sparring` has UCB1 bandits, whose rate is for the constant 2, not for the
+default .5; `thompson_sparring` Thompson bandits; `exp3_sparring` Exp3 bandits (for adversarial preferences; the mixing
+rate sqrt(K ln K / max(t, 10^4)) needs no horizon).
 """
 
 from __future__ import annotations
@@ -34,14 +30,10 @@ LEFT, RIGHT = 0, 1  # the rows of the two bandits
 
 
 class Params(NamedTuple):
-    """Parameters of sparring with UCB1 bandits."""
-
     alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the original UCB1
 
 
 class Exp3Params(NamedTuple):
-    """Parameters of sparring with Exp3 bandits."""
-
     settle: int = 10_000  # the mixing rate is constant up to this step
 
 
@@ -52,34 +44,26 @@ class State(NamedTuple):
 
 
 class ThompsonState(NamedTuple):
-    """Two Thompson bandits over K arms."""
-
     bandits: ThompsonBandits
 
 
 class Exp3State(NamedTuple):
-    """Two Exp3 bandits over K arms."""
-
     bandits: Exp3Bandits
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state before the first duel."""
     return State(ucb_bandits(2, n_arms, params.alpha))
 
 
 def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
-    """Return the state with uniform priors."""
     return ThompsonState(thompson_bandits(2, n_arms))
 
 
 def exp3_init(n_arms: int, horizon: int, params: Exp3Params) -> Exp3State:
-    """Return the state in which all weights are 1."""
     return Exp3State(exp3_bandits(2, n_arms, params.settle))
 
 
 def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
-    """Advance both bandits."""
     left = choose(state.bandits, LEFT, t, rng)
     return left, choose(state.bandits, RIGHT, t, rng)
 

@@ -13,16 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.thompson import (
-    Field,
-    Levels,
-    Posteriors,
-    draw_largest,
-    new_levels,
-    record_sample,
-    record_samples,
-    renew_level,
-)
+from ltr_duel.bandits import thompson
 from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
@@ -110,23 +101,23 @@ class ThompsonBandits(NamedTuple):
     good: IntMatrix  # (B, K) number of rewards of 1
     bad: IntMatrix  # (B, K) number of rewards of 0
     log_mass: FloatMatrix  # (B, K) see `thompson`
-    levels: Levels
+    levels: thompson.Levels
 
 
 def thompson_bandits(bandits: int, n_arms: int) -> ThompsonBandits:
     """Return bandits with uniform priors."""
     good, bad = np.zeros((2, bandits, n_arms), np.int64)
-    return ThompsonBandits(good, bad, np.zeros((bandits, n_arms)), new_levels(bandits, n_arms))
+    return ThompsonBandits(good, bad, np.zeros((bandits, n_arms)), thompson.new_levels(bandits, n_arms))
 
 
 @inlined
 def thompson_choose(bandits: ThompsonBandits, bandit: int, t: int, rng: Generator) -> int:
     """Return the arm with the largest sample of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
     levels = bandits.levels
-    known = Posteriors(bandits.good[bandit], bandits.bad[bandit], bandits.log_mass[bandit], 0)
-    field = Field(levels.every, levels.odds[bandit], -1, levels.no_doubts, 0.0)
-    renew_level(levels, bandit, known, field, _LOWEST)
-    return draw_largest(levels, bandit, known, field, -1.0, rng)
+    known = thompson.Posteriors(bandits.good[bandit], bandits.bad[bandit], bandits.log_mass[bandit], 0)
+    field = thompson.Field(levels.every, levels.odds[bandit], -1, levels.no_doubts, 0.0)
+    thompson.renew_level(levels, bandit, known, field, _LOWEST)
+    return thompson.draw_largest(levels, bandit, known, field, -1.0, rng)
 
 
 @kernel
@@ -136,7 +127,7 @@ def thompson_reward(bandits: ThompsonBandits, bandit: int, arm: int, reward: flo
     counts[bandit, arm] += 1
     good, bad = bandits.good[bandit, arm], bandits.bad[bandit, arm]
     bandits.log_mass[bandit, arm] += log((good + bad) / (2.0 * counts[bandit, arm]))
-    record_sample(bandits.levels, bandit, arm, reward > 0, good, bad, bandits.log_mass[bandit, arm])
+    thompson.record_sample(bandits.levels, bandit, arm, reward > 0, good, bad, bandits.log_mass[bandit, arm])
 
 
 @kernel
@@ -145,7 +136,7 @@ def thompson_rewards(bandits: ThompsonBandits, bandit: int, arm: int, ones: int,
     if ones + zeros == 0:
         return
     good, bad = bandits.good[bandit, arm], bandits.bad[bandit, arm]
-    ratio = record_samples(bandits.levels, bandit, arm, ones, zeros, good, bad, bandits.log_mass[bandit, arm])
+    ratio = thompson.record_samples(bandits.levels, bandit, arm, ones, zeros, good, bad, bandits.log_mass[bandit, arm])
     bandits.log_mass[bandit, arm] += log(ratio)
     bandits.good[bandit, arm] = good + ones
     bandits.bad[bandit, arm] = bad + zeros

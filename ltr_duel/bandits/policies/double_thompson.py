@@ -19,19 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits import thompson
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import most_victorious, record_win
-from ltr_duel.bandits.thompson import (
-    Field,
-    Levels,
-    Posteriors,
-    draw_largest,
-    new_levels,
-    posterior_rows,
-    record_posterior,
-    record_sample,
-    renew_level,
-)
 from ltr_duel.bandits.tournament import OddsMatrix, Tournament, most_wins, new_tournament, set_odds
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, vector
 
@@ -58,7 +48,7 @@ class Known(NamedTuple):
 
 class State(NamedTuple):
     known: Known
-    levels: Levels  # row c: the samples of all others against arm c
+    levels: thompson.Levels  # row c: the samples of all others against arm c
     tournament: Tournament
     last: IntVector  # (1,) the previous first arm, which is likely to win the next tournament
 
@@ -71,12 +61,12 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 def nothing_known(n_arms: int) -> Known:
     """Return the counts of arms that have not met."""
     wins, doubts = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
-    return Known(wins, doubts, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.full(n_arms, inf))
+    return Known(wins, doubts, *thompson.posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.full(n_arms, inf))
 
 
-def rivals(n_arms: int) -> Levels:
+def rivals(n_arms: int) -> thompson.Levels:
     """Make one row of samples for each arm; in its row, the arm itself has probability 0."""
-    levels = new_levels(n_arms, n_arms)
+    levels = thompson.new_levels(n_arms, n_arms)
     for of_first in (levels.chance, levels.odds):
         np.fill_diagonal(of_first, 0)
     return levels
@@ -117,15 +107,15 @@ def candidates(blocked: IntVector) -> tuple[int, int]:
 
 
 @kernel
-def second_of_fresh_sample(known: Known, levels: Levels, first: int, bonus: float, rng: Generator) -> int:
+def second_of_fresh_sample(known: Known, levels: thompson.Levels, first: int, bonus: float, rng: Generator) -> int:
     """Phase 2: return the arm i with the largest new theta_i,first among the arms with l_i,first <= 1/2.
 
     The value of the first arm itself is 1/2.
     """
-    rows = Posteriors(known.wins[:, first], known.wins[first], known.log_mass[first], 0)
-    field = Field(levels.every, levels.odds[first], first, known.doubts[first], bonus)
-    renew_level(levels, first, rows, field, 0.5)
-    second = draw_largest(levels, first, rows, field, 0.5, rng)
+    rows = thompson.Posteriors(known.wins[:, first], known.wins[first], known.log_mass[first], 0)
+    field = thompson.Field(levels.every, levels.odds[first], first, known.doubts[first], bonus)
+    thompson.renew_level(levels, first, rows, field, 0.5)
+    second = thompson.draw_largest(levels, first, rows, field, 0.5, rng)
     return second if second >= 0 else first
 
 
@@ -137,16 +127,16 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 @kernel
-def record_duel(known: Known, levels: Levels, odds: OddsMatrix, winner: int, loser: int) -> None:
+def record_duel(known: Known, levels: thompson.Levels, odds: OddsMatrix, winner: int, loser: int) -> None:
     """Count a duel, and update the statistics of the pair."""
     record_win(known.wins, known.doubts, winner, loser)
     known.release[winner] = -1.0
     known.release[loser] = -1.0
     won, lost = known.wins[winner, loser], known.wins[loser, winner]
-    record_posterior(known.prefer, known.log_mass, winner, loser, won, won + lost)
+    thompson.record_posterior(known.prefer, known.log_mass, winner, loser, won, won + lost)
     set_odds(odds, known.prefer, winner, loser, winner, loser)
-    record_sample(levels, loser, winner, True, won, lost, known.log_mass[winner, loser])
-    record_sample(levels, winner, loser, False, lost, won, known.log_mass[winner, loser])
+    thompson.record_sample(levels, loser, winner, True, won, lost, known.log_mass[winner, loser])
+    thompson.record_sample(levels, winner, loser, False, lost, won, known.log_mass[winner, loser])
 
 
 def recommend(state: State, params: Params) -> int:

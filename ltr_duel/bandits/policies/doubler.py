@@ -19,16 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import (
-    ThompsonBandits,
-    UcbBandits,
-    choose,
-    most_played,
-    record_reward,
-    thompson_bandits,
-    ucb_bandits,
-    ucb_reset,
-)
+from ltr_duel.bandits import cardinal
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
@@ -53,7 +44,7 @@ class Epoch:
 
 
 class State(NamedTuple):
-    bandits: UcbBandits  # one bandit, of the right player
+    bandits: cardinal.UcbBandits  # one bandit, of the right player
     opponent: Opponent
     now: Registers[Epoch]
 
@@ -63,7 +54,7 @@ class ImprovedState(State):
 
 
 class ThompsonState(NamedTuple):
-    bandits: ThompsonBandits
+    bandits: cardinal.ThompsonBandits
     opponent: Opponent
     now: Registers[Epoch]
 
@@ -111,15 +102,17 @@ def most_frequent(opponent: Opponent) -> int:
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    return State(ucb_bandits(1, n_arms, params.alpha), new_opponent(n_arms), registers(Epoch))
+    return State(cardinal.ucb_bandits(1, n_arms, params.alpha), new_opponent(n_arms), registers(Epoch))
 
 
 def improved_init(n_arms: int, horizon: int, params: Params) -> ImprovedState:
-    return ImprovedState(ucb_bandits(1, n_arms, params.alpha), new_opponent(n_arms), registers(Epoch, improved=1))
+    return ImprovedState(
+        cardinal.ucb_bandits(1, n_arms, params.alpha), new_opponent(n_arms), registers(Epoch, improved=1)
+    )
 
 
 def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
-    return ThompsonState(thompson_bandits(1, n_arms), new_opponent(n_arms), registers(Epoch))
+    return ThompsonState(cardinal.thompson_bandits(1, n_arms), new_opponent(n_arms), registers(Epoch))
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -128,12 +121,12 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     if starts_epoch(t):
         replace_members(state.opponent, rng)  # line 11 or 10 of the previous epoch
         if not now.improved:
-            ucb_reset(state.bandits)  # line 5
+            cardinal.ucb_reset(state.bandits)  # line 5
         elif t > 1:  # line 11: f <- f + sum b / |T_p| - 1/2
             now.utility += now.won / (t // 2) - 0.5
         now.won = 0
     left = random_member(state.opponent, rng)
-    return left, choose(state.bandits, 0, t, rng)
+    return left, cardinal.choose(state.bandits, 0, t, rng)
 
 
 def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
@@ -141,13 +134,13 @@ def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generat
     if starts_epoch(t):
         replace_members(state.opponent, rng)
     left = random_member(state.opponent, rng)
-    return left, choose(state.bandits, 0, t, rng)
+    return left, cardinal.choose(state.bandits, 0, t, rng)
 
 
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Lines 9 and 10, or 8 and 9: the reward is b + f."""
     now, won = state.now[0], right_won(outcome, rng)
-    record_reward(state.bandits, 0, second, won + now.utility)
+    cardinal.record_reward(state.bandits, 0, second, won + now.utility)
     state.opponent.chosen[second] += 1
     now.won += won
 
@@ -159,7 +152,7 @@ def recommend(state: Any, params: Any) -> int:
 
 def improved_recommend(state: ImprovedState, params: Params) -> int:
     """Return the arm that the right player chose most."""
-    return most_played(state.bandits, 0)
+    return cardinal.most_played(state.bandits, 0)
 
 
 _FACTS: dict[str, Any] = {"assumes": "utilities behind the preferences, linear link", "cost": "O(K)"}

@@ -23,17 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.ecw_plans import (
-    Estimates,
-    Plans,
-    beats,
-    cheapest_plan,
-    insert,
-    new_estimates,
-    new_plans,
-    record,
-    spare_superiors,
-)
+from ltr_duel.bandits import ecw_plans
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import last_step_before, most_victorious
@@ -54,8 +44,8 @@ class Now:
 
 
 class State(NamedTuple):
-    estimates: Estimates
-    plans: Plans
+    estimates: ecw_plans.Estimates
+    plans: ecw_plans.Plans
     evidence: FloatVector  # (K,) scratch: evidence to sort
     order: IntVector  # (K,) scratch: arms in the order of their evidence
     current: IntVector  # (K (K + 1) / 2,) the first n_current entries: L_C, pairs i <= j as i K + j
@@ -73,7 +63,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     free[i, j] = inf
     scratch = np.zeros(n_arms), np.zeros(n_arms, np.int64)
     now = registers(Now, n_current=i.size, winner=-1)
-    return State(new_estimates(n_arms), new_plans(n_arms), *scratch, current, following, free, now)
+    return State(ecw_plans.new_estimates(n_arms), ecw_plans.new_plans(n_arms), *scratch, current, following, free, now)
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -104,9 +94,9 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     """Count the duel, and plan the next pass."""
     stale = state.plans.superiors.stale
     if outcome > 0:
-        record(state.estimates, stale, first, second)
+        ecw_plans.record(state.estimates, stale, first, second)
     elif outcome < 0:
-        record(state.estimates, stale, second, first)
+        ecw_plans.record(state.estimates, stale, second, first)
     if outcome != 0:
         state.free[min(first, second), max(first, second)] += 1.0
     if state.now[0].forced == 0:
@@ -120,7 +110,7 @@ def end_turn(state: State, first: int, second: int, log_t: float) -> None:
     state.free[min(first, second), max(first, second)] = wins[first, second] + wins[second, first]
     winner = confident_winner(state, log_t)
     if winner < 0:
-        winner, plan = cheapest_plan(state.estimates, state.plans), state.plans.cheapest
+        winner, plan = ecw_plans.cheapest_plan(state.estimates, state.plans), state.plans.cheapest
         for i in range(n_arms - 1):
             if falls_short(state.free[i, i + 1 :], plan[i, i + 1 :], log_t):
                 for j in range(i + 1, n_arms):
@@ -174,13 +164,13 @@ def confidence(state: State, winner: int, enough: float) -> float:
     wins, divergence, losses = state.estimates.wins, state.estimates.divergence, state.estimates.losses
     limit = inf
     for j in range(losses.shape[0]):
-        if beats(wins, winner, j):
+        if ecw_plans.beats(wins, winner, j):
             n = wins[winner, j] + wins[j, winner]
             limit = min(limit, n * divergence[winner, j])
     for i in range(losses.shape[0]):
         if limit < enough:
             return limit
-        if i != winner and spare_superiors(losses, wins, i, winner) >= 0:
+        if i != winner and ecw_plans.spare_superiors(losses, wins, i, winner) >= 0:
             sort_evidence(state, i, winner)
             total = 0.0
             for j in state.order[: losses[i] - losses[winner] + 1]:
@@ -194,9 +184,9 @@ def sort_evidence(state: State, i: int, winner: int) -> None:
     """Write the arms that seem to beat i, except ``winner``, into `order`, sorted by n d."""
     wins, divergence, size = state.estimates.wins, state.estimates.divergence, 0
     for j in range(wins.shape[0]):
-        if j != winner and beats(wins, j, i):
+        if j != winner and ecw_plans.beats(wins, j, i):
             state.evidence[j] = (wins[i, j] + wins[j, i]) * divergence[i, j]
-            insert(state.order, state.evidence, size, j)
+            ecw_plans.insert(state.order, state.evidence, size, j)
             size += 1
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits import thompson
 from ltr_duel.bandits.batches import (
     Batches,
     arms_left,
@@ -31,26 +32,7 @@ from ltr_duel.bandits.policies.merge_rucb import idle_until, recommend
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
-from ltr_duel.bandits.thompson import (
-    Field,
-    Levels,
-    Posteriors,
-    draw_largest,
-    new_levels,
-    posterior_rows,
-    record_posterior,
-    record_sample,
-    renew_level,
-)
-from ltr_duel.bandits.tournament import (
-    Tournament,
-    WordVector,
-    fair_odds,
-    most_wins,
-    new_tournament,
-    seat,
-    set_odds,
-)
+from ltr_duel.bandits.tournament import Tournament, WordVector, fair_odds, most_wins, new_tournament, seat, set_odds
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
@@ -72,7 +54,7 @@ class State(NamedTuple):
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `thompson`
     log_mass: FloatMatrix  # (K, K) see `thompson`
-    levels: Levels  # row c: samples of arm c against the other arms of its batch
+    levels: thompson.Levels  # row c: samples of arm c against the other arms of its batch
     batches: Batches
     tournament: Tournament
     row: WordVector  # (padded K,) scratch: odds of the arms of a batch
@@ -86,11 +68,13 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     """Return the state in which each arm has one win against every other arm."""
     tournament = new_tournament(n_arms, largest_batch(n_arms, params.batch))
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
-    levels, batches = new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
+    levels, batches = thompson.new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
     levels.patience[:] = -1  # negative: each row's level is set on first use, for its whole batch
     last, doubtful, turn = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64), registers(Turn)
     row, place = np.zeros_like(fair_odds(1, n_arms)[0]), np.arange(n_arms)
-    return State(wins, doubts, *posterior_rows(n_arms), levels, batches, tournament, row, place, last, doubtful, turn)
+    return State(
+        wins, doubts, *thompson.posterior_rows(n_arms), levels, batches, tournament, row, place, last, doubtful, turn
+    )
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -134,12 +118,12 @@ def join_next(batches: Batches, m: int) -> int:
 def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> int:
     """Sample anew, for each other arm, the probability that ``first`` beats it; return the arm with the largest."""
     levels, row = state.levels, state.row
-    known = Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
-    field = Field(arms, row, first, levels.no_doubts, 0.0)
-    renew_level(levels, first, known, field, 1e-6)
+    known = thompson.Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
+    field = thompson.Field(arms, row, first, levels.no_doubts, 0.0)
+    thompson.renew_level(levels, first, known, field, 1e-6)
     for k in range(arms.shape[0]):
         row[k] = levels.odds[first, arms[k]]
-    return draw_largest(levels, first, known, field, -1.0, rng)
+    return thompson.draw_largest(levels, first, known, field, -1.0, rng)
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
@@ -150,11 +134,11 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
         won, lost = state.wins[winner, loser] - 1, state.wins[loser, winner] - 1
         if state.doubts[loser, winner] > state.turn[0].bonus:
             state.doubtful[state.turn[0].batch] = 1
-        record_posterior(state.prefer, state.log_mass, winner, loser, won, won + lost)
+        thompson.record_posterior(state.prefer, state.log_mass, winner, loser, won, won + lost)
         place = state.place
         set_odds(state.tournament.odds, state.prefer, winner, loser, place[winner], place[loser])
-        record_sample(state.levels, winner, loser, True, won, lost, state.log_mass[winner, loser])
-        record_sample(state.levels, loser, winner, False, lost, won, state.log_mass[winner, loser])
+        thompson.record_sample(state.levels, winner, loser, True, won, lost, state.log_mass[winner, loser])
+        thompson.record_sample(state.levels, loser, winner, False, lost, won, state.log_mass[winner, loser])
     now = state.batches.now[0]
     stage = now.stage
     merge_when_due(state.batches, params.batch, t, rng)

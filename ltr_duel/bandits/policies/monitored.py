@@ -24,7 +24,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ltr_duel.bandits import hooks
-from ltr_duel.bandits.policies import double_thompson, rucb
+from ltr_duel.bandits.policies.double_thompson import Params as DtsParams
+from ltr_duel.bandits.policies.double_thompson import State as DtsPolicy
+from ltr_duel.bandits.policies.double_thompson import init as new_dts
+from ltr_duel.bandits.policies.rucb import Params as UcbParams
+from ltr_duel.bandits.policies.rucb import State as UcbPolicy
+from ltr_duel.bandits.policies.rucb import init as new_ucb
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, in_one_piece, registers
 from ltr_duel.core import IntVector, dispatched, implement, kernel
@@ -55,26 +60,26 @@ class Windows(NamedTuple):
 
 
 class RucbState(NamedTuple):
-    policy: rucb.State
+    policy: UcbPolicy
     memory: NDArray[np.uint64]  # the arrays of ``policy``
     fresh: NDArray[np.uint64]  # the same before the first duel
     windows: Windows
 
 
 class ThompsonState(NamedTuple):
-    policy: double_thompson.State
+    policy: DtsPolicy
     memory: NDArray[np.uint64]
     fresh: NDArray[np.uint64]
     windows: Windows
 
 
 def rucb_init(n_arms: int, horizon: int, params: Params) -> RucbState:
-    policy, memory = in_one_piece(rucb.init(n_arms, horizon, rucb.Params(params.alpha)))
+    policy, memory = in_one_piece(new_ucb(n_arms, horizon, UcbParams(params.alpha)))
     return RucbState(policy, memory, memory.copy(), new_windows(n_arms, horizon, params))
 
 
 def thompson_init(n_arms: int, horizon: int, params: Params) -> ThompsonState:
-    policy, memory = in_one_piece(double_thompson.init(n_arms, horizon, double_thompson.Params(params.alpha)))
+    policy, memory = in_one_piece(new_dts(n_arms, horizon, DtsParams(params.alpha)))
     return ThompsonState(policy, memory, memory.copy(), new_windows(n_arms, horizon, params))
 
 
@@ -98,16 +103,16 @@ def own_params(policy: Any, params: Params) -> Any:
     raise TypeError("this policy is not monitored")
 
 
-def _rucb_params(policy: rucb.State, params: Params) -> rucb.Params:
-    return rucb.Params(params.alpha, 0, False)
+def _rucb_params(policy: UcbPolicy, params: Params) -> UcbParams:
+    return UcbParams(params.alpha, 0, False)
 
 
-def _thompson_params(policy: double_thompson.State, params: Params) -> double_thompson.Params:
-    return double_thompson.Params(params.alpha)
+def _thompson_params(policy: DtsPolicy, params: Params) -> DtsParams:
+    return DtsParams(params.alpha)
 
 
-implement(own_params, rucb.State, _rucb_params)
-implement(own_params, double_thompson.State, _thompson_params)
+implement(own_params, UcbPolicy, _rucb_params)
+implement(own_params, DtsPolicy, _thompson_params)
 
 
 def select(state: Any, params: Params, t: int, rng: Generator) -> tuple[int, int]:

@@ -12,17 +12,7 @@ from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import (
-    Exp3Bandits,
-    ThompsonBandits,
-    UcbBandits,
-    choose,
-    exp3_bandits,
-    most_played,
-    record_reward,
-    thompson_bandits,
-    ucb_bandits,
-)
+from ltr_duel.bandits import cardinal
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import NoParams, coin, kernel
 
@@ -40,39 +30,39 @@ class Exp3Params(NamedTuple):
 class State(NamedTuple):
     """Two UCB1 bandits over K arms, left in row 0 and right in row 1."""
 
-    bandits: UcbBandits
+    bandits: cardinal.UcbBandits
 
 
 class ThompsonState(NamedTuple):
-    bandits: ThompsonBandits
+    bandits: cardinal.ThompsonBandits
 
 
 class Exp3State(NamedTuple):
-    bandits: Exp3Bandits
+    bandits: cardinal.Exp3Bandits
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    return State(ucb_bandits(2, n_arms, params.alpha))
+    return State(cardinal.ucb_bandits(2, n_arms, params.alpha))
 
 
 def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
-    return ThompsonState(thompson_bandits(2, n_arms))
+    return ThompsonState(cardinal.thompson_bandits(2, n_arms))
 
 
 def exp3_init(n_arms: int, horizon: int, params: Exp3Params) -> Exp3State:
-    return Exp3State(exp3_bandits(2, n_arms, params.settle))
+    return Exp3State(cardinal.exp3_bandits(2, n_arms, params.settle))
 
 
 def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
-    left = choose(state.bandits, LEFT, t, rng)
-    return left, choose(state.bandits, RIGHT, t, rng)
+    left = cardinal.choose(state.bandits, LEFT, t, rng)
+    return left, cardinal.choose(state.bandits, RIGHT, t, rng)
 
 
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Reward the bandit whose arm won with 1, the other with 0; a coin decides if both chose the same arm."""
     won = right_won(outcome, rng)
-    record_reward(state.bandits, LEFT, first, 1 - won)
-    record_reward(state.bandits, RIGHT, second, won)
+    cardinal.record_reward(state.bandits, LEFT, first, 1 - won)
+    cardinal.record_reward(state.bandits, RIGHT, second, won)
 
 
 @kernel
@@ -85,7 +75,7 @@ def right_won(outcome: int, rng: Generator) -> int:
 
 def recommend(state: Any, params: Any) -> int:
     """Return the arm that the right bandit played most (the papers define no recommendation)."""
-    return most_played(state.bandits, RIGHT)
+    return cardinal.most_played(state.bandits, RIGHT)
 
 
 register(

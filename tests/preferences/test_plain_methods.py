@@ -14,9 +14,10 @@ METHOD = """
 from ltr_duel.interleaving import register
 
 def draw(orders, top, rng):
-    return orders[rng.integers(len(orders))][:top]
+    shown = orders[rng.integers(len(orders))][:top]
+    return shown, [-1] * len(shown)
 
-def credit(orders, shown, clicks):
+def credit(orders, shown, clicks, owners):
     return [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
 
 register(__name__, shows="the list of one ranker", wins="the sum of inverse ranks")

@@ -194,7 +194,7 @@ class Learner:
         Parameters
         ----------
         policy : str or Policy
-            A policy with the same name, parameters and numbers version (`ltr_duel.core.numbering`).
+            A policy with the same name, parameters and numbers version (`ltr_duel.core.digest`).
         arrays : mapping of str to ndarray
             A `snapshot`.
 

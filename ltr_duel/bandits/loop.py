@@ -39,7 +39,7 @@ from ltr_duel.bandits.recorder import (
 )
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
-LOOP_NUMBERS = 1  # version of the results of the loop and of matrix outcomes, see `ltr_duel.core.numbering`
+LOOP_NUMBERS = 1  # version of the results of the loop and of matrix outcomes, see `ltr_duel.core.digest`
 SlateScratch: TypeAlias = tuple[IntVector, SignMatrix]  # memory for the set of a step (K,) and its outcomes (K, K)
 
 

@@ -80,7 +80,7 @@ class Policy(components.Component):
         Name of the policy that replaces this policy if sets of arms can be compared.
     numbers : int
         Version number, raised when a given seed and given outcomes lead to other choices than before (see
-        `ltr_duel.core.numbering`).
+        `ltr_duel.core.digest`).
 
     Examples
     --------

@@ -21,7 +21,7 @@ from numpy.random import Generator
 from ltr_duel.core import FloatVector, InputError, IntVector, SmallIntVector, components, errors, kernel, uniform
 
 STOP_RULES = ("click", "examine")
-CLICK_NUMBERS = 1  # version of the clicks that `simulate_clicks` draws for one seed (`ltr_duel.core.numbering`)
+CLICK_NUMBERS = 1  # version of the clicks that `simulate_clicks` draws for one seed (`ltr_duel.core.digest`)
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,10 @@ def _problem(
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
     if tuple(oracle.names) != tuple(matrix.names):
-        raise errors.other_rankers("the preference matrix", matrix.names, "the oracle", oracle.names)
+        raise InputError(
+            "the preference matrix has other rankers than the oracle, or the same in another order; features that are"
+            " constant within each query are rankers only with --keep-constant (in Python drop_constant=False)"
+        )
     return oracle, matrix, "" if is_own else matrix.digest
 
 

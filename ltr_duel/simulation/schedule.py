@@ -64,7 +64,7 @@ class FromSchedule(OracleSource):
         self.names = self.matrices[0].names
         for matrix in self.matrices[1:]:
             if matrix.names != self.names:
-                raise errors.other_rankers("a matrix of the schedule", matrix.names, "the first", self.names)
+                raise InputError("a matrix of the schedule has other rankers than the first, or in another order")
         self.changes = tuple(errors.require_whole("a change", step, 1, 10**15) for step in changes)
         if len(self.changes) != len(self.matrices) - 1 or list(self.changes) != sorted(set(self.changes)):
             raise InputError(

@@ -30,7 +30,7 @@ from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation.oracle import OracleSource
 
 TIE_RULES = ("coin", "half")
-USERS_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.numbering`)
+USERS_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.digest`)
 
 
 class UsersOracle(NamedTuple):

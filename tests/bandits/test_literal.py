@@ -70,7 +70,7 @@ def every_sample_is_drawn(monkeypatch):
         ]
         return int(np.argmax(samples))
 
-    monkeypatch.setitem(choose.dispatch._table, ThompsonBandits, drawn)
+    monkeypatch.setitem(choose.implementations, ThompsonBandits, drawn)
 
 
 def assert_same_path(text, p, steps, seed):

@@ -47,7 +47,7 @@ def arxiv_properties(*, found: Mapping[str, Any], jobs: int) -> pd.DataFrame:
     values = {
         "gamma": gamma_btm(matrix),
         "pairs that the order A, ..., F does not contradict": (matrix.p >= 0.5)[np.triu_indices(len(matrix), 1)].sum(),
-        "violations of the triangle inequality": len(violations) if violations is not None else np.nan,
+        "violations of the triangle inequality": np.nan if violations is None else violations,
         "violations of strong transitivity": broken,
         "triples in which A beats B beats C": triples,
     }

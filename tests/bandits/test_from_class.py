@@ -97,8 +97,8 @@ def test_a_wrong_class_is_found_out_in_one_sentence(old, new, complaint):
     "old, new, complaint",
     [
         ("def best(", "def best_one(", r"class EpsilonGreedy has no method best\(\)"),
-        ("n_arms, rng, ", "arms, rng, ", "must take the arguments n_arms and rng"),
-        ("epsilon=0.1", "epsilon", "the argument epsilon of .* needs a number, a text or a boolean as its default"),
+        ("n_arms, rng, ", "arms, rng, ", "needs the arguments n_arms and rng"),
+        ("epsilon=0.1", "epsilon", "needs a number, a text or a boolean as default of the argument epsilon"),
     ],
 )
 def test_a_class_of_another_form_is_refused(old, new, complaint):

@@ -131,3 +131,10 @@ def test_every_link_between_pages_leads_to_a_file_and_a_heading_of_the_repositor
             assert not anchor or target not in pages or anchor in anchors(pages[target]), f"{page.name}: {link}"
     listed = set(re.findall(r"^(\w+)$", pages[DOCS / "index.md"], re.M))
     assert {page.stem for page in DOCS.glob("*.md")} - {"index"} <= listed
+
+
+def test_the_walk_of_the_architecture_names_files_that_exist_once():
+    walk = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## A walk")[2].partition("\n## ")[0]
+    files = re.findall(r"`([\w/]+\.py)`", walk)
+    assert len(files) > 20 and len(set(files)) == len(files)
+    assert [file for file in files if not (Path(ltr_duel.__file__).parent / file).is_file()] == []

@@ -101,12 +101,6 @@ def test_a_link_that_leads_nowhere_and_a_script_from_elsewhere_are_found(tmp_pat
     ]
 
 
-def test_formulas_of_docstrings_survive_markdown(extension):
-    assert extension("pages").as_markdown("O(|slate| K^2), p_i * q_j < `x_y` of ``a*b``") == (
-        r"O(\|slate\| K^2), p\_i \* q\_j \< `x_y` of `a*b`"
-    )
-
-
 def test_every_public_plot_is_drawn_on_the_page_of_figures():
     packages = [path.parent.name for path in Path(ltr_duel.__file__).parent.glob("*/__init__.pyi")]
     public = {name for package in packages for name in importlib.import_module(f"ltr_duel.{package}").__all__}

@@ -150,7 +150,7 @@ class ClickFamily(components.Component):
 
     tables: dict[int, tuple[tuple[float, ...], tuple[float, ...]]] = field(repr=False)
     params: type[FamilyParams] = field(default=FamilyParams, repr=False)
-    limits: Mapping[str, tuple[float | None, float | None]] = field(
+    limits: Mapping[str, tuple[float, float | None]] = field(
         default_factory=lambda: {"position_bias": (0, None)}, repr=False
     )
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"stop_on": STOP_RULES}, repr=False)

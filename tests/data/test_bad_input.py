@@ -74,7 +74,7 @@ def test_a_query_that_comes_back_is_refused(tmp_path: Path) -> None:
         (b"\n\n# nothing\n", "the file has no document"),
         (b"0 qid:1\n", "no line has a feature"),
         (b"<!DOCTYPE html><html>", "this is a web page, not data"),
-        (b"PK\x03\x04abc", "this is a zip archive"),
+        (b"PK\x03\x04abc", "this is an archive"),
         (b"PAR1abc", "the table cannot be read"),
         (b"query,document,bm25\n1,a,7.5\n", "no column 'label' .*this is a table of scores: give it as --rankers"),
         (gzip.compress(GOOD.encode() * 99, mtime=0)[:-10], "the compressed stream is damaged or cut short"),

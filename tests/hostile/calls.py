@@ -7,7 +7,7 @@ simulate(arxiv(), 'random', horizon=1.5) => the horizon must be a whole number, 
 simulate(arxiv(), 'random', horizon=None) => the horizon must be a whole number, not None
 simulate(arxiv(), 'random', horizon=True) => the horizon must be a whole number, not True
 simulate(arxiv(), 'random', horizon=np.array([1, 2])) => must be a whole number, not a ndarray
-simulate(arxiv(), 'random', horizon=10**400) => not an integer of more than 300 digits
+simulate(arxiv(), 'random', horizon=10**400) => (401 characters)
 simulate(arxiv(), 'random', horizon=10, repetitions=1e30) => repetitions must be between 1 and 1e
 simulate(arxiv(), 'random', horizon=10, seed=np.random.default_rng(0)) => a whole number, not a Generator
 simulate(arxiv(), 'random', horizon=10, jobs='x') => the number of jobs must be a whole number, not 'x'

@@ -147,7 +147,7 @@ def desk(tmp_path, monkeypatch, real_data):
     rankings = feature_rankers(corpus, features=list(corpus.feature_names[:2]))
     for name in ("clicks.jsonl", "clicks.parquet"):
         simulate_log(name, rankings, pairs="team_draft", horizon=2000, returning=300)
-    simulate(arxiv(), "rucb", horizon=100, repetitions=2).to_csv("table.csv")
+    simulate(arxiv(), "rucb", horizon=100, repetitions=2).to_frame().to_csv("table.csv", index=False)
     Path("mine.py").write_text(example("policies.md", "def select"))
     Path("mine.toml").write_text(example("tutorials/study_on_a_cluster.md", "a small study"))
     Path("keys").write_text("2026 " + 32 * "5a")

@@ -175,7 +175,7 @@ def distortion(
     are ahead by more than two standard errors of fair coins.
 
     without: the position, from 0, of a feature to leave out.
-    **sampled: other parameters of `ltr_duel.simulation.measure_distortion`.
+    sampled: other parameters of `ltr_duel.simulation.measure_distortion`.
     """
     dataset = load_dataset(found["path"], jobs=jobs)
     left_out = {*constant_features(dataset), *([] if without is None else [dataset.feature_names[without]])}

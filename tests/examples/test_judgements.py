@@ -13,7 +13,7 @@ from examples.judgements import judgements as example
 from examples.judgements.judgements import Judgements, find_best, read_judgements
 from ltr_duel.core import InputError
 from ltr_duel.preferences import arxiv
-from tests.site.snippets import blocks
+from tests.site.snippets import DOCS, steps
 
 NAMES = ("gpt", "mistral", "llama")
 
@@ -141,7 +141,7 @@ def test_the_command_refuses_input_with_one_sentence(text, options, error, tmp_p
 def test_the_page_runs_as_printed(judge, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(Path(example.__file__).parent))
-    code = next(block.text for block in blocks("pairs_of_anything.md") if block.kind == "python")
+    code = next(step.text for step in steps(DOCS / "own_policy.md") if "from judgements" in step.text)
     exec(code, {"judge": judge})
     assert capsys.readouterr().out.startswith("gpt ")
 

@@ -16,8 +16,8 @@ _ARRAYS: Final = (  # name, kinds of numbers, number of axes
     ("features", "fiu", 2),
     ("relevance", "iu", 1),
     ("query_ptr", "iu", 1),
-    ("query_ids", "", 1),
-    ("doc_ids", "", 1),
+    ("query_ids", "U", 1),
+    ("doc_ids", "U", 1),
 )
 
 
@@ -48,9 +48,9 @@ class Dataset:
         One name for each column; ``"1"``, ``"2"``, ... unless the corpus is recognised.
     lower_is_better : bool
         Whether features are ranks (1 is best), as in the rank-aggregation corpora.
-    omitted : {"", "all zeros", "some zeros"}
-        Which zeros of ``features`` stand for features that text or a sparse matrix omits, without a word of the user
-        on what that means. A model that was trained with missing values needs to know.
+    omits : bool
+        Whether zeros of ``features`` stand for features that text or a sparse matrix omits, and the user did not say
+        what that means. A model that was trained with missing values needs to know.
 
     Raises
     ------
@@ -84,19 +84,22 @@ class Dataset:
     sha256: str
     feature_names: tuple[str, ...] = field(repr=False)
     lower_is_better: bool = False
-    omitted: str = field(default="", repr=False)
+    omits: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, kinds, axes in _ARRAYS:
-            array = getattr(self, name)
-            if array is not None:
-                object.__setattr__(self, name, _read_only(f"{self.name}: {name}", array, kinds, axes))
+            if getattr(self, name) is None:
+                continue
+            array = frozen(getattr(self, name))
+            if array.ndim != axes or array.dtype.kind not in kinds:
+                raise InputError(f"{self.name}: {name} cannot be {array.dtype} of shape {array.shape}")
+            object.__setattr__(self, name, array)
         errors.require_whole(f"{self.name}: the number of grades", self.grades, 1)
         if self.n_queries < 1 or self.n_docs < 1:
             raise InputError(f"{self.name}: the corpus has no query")
         if self.query_ptr[0] != 0 or self.query_ptr[-1] != self.n_docs or np.any(np.diff(self.query_ptr) < 1):
             raise InputError(f"{self.name}: query_ptr must increase from 0 to the number of documents, {self.n_docs}")
-        if self.relevance.shape != (self.n_docs,) or self.query_ids.shape != (self.n_queries,):
+        if len(self.relevance) != self.n_docs or len(self.query_ids) != self.n_queries:
             raise InputError(f"{self.name}: relevance needs one entry for each document, query_ids one for each query")
         if len(self.feature_names) != self.n_features:
             raise InputError(f"{self.name}: {len(self.feature_names)} names for {self.n_features} features")
@@ -107,35 +110,19 @@ class Dataset:
             object.__setattr__(self, "sha256", self._digest())
 
     @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        *,
-        query: str | None = None,
-        label: str | None = None,
-        document: str | None = None,
-        features: Sequence[str] | None = None,
-        name: str = "frame",
-        grades: int | None = None,
-        fill: float | str | None = None,
-        labels: str = "grades",
-        unlabelled: str = "refuse",
-    ) -> Dataset:
+    def from_frame(cls, frame: Any, *, name: str = "frame", **reading: Any) -> Dataset:
         """Make a corpus from a data frame with one row for each document; the rows of a query are adjacent.
 
         Parameters
         ----------
         frame : data frame
-            Of pandas, Polars, PyArrow or another library that narwhals reads.
-        query, label, document : str, optional
-            Columns with the ids of queries, the grades and the ids of documents; by default those with usual names,
-            such as ``qid``, ``label`` and ``docno``. A corpus needs no ids of documents.
-        features : sequence of str, optional
-            Columns with the features; by default all others but those that were the index of a data frame.
-        name, grades
-            As for `load_dataset`.
-        fill, labels, unlabelled
-            Treatment of missing values, of labels that are no grades, and of label -1; see `ReadOptions`.
+            Of pandas, Polars, PyArrow or another library that narwhals reads. The queries, the grades and the ids of
+            documents, if any, are in columns with usual names, such as ``qid``, ``label`` and ``docno``; all other
+            columns are features, but for those that were the index of a data frame.
+        name : str
+            Name of the corpus in plots and reports.
+        **reading
+            ``fill``, ``labels`` and ``unlabelled`` of `ReadOptions`.
 
         Returns
         -------
@@ -149,19 +136,13 @@ class Dataset:
         Examples
         --------
         >>> import pandas as pd
-        >>> frame = pd.DataFrame({"qid": [7, 7, 8], "grade": [1, 0, 2], "bm25": [0.5, 0.25, 4]})
-        >>> corpus = Dataset.from_frame(frame)
-        >>> corpus, corpus.feature_names, corpus.query_ids.tolist()
-        (<Dataset frame: 2 queries, 3 documents, 1 features, grades 0..2>, ('bm25',), ['7', '8'])
+        >>> Dataset.from_frame(pd.DataFrame({"qid": [7, 7, 8], "grade": [1, 0, 2], "bm25": [0.5, 0.25, 4]}))
+        <Dataset frame: 2 queries, 3 documents, 1 features, grades 0..2>
         """
         from ltr_duel.data.tables import from_frame
         from ltr_duel.data.text.options import ReadOptions
 
-        options = ReadOptions(fill=fill, labels=labels, unlabelled=unlabelled)
-        return from_frame(
-            frame, query=query, label=label, document=document, features=features, options=options, name=name,
-            grades=grades,
-        )  # fmt: skip
+        return from_frame(frame, ReadOptions(**reading), name)
 
     @classmethod
     def from_arrays(
@@ -173,11 +154,7 @@ class Dataset:
         documents: Any = None,
         feature_names: Sequence[str] | None = None,
         name: str = "arrays",
-        grades: int | None = None,
-        fill: float | str | None = None,
-        labels: str = "grades",
-        unlabelled: str = "refuse",
-        omitted: str | None = None,
+        **reading: Any,
     ) -> Dataset:
         """Make a corpus from the arrays with which LightGBM, XGBoost and scikit-learn are trained.
 
@@ -191,10 +168,10 @@ class Dataset:
             Ids of the documents.
         feature_names : sequence of str, optional
             One name for each column; by default the names of a data frame, or ``"1"``, ``"2"``, ...
-        name, grades, fill, labels, unlabelled
-            As for `from_frame`.
-        omitted : {"zero", "missing"}, optional
-            Value of the entries that a sparse matrix omits, as of features that text omits; see `ReadOptions`.
+        name : str
+            Name of the corpus in plots and reports.
+        **reading
+            ``fill``, ``labels``, ``unlabelled`` and ``omitted`` of `ReadOptions`; a sparse matrix omits features.
 
         Returns
         -------
@@ -213,10 +190,7 @@ class Dataset:
         from ltr_duel.data.tables import from_arrays
         from ltr_duel.data.text.options import ReadOptions
 
-        options = ReadOptions(fill=fill, labels=labels, unlabelled=unlabelled, omitted=omitted)
-        return from_arrays(
-            X, y, qid, documents=documents, feature_names=feature_names, options=options, name=name, grades=grades
-        )  # fmt: skip
+        return from_arrays(X, y, qid, documents, feature_names, ReadOptions(**reading), name)
 
     def _digest(self) -> str:
         digest = hashlib.sha256()
@@ -259,7 +233,6 @@ class Dataset:
         Returns
         -------
         Dataset
-            A corpus with a different ``sha256``.
 
         Raises
         ------
@@ -296,19 +269,6 @@ class Dataset:
             f"Dataset {self.name}: {self.n_queries:,} queries, {self.n_docs:,} documents,"
             f" {self.n_features} features, grades 0..{self.grades - 1}"
         )
-
-
-def _read_only(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
-    """Return ``given`` as a read-only array; it must have ``axes`` axes and one of the ``kinds`` (``""``: any kind)."""
-    try:
-        array = frozen(given)
-    except ValueError:
-        raise InputError(f"{name} must be an array, not {errors.shown(given)}, whose rows differ in length") from None
-    if array.ndim != axes or (kinds and array.dtype.kind not in kinds):
-        what = {"": "strings", "iu": "whole numbers"}.get(kinds, "numbers")
-        shape = "rows of " if axes == 2 else ""
-        raise InputError(f"{name} must be {shape}{what}, not {array.dtype} of shape {array.shape}")
-    return array
 
 
 class Description(NamedTuple):

@@ -9,26 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from ltr_duel.core import InputError, arguments, errors, parallel
-from ltr_duel.data.cache import (
-    find_corpus,
-    is_corpus,
-    keep_corpus,
-    limit,
-    open_corpus,
-    remove,
-    text_key,
-)  # fmt: skip
+from ltr_duel.data.cache import find_corpus, is_corpus, keep_corpus, limit, open_corpus, remove, text_key
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.folders import default_name, feature_files
-from ltr_duel.data.table_files import is_table, read_table
+from ltr_duel.data.tables import is_table, read_table
 from ltr_duel.data.text.assemble import read_files
 from ltr_duel.data.text.dialects import dialect_named, recognise_dialect
 from ltr_duel.data.text.options import ReadOptions
-from ltr_duel.data.text.values import usual_grades
+from ltr_duel.data.text.values import MOST_GRADES, usual_grades
 
 KEPT_AFTER = 3.0  # seconds; a corpus that takes longer to read is kept in the cache
-
-_MOST_GRADES = 2**15  # grades are int16
 
 
 def load_dataset(
@@ -73,7 +63,7 @@ def load_dataset(
     jobs : int
         Number of threads, -1 for all cores; the result does not depend on it.
     dialect, features, fill, labels, unlabelled, first_id, omitted
-        See `ReadOptions`. A folder of the cache accepts only the options with which it was read.
+        See `ReadOptions`. A folder of the cache accepts none of them.
     cache : bool
         Whether to use the cache (``LTR_DUEL_HOME``): a corpus that takes more than 3 seconds to read is stored there,
         and opened from there while paths, sizes and times of its files are the same. If False, the text is read and
@@ -102,20 +92,20 @@ def load_dataset(
     >>> corpus.features.tolist()
     [[0.5, 3.0], [0.0, 1.0]]
     """
-    if hasattr(path, "columns") or hasattr(path, "shape"):
+    if hasattr(path, "shape"):
         raise InputError(
             "load_dataset reads files; a data frame becomes a corpus with Dataset.from_frame(frame), arrays with"
             " Dataset.from_arrays(X, y, qid)"
         )
     path = arguments.as_path("a corpus", path)
     options = ReadOptions(dialect, features, fill, labels, unlabelled, first_id, omitted)
-    if name is not None:
-        arguments.require_type("the name of a corpus", name, str)
-    grades = None if grades is None else errors.require_whole("the number of grades", grades, 1, _MOST_GRADES)
+    grades = None if grades is None else errors.require_whole("the number of grades", grades, 1, MOST_GRADES)
     names = None if feature_names is None else tuple(arguments.as_names("the names of features", feature_names))
     workers = parallel.checked_jobs(jobs)
     if is_corpus(path):
-        dataset = open_corpus(path, options, part=bool(split or fold))
+        if options.chosen or split is not None or fold is not None:
+            raise InputError(f"{path}: a folder of the cache is read as it is; for options, give the path of its text")
+        dataset = open_corpus(path)
         name, grades = name or dataset.name, grades or dataset.grades
     else:
         files, name = feature_files(path, split, fold), name or default_name(path, split, fold)
@@ -144,20 +134,21 @@ def format_of(path: Path, split: str | None = None, fold: int | None = None, dia
 
 def _open_or_read(files: Sequence[Path], options: ReadOptions, jobs: int, name: str, grades: int | None) -> Dataset:
     """Open the corpus of these files in the cache; otherwise read the text, and store the corpus if this took long."""
-    mark = None
-    with suppress(OSError):  # files that cannot be read are reported by the reader
-        mark = f"text-{text_key(files, options)}"
-    if mark and (folder := find_corpus(mark)):
+    try:
+        key = text_key(files, options)
+    except OSError:
+        return read_files(files, options, jobs, name)  # which reports the file
+    if folder := find_corpus(f"text-{key}"):
         with suppress(InputError):  # damaged, or another process has just removed it
             return open_corpus(folder)
         remove(folder)
     limit()  # refuse a wrong limit before the work
     began = time.monotonic()
     dataset = read_files(files, options, jobs, name)
-    if mark is None or time.monotonic() - began <= KEPT_AFTER:
+    if time.monotonic() - began <= KEPT_AFTER:
         return dataset
     dataset = replace(dataset, grades=grades or dataset.grades)
     with suppress(InputError, OSError):  # the cache is not needed
-        if mark == f"text-{text_key(files, options)}":
-            return open_corpus(keep_corpus(dataset, mark, options))
+        if key == text_key(files, options):
+            return open_corpus(keep_corpus(dataset, f"text-{key}"))
     return dataset

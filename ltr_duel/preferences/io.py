@@ -221,10 +221,7 @@ def _metadata(path: Path, metadata: dict[bytes, bytes]) -> tuple[tuple[str, ...]
     if written != FORMAT:
         if isinstance(written, str) and written.startswith("ltr_duel.preferences/"):
             raise InputError(f"{path}: written by another version of this program ({written[:40]})")
-        from ltr_duel.data import parquet_words
-
-        hint = "" if "matrix" in (words := parquet_words(path)) else f"; it is {words}"
-        raise InputError(f"{path}: a Parquet file, but not a preference matrix of this program ({FORMAT}){hint}")
+        raise InputError(f"{path}: a Parquet file, but not a preference matrix of this program ({FORMAT})")
     names, provenance = about["names"], about["provenance"]
     if not isinstance(names, list) or not isinstance(provenance, dict):
         raise InputError(f"{path}: not a preference matrix (its metadata is damaged)")

@@ -33,10 +33,10 @@ measure_distortion(rankings(), sizes=3) => sets must be a list of numbers, not 3
 make_corpus(queries=10**12) => must be at most 10,000,000,000
 load_dataset(None) => the path of a file or folder, not None
 load_dataset(chr(0)) => the path of a file or folder, not '\\x00'
-load_dataset('small.txt', first_id=True) => the first feature must be 0 or 1, not True
-load_dataset('small.txt', fill=[1]) => finite number of float32,~not a list
-load_dataset('small.txt', labels=np.zeros(3)) => no way to read labels a ndarray
-load_dataset('small.txt', dialect=[1, 2]) => the dialect must be a str, not a list
+load_dataset('small.txt', first_id=True) => first_id must be a whole number, not True
+load_dataset('small.txt', fill=[1]) => the fill must be between~not a list
+load_dataset('small.txt', labels=np.zeros(3)) => no labels a ndarray
+load_dataset('small.txt', dialect=[1, 2]) => no dialect a list
 load_dataset('small.txt', grades=2) => grades 0..2 do not fit in 0..1
 load_dataset('small.txt', feature_names=['x']) => 1 names for 3 features
 replace(corpus(), relevance=np.zeros(3, np.int16)) => one entry for each document

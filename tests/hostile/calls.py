@@ -46,7 +46,7 @@ feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
 feature_rankers(None) => rankers require a Dataset, not None
 rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long
 rankings()[[-1]] => numbered from 0 to 2; there is no -1
-evaluate_rankers(rankings(), 5) => a measure must be a name or an object of ir_measures, not 5
+evaluate_rankers(rankings(), 5) => measures must be a list of names, not 5
 run_rankers(corpus(), {'a': 5}) => each run must be a MatchedRun, not 5
 pool_runs(5, 5) => runs must be a mapping of names to runs, not 5
 interleave({'a': ['x'], 'b': ['y']}).credit(5) => a list of document ids, not 5

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import InputError, arguments, cache_home, digest_of, handed_over, host, mapped
+from ltr_duel.core import InputError, cache_home, digest_of, handed_over, host, mapped
 from ltr_duel.core import files as core_files
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.dialects import sidecar_of
@@ -40,7 +40,6 @@ Arrays = dict[str, NDArray[Any]]
 Kinds = Mapping[str, tuple[DTypeLike, tuple[int, ...]]]  # numeric types and shapes, by names that are names of files
 
 _FORMAT = 6  # increase it when a folder has other content, or the same text becomes other numbers
-_DEFAULT_LIMIT = 30.0  # gigabytes
 _NAME = re.compile(r"\.?[^.].*-[0-9a-f]{20}(\.[0-9a-f]{16}\.tmp)?")  # with a final part: not finished, or being deleted
 _FACTS = ("name", "grades", "sha256", "lower_is_better", "omits", "feature_names")  # of a corpus, in corpus.json
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RecursionError)
@@ -65,10 +64,9 @@ def text_key(files: Sequence[Path], options: ReadOptions) -> str:
 
 def find_corpus(mark: str) -> Path | None:
     """Return the folder with this mark: ``text-<key>`` or ``corpus-<name>``."""
-    try:
+    with suppress(InputError):  # the user has no home folder
         return next((path.parent for path in (cache_home() / "corpora").glob(f"*/{mark}")), None)
-    except InputError:  # the user has no home folder
-        return None
+    return None
 
 
 def keep_corpus(dataset: Dataset, mark: str) -> Path:
@@ -97,12 +95,11 @@ def keep_corpus(dataset: Dataset, mark: str) -> Path:
     return folder
 
 
-def is_corpus(path: str | Path) -> bool:
+def is_corpus(path: Path) -> bool:
     """Return whether this folder contains a stored corpus."""
-    try:
-        return (arguments.as_path("a corpus", path) / "corpus.json").is_file()
-    except OSError:  # no permission to read the folder
-        return False
+    with suppress(OSError):  # no permission to read the folder
+        return (path / "corpus.json").is_file()
+    return False
 
 
 def open_corpus(folder: Path) -> Dataset:
@@ -119,31 +116,28 @@ def open_corpus(folder: Path) -> Dataset:
     raise InputError(f"{folder}: made by another version; remove this folder and read the text again")
 
 
-def cached_arrays(key: Mapping[str, object], kinds: Kinds, compute: Callable[[Arrays], None]) -> Arrays:
-    """Return arrays: the first call computes and stores them, and later calls open the stored arrays as memory maps.
+def cached_arrays(key: Mapping[str, object] | None, kinds: Kinds, compute: Callable[[Arrays], None]) -> Arrays:
+    """Return read-only arrays: the first call lets ``compute`` fill them, later calls map the stored ones.
 
-    key: all facts that determine the values (digest of the corpus, columns, tie rule, seed, format version).
-    compute: function that receives new arrays, keyed as ``kinds``, and fills them.
-
-    Returns read-only arrays in C order. If the cache has too little space, the arrays are not stored.
+    key: all facts that determine the values (digest of the corpus, columns, tie rule, seed, format version). None: the
+        arrays are not stored, but in memory, or in an unnamed file if they are large.
     """
-    named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
-    folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{digest_of(named)[:20]}"
-    if folder.is_dir():
-        with suppress(*_DAMAGE):  # damaged, or just removed by another process
+    if key is not None:
+        named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
+        folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{digest_of(named)[:20]}"
+        if folder.is_dir():
+            with suppress(*_DAMAGE):  # damaged, or just removed by another process
+                return _read(folder, kinds)
+            remove(folder)
+        with suppress(OSError, InputError):  # the disk is full, or another process has just removed the folder
+            _write(folder, kinds, compute)
             return _read(folder, kinds)
-        remove(folder)
-    with suppress(OSError, InputError):  # the disk is full, or another process has just removed the folder
-        _write(folder, kinds, compute)
-        return _read(folder, kinds)
     arrays = {kind: mapped.new_array(shape, dtype) for kind, (dtype, shape) in kinds.items()}
     compute(arrays)
     return {kind: handed_over(array) for kind, array in arrays.items()}
 
 
-def _write(
-    folder: Path, kinds: Kinds, fill: Callable[[Arrays], None], facts: Mapping[str, object] | None = None
-) -> None:
+def _write(folder: Path, kinds: Kinds, fill: Callable[[Arrays], None], facts: Mapping[str, Any] | None = None) -> None:
     """Write a folder: ``fill`` receives new arrays, mapped to the files. Raises `InputError`."""
     _make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values()))
     with core_files.replacing_folder(folder) as temporary:
@@ -179,7 +173,7 @@ def entries() -> list[Entry]:
 
 def limit() -> int:
     """Return the limit on the bytes of all entries: ``LTR_DUEL_CACHE_GB``, by default 30 GB."""
-    text = os.environ.get(LIMIT) or str(_DEFAULT_LIMIT)
+    text = os.environ.get(LIMIT) or "30"
     with suppress(ValueError, OverflowError):
         if (size := int(float(text) * 1e9)) >= 0:
             return size

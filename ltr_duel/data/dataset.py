@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, arguments, errors, frozen, handed_over, mapped, notebook
+from ltr_duel.core import InputError, errors, frozen, handed_over, mapped, notebook
 
 _ARRAYS: Final = (  # name, kinds of numbers, number of axes
     ("features", "fiu", 2),
@@ -28,40 +28,36 @@ class Dataset:
     Parameters
     ----------
     features : ndarray of float32, shape (n_docs, n_features)
-        Column-major, so that one feature is contiguous. May be memory-mapped.
+        Column-major, so that one feature is contiguous. May be memory-mapped; not checked for NaN and infinity.
     relevance : ndarray of int16, shape (n_docs,)
         Grades 0..grades-1.
     query_ptr : ndarray of int64, shape (n_queries + 1,)
         First row of each query; the last entry is the number of rows.
     query_ids : ndarray of str, shape (n_queries,)
-        The text after ``qid:``.
     doc_ids : ndarray of str, shape (n_docs,), or None
-        Ids from the lines' comments; None if no comment has an id.
     name : str
         Name of the corpus in plots and reports.
     grades : int
         Number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        Digest of the arrays: features, relevance, query pointers, ids of queries and documents, feature names. Text,
-        its gzipped copy and a table with the same content are thus one corpus. ``""``: it is computed.
+        Digest of features, relevance, query pointers, ids and names of features; ``""``: it is computed. Text, its
+        gzipped copy and a table with the same content are thus one corpus.
     feature_names : tuple of str
         One name for each column; ``"1"``, ``"2"``, ... unless the corpus is recognised.
     lower_is_better : bool
         Whether features are ranks (1 is best), as in the rank-aggregation corpora.
     omits : bool
         Whether zeros of ``features`` stand for features that text or a sparse matrix omits, and the user did not say
-        what that means. A model that was trained with missing values needs to know.
+        what that means. XGBoost needs to know.
 
     Raises
     ------
     InputError
-        If shapes disagree, a grade is out of range, or there is no query. Features are not checked, because they may
-        exceed memory. The functions that read files reject infinity, and reject NaN except with ``fill="nan"``.
+        If shapes disagree, a grade is out of range, or there is no query.
 
     Notes
     -----
-    The arrays are read-only. A given array is copied unless nothing can write to its memory. A file that is mapped
-    read-only, for example, is not copied.
+    The arrays are read-only. A given array is copied unless nothing can write to its memory.
 
     Examples
     --------
@@ -69,8 +65,7 @@ class Dataset:
     >>> corpus = make_corpus(queries=3, documents=10, features=5)
     >>> corpus
     <Dataset synthetic: 3 queries, 33 documents, 5 features, grades 0..4>
-    >>> first_query = corpus.features[corpus.query_ptr[0] : corpus.query_ptr[1]]
-    >>> first_query.shape
+    >>> corpus.features[corpus.query_ptr[0] : corpus.query_ptr[1]].shape  # of the first query
     (13, 5)
     """
 
@@ -227,12 +222,8 @@ class Dataset:
     def with_relevant(self) -> Dataset:
         """Return the corpus without the queries whose documents all have grade 0.
 
-        All rankings of such a query are equally good, so its comparisons are ties or noise. A simulation on the whole
-        corpus samples such queries as often as the other queries; without such queries, gaps and regrets are larger.
-
-        Returns
-        -------
-        Dataset
+        All rankings of such a query are equally good, so its comparisons are ties or noise; without such queries, gaps
+        and regrets are larger.
 
         Raises
         ------
@@ -289,7 +280,6 @@ def describe(dataset: Dataset) -> Description:
     Parameters
     ----------
     dataset : Dataset
-        The corpus.
 
     Returns
     -------
@@ -301,25 +291,22 @@ def describe(dataset: Dataset) -> Description:
     >>> describe(make_corpus(queries=3, documents=10, grades=2)).grade_counts.tolist()
     [29, 4]
     """
-    arguments.require_type("the corpus", dataset, Dataset)
     starts = dataset.query_ptr[:-1]
     dead, constant, twins, missing = [], [], [], {}
-    first_with: dict[bytes, int] = {}
+    columns: dict[bytes, int] = {}  # the first column with each content
     for number, column in enumerate(dataset.features.T):
         values = np.array(column)
         mapped.release_pages(column)
-        if lost := int(np.count_nonzero(np.isnan(values))):
-            missing[number] = lost
+        if empty := int(np.count_nonzero(np.isnan(values))):
+            missing[number] = empty
         if not np.any(values):
             dead.append(number)
-        elif not lost and np.all(np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)):
+        elif not empty and np.all(np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)):
             constant.append(number)
         else:
             digest = hashlib.sha256((values + np.float32(0)).tobytes()).digest()  # -0 and 0 are equal
-            if (first := first_with.setdefault(digest, number)) != number:
+            if (first := columns.setdefault(digest, number)) != number:
                 twins.append((first, number))
-    irrelevant = np.maximum.reduceat(dataset.relevance, starts) == 0
+    irrelevant = int(np.count_nonzero(np.maximum.reduceat(dataset.relevance, starts) == 0))
     grades = np.bincount(dataset.relevance, minlength=dataset.grades)
-    return Description(
-        dataset.query_sizes, grades, int(np.count_nonzero(irrelevant)), dead, constant, twins, missing
-    )  # fmt: skip
+    return Description(dataset.query_sizes, grades, irrelevant, dead, constant, twins, missing)

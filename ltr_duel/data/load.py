@@ -46,9 +46,8 @@ def load_dataset(
     path : str or Path
         One of: a file, plain or compressed; a folder with some of the parts train, vali and test, which are joined in
         this order (a query must not be in two parts); a folder with Fold1 to Fold5, of which the test parts are read,
-        which together contain each document once; a folder of the cache; or a table (Parquet, Arrow, CSV, TSV) with
-        columns for the query (``query``, ``qid``, ...), the grade (``label``, ``grade``, ``relevance``, ...), perhaps
-        the document (``document``, ``docno``, ...) and the features.
+        which together contain each document once; a folder of the cache; or a table (Parquet, Arrow, CSV, TSV), see
+        `Dataset.from_frame`.
     name : str, optional
         Name of the corpus in plots and reports; by default derived from the path.
     split : {"train", "vali", "test"}, optional
@@ -66,14 +65,12 @@ def load_dataset(
         See `ReadOptions`. A folder of the cache accepts none of them.
     cache : bool
         Whether to use the cache (``LTR_DUEL_HOME``): a corpus that takes more than 3 seconds to read is stored there,
-        and opened from there while paths, sizes and times of its files are the same. If False, the text is read and
-        nothing is written.
+        and opened from there while paths, sizes and times of its files are the same.
 
     Returns
     -------
     Dataset
-        Its ``features`` are exactly ``float32(float(text))``, or the largest float32 for larger values; a feature that
-        is missing from a line is 0, or NaN with ``omitted="missing"``.
+        Its ``features`` are exactly ``float32(float(text))``, or the largest float32 for larger values.
 
     Raises
     ------
@@ -84,13 +81,11 @@ def load_dataset(
     --------
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", prefix="corpus", suffix=".txt") as file:
-    ...     for line in ("1 qid:7 1:0.5 2:3", "0 qid:7 2:1"):
-    ...         print(line, file=file, flush=True)
+    ...     print("1 qid:7 1:0.5 2:3", file=file)
+    ...     print("0 qid:7 2:1", file=file, flush=True)
     ...     corpus = load_dataset(file.name, name="tiny")
-    >>> corpus
-    <Dataset tiny: 1 queries, 2 documents, 2 features, grades 0..1>
-    >>> corpus.features.tolist()
-    [[0.5, 3.0], [0.0, 1.0]]
+    >>> corpus, corpus.features.tolist()
+    (<Dataset tiny: 1 queries, 2 documents, 2 features, grades 0..1>, [[0.5, 3.0], [0.0, 1.0]])
     """
     if hasattr(path, "shape"):
         raise InputError(

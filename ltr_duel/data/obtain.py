@@ -50,10 +50,8 @@ def fetch(
 ) -> Path:
     """Get a corpus, store it in the cache and return its folder there.
 
-    archive: the archive, if downloaded manually; otherwise files that were unpacked earlier are used, or it is
-        downloaded.
-    folder: where the archive and its unpacked files are; by default ``corpora/<name>``.
-    urls: other addresses of the archive, tried first.
+    archive: the archive, if downloaded manually; by default it is downloaded, unless it was unpacked earlier.
+    folder: of the archive and its unpacked files, by default ``corpora/<name>``. urls: other addresses, tried first.
     reading: options for reading that take precedence over those of the corpus.
     report: is called with a line of text for each step.
     """
@@ -123,11 +121,9 @@ def _checked(archive: Path, corpus: Corpus) -> Path:
     """Return the user's archive; raise `InputError` if it is not the published one."""
     if not archive.is_file():
         raise InputError(f"{archive}: there is no such file")
-    if corpus.digest:
-        kind, expected = corpus.digest.split(":")
-        with archive.open("rb") as source:
-            digest = hashlib.file_digest(source, kind).hexdigest()
-        if digest != expected:
+    kind, _, expected = corpus.digest.partition(":")
+    with archive.open("rb") as source:
+        if kind and (digest := hashlib.file_digest(source, kind).hexdigest()) != expected:
             raise InputError(f"{archive}: its {kind} is {digest}, not the published {expected}; get it again")
     return archive
 
@@ -135,8 +131,8 @@ def _checked(archive: Path, corpus: Corpus) -> Path:
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack zip, tar (plain, gz, bz2, xz) or rar; copy the file if it is feature text and not an archive.
 
-    The folder must not exist; it appears only when everything is unpacked. Members cannot leave the folder: zipfile and
-    the filter "data" of tarfile see to it. Raises `InputError` if the archive cannot be unpacked.
+    The folder must not exist; it appears only when everything is unpacked. zipfile and the filter "data" of tarfile
+    keep members inside.
     """
     with core_files.reading(archive, "an archive") as raw:
         head = raw.read(512)

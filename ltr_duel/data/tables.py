@@ -25,7 +25,7 @@ from ltr_duel.data.text.values import (
     require_labels,
     usual_grades,
     warn_of_clipped,
-)  # fmt: skip
+)
 
 # Names of columns, in lower case and without "-", "_" and spaces.
 ROLES = {
@@ -274,7 +274,4 @@ def _cells(values: Any) -> list[Any]:
     series = narwhals.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, narwhals.Series):
         return [None if empty else cell for cell, empty in zip(series.to_list(), series.is_null(), strict=True)]
-    cells = values if isinstance(values, np.ndarray) else np.array(values, object)  # integers stay exact
-    if cells.ndim != 1:
-        raise InputError(f"ids and labels must be one-dimensional, not of shape {cells.shape}")
-    return list(cells.tolist())
+    return list(values.tolist() if hasattr(values, "tolist") else values)

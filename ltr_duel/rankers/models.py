@@ -39,10 +39,9 @@ def model_rankers(
     dataset : Dataset
     models : mapping of str to estimator or callable
         An object with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM or XGBoost booster), or a
-        function. The method or function receives features, shape (n, n_features), and returns one score for each
-        document; a higher score is better. ``predict`` receives at most 65,536 documents per call; a function receives
-        all documents. Columns are matched by name if model and corpus have names, else by position;
-        a warning says so if only the model has names.
+        function. It receives features, shape (n, n_features), ``predict`` at most 65,536 documents per call, and
+        returns one score for each document; a higher score is better. Columns are matched by name if model and corpus
+        have names, else by position; a warning says so if only the model has names.
     ties, seed, jobs
         As for `feature_rankers`.
 
@@ -53,8 +52,7 @@ def model_rankers(
     Raises
     ------
     InputError
-        If there is no model, a model was fitted on other features, or a model does not return one finite number for
-        each document.
+        If a model was fitted on other features, or does not return one finite number for each document.
 
     Examples
     --------
@@ -63,8 +61,6 @@ def model_rankers(
     >>> model_rankers(corpus, {"sum": lambda features: features.sum(axis=1)}).names
     ('sum',)
     """
-    if not models:
-        raise InputError("there is no model to rank by")
     names = tuple(models)
     scores = {name: fitted_scores(name, model, dataset) for name, model in models.items()}
     rankings = rankings_from_scores(dataset, names, lambda k: scores[names[k]].copy(), ties=ties, seed=seed, jobs=jobs)

@@ -77,6 +77,7 @@ def run_rankers(
     """
     arguments.require_type("the corpus", dataset, Dataset)
     for name, run in runs.items():
+        arguments.require_type("each run", run, MatchedRun)
         if len(run.scores) != dataset.n_docs:
             other = f"a corpus of {len(run.scores):,}, not {dataset.n_docs:,} documents"
             raise InputError(f"run '{name}' was matched to {other}")

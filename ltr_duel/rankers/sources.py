@@ -93,8 +93,7 @@ def rankers_named(
     Returns
     -------
     Rankings
-        ``provenance["rankers"]`` contains the origin of each ranker, with the digest of its file, but no entry for a
-        feature that is not renamed.
+        ``provenance["rankers"]`` contains the origin of each ranker but plain features, with the digest of its file.
 
     Raises
     ------
@@ -108,8 +107,7 @@ def rankers_named(
     >>> rankers_named(corpus, ["features:1,3"]).names == (corpus.feature_names[0], corpus.feature_names[2])
     True
     """
-    if not isinstance(dataset, Dataset):
-        raise InputError(f"rankers require a Dataset, not {errors.shown(dataset)}")
+    arguments.require_type("the corpus", dataset, Dataset)
     seed = checked_seed(seed)
     parsed = [_parsed(dataset, word) for word in arguments.as_names("rankers", words)] or [("", "features", "")]
     if not dataset.n_features and any(kind == "features" for _, kind, _ in parsed):

@@ -40,10 +40,10 @@ load_dataset('small.txt', grades=2) => grades 0..2 do not fit in 0..1
 load_dataset('small.txt', feature_names=['x']) => 1 names for 3 features
 replace(corpus(), relevance=np.zeros(3, np.int16)) => one entry for each document
 replace(corpus(), query_ptr=np.array([1, 2])) => must increase from 0
-write_svmlight(None, 'a.txt') => a Dataset and a path are required, not None
+write_svmlight(None, 'a.txt') => the corpus must be a Dataset, not None
 write_svmlight(corpus(), '.') => it is a folder, a pipe or a device, not a file
 feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
-feature_rankers(None) => rankers require a Dataset, not None
+feature_rankers(None) => the corpus must be a Dataset, not None
 rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long
 rankings()[[-1]] => numbered from 0 to 2; there is no -1
 evaluate_rankers(rankings(), 5) => measures must be a list of names, not 5

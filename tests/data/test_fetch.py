@@ -101,15 +101,6 @@ def test_every_corpus_has_a_script_and_options_that_the_reader_takes():
         assert words[:2] == ["data", "fetch"] and CORPORA[words[2]].reading().features == CORPORA[words[2]].features
 
 
-def test_without_the_terms_accepted_nothing_is_fetched(server, capsys):
-    folder, address = server
-    (folder / "x.zip").write_bytes(zipped({"test.txt": TEXT}))
-    assert run("mslr-web10k", "--url", f"{address}/x.zip") == 2
-    out = capsys.readouterr()
-    assert CORPORA["mslr-web10k"].terms_url in out.out and "run this again with --accept-terms" in out.err
-    assert not Path("corpora").exists()
-
-
 def test_mslr_goes_from_the_server_to_the_cache(server, capsys):
     folder, address = server
     parts = [part(136, seed, 10 * seed) for seed in range(5)]
@@ -127,15 +118,6 @@ def test_mslr_goes_from_the_server_to_the_cache(server, capsys):
     (folder / "good.zip").unlink()
     assert run("mslr-web10k", "--accept-terms", "--fold", "2", "--split", "test") == 0  # from the unpacked files
     assert find_corpus("part").name.startswith("mslr-web10k-Fold2-test-")
-
-
-def test_what_no_address_has_is_said_with_the_way_to_get_it(server, capsys, monkeypatch):
-    _, address = server
-    monkeypatch.setattr("ltr_duel.data.obtain.RETRIES", 0)
-    publish("mslr-web10k", b"x", f"{address}/gone.zip", "http://127.0.0.1:9/x.zip")
-    assert run("mslr-web10k", "--accept-terms") == 2
-    error = capsys.readouterr().err
-    assert "gone.zip: 404 Client Error" in error and "127.0.0.1:9" in error and "--archive MSLR-WEB10K.zip" in error
 
 
 def test_both_yahoo_sets_come_out_of_one_archive():

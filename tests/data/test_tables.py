@@ -137,24 +137,18 @@ def test_arrays_that_are_no_corpus_are_refused(make, sentence):
         make()
 
 
-def test_an_option_of_text_is_refused_for_a_table(tmp_path):
-    FRAME.to_csv(tmp_path / "b.csv", index=False)
-    with pytest.raises(InputError, match="this is a table; first_id applies to feature text only"):
-        load_dataset(tmp_path / "b.csv", first_id=0)
+CHANGES = {
+    "X": [[1.0], [2.0], [4.0]],
+    "y": [1, 0, 0],
+    "qid": [1, 2, 2],
+    "documents": list("abd"),
+    "feature_names": ["b"],
+}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"X": [[1.0], [2.0], [4.0]]},
-        {"y": [1, 0, 0]},
-        {"qid": [1, 2, 2]},  # the same queries with another boundary
-        {"qid": [1, 1, 3]},
-        {"documents": ["a", "b", "d"]},
-        {"feature_names": ["age"]},
-    ],
-)
-def test_the_digest_covers_features_grades_boundaries_ids_and_names(change):
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_digest_covers_features_grades_boundaries_ids_and_names(name):
+    change = {name: CHANGES[name]}
     given = {"X": [[1.0], [2.0], [3.0]], "y": [1, 0, 1], "qid": [1, 1, 2], "documents": ["a", "b", "c"]}
     given |= {"feature_names": ["bm25"]}
     one, other = (Dataset.from_arrays(**each) for each in (given, given | change))

@@ -16,7 +16,6 @@ from ltr_duel.data import Dataset, ReadWarning, load_dataset, make_corpus, write
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 needs_real_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not beside the repository")
 LARGEST = float(np.finfo(np.float32).max)
-IMAT = {"labels": "round", "dialect": "imat2009"}
 
 
 def read(folder: Path, text: str | bytes, **options) -> Dataset:
@@ -24,7 +23,7 @@ def read(folder: Path, text: str | bytes, **options) -> Dataset:
     return load_dataset(folder / "corpus.txt", **options)
 
 
-def ids(corpus: Dataset) -> list[str] | None:
+def ids(corpus):
     return None if corpus.doc_ids is None else corpus.doc_ids.tolist()
 
 
@@ -35,12 +34,6 @@ def test_a_letor_line_gives_grade_query_values_and_document_id(tmp_path):
     assert ids(corpus) == ["G13-86-1372899"]
     assert corpus.features.dtype == np.float32 and corpus.features.strides[0] == 4
     assert corpus.relevance.dtype == np.int16 and corpus.query_ptr.dtype == np.int64
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n", " \t\r\n"])
-def test_line_ends_make_no_difference(tmp_path, end):
-    corpus = read(tmp_path, f"0 qid:1 1:1 2:2{end}1 qid:2 1:3 2:4{end}")
-    assert corpus.features.tolist() == [[1, 2], [3, 4]] and corpus.query_ids.tolist() == ["1", "2"]
 
 
 def test_omitted_features_are_zero_and_ids_may_come_in_any_order(tmp_path):
@@ -77,18 +70,12 @@ def test_values_beyond_float32_are_clipped_and_counted(tmp_path):
         assert read(tmp_path, text).features.tolist() == [[LARGEST, 5], [-LARGEST, LARGEST]]
 
 
-@pytest.mark.parametrize(
-    "comments, words",
-    [
-        (("docid = GX1", "docid = GX2 x", "docid=c"), ["GX1", "GX2", "c"]),
-        (("by hand", "docid = b", "c"), None),
-    ],
-)
-def test_documents_have_ids_if_every_comment_has_one(tmp_path, comments, words):
-    assert ids(read(tmp_path, "".join(f"0 qid:1 1:1 # {comment}\n" for comment in comments))) == words
+def test_documents_have_ids_if_every_comment_has_one(tmp_path):
+    text = "0 qid:1 1:1 #docid = GX1\n0 qid:1 1:1 # docid=GX2 x\n"
+    assert ids(read(tmp_path, text)) == ["GX1", "GX2"] and ids(read(tmp_path, text + "0 qid:1 1:1 # c\n")) is None
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
 def test_ids_are_the_same_in_every_encoding(tmp_path, encoding):
     text = "1 qid:voilà 1:1 #docid = Müller\n0 qid:007 1:2 #docid = null\n"
     corpus = read(tmp_path, text.encode(encoding))
@@ -151,50 +138,26 @@ def test_the_estimate_of_the_length_and_the_kind_of_memory_make_no_difference(
 
 @needs_real_files
 @pytest.mark.parametrize(
-    "path, options, queries, documents, features, grades",
+    "path, options, shape, name",
     [
-        ("MQ2008/Fold1", {}, 784, 15_211, 46, [12_279, 2_001, 931]),
-        ("NP2004/Fold1", {}, 15, 15_000, 64, [14_985, 15]),
-        ("MSLR_sample/WEB30K_Fold1_vali_head18q.txt.gz", {}, 18, 1_734, 136, None),
-        ("IMAT2009_sample/imat2009_learning.first1000.txt.gz", IMAT, 104, 1_000, 245, None),
-        ("LightGBM_lambdarank_example", {"split": "train"}, 201, 3_005, 300, None),
+        ("MQ2008/Fold1/vali.txt.gz", {}, (157, 2_707, 46), "LM absolute body"),
+        ("MSLR_sample/WEB30K_Fold1_vali_head18q.txt.gz", {}, (18, 1_734, 136), "TF min body"),
+        ("IMAT2009_sample/imat2009_learning.first1000.txt.gz", {"dialect": "imat2009"}, (104, 1_000, 245), "26"),
+        ("LightGBM_lambdarank_example/rank.train.gz", {}, (201, 3_005, 300), "26"),
     ],
 )
-def test_real_files_have_the_published_counts(path, options, queries, documents, features, grades):
-    corpus = load_dataset(SHARED / path, **options)
-    assert (corpus.n_queries, corpus.n_docs, corpus.n_features) == (queries, documents, features)
-    assert grades is None or np.bincount(corpus.relevance).tolist() == grades
-
-
-@needs_real_files
-@pytest.mark.parametrize(
-    "path, column, name",
-    [("MQ2008/Fold1", 25, "LM absolute body"), ("MSLR_sample/WEB10K_part_11q_train.txt.gz", 105, "BM25 body")],
-)
-def test_known_corpora_have_named_columns(path, column, name):
-    assert load_dataset(SHARED / path).feature_names[column] == name
+def test_real_files_have_the_published_counts_and_the_numbers_of_another_reader(path, options, shape, name):
+    """scikit-learn rejects string queries and NULL, and ignores queries in comments; it can read the numbers."""
+    ours = load_dataset(SHARED / path, labels="distinct", **options)
+    assert (ours.n_queries, ours.n_docs, ours.n_features) == shape and ours.feature_names[25] == name
+    theirs, labels = load_svmlight_file(str(SHARED / path), n_features=ours.n_features, dtype=np.float64)
+    assert np.array_equal(ours.features, theirs.toarray().astype(np.float32))
+    assert np.array_equal(ours.relevance, np.unique(labels, return_inverse=True)[1])
 
 
 def test_a_made_corpus_of_the_same_width_is_not_taken_for_a_known_one(tmp_path):
     file = write_svmlight(make_corpus(queries=3, features=136, doc_ids=False), tmp_path / "made.txt")
     assert load_dataset(file).feature_names[:2] == ("1", "2")
-
-
-@needs_real_files
-@pytest.mark.parametrize(
-    "path, dialect",
-    [
-        ("MSLR_sample/WEB30K_Fold1_vali_head18q.txt.gz", None),
-        ("LightGBM_lambdarank_example/rank.test.gz", None),
-        ("IMAT2009_sample/imat2009_learning.first1000.txt.gz", "imat2009"),
-    ],
-)
-def test_another_reader_agrees_on_real_files(path, dialect):
-    """scikit-learn rejects string queries and NULL, and ignores queries in comments; it can read the numbers."""
-    ours = load_dataset(SHARED / path, labels="distinct", dialect=dialect)
-    theirs, labels = load_svmlight_file(str(SHARED / path), n_features=ours.n_features, dtype=np.float64)
-    assert np.array_equal(ours.features, theirs.toarray().astype(np.float32))
-    assert np.array_equal(ours.relevance, np.unique(labels, return_inverse=True)[1])
 
 
 @pytest.mark.parametrize("sidecar", ["a.txt.query", "a.group"])

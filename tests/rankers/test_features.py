@@ -39,10 +39,8 @@ def test_ties_are_fixed_by_the_seed_and_differ_between_rankers_and_queries():
 
 
 def test_ties_do_not_leak_the_order_of_the_file():
-    order = feature_rankers(make_dataset(np.zeros((20_000, 1)), [20] * 1000), drop_constant=False).order.reshape(
-        1000, 20
-    )
-    first = np.bincount(order[:, 0], minlength=20)
+    rankings = feature_rankers(make_dataset(np.zeros((20_000, 1)), [20] * 1000), drop_constant=False)
+    first = np.bincount(rankings.order.reshape(1000, 20)[:, 0], minlength=20)
     assert ((first - 50) ** 2 / 50).sum() < 19 + 6 * np.sqrt(2 * 19)
 
 
@@ -53,12 +51,6 @@ def test_ties_of_one_query_do_not_depend_on_the_rest_of_the_corpus():
     assert (together == alone).all()
 
 
-def test_ties_by_file_keep_the_order_of_the_file():
-    assert feature_rankers(make_dataset(np.zeros((5, 1)), [5]), ties="file", drop_constant=False).order.tolist() == [
-        [0, 1, 2, 3, 4]
-    ]
-
-
 def test_columns_constant_within_every_query_are_reported_and_dropped():
     dataset = make_dataset([[1, 5, 0], [1, 6, 0], [2, 7, 0], [2, 7, 0]], [2, 2])
     assert constant_features(dataset) == ("1", "3")
@@ -66,11 +58,8 @@ def test_columns_constant_within_every_query_are_reported_and_dropped():
     assert left.names == ("2",) and repr(left).endswith("left out, constant within each query: 1 and 3>")
     assert feature_rankers(dataset, drop_constant=False).names == ("1", "2", "3")
     assert feature_rankers(dataset, features=["2", "3"]).names == ("2", "3"), "named ones are used"
-    for words, kept in ((["features"], ("2",)), (["features:1,2"], ("1", "2")), (["a=features:3", "2"], ("a", "2"))):
-        assert rankers_named(dataset, words).names == kept
-        assert rankers_named(dataset, words, drop_constant=False).names == (
-            ("1", "2", "3") if words == ["features"] else kept
-        )
+    assert rankers_named(dataset, ["features"]).names == ("2",)
+    assert rankers_named(dataset, ["a=features:3", "2"]).names == ("a", "2")
     with pytest.raises(InputError, match="no ranker is left"):
         feature_rankers(make_dataset([[1], [1]], [2]))
 
@@ -91,16 +80,6 @@ def test_a_subset_keeps_order_and_refuses_unknown_names():
         rankings[["9"]]
 
 
-def test_unknown_features_and_tie_rules_are_refused():
-    dataset = make_dataset([[1.0], [2.0]], [2])
-    for given, complaint in (
-        ({"features": ["BM25"]}, "no feature in toy called 'BM25'"),
-        ({"ties": "fixed"}, "did you mean 'fixed_random'"),
-    ):
-        with pytest.raises(InputError, match=complaint):
-            feature_rankers(dataset, **given)
-
-
 def test_a_query_too_long_for_16_bits_is_refused():
     with pytest.raises(InputError, match=r"query q0 has 40,000 documents; at most 32,767"):
         feature_rankers(make_dataset(np.zeros((40_000, 1)), [40_000]), drop_constant=False)
@@ -116,13 +95,10 @@ def test_orders_are_computed_once_and_mapped_from_disk(tmp_path, monkeypatch):
     dataset = make_dataset(np.random.default_rng(3).integers(0, 3, (200, 4)), [100, 100])
     plain = feature_rankers(dataset)
     assert not is_kept(plain.order) and not list(tmp_path.iterdir())
-    first = feature_rankers(dataset, cache=True)
+    first, other = (feature_rankers(dataset, cache=True, seed=seed) for seed in (0, 1))
+    assert (other.order != plain.order).any(), "another seed, another entry"
     monkeypatch.setattr("ltr_duel.rankers.scores.rank_documents", None)  # nothing is sorted a second time
-    second = feature_rankers(dataset, cache=True)
-    for one in (first, second):
-        assert is_kept(one.order) and is_kept(one.rank)
-        assert (one.order == plain.order).all() and (one.rank == plain.rank).all()
-        assert one.tied_share == plain.tied_share
-    monkeypatch.undo()
-    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
-    assert (feature_rankers(dataset, cache=True, seed=1).order != plain.order).any(), "another seed, another entry"
+    for rankings in (first, feature_rankers(dataset, cache=True)):
+        assert is_kept(rankings.order) and is_kept(rankings.rank)
+        assert (rankings.order == plain.order).all() and (rankings.rank == plain.rank).all()
+        assert rankings.tied_share == plain.tied_share

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -239,13 +238,6 @@ def test_a_pickle_is_refused_and_not_executed(corpus, tmp_path, monkeypatch, pro
         with pytest.raises(InputError, match="this is a pickle, which could run code" if protocol >= 2 else "not an? "):
             rankers_named(corpus, [f"{kind}:m"])
     assert not Path("executed").exists()
-
-
-def test_a_library_that_is_missing_is_named_with_the_command(corpus, tmp_path, monkeypatch):
-    boosted(corpus, tmp_path / "m.txt")
-    monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(InputError, match=r"lightgbm is not installed; install it with: pip install 'ltr-duel\[models"):
-        file_scores("lightgbm:m.txt", corpus, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -238,12 +238,6 @@ def test_bad_tables_of_scores_are_refused(files, text, complaint):
         pool_named("qrels:qrels.txt", ["scores:bad.csv"])
 
 
-@pytest.mark.parametrize("words", [[], ["features"], ["runn:dense.trec"]])
-def test_judgements_without_runs_ask_for_them(words):
-    with pytest.raises(InputError, match=r"requires runs; give --rankers run:FILE .*or .*--rankers scores:FILE"):
-        pool_named("qrels:qrels.txt", words)
-
-
 def judged(query="1", document="a", label=1):
     return pd.DataFrame({"qid": ["1", query], "docno": ["z", document], "label": [1, label]}, dtype=object)
 

@@ -53,7 +53,9 @@ def examples(page):
     return [block for block in blocks if "register(__name__" in block or ".add(" in block]
 
 
-@pytest.mark.parametrize(("page", "number"), [("policies.md", 0), *(("methods.md", number) for number in range(4))])
+@pytest.mark.parametrize(
+    ("page", "number"), [("own_policy.md", 0), ("click_models.md", 0), *(("methods.md", number) for number in range(3))]
+)
 def test_the_plugins_in_the_docs_keep_the_contracts(write, page, number):
     plugin = load_plugin(write(f"from_the_docs_{number}", examples(page)[number]))
     ((kind, name),) = plugin.components
@@ -239,7 +241,7 @@ DROPS = "        wins, plays = state\n        wins[first if outcome > 0 else sec
 
 @COMPILED
 def test_a_policy_whose_writes_the_compiler_drops_is_not_simulated(write, ltr_duel, tmp_path):
-    text = examples("policies.md")[0]
+    text = examples("own_policy.md")[0]
     kept = "        state.wins[first if outcome > 0 else second] += 1\n        state.plays[first] += 1\n"
     assert kept in text
     (tmp_path / "p.csv").write_text("0.5,0.7\n0.3,0.5\n")
@@ -256,7 +258,7 @@ def test_a_file_that_passed_is_not_checked_again(write, ltr_duel, tmp_path, monk
     monkeypatch.setattr(bandits, "check_compiled", checked.append, raising=False)
     (tmp_path / "p.csv").write_text("0.5,0.7\n0.3,0.5\n")
     words = ("--policy", "steady", "--horizon", "20", "--repetitions", "1", "--out", tmp_path / "out", "--overwrite")
-    file = write("steady", examples("policies.md")[0])
+    file = write("steady", examples("own_policy.md")[0])
     for _ in range(2):
         answer = ltr_duel("simulate", tmp_path / "p.csv", "--plugin", file, *words)
         assert answer.code == 0, answer.err

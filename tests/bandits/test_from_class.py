@@ -17,7 +17,7 @@ from ltr_duel.simulation import simulate
 from tests.bandits.matrices import bradley_terry
 from tests.experiment.conftest import matrix_spec
 
-PAGE = (Path(__file__).parents[2] / "docs" / "tutorials" / "adding_a_policy.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "own_policy.md").read_text(encoding="utf-8")
 FILE = re.search(r"```python\n(.*?)```", PAGE, re.S)[1]
 CLASS = FILE[FILE.index("class") : FILE.index("policy_from_class(E")]
 MATRIX = PreferenceMatrix(bradley_terry(4))

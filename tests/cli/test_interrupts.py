@@ -27,7 +27,7 @@ SPEC = matrix_spec(["mdb"], repetitions=40, horizon=50)
 LONG = {
     "demo": "demo --data corpus.txt --comparisons 100 --horizon 100 --out out",
     "simulate": "simulate matrix.parquet --policy mdb --sets independent-coins --repetitions 40 --horizon 50 --out out",
-    "estimate": "prefs estimate corpus.txt --comparisons 100 --out out/matrix.parquet --store parts",
+    "estimate": "prefs estimate corpus.txt --comparisons 100 --out out/matrix.parquet",
     "sensitivity": "sensitivity corpus.txt --pairs 3 --impressions 20 --repetitions 4 --out out",
     "run": "run spec.toml --out store",
     "reproduce": "reproduce beat_the_mean_figure_1 --out store",
@@ -105,8 +105,6 @@ def test_python_is_not_shut_down_while_abandoned_threads_run(at_once, running, c
 def test_what_was_done_before_an_interrupt_is_kept(here, capsys):
     code, out, _ = ended(capsys, "run", "spec.toml", "--out", "store")
     assert code == 0 and re.search(r"40 runs planned: (\d+) done now, (?!0)\d+ already done", out), out
-    code, out, _ = ended(capsys, *LONG["estimate"].split())
-    assert code == 0 and not (here / "parts").exists()
 
 
 def test_a_second_process_is_told_that_a_place_is_taken(here, capsys):

@@ -103,7 +103,6 @@ demo --data small.txt --out m.csv => m.csv is not a folder
 
 EST --comparisons 1e30 => at most 1,073,741,824 comparisons of a pair are possible, not 1000
 EST --target-error nan => must be between 1e-05 and 0.5, not nan
-EST --until-winner 1e400 => must be between 0.5 and 0.999999, not inf
 EST --variance-reduction all => 'all' is not one of 'auto', 'none'
 prefs estimate zero.txt --out o.parquet => --first-id 0
 prefs estimate small.txt --out folder => it is a folder, a pipe or a device, not a file

@@ -79,7 +79,7 @@ CORPORA: Table = {  # a feature file for `data info a.txt`
     "empty": (b"\xef\xbb\xbf", "the file is empty"),
     "only comments": ("# nothing\n\n", "the file has no document"),
     "no feature": ("0 qid:1\n1 qid:1\n", "no line has a feature"),
-    "zip": (zipped(("a", "b")), "a zip archive, not text"),
+    "zip": (zipped(("a", "b")), "an archive, not text"),
     "web page": ("<!DOCTYPE html><html>", "a web page, not data"),
     "cut gzip": (gzip.compress(GOOD.encode() * 50)[:-9], "damaged or cut short"),
     "NUL": ("0 qid:1 1:1\n0 qid:1 1:\0\n", "'\\x00' in '1:\\x00' is not a finite number"),

@@ -42,7 +42,7 @@ write_svmlight(corpus(), '.') => it is a folder, a pipe or a device, not a file
 feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
 feature_rankers(None) => the corpus must be a Dataset, not None
 rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long
-rankings()[[-1]] => numbered from 0 to 2; there is no -1
+rankings()[[-1]] => the position of a ranker must be between 0 and 2, not -1
 evaluate_rankers(rankings(), 5) => measures must be a list of names, not 5
 run_rankers(corpus(), {'a': 5}) => each run must be a MatchedRun, not 5
 pool_runs(5, 5) => runs must be a mapping of names to runs, not 5

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import LOG_COLUMNS, ClickLog, check_log, compare_log, describe_log, write_log
+from ltr_duel.logs import ClickLog, check_log, compare_log, describe_log
 from ltr_duel.logs.table import NO_CREDIT
 from tests.logs.tables import KINDS, both, compared, event, exposure, impression, rows_of, write
 
@@ -244,17 +242,3 @@ def test_records_without_rankers_are_refused_for_that_and_not_for_a_line(real_da
         assert str(error.value) == f"{path}: {NO_CREDIT}"
     with pytest.raises(InputError, match=r"\(records of User Behavior Insights are read with --format ubi\)"):
         compare_log(ClickLog(path))
-
-
-def test_a_log_written_as_search_records_leads_to_the_same_comparison(tmp_path):
-    rows = [impression(n, user=f"u{n % 7}", time=1e9 + n, clicks=[1, 2][: n % 3]) for n in range(60)]
-    columns = tuple(name for name in LOG_COLUMNS if name in rows[0])
-    found = []
-    for name, settings in (("clicks.parquet", {}), ("records.ndjson", {"format": "ubi"})):
-        with write_log(tmp_path / name, columns) as log:
-            log.write({name: [row[name] for row in rows] for name in columns})
-        found.append(compare_log(ClickLog(tmp_path / name, **settings)))
-    own, records = found
-    assert (own.wins[0], own.losses[0], own.impressions) == (records.wins[0], records.losses[0], 60)
-    assert own.wins[0] + own.losses[0] > 10 and own.low.tolist() == records.low.tolist()
-    assert json.loads((tmp_path / "records.ndjson").read_text().splitlines()[0])["query_id"] == "i0"

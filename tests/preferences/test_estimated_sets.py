@@ -10,7 +10,6 @@ import pytest
 
 from ltr_duel.clicks.model import ClickModel
 from ltr_duel.core.errors import InputError
-from ltr_duel.logs import ClickLog, compare_log, simulate_log
 from ltr_duel.preferences import estimate_preferences
 from ltr_duel.preferences.estimate import sampling
 from tests.conftest import make_rankings, random_rankings
@@ -48,23 +47,6 @@ def test_sets_of_some_rankers_share_out_the_comparisons_on_any_number_of_workers
     estimate_preferences(rankings, jobs=1, store=tmp_path, **given)
     monkeypatch.setattr(sampling, "SlateWorker", None)  # would fail if called
     assert estimate_preferences(rankings, jobs=2, store=tmp_path, **given).p.tobytes() == one.p.tobytes()
-
-
-def test_a_log_of_sets_of_random_sizes_has_the_mean_of_the_preferences_in_sets_of_each_size(tmp_path):
-    """A pair of three rankers is in one random set of two and in one of three, which are equally probable."""
-    rankings = make_rankings(ORDERS, 2, [1, 0, 1, 0])
-    simulate_log(
-        tmp_path / "log.parquet", rankings, EAGER, policy="random_slate", slates="probabilistic", horizon=20_000, top=2
-    )
-    log = compare_log(ClickLog(tmp_path / "log.parquet")).preferences  # rankers in the order of their first page
-    places = [log.index(name) for name in rankings.names]
-    of_two, of_three = (
-        estimate_preferences(rankings, clicks=EAGER, method="probabilistic", size=size, top=2, comparisons=20_000)
-        for size in (2, 3)
-    )
-    error = math.sqrt(1 / 4 / (20_000 * 2 / 7) + 1 / 4 / 20_000)  # at most; a pair is in two of the seven sets
-    assert abs(log.p[np.ix_(places, places)] - (of_two.p + of_three.p) / 2).max() < 4 * error
-    assert abs(of_two.p - of_three.p).max() / 2 > 4 * error, "so the preferences in sets of one size would not agree"
 
 
 @pytest.mark.parametrize(

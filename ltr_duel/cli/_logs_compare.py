@@ -24,7 +24,7 @@ _ROWS = 10  # number of pairs in a printed table
 @skip_option
 @click.option(
     "--cluster", default="",
-    help="Clusters of standard errors: user, query, both or impression.  [default: user, else query]",
+    help="Clusters of standard errors: user, query or impression.  [default: user, else query]",
 )  # fmt: skip
 @click.option(
     "--confidence", type=float, default=0.95, show_default=True,

@@ -63,9 +63,9 @@ def compare_log(
         guardrails (of ratios, both).
     guardrails : mapping of str to float
         Outcomes (or ratios) that must not get worse, with the largest accepted loss: above 0, of outcomes at most 1.
-    cluster : {"", "user", "query", "both", "impression"}
-        Groups within which outcomes may be correlated: users, queries, both at once, or none. The default is users if
-        the log has users, else queries.
+    cluster : {"", "user", "query", "impression"}
+        Groups within which outcomes may be correlated: users, queries, or none. The default is users if the log has
+        users, else queries.
     confidence : float
         Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
@@ -127,18 +127,18 @@ def _compared(
 ) -> Comparison:  # fmt: skip
     """Return the comparison by one outcome; ``beside`` the primary outcome, it has no warnings.
 
-    If a policy reacts to outcomes, the clusters "query" and "both" are replaced by users, or by impressions if no row
-    has a user, which are the units of the confidence sequence.
+    If a policy reacts to outcomes, queries as clusters are replaced by users, or by impressions if no row has a user,
+    which are the units of the confidence sequence.
     """
     outcomes, rows, creditor, facts = credited_outcome(log, outcome, rankers)
     policies, name = policies_of(log.engine, rows), outcome_name(outcome)
     cluster = cluster or ("user" if facts["named"] else "query")
-    if policies and cluster in ("query", "both"):
+    if policies and cluster == "query":
         cluster = "user" if facts["named"] else "impression"
     if policies and isinstance(outcome, Ratio):
         raise InputError(f"{log.path}: the ratio '{name}' can be compared only if no policy reacts to outcomes")
-    if cluster in ("user", "both") and not facts["named"]:
-        raise InputError(f"no impression of {log.path.name} has a user, so errors cannot be clustered by {cluster}")
+    if cluster == "user" and not facts["named"]:
+        raise InputError(f"no impression of {log.path.name} has a user, so errors cannot be clustered by user")
     grouping = Grouping(len(creditor.pairs), cluster, facts["named"] == facts["n"])
     looks = looks and not beside and not isinstance(outcome, Ratio)
     step = step_of(facts["first"], facts["last"]) if looks else 0.0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FEWEST = 20.0  # minimum effective number of observations for a projection
 _FAR = 1000  # a decision that needs more than this multiple of the impressions is not projected
-_CLUSTERS = {"user": "users", "query": "queries", "both": "users and queries"}
+_CLUSTERS = {"user": "users", "query": "queries"}
 
 
 class PairDecision(NamedTuple):
@@ -263,7 +263,7 @@ def running_sentence(
     if further > _FAR * impressions:
         return f"go on: the decision needs more than {_FAR:,} times the present number of {unit}{which}."
     until = f" until {winner} wins against all others" if winner and len(pairs) > 1 else ""
-    more = f", of more {who}" if who.endswith("queries") else ""  # further impressions of the same queries say little
+    more = f", of more {who}" if who == "queries" else ""  # further impressions of the same queries say little
     return f"go on: about {further:,.0f} further {unit}{more}{until}, if the means stay as they are{which}."
 
 

@@ -170,7 +170,7 @@ def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
         square = np.where(n > 1, naive.error**2 * (n - 1), 0.0) + means.mean**2
         design = means.error**2 * n / (naive.error**2 * (n - 1))
         upper = np.where(np.isnan(design), np.inf, design) * means.freedom / special.chdtri(means.freedom, _SURE)
-        largest = np.where(size <= 1 + 1e-9, 1.0, np.inf if comparison.cluster == "both" else size)
+        largest = np.where(size <= 1 + 1e-9, 1.0, size)
         upper = np.clip(upper, 1.0, largest)  # of users who come once, there is nothing to estimate
     effects = shrunk(comparison.cautious.mean, comparison.cautious.error)
     columns = effects, np.minimum(square, 1.0), upper, np.maximum(size, upper), comparison.impressions / n

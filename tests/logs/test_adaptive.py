@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.studies.collected_logs import Case, coverage
 from ltr_duel.logs import compare_log, comparison_lines, comparison_table, confidence_sequence, decide, simulate_log
 from tests.conftest import random_rankings
-from tests.logs.collected import Case, coverage
 from tests.logs.written import log_of
 
 
@@ -40,7 +40,7 @@ def test_a_policy_that_is_not_known_may_react_and_one_at_random_does_not(tmp_pat
     assert (found.low.tolist() != plain.low.tolist()) == (found.warnings != plain.warnings) == bool(reacts)
 
 
-@pytest.mark.parametrize(("users", "cluster"), [(40, ""), (40, "query"), (40, "both"), (40, "impression"), (0, "")])
+@pytest.mark.parametrize(("users", "cluster"), [(40, ""), (40, "query"), (40, "impression"), (0, "")])
 def test_of_a_reacting_policy_each_known_user_counts_once_whatever_the_cluster(tmp_path, users, cluster):
     """Without users, impressions count as independent, and the answer is for the queries of the log."""
     rng = np.random.default_rng(0)

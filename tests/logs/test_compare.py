@@ -82,7 +82,7 @@ def test_what_cannot_be_credited_is_said_by_line(tmp_path, change, says):
 
 def test_sums_are_those_of_going_through_the_log_row_by_row(tmp_path):
     path, score, users = tmp_path / "clicks.parquet", {}, {}
-    given = {"policy": "mdb", "slates": "team_draft", "top": 5, "horizon": 1500, "returning": 80, "seed": 4}
+    given = {"policy": "random", "pairs": "team_draft", "top": 5, "horizon": 1500, "returning": 80, "seed": 4}
     simulate_log(path, random_rankings(4, 10, 8), **given)
     for row in pq.read_table(path).to_pylist():
         owned = [row["owners"][position - 1] for position in set(row["clicks"])]
@@ -129,7 +129,7 @@ def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):
         p = truth.p[rankings.names.index(a), rankings.names.index(b)]
         assert abs(mean - (2 * p - 1)) < 4 * error
     assert np.abs(found.means.mean).max() > 8 * found.means.error.max()  # so that a different log would be noticed
-    for cluster in ("query", "both", "impression"):
+    for cluster in ("query", "impression"):
         other = compare_log(path, cluster=cluster, looks=False)
         assert other.means.mean == pytest.approx(found.means.mean) and (other.means.error != found.means.error).all()
     matrix, (i, j) = found.preferences, found.pairs[0]
@@ -145,7 +145,7 @@ def test_few_clusters_are_a_warning(tmp_path):
     assert few.warnings[1].endswith("; --cluster impression is for the queries of this log only")
 
 
-@pytest.mark.parametrize("cluster", ["user", "query", "both", "impression"])
+@pytest.mark.parametrize("cluster", ["user", "query", "impression"])
 def test_two_impressions_are_no_evidence(tmp_path, cluster):
     found = compare_log(write(tmp_path, [ROW | {"user": k} for k in range(2)]), cluster=cluster)
     assert found.p[0] >= 0.5 and found.means.mean[0] == 1  # both won: of the four signs, two are as clear
@@ -206,7 +206,7 @@ def test_every_outcome_and_guardrail_of_a_log_is_compared_at_once(tmp_path):
     assert secondary_outcomes(found).frame["outcome"].tolist() == ["click", "order/click"]
 
 
-@pytest.mark.parametrize("cluster", ["user", "query", "both", "impression"])
+@pytest.mark.parametrize("cluster", ["user", "query", "impression"])
 def test_a_ratio_is_the_quotient_of_two_sums_and_its_error_that_of_the_delta_method(tmp_path, cluster):
     """Orders: u 1, v -1 + 1, w 0, x 1, in all 2. Impressions decided by clicks: u 2, v 2, w 1, x 0, in all 5."""
     found = compare_log(bought(tmp_path, VISITS), [Ratio("order", "click")], cluster=cluster)

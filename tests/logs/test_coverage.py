@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.studies.drawn_logs import false_alarms, false_stops
 from ltr_duel.core import stream
 from ltr_duel.logs import confidence_sequence
-from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, naive_means, two_way
-from tests.logs.drawn import false_alarms, false_stops
+from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, naive_means
 
 SQUARE = 0.5  # mean squared outcome: half of the impressions are ties
 
@@ -73,15 +73,3 @@ def test_one_observation_a_user_keeps_the_sequence_right_where_all_impressions_d
         return ever.mean()
 
     assert alarms(y[:, :, 0], every=10) <= 0.05 < alarms(y.reshape(logs, -1), every=90)
-
-
-def test_the_error_by_users_and_queries_is_that_of_statsmodels():
-    """Each of 30 users sends each of 20 queries once, so that no correction differs."""
-    linear, rng = pytest.importorskip("statsmodels.api"), np.random.default_rng(2)
-    y = np.sign(rng.normal(size=(30, 20)) + rng.normal(size=(30, 1)) + rng.normal(size=(1, 20)))
-    user, query = (axis.ravel() for axis in np.indices(y.shape))
-    sums = {30: (y.sum(axis=1), user), 20: (y.sum(axis=0), query), 600: (y.ravel(), np.stack([user, query], axis=1))}
-    kinds = [clustered_means(np.full((1, n), 600 / n), total[None]) for n, (total, _) in sums.items()]
-    for found, groups in zip((kinds[0], kinds[1], two_way(*kinds)), (user, query, sums[600][1]), strict=True):
-        fitted = linear.OLS(y.ravel(), np.ones(600)).fit(cov_type="cluster", cov_kwds={"groups": groups})
-        assert (found.mean[0], found.error[0]) == pytest.approx((fitted.params[0], fitted.bse[0]))

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ltr_duel.core import stream
-from ltr_duel.logs import confidence_sequence, impressions_to_go, pair_decisions
-from tests.logs.drawn import (
+from benchmarks.studies.drawn_logs import (
     LEVEL,
     coverage,
     differences_from_the_best,
@@ -15,7 +13,9 @@ from tests.logs.drawn import (
     false_stops,
     users_needed,
 )
-from tests.logs.sequences import boundary
+from benchmarks.studies.sequences import boundary
+from ltr_duel.core import stream
+from ltr_duel.logs import confidence_sequence, impressions_to_go, pair_decisions
 
 
 @pytest.mark.parametrize("kind", ["independent", "returning"])

@@ -87,8 +87,6 @@ def compare(
     if report is not None:
         logs.save_comparison(comparison, decision, report, parts=parts)
     lines += logs.comparison_lines(comparison)
-    if not about["users"] and (hint := logs.user_hint(log.other_columns)):
-        lines.append(f"note: {hint}")
     echo_lines([*lines, *logs.finding_lines(decision.findings or (), only_failures=True), ""])
     print_table(logs.comparison_table(comparison, decision, _ROWS))
     more = len(comparison.pairs) - _ROWS

@@ -11,7 +11,6 @@ from .decision import pair_decisions as pair_decisions
 from .decision import running_sentence as running_sentence
 from .describe import LogFacts as LogFacts
 from .describe import describe_log as describe_log
-from .describe import user_hint as user_hint
 from .findings import Finding as Finding
 from .findings import finding_lines as finding_lines
 from .log import ClickLog as ClickLog

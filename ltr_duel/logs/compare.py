@@ -89,13 +89,13 @@ def compare_log(
         outcomes = outcomes or ("click",)
         log = ClickLog(log, outcome=single_outcomes([*outcomes, *margins]))
     names = [outcome.name for outcome in log.outcomes]
-    chosen = [ratio_in(name, names) for name in outcomes or (name for name in names if name not in margins)]
-    if not chosen:
-        raise InputError("every outcome of the log is a guardrail; name the outcome that decides")
     guarded = {name: ratio_in(name, names) for name in margins}
     for name, margin in margins.items():
         most = 1e9 if isinstance(guarded[name], Ratio) else 1
         errors.require_between("the margin of a guardrail", margin, 1e-9, most)
+    chosen = [ratio_in(name, names) for name in outcomes or (name for name in names if name not in margins)]
+    if not chosen:
+        raise InputError("every outcome of the log is a guardrail; name the outcome that decides")
     every = {outcome_name(outcome): outcome for outcome in chosen} | guarded
     results, first = dict[str, Comparison](), outcome_name(chosen[0])
     with progress.progress_bar(total=len(every), desc="outcomes", delay=progress.QUICK, leave=False) as bar:

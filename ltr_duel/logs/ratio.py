@@ -43,7 +43,7 @@ def ratio_in(outcome: AnyOutcome, names: Collection[str] = ()) -> AnyOutcome:
 
 def single_outcomes(outcomes: Collection[AnyOutcome]) -> list[str | Outcome]:
     """Return the different outcomes that a log must have: of ratios, numerator and denominator."""
-    singles = [one if isinstance(one, Ratio) else (one,) for one in map(ratio_in, outcomes)]
+    singles = [given if isinstance(given, Ratio) else (given,) for given in map(ratio_in, outcomes)]
     return list(dict.fromkeys(name for pair in singles for name in pair))
 
 

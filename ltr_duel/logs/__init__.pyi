@@ -15,15 +15,15 @@ from .findings import Finding as Finding
 from .findings import finding_lines as finding_lines
 from .log import ClickLog as ClickLog
 from .looks import Look as Look
+from .outcomes import Ratio as Ratio
 from .outcomes import credited as credited
+from .outcomes import single_outcomes as single_outcomes
 from .plots import plot_comparison as plot_comparison
 from .power import ImpressionPlan as ImpressionPlan
 from .power import PairVariance as PairVariance
 from .power import pairs_in_log as pairs_in_log
 from .power import pairs_in_matrix as pairs_in_matrix
 from .power import plan_impressions as plan_impressions
-from .ratio import Ratio as Ratio
-from .ratio import single_outcomes as single_outcomes
 from .report import column_notes as column_notes
 from .report import comparison_lines as comparison_lines
 from .report import comparison_table as comparison_table

@@ -20,7 +20,7 @@ from ltr_duel.logs.comparison import Comparison, compared
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import drift_notes, looks_of, step_of
 from ltr_duel.logs.lost_events import event_notes
-from ltr_duel.logs.ratio import AnyOutcome, Ratio, credited_outcome, outcome_name, ratio_in, single_outcomes
+from ltr_duel.logs.outcomes import AnyOutcome, Ratio, credited_outcome, outcome_name, ratio_in, single_outcomes
 from ltr_duel.logs.soundness import check_log, policies_of
 from ltr_duel.logs.sums import CLUSTERS, Grouping, pair_sums
 

@@ -15,7 +15,7 @@ from ltr_duel.core import FloatVector, InputError, IntVector, several, statistic
 from ltr_duel.logs.clusters import Means, interval_ends
 from ltr_duel.logs.decision import Decision, decide
 from ltr_duel.logs.looks import Look
-from ltr_duel.logs.ratio import Ratio
+from ltr_duel.logs.outcomes import Ratio
 from ltr_duel.logs.sequential import Intervals, clustered_sequence, confidence_sequence
 from ltr_duel.logs.sums import PairSums, Sequences
 from ltr_duel.preferences import PreferenceMatrix
@@ -29,11 +29,6 @@ class Comparison:
     """Comparison of each pair of a log's rankers by one outcome.
 
     Made by `compare_log`. Arrays have one entry per pair. A positive mean favours the first ranker of the pair.
-
-    Examples
-    --------
-    >>> "cautious" in Comparison.__dataclass_fields__
-    True
     """
 
     names: tuple[str, ...]  # rankers, in their order of appearance in the log

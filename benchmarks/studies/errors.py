@@ -13,7 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.studies.drawn_logs import (
+from benchmarks.studies.tables import table
+from ltr_duel.data import load_dataset
+from ltr_duel.logs import PairVariance, plan_impressions
+from ltr_duel.rankers import rankers_named
+from tests.log_studies.drawn_logs import (
     LEVEL,
     coverage,
     differences_from_the_best,
@@ -26,11 +30,7 @@ from benchmarks.studies.drawn_logs import (
     users_needed,
     winner_found,
 )
-from benchmarks.studies.sound_logs import DRAWN, RUNS, SHIFTING, false_alarms_of_checks
-from benchmarks.studies.tables import table
-from ltr_duel.data import load_dataset
-from ltr_duel.logs import PairVariance, plan_impressions
-from ltr_duel.rankers import rankers_named
+from tests.log_studies.sound_logs import DRAWN, RUNS, SHIFTING, false_alarms_of_checks
 
 RANKERS, IMPRESSIONS, TIES = (2, 5, 10, 20), (100, 300, 1000, 10_000), (0.0, 0.3, 0.95)
 USERS = ("independent", "returning")

@@ -12,8 +12,8 @@ import argparse
 
 import numpy as np
 
-from benchmarks.studies.collected_logs import Case, calibration, coverage, share
 from benchmarks.studies.tables import table
+from tests.log_studies.collected_logs import Case, calibration, coverage, share
 
 POLICIES = ("rucb", "double_thompson", "winner_stays_strong")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.studies.collected_logs import Case, coverage
 from ltr_duel.logs import compare_log, comparison_lines, comparison_table, confidence_sequence, decide
+from tests.log_studies.collected_logs import Case, coverage
 from tests.logs.written import log_of
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.studies.drawn_logs import coverage, false_alarms, false_stops, users_needed
 from ltr_duel.core import stream
 from ltr_duel.logs import confidence_sequence
 from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, naive_means
+from tests.log_studies.drawn_logs import coverage, false_alarms, false_stops, users_needed
 
 SQUARE = 0.5  # mean squared outcome: half of the impressions are ties
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.studies.drawn_logs import plan_from_a_log_kept, plan_kept, plan_of_returning_users_kept
 from ltr_duel.core import InputError
 from ltr_duel.logs import PairVariance, compare_log, pairs_in_log, plan_impressions
+from tests.log_studies.drawn_logs import plan_from_a_log_kept, plan_kept, plan_of_returning_users_kept
 from tests.logs.written import log_of
 
 

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 from scipy.integrate import quad
 
-from benchmarks.studies.sequences import boundary, compared, first_alarm
 from ltr_duel.core import InputError, statistics
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.sequential import Bets, clustered_sequence, confidence_sequence, normal_boundary
 from ltr_duel.logs.sums import Sequences
+from tests.log_studies.sequences import boundary, compared, first_alarm
 
 PUBLISHED = Bets.tuned(100, 0.05, tuned_part=1.0)  # the authors' library, confseq, tests this one against their R code
 NARROWEST = 1000 / (2 * np.log(20) + np.log(1 + 2 * np.log(20)))  # rho of half of the weight, at alpha = .05

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.studies.sound_logs import RUNS, SHIFTING, failed, write_sound_log
 from ltr_duel.core import InputError
 from ltr_duel.data import make_corpus
 from ltr_duel.logs import ClickLog, check_log, compare_log, simulate_log, write_log
 from ltr_duel.logs.findings import ERROR, even, seldom, unchanged
 from ltr_duel.rankers import feature_rankers
+from tests.log_studies.sound_logs import RUNS, SHIFTING, failed, write_sound_log
 from tests.logs.tables import both as tables
 
 COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.studies.drawn_logs import parts_that_differ
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, compare_log, secondary_outcomes, subgroups
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.subgroup import interaction_p
+from tests.log_studies.drawn_logs import parts_that_differ
 from tests.logs.written import DAY, drawn, log_of
 
 

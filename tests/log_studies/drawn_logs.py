@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from benchmarks.studies.sequences import boundary
 from ltr_duel.core import kernel, statistics, stream
 from ltr_duel.logs import PairVariance, plan_impressions
 from ltr_duel.logs.clusters import (
@@ -31,6 +30,7 @@ from ltr_duel.logs.sums import Clusters, PairSums, Sequences
 from ltr_duel.rankers import evaluate_rankers
 from ltr_duel.simulation import summarise
 from tests.conftest import random_rankings
+from tests.log_studies.sequences import boundary
 
 LEVEL = 0.05
 _REPEAT = 0.3**0.5

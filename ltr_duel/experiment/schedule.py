@@ -63,7 +63,7 @@ class Schedule:
             "repetitions": spec.repetitions,
             "problems": [problem.about(spec.regrets) for problem in self.problems],
             "policies": {policy.label: self._policy_key(policy) for policy in policies},
-            "key": {"labels": "random"} | key,
+            "key": key,
         }
         study, groups = Study("", about, []), list[Group]()
         for problem, horizon, label in product(range(len(self.problems)), spec.horizon, spec.labels):

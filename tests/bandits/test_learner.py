@@ -47,7 +47,7 @@ def test_one_at_a_time_it_takes_the_path_of_the_loop(name):
     assert mine.recommend() == run.recommend() and mine.steps == steps
 
 
-@pytest.mark.parametrize("name", ["rucb", "multi_self_sparring", "mdb"])
+@pytest.mark.parametrize("name", ["rucb", "multi_self_sparring"])
 def test_compiled_and_not_it_chooses_alike(name, monkeypatch):
     chosen = []
     for many in (10**9, 1):
@@ -56,7 +56,7 @@ def test_compiled_and_not_it_chooses_alike(name, monkeypatch):
     assert chosen[0] == chosen[1]
 
 
-@pytest.mark.parametrize("name", ["double_thompson", "beat_the_mean", "exp3_sparring"])
+@pytest.mark.parametrize("name", ["double_thompson", "beat_the_mean"])
 def test_the_choices_of_a_batch_have_the_law_of_the_next_one(name):
     """Compare 4,000 choices of a learner with the next choices of 1,500 equal learners, within 5 standard errors."""
     mine = learner(name)
@@ -73,8 +73,7 @@ def test_the_choices_of_a_batch_have_the_law_of_the_next_one(name):
     assert (np.abs(many - one) <= 5 * np.sqrt(many * (1 - many) * (1 / 4000 + 1 / 1500)) + 3e-3).all()
 
 
-@pytest.mark.parametrize("name", ["rucb", "mdb", "rmed2", "merge_dts", "beat_the_mean", "multi_self_sparring:size=3"])
-@pytest.mark.parametrize("n", [1, 5])
+@pytest.mark.parametrize("name, n", [("rucb", 5), ("mdb", 1), ("merge_dts", 5), ("beat_the_mean", 1)])
 def test_a_restored_learner_goes_on_as_if_nothing_had_happened(name, n):
     first, coins, file = Learner(name, 4, horizon=1000, seed=1), stream(1, "coins"), io.BytesIO()
     play(first, 30, coins, n)

@@ -9,6 +9,7 @@ import numpy as np
 from ltr_duel.clicks import click_model
 from ltr_duel.core import as_writable
 from ltr_duel.core.arrays import frozen, handed_over
+from ltr_duel.core.mapped import is_kept
 from ltr_duel.data import load, load_dataset, make_corpus, write_svmlight
 from ltr_duel.interleaving import Comparer
 from ltr_duel.preferences import PreferenceMatrix, arxiv
@@ -56,7 +57,7 @@ def test_a_corpus_owns_its_arrays(tmp_path, monkeypatch):
     mapped = load_dataset(path)
     for corpus in (made, load_dataset(path, cache=False), mapped):
         refuse_writing(corpus)
-    assert isinstance(mapped.features.base, np.memmap) and np.shares_memory(frozen(made.features), made.features)
+    assert is_kept(mapped.features) and np.shares_memory(frozen(made.features), made.features)
     features, grades = np.array(made.features), np.array(made.relevance)
     mine = replace(made, features=features, relevance=grades)
     features[:], grades[:] = 9, 0

@@ -84,12 +84,12 @@ EVAL --measure NDGC@10 => no measure 'NDGC@10'; did you mean 'NDCG@k'? (
 EVAL --measure NDCG@1e999 => write a cut-off from 1 to 100,000, as in 'NDCG@10'
 EVAL --measure MAP --measure MAP => named twice
 EVAL --ties fixd => no tie rule 'fixd'; (
-EVAL --rankers run:absent => its documents have no ids
+EVAL --rankers run:absent => absent: there is no such file
 EVAL --rankers run: => 'run:' requires a file after the colon: run:FILE
 EVAL --rankers =run:x => no kind of ranker '=run'; did you mean 'run'? (
 EVAL --rankers lightgbm:m.csv => m.csv: not a LightGBM model
 EVAL --rankers onnx:m.csv => m.csv: not an ONNX model
-EVAL --rankers scores:m.csv => m.csv: the rows have no qid or query_id or query
+EVAL --rankers scores:m.csv => m.csv: a table of scores needs a query, a document and scores
 EVAL --rankers features:1,1 => two rankers have the same name
 EVAL --out m.csv => m.csv
 evaluate null.txt => feature 1 is NULL;~--fill

@@ -82,27 +82,27 @@ CORPORA: Table = {  # a feature file for `data info a.txt`
     "zip": (zipped(("a", "b")), "an archive, not text"),
     "web page": ("<!DOCTYPE html><html>", "a web page, not data"),
     "cut gzip": (gzip.compress(GOOD.encode() * 50)[:-9], "damaged or cut short"),
-    "NUL": ("0 qid:1 1:1\n0 qid:1 1:\0\n", "a NUL byte"),
+    "NUL": ("0 qid:1 1:1\n0 qid:1 1:\0\n", "'\\x00' in '1:\\x00' is not a finite number"),
     "no label": ("qid:1 1:1\n", "a.txt:1:1: the line starts with 'qid:1'"),
     "no query": ("1 1:1\n", "'1:1' is not a query such as qid:17"),
-    "negative id": ("1 qid:1 -1:1\n", "negative feature id in '-1:1'"),
+    "negative id": ("1 qid:1 -1:1\n", "'-1:1' is not '<id>:<value>'"),
     "huge id": (f"1 qid:1 {'9' * 20}:1\n", "is too large; valid ids are 1..10000; --features N allows more"),
     "id 0": ("1 qid:1 0:1\n", "--first-id 0 reads ids that start at 0"),
     "twice": ("1 qid:1 1:1 1:1\n", "each id may occur once"),
     "infinite": ("1 qid:1 1:inf\n", "is not a finite number"),
     "400 letters": (f"1 qid:1 1:{'x' * 400}\n", "feature value 'x~...'"),
-    "escape codes": ("1 qid:1 1:\x1b[31m\n", "feature value '?[31m'"),
+    "escape codes": ("1 qid:1 1:\x1b[31m\n", "feature value '\\x1b[31m'"),
     "NULL": (NULLS, "feature 1 is NULL; choose a replacement with --fill"),
-    "half a label": (GOOD.replace("1 qid", "0.5 qid", 1), "label 0.5 is not a whole number; ~--labels round"),
-    "unlabelled": ("-1 qid:1 1:1\n", "--unlabelled zero reads it as grade 0"),
+    "half a label": (GOOD.replace("1 qid", "0.5 qid", 1), "label 0.5 is not a relevance ~--labels round"),
+    "unlabelled": ("-1 qid:1 1:1\n", "--unlabelled zero reads -1 as grade 0"),
     "grade 1001": ("1001 qid:1 1:1\n", "grade (0..1000)"),
     "query again": (GOOD + "0 qid:1 1:1 2:2\n", "the lines of a query must be adjacent"),
-    "no-break space": ("1 qid:1\u00a01:1\n", "a no-break space (U+00A0) ~ not a separator"),
-    "carriage return": ("1 qid:1 1:1\r2:2\n", "a carriage return inside the line"),
+    "no-break space": ("1 qid:1\u00a01:1\n", "'qid:1\\xa01:1' contains a blank that is no space or tab"),
+    "carriage return": ("1 qid:1 1:1\r2:2\n", "'\\r2:2' is not '<id>:<value>'"),
     "wrong fill": (NULLS, "no fill 'mean'", "--fill", "mean"),
     "fill of ranks": (NULLS, "fill it with 'last', not with 'min'", "--fill", "min", "--dialect", "letor-agg"),
     "labels": (GOOD, "did you mean 'round'", "--labels", "rounded"),
-    "first id 7": (GOOD, "the id of the first feature must be 0 or 1, not 7", "--first-id", "7"),
+    "first id 7": (GOOD, "first_id must be between 0 and 1, not 7", "--first-id", "7"),
     "features 1e30": (GOOD, "features must be between 1 and 1e", "--features", "1e30"),
     "dialect": (GOOD, "did you mean 'yahoo'", "--dialect", "yaho"),
     "split of a file": (GOOD, "a split or a fold requires a folder", "--split", "train"),
@@ -110,8 +110,8 @@ CORPORA: Table = {  # a feature file for `data info a.txt`
     "empty folder": (Path.mkdir, "no feature file in this folder"),
 }
 FACTS = {
-    "format": 5, "omitted": "", "name": "forged", "grades": 3, "sha256": "0", "lower_is_better": False,
-    "feature_names": ["1", "2"], "options": {},
+    "format": 6, "omits": False, "name": "forged", "grades": 3, "sha256": "0", "lower_is_better": False,
+    "feature_names": ["1", "2"],
 }  # fmt: skip
 
 
@@ -131,16 +131,16 @@ FOLDERS: Table = {  # a folder for `data info a`
     "no such part": (folder(train_txt=GOOD), "no 'vali' part in this folder", "--split", "vali"),
     "no folds": (folder(train_txt=GOOD), "there is no fold 2", "--fold", "2"),
     "read in another way": (
-        folder(corpus_json=json.dumps(FACTS)), "read with no options, not with fill 3.0", "--fill", "3"
+        folder(corpus_json=json.dumps(FACTS)), "a folder of the cache is read as it is", "--fill", "3"
     ),
-    "another version": (folder(corpus_json=json.dumps(FACTS | {"format": 1})), "made by another version (format 1)"),
-    "forged size": (folder(corpus_json=json.dumps(FACTS), features_npy=npy((10**6, 10**6))), "missing or damaged"),
-    "deep nesting": (folder(corpus_json=DEEP), "cannot be read; remove this folder and read the text again"),
+    "another version": (folder(corpus_json=json.dumps(FACTS | {"format": 1})), "made by another version; remove"),
+    "forged size": (folder(corpus_json=json.dumps(FACTS), columns_npy=npy((10**6, 10**6))), "damaged (~); remove"),
+    "deep nesting": (folder(corpus_json=DEEP), "damaged (~); remove this folder and read the text again"),
 }  # fmt: skip
 ARCHIVES: Table = {  # an archive for `data fetch imat2009`
     "empty": (b"", "neither zip, tar nor rar"),
     "web page": (b"<html>", "web page"),
-    "no features": (zipped(("docs/readme.md", "x")), "given: no feature files found; is this the archive of Yandex"),
+    "no features": (zipped(("docs/readme.md", "x")), "c/unpacked: no feature files ~archive of Yandex"),
     "name of 300 characters": (zipped(("x" * 300, GOOD)), "cannot be written: File name too long"),
     "link": (tarred(tarfile.SYMTYPE), "is a link to an absolute path"),
     "device": (tarred(tarfile.CHRTYPE), "is a special file"),

@@ -103,10 +103,7 @@ def likely_winner(evidence: FloatVector, rng: Generator) -> int:
 
 @kernel
 def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
-    """Return RMED1's opponent of ``arm``: i*, or the arm against which ``arm`` won the smallest share.
-
-    The opponent is i* if ``arm`` won at most half of its duels with i*, or more than half of its duels with every arm.
-    """
+    """Return RMED1's opponent of ``arm``: i*, or the arm against which ``arm`` won the smallest share."""
     if share[arm, winner] <= 0.5:
         return winner
     least = vector.smallest(share[arm])
@@ -176,10 +173,7 @@ def next_initial_pair(state: State) -> None:
 
 @inlined
 def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: float) -> None:
-    """Remove the arm from L_R. Add to L_N each arm outside L_R that is not ruled out.
-
-    After the last arm of the pass, L_N becomes L_C.
-    """
+    """Remove the arm from L_R, add to L_N each arm outside L_R that is not ruled out, and perhaps begin a pass."""
     lists.pending[arm] = evidence[arm]
     limit = vector.smallest(evidence) + log_t + now.slack
     joined = now.n_following

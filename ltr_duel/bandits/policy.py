@@ -180,6 +180,8 @@ def bind(policy: Policy) -> None:
         raise PolicyError(f"policy '{policy.name}': {error}") from error
     if policy.feedback == "duel":
         hooks.pair_as_slate(policy.state)
+    if not policy.state.__module__.startswith("ltr_duel."):
+        hooks.require_arms(policy.state)
 
 
 _bound: dict[type, dict[str, Callable[..., Any]]] = {}

@@ -41,7 +41,6 @@ TRUTHS = {
 PYCLICK = {
     "pbm": (-0.36999186, 1.45651506),
     "cascade": (-7.87704503, 1.48836013),
-    "dbn": (-0.36770436, 1.45353803),
     "sdbn": (-0.37585913, 1.45438103),
     "ubm": (-0.36206180, 1.45464279),
 }
@@ -260,11 +259,10 @@ def test_pyclicks_figures_are_met_with_its_updates(form):
     assert (score.log_likelihood, score.perplexity) == pytest.approx(PYCLICK[form], abs=1e-6)
 
 
-@pytest.mark.parametrize("form", ["dbn", "sdbn"])
-def test_exact_updates_are_more_likely_than_those_of_pyclick(form):
+def test_exact_updates_are_more_likely_than_those_of_pyclick():
     sessions = pyclick_sessions()
-    theirs = pyclick.judged(form, pyclick.fit(form, sessions, 1000, smoothing=0.1), sessions)
-    assert fit_clicks(sessions, form, smoothing=0.1).train.log_likelihood > theirs.log_likelihood + 1e-3
+    theirs = pyclick.judged("sdbn", pyclick.fit("sdbn", sessions, 1000, smoothing=0.1), sessions)
+    assert fit_clicks(sessions, "sdbn", smoothing=0.1).train.log_likelihood > theirs.log_likelihood + 1e-3
 
 
 def test_the_best_model_is_that_of_the_users():

@@ -202,10 +202,6 @@ def marked(label: str) -> str:
     ----------
     label : str
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> marked("rucb"), marked("savage"), marked("winner_stays")
@@ -237,10 +233,6 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     **given
         The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... A part
         that is passed here, for example a function of another module, is not looked up.
-
-    Returns
-    -------
-    Policy
 
     Raises
     ------

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ltr_duel.core import errors
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, errors
 from ltr_duel.preferences import PreferenceMatrix, gaps
 
 
@@ -19,34 +18,23 @@ class Definition(NamedTuple):
     """One kind of regret."""
 
     loss: str  # name of the loss, see `loss_per_arm`
-    counts: Literal["exposure", "best", "worst"]  # the counts that multiply the loss
-    meaning: str
+    counts: Literal["exposure", "best", "worst"]  # the counts that multiply the loss: of all, the best, the worst arm
 
 
 REGRETS: Mapping[str, Definition] = {
-    "average": Definition("average", "exposure", "mean gap of the compared arms to the Condorcet winner"),
-    "strong": Definition("average", "worst", "gap of the worst of the compared arms to the Condorcet winner"),
-    "weak": Definition("average", "best", "gap of the best of the compared arms to the Condorcet winner"),
-    "copeland": Definition(
-        "copeland", "exposure", "share of rivals that the best arm beats, minus the mean of the compared arms"
-    ),
-    "borda": Definition("borda", "exposure", "Borda score of the best arm, minus the mean of the compared arms"),
-    "utility": Definition(
-        "utility", "exposure", "utility of the best arm, minus the mean of the compared arms; needs utilities"
-    ),
-    "ndcg": Definition(
-        "ndcg",
-        "exposure",
-        "NDCG of the best ranker, minus the mean of the compared arms; needs the NDCG of each ranker",
-    ),
+    "average": Definition("average", "exposure"),  # mean gap of the compared arms to the Condorcet winner
+    "strong": Definition("average", "worst"),
+    "weak": Definition("average", "best"),
+    "copeland": Definition("copeland", "exposure"),
+    "borda": Definition("borda", "exposure"),
+    "utility": Definition("utility", "exposure"),
+    "ndcg": Definition("ndcg", "exposure"),
 }
 DEFAULT_REGRETS = ("average", "strong", "weak", "copeland", "borda")
 MEASURED = ("utility", "ndcg")  # these regrets require values that are not in the matrix, one for each arm
 
 
-def loss_per_arm(
-    matrix: PreferenceMatrix, definition: str, values: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def loss_per_arm(matrix: PreferenceMatrix, loss: str, values: FloatVector | None = None) -> FloatVector:
     """Return the loss of one impression of each arm, shape (K,); NaN if required values or the winner are missing.
 
     ``average``: the gap to the Condorcet winner, p[winner, j] - 1/2. A pair costs the mean of its two gaps, a slate the
@@ -55,33 +43,29 @@ def loss_per_arm(
     ``ndcg``: the highest of ``values``, minus the value of arm j (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq.
     4). Raises `InputError` for other names.
     """
-    if definition == "average":
+    unknown = np.full(len(matrix), np.nan)
+    if loss == "average":
         gap = gaps(matrix)
-        return np.full(len(matrix), np.nan) if gap is None else gap
-    if definition == "copeland":
-        scores = matrix.copeland_scores / max(1, len(matrix) - 1)
-    elif definition == "borda":
-        scores = matrix.borda_scores
-    elif definition in MEASURED:
-        scores = np.full(len(matrix), np.nan) if values is None else np.asarray(values, np.float64)
+        return unknown if gap is None else gap
+    errors.require_one_of("regret", loss, ("copeland", "borda", *MEASURED))
+    if loss in MEASURED:
+        scores = unknown if values is None else values
     else:
-        raise errors.unknown_name("regret", definition, REGRETS)
+        scores = matrix.borda_scores if loss == "borda" else matrix.copeland_scores / max(1, len(matrix) - 1)
     return np.asarray(scores.max() - scores)
 
 
-def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
+def arm_ranks(matrix: PreferenceMatrix) -> IntVector:
     """Return the rank of each arm, from 0 for the best, shape (K,). Ranks define the best and worst arm of a slate.
 
     Arms are sorted by the gap to the Condorcet winner or, if there is none, by the Copeland score. Equal arms keep the
     order of the matrix; their order does not affect regret.
     """
     loss = loss_per_arm(matrix, "copeland" if matrix.condorcet_winner is None else "average")
-    place = np.empty(len(matrix), np.int64)
-    place[np.argsort(loss, kind="stable")] = np.arange(len(matrix))
-    return place
+    return np.argsort(np.argsort(loss, kind="stable"))
 
 
-def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.float64]:
+def cumulative_regret(exposure: FloatMatrix, loss: FloatVector) -> FloatVector:
     """Return the regret up to each checkpoint. Arms are added in their order, so that all machines give the same bits.
 
     exposure: shape (..., K); impressions of each arm, or the number of steps in which the arm was the best (or the
@@ -92,21 +76,3 @@ def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) 
     for arm in range(exposure.shape[-1]):
         total += exposure[..., arm] * loss[arm]
     return total
-
-
-def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return, for each row of impressions, the standard error that the error of the matrix causes in average regret.
-
-    For given impressions, average regret is the sum over the arms of gap times impressions. It is linear in the gaps,
-    so the variances of independently estimated gaps add up. If pairs share lists (of sets) or queries
-    (variance reduction ``stratified``), their errors are correlated, and the matrix does not contain the
-    correlation. In this case the standard errors are added up, which is an upper bound. The winner is assumed to be
-    correct. The result is zero for an exact matrix, and NaN if there is no Condorcet winner.
-    """
-    winner = matrix.condorcet_winner
-    if winner is None:
-        return np.full(len(displayed), np.nan)
-    error = matrix.standard_error[matrix.index(winner)]
-    if "size" in matrix.provenance or "stratified" in matrix.provenance.get("variance_reduction", ()):
-        return displayed @ error
-    return np.sqrt(np.square(displayed) @ error**2)

@@ -10,8 +10,7 @@ import pytest
 
 from ltr_duel.bandits.check import check_policy
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
-from ltr_duel.core import InputError, interpreted, kernel
-from ltr_duel.core.machine import plain_compiler_wanted
+from ltr_duel.core import InputError, compiler, interpreted, kernel
 from ltr_duel.core.random import random_below
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation import FromMatrix, simulate
@@ -177,7 +176,7 @@ UNCOMPILED = {  # the wrong function, and the message
 
 @pytest.mark.parametrize("mistake", UNCOMPILED)
 def test_what_cannot_be_compiled_is_said_in_one_sentence(mistake):
-    if "allocates" in mistake and plain_compiler_wanted():
+    if "allocates" in mistake and "plain" in compiler():
         pytest.skip("the plain compiler counts references: kernels may allocate")
     part, function, reason = UNCOMPILED[mistake]
     line, helper = function.__code__.co_firstlineno, interpreted(allocating).__code__.co_firstlineno + 2

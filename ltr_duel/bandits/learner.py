@@ -197,10 +197,6 @@ class Learner:
         arrays : mapping of str to ndarray
             A `snapshot`.
 
-        Returns
-        -------
-        Learner
-
         Raises
         ------
         InputError

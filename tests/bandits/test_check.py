@@ -166,16 +166,6 @@ UNCOMPILED = {  # the wrong function, and the message
         lambda state, params: allocating(state),
         r"{file}:{helper}: it allocates memory",
     ),
-    "reads what is not there": (
-        "update",
-        lambda state, params, t, first, second, outcome, rng: state.losses[first],
-        r"{file}:{line}: Unknown attribute 'losses' of type State\(",
-    ),
-    "uses what numba does not know": (
-        "select",
-        lambda state, params, t, rng: (0, sorted(state.wins, key=str)[0]),
-        r"{file}:{line}: there is no compiled form of sorted\(",
-    ),
     "returns a wrong thing": (
         "recommend",
         lambda state, params: None,
@@ -195,17 +185,6 @@ def test_what_cannot_be_compiled_is_said_in_one_sentence(mistake):
     with pytest.raises(PolicyError, match=f"^{part} of policy 'mine' cannot be compiled: {reason}") as caught:
         simulate(MATRIX, policy, horizon=10, repetitions=1)
     assert isinstance(caught.value, InputError) and "\n" not in str(caught.value)
-
-
-def test_errors_of_a_compiler_whose_texts_are_not_understood_are_one_sentence_too(monkeypatch):
-    for pattern in ("_PLACE", "_NOISE", "_MODULES"):
-        monkeypatch.setattr(f"ltr_duel.core.compile_errors.{pattern}", re.compile("(?!)"))
-    monkeypatch.setattr("ltr_duel.core.compile_errors._CAUSES", {})
-    part, function, _ = UNCOMPILED["uses what numba does not know"]
-    line = function.__code__.co_firstlineno
-    with pytest.raises(PolicyError, match=f"^select of policy 'mine' cannot be compiled: .*:{line}: [A-Z].*") as caught:
-        simulate(MATRIX, broken(compiled=True, **{part: function}), horizon=10)
-    assert "\n" not in str(caught.value)
 
 
 def choosing(wrong):

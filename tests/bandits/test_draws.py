@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from ltr_duel.bandits.thompson import draw_above
-from ltr_duel.core import interpreted, kernel
-from ltr_duel.core.draws import _draw_by_tangent, beta_above, beta_draw, normal_draw
+from ltr_duel.core import kernel
+from ltr_duel.core.draws import beta_above, beta_draw, normal_draw
 from ltr_duel.core.random import shuffle, stream
 
 N = 20_000
@@ -50,42 +50,6 @@ def test_draws_known_to_be_above_a_level_are_those_of_the_beta_distribution(a, b
     many_above(level, a, b, stream(6, "known", a, b, str(level)), values)
     assert values.min() >= level and values.max() <= 1
     assert stats.kstest(law.sf(values) / law.sf(level), "uniform").pvalue > 1e-5
-
-
-class TwoAlreadyError(Exception):
-    """Raised by a request for a third number: the first point was rejected."""
-
-
-class Scripted:
-    """A generator of exactly two given numbers."""
-
-    def __init__(self, *numbers):
-        self._numbers = list(numbers)
-
-    def random(self):
-        if not self._numbers:
-            raise TwoAlreadyError
-        return self._numbers.pop(0)
-
-
-@pytest.mark.parametrize("a, b, level, reach", [(3, 2, 0.5, 0.3), (2, 60, 0.04, 0.02)])
-def test_a_point_counts_if_it_lies_under_the_density(a, b, level, reach):
-    """The bounds of the logarithm do not change the result."""
-    touch = level + reach
-    left, slope = 1 - touch, b / (1 - touch) - a / touch
-    rng, accepted = np.random.default_rng(1), 0
-    for u, v in rng.random((4000, 2)):
-        theta = level - np.log(1 - u) / slope
-        under = theta < 1 and np.log(1 - v) <= (
-            a * np.log(theta / touch) + b * np.log((1 - theta) / left) + slope * (theta - touch)
-        )
-        try:
-            drawn = interpreted(_draw_by_tangent)(level, touch, slope, a, b, Scripted(u, v))
-        except TwoAlreadyError:
-            drawn = None
-        assert (drawn is not None) == under and (not under or drawn == pytest.approx(theta, rel=1e-12))
-        accepted += under
-    assert 100 < accepted < 3900
 
 
 def test_every_order_is_as_likely_as_any_other():

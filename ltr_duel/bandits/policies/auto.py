@@ -267,7 +267,6 @@ def judge(state: State, arm: int, t: int) -> None:
 
 @kernel
 def fine(value: float) -> float:
-    """Round a number to a multiple of 1 / `_FINE`."""
     return float(int(value * _FINE + 0.5)) / _FINE
 
 

@@ -80,10 +80,11 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 @kernel
 def refresh(bounds: Bounds, crossings: FloatMatrix, bonus: float) -> bool:
     """Lines 7 and 8: update `below` and its sums; return whether anything changed."""
-    n_arms, changed = crossings.shape[0], bonus == 0.0  # the first step
+    n_arms, changed = crossings.shape[0], False
     for i in range(n_arms):
         if bounds.release[i] >= bonus:
             continue
+        changed |= bonus == 0.0  # the first step
         least, crossed, below = inf, 0, bounds.below[i]
         for j in range(n_arms):  # without a branch, so that the loop is vectorised
             above = crossings[i, j] > bonus
@@ -199,7 +200,8 @@ def best_rival(state: State, c: int, within: bool, scale: float, rng: Generator)
     for j in range(rate.shape[0]):  # without a branch, so that the loop is vectorised
         best = larger(best, rate[j] + scale * width[j] if (betters[j] | anywhere) & (1 - below[j]) else -1.0)
     for j in range(rate.shape[0]):
-        ties += (betters[j] | anywhere) & (1 - below[j]) & int(rate[j] + scale * width[j] == best) & int(j != c)
+        ties += (betters[j] | anywhere) & (1 - below[j]) & int(rate[j] + scale * width[j] == best)
+    ties -= (betters[c] | anywhere) & (1 - below[c]) & int(rate[c] + scale * width[c] == best)
     if ties == 0:
         return c
     skip = random_below(ties, rng)

@@ -54,22 +54,14 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    tournament = new_tournament(n_arms, n_arms)
-    return State(nothing_known(n_arms), rivals(n_arms), tournament, np.zeros(1, np.int64))
-
-
-def nothing_known(n_arms: int) -> Known:
-    """Return the counts of arms that have not met."""
+    table = new_tournament(n_arms, n_arms)
     wins, crossings = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
-    return Known(wins, crossings, *thompson.posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.full(n_arms, inf))
-
-
-def rivals(n_arms: int) -> thompson.Levels:
-    """Make one row of samples for each arm; in its row, the arm itself has probability 0."""
+    blocked, release = np.zeros(n_arms, np.int64), np.full(n_arms, inf)
+    known = Known(wins, crossings, *thompson.posterior_rows(n_arms), blocked, release)
     levels = thompson.new_levels(n_arms, n_arms)
-    for of_first in (levels.chance, levels.bits):
-        np.fill_diagonal(of_first, 0)
-    return levels
+    for rows in (levels.chance, levels.bits):
+        np.fill_diagonal(rows, 0)  # an arm does not meet itself
+    return State(known, levels, table, np.zeros(1, np.int64))
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -128,7 +120,6 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def record_duel(known: Known, levels: thompson.Levels, bits: BitsMatrix, winner: int, loser: int) -> None:
-    """Count a duel, and update the statistics of the pair."""
     record_win(known.wins, known.crossings, winner, loser)
     known.release[winner] = -1.0
     known.release[loser] = -1.0

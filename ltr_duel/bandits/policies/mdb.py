@@ -50,7 +50,6 @@ def select(state: State, params: Params, t: int, slate: IntVector, rng: Generato
 
 
 def update(state: State, params: Params, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
-    """Count all pairs of the slate."""
     if size == 1:
         return
     for a in range(size):

@@ -127,7 +127,6 @@ def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> i
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel, and end the stage if few enough arms remain."""
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)
         record_win(state.wins, state.crossings, winner, loser)

@@ -97,7 +97,6 @@ def bound_against(wins: IntMatrix, j: int, champion: int, bonus: float) -> float
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel, and end the stage if few enough arms remain."""
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)
         record_win(state.wins, state.crossings, winner, loser)
@@ -105,7 +104,6 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: Any, params: Any) -> int:
-    """Return the remaining arm that beats the most arms."""
     return most_victorious_left(state.wins, state.batches)
 
 

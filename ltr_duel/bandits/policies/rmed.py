@@ -76,7 +76,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def rmed_arrays(n_arms: int, rounds: int, slack: float) -> tuple[Any, ...]:
-    """Make the arrays of a state, for ``rounds`` initial duels of each pair."""
     share = np.full((n_arms, n_arms), 0.5)
     np.fill_diagonal(share, 2.0)  # never the smallest of its row
     wins, terms, evidence = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms)), np.zeros(n_arms)
@@ -139,7 +138,6 @@ def record_duel(state: State, first: int, second: int, outcome: int) -> None:
 
 @inlined
 def set_term(state: State, i: int, j: int, term: float) -> None:
-    """Change a term, and the sum of its row."""
     before = state.terms[i, j]
     if term != before:
         state.terms[i, j] = term
@@ -160,7 +158,6 @@ def set_term(state: State, i: int, j: int, term: float) -> None:
 
 @kernel
 def next_initial_pair(state: State) -> None:
-    """Advance to the next pair of the initial duels."""
     now, n_arms = state.now[0], state.share.shape[0]
     now.second += 1
     if now.second == n_arms:
@@ -210,7 +207,6 @@ def last_step_alone(state: State, t: int) -> int:
 
 @kernel
 def smallest_or_inf(values: FloatVector) -> float:
-    """Return the smallest of the numbers, or infinity for an empty array."""
     return vector.smallest(values) if values.shape[0] > 0 else inf
 
 

@@ -51,7 +51,6 @@ class FixedState(State):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> Rmed2State:
-    """The initial duels compare each pair once."""
     return Rmed2State(*rmed_arrays(n_arms, 1, params.scale * n_arms**params.power))
 
 

@@ -13,8 +13,7 @@ rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. 
 Outcome rules for pairs, of which the first is the default; P1 (P2) is the posterior probability that the first
 (second) ranker owns more clicks than the other ranker:
 
-- ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2, so the mean outcome is the
-  same as for ``sampled``. The list keeps the coin that decides.
+- ``marginal_bernoulli``: a coin of the list decides; the first ranker wins with probability (1 + P1 - P2) / 2.
 - ``marginal_sign``: the first ranker wins if P1 > P2; equal probabilities tie. Published baselines used this rule. It
   turns even the smallest lead into a win, and favours some rankers under random clicks.
 - ``sampled``: the ranker that owns more clicks under the actually drawn contributors wins.
@@ -56,9 +55,9 @@ _EQUAL = 1e-12  # smaller differences between posteriors are rounding errors, an
 
 
 class Params(NamedTuple):
-    """Parameters of probabilistic interleave."""
+    """Decay of the softmax over ranks."""
 
-    tau: float = 3.0  # decay of the softmax over ranks
+    tau: float = 3.0
 
 
 class State(NamedTuple):
@@ -170,9 +169,9 @@ def draw_mirrored(
     length = min(state.top, documents)
     state.free[:2] = 1
     for k in range(length):
-        place = int(2.0 * uniforms[k])
-        ranker = second if place == 1 else first
-        chosen = draw_document(state, lists, ranker, place, start, documents, 2.0 * uniforms[k] - place, rng)
+        u = 2.0 * uniforms[k]
+        ranker = second if int(u) == 1 else first
+        chosen = draw_document(state, lists, ranker, int(u), start, documents, u - int(u), rng)
         page.shown[k] = chosen
         state.used[chosen] = 1
     for k in range(length):

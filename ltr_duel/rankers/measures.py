@@ -16,7 +16,8 @@ all retrieved documents, in the order of the tie rule.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -51,11 +52,11 @@ def _gain(grades: Grades) -> NDArray[np.float64]:
     return 2.0 ** grades.astype(np.float64) - 1
 
 
-def _ndcg(query: _Query) -> FloatVector:
+def _ndcg(query: _Query, gain: Callable[[Grades], NDArray[np.float64]] = _gain) -> FloatVector:
     depth = query.shown.shape[1]
     discount = 1 / np.log2(np.arange(2, depth + 2))
-    ideal = float((_gain(query.best)[:depth] * discount).sum())
-    return (_gain(query.shown) * discount).sum(axis=1) / ideal if ideal > 0 else np.zeros(len(query.shown))
+    ideal = float((gain(query.best)[:depth] * discount).sum())
+    return (gain(query.shown) * discount).sum(axis=1) / ideal if ideal > 0 else np.zeros(len(query.shown))
 
 
 def _err(query: _Query) -> FloatVector:
@@ -75,14 +76,17 @@ def _reciprocal_rank(query: _Query) -> FloatVector:
     return np.where(relevant.any(axis=1), 1.0 / (relevant.argmax(axis=1) + 1), 0.0)
 
 
+_LINEAR = "nDCG(dcg='log2')"  # the name in ir_measures of NDCG with the grade as gain
 _KINDS: dict[str, Callable[[_Query], FloatVector]] = {
     "NDCG": _ndcg,
+    _LINEAR: lambda query: _ndcg(query, lambda grades: grades.astype(np.float64)),
     "ERR": _err,
     "MAP": _average_precision,
     "MRR": _reciprocal_rank,
     "P": lambda query: np.asarray((query.shown > 0).sum(axis=1) / query.k),
     "R": lambda query: np.asarray((query.shown > 0).sum(axis=1) / query.relevant),
 }
+_SYNONYMS = {"AP": "MAP", "RR": "MRR", "RECIP_RANK": "MRR", "RECALL": "R"}  # of ir_measures and trec_eval
 _WHOLE_LIST = ("MAP", "MRR")  # measures whose cut-off is optional
 
 
@@ -94,12 +98,19 @@ class Measure(NamedTuple):
     k: int
 
 
-def measure_named(measure: str) -> Measure:
-    """Parse ``NDCG@10``, ``MAP``, ... in any case; MAP and MRR may have a cut-off, the others require it."""
-    kind, at, cut = str(measure).upper().partition("@")
+def measure_named(measure: str | object) -> Measure:
+    """Parse ``NDCG@10``, ``MAP``, ... in any case; MAP and MRR may have a cut-off, the others require it.
+
+    Names of trec_eval and ir_measures are understood, and objects of ir_measures, whose ``nDCG@10`` has the grade as
+    gain.
+    """
+    text = str(measure) if isinstance(measure, str) else re.sub(r"^nDCG(?=@|$)", _LINEAR, str(measure))
+    plain = re.sub(r"(?i)^ndcg\(dcg='exp-log2'\)", "NDCG", re.sub(r"(_cut)?_(?=\d+$)", "@", text))
+    kind, at, cut = plain.partition("@")
+    kind = kind if kind == _LINEAR else _SYNONYMS.get(kind.upper(), kind.upper())
     if kind not in _KINDS:
         names = [name if name in _WHOLE_LIST else f"{name}@k" for name in _KINDS]
-        raise errors.unknown_name("measure", measure, names)
+        raise errors.unknown_name("measure", text, names)
     if not at and kind in _WHOLE_LIST:
         return Measure(kind, kind, _ALL)
     if not cut.isdecimal() or not 1 <= int(cut[:9]) <= 100_000:
@@ -107,14 +118,14 @@ def measure_named(measure: str) -> Measure:
     return Measure(f"{kind}@{int(cut)}", kind, int(cut))
 
 
-def measure_by_query(rankings: Rankings, measure: str = "NDCG@10") -> FloatMatrix:
+def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> FloatMatrix:
     """Return a measure of each ranker on each query.
 
     Parameters
     ----------
     rankings : Rankings
         If the tie rule reorders ties in each comparison, the order stored in ``rankings`` is measured.
-    measure : str
+    measure : str or a measure of ir_measures
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
 
     Returns
@@ -157,7 +168,7 @@ def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[F
 
 def evaluate_rankers(
     rankings: Rankings,
-    measures: Sequence[str] = DEFAULT_MEASURES,
+    measures: Sequence[str | object] = DEFAULT_MEASURES,
     *,
     baseline: str | Sequence[str] = (),
     confidence: float = 0.95,
@@ -167,7 +178,7 @@ def evaluate_rankers(
     Parameters
     ----------
     rankings : Rankings
-    measures : sequence of str
+    measures : sequence of str or of measures of ir_measures
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k``, ``R@k``.
     baseline : str or sequence of str, optional
         Rankers, chosen before their results were seen, with which the others are compared instead of with the best.
@@ -206,7 +217,8 @@ def evaluate_rankers(
     """
     errors.require_between("the confidence of the intervals", confidence, 0.5, 0.999999)
     arguments.require_type("rankings", rankings, Rankings)
-    wanted = [measure_named(measure) for measure in arguments.as_names("measures", measures)]
+    single = isinstance(measures, str) or not isinstance(measures, Iterable)
+    wanted = [measure_named(measure) for measure in ([measures] if single else measures)]
     if not wanted or len(set(wanted)) < len(wanted):
         raise InputError("the same measure is named twice" if wanted else "name at least one measure")
     baselines = dict.fromkeys(arguments.as_names("baselines", baseline))

@@ -129,6 +129,25 @@ def twice(*relevance):
     return replace(rankings, order=order, relevance=np.array(relevance), query_ptr=ptr)
 
 
+def test_objects_of_ir_measures_are_measured_by_their_definition():
+    rankings = random_rankings(2, 12, 10, seed=4)
+    measures = [nDCG @ 5, nDCG(dcg="exp-log2") @ 5, AP, RR]
+    table = evaluate_rankers(rankings, measures)
+    assert table["measure"].drop_duplicates().tolist() == ["nDCG(dcg='log2')@5", "NDCG@5", "MAP", "MRR"]
+    relevance = rankings.relevance.reshape(12, 10).astype(float)
+    grades, ideal = np.take_along_axis(relevance, rankings.order[0].reshape(12, 10), axis=1), -np.sort(-relevance)
+    discount = 1 / np.log2(np.arange(2, 7))
+    linear = measure_by_query(rankings, nDCG @ 5)[0]
+    assert linear == pytest.approx((grades[:, :5] @ discount) / (ideal[:, :5] @ discount))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("ndcg_cut_10", "NDCG@10"), ("AP@5", "MAP@5"), ("recip_rank", "MRR"), ("recall_20", "R@20")]
+)
+def test_names_of_other_tools_are_understood(text, name):
+    assert evaluate_rankers(random_rankings(2, 3, 4), text)["measure"].iloc[0] == name
+
+
 def test_equal_rankers_differ_with_p_one_and_a_single_query_has_no_interval():
     table = evaluate_rankers(make_rankings([[0, 1, 2], [0, 1, 2]], 3, [1, 0, 2]), ["MAP"])
     assert table[["low", "high", "p"]].isna().all(axis=None)

@@ -52,7 +52,6 @@ ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reaso
     "ltr-duel advise MQ2008/Fold1 --rankers features:1,5,23,40": "it takes many minutes: README, tests/advice",
     "ltr-duel demo --data qrels": "as the line above it with a million steps: tests/rankers",
     "ltr-duel demo --out demo": "tools/release_check.py, and tests/cli",
-    "ltr-duel reproduce multi": "it takes minutes: tests/papers",
     "ltr-duel sensitivity WEB30K": "it takes many minutes: tests/simulation/test_sensitivity.py",
     "python -m benchmarks": "it takes minutes: tests/test_benchmarks.py, tests/test_rank_policies.py",
     # commands whose requirements a test cannot meet
@@ -86,8 +85,9 @@ def desk(tmp_path, monkeypatch, real_data):
     monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
     monkeypatch.setattr(plugins, "_loaded", {})
     before = {registry: set(registry.names()) for registry in (POLICIES, METHODS, CLICK_MODELS)}
-    for name, target in {"MQ2008": real_data / "MQ2008", "experiments": ROOT / "experiments"}.items():
-        (tmp_path / name).symlink_to(target)
+    (tmp_path / "corpora").mkdir()
+    for name in ("MQ2008", "corpora/MSLR_excerpt"):
+        (tmp_path / name).symlink_to(real_data / name.rpartition("/")[2])
     corpus = load_dataset("MQ2008/Fold1")
     train = lightgbm.Dataset(corpus.features, corpus.relevance, group=corpus.query_sizes)
     settings = {"objective": "lambdarank", "num_leaves": 4, "num_threads": 1, "verbose": -1}

@@ -57,7 +57,7 @@ plot_regret(pd.DataFrame({'x': [1]})) => a figure has no column 'policy'
 plot_accuracy(pd.DataFrame({'policy': [], 't': []})) => a figure has no row
 plot_preferences(arxiv(), ax=5) => ax must be an Axes, not 5
 save_figure(5, 'a.png') => a figure must be an Axes or Figure, not 5
-save_figure(plot_preferences(arxiv()), 300 * 'a' + '.png') => characters) File name too long
+save_figure(plot_preferences(arxiv()), 300 * 'a' + '.png') => characters) cannot be written: File name too long
 
 PreferenceMatrix(None) => must be square, not of shape ()
 PreferenceMatrix([[0.5], [0.5, 0.5]]) => its rows are not of equal length

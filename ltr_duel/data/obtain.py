@@ -108,7 +108,7 @@ def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
     registry, failures = {corpus.archive: corpus.digest or None}, []
     for url in urls:
         files = pooch.create(folder, "", registry=registry, urls={corpus.archive: url}, retry_if_failed=RETRIES)
-        with progress.progress_bar(unit="B", unit_scale=True, desc=corpus.archive) as bar:
+        with progress.progress_bar(total=1, unit="B", unit_scale=True, desc=corpus.archive) as bar:
             transfer = pooch.HTTPDownloader(progressbar=bar, chunk_size=2**20, timeout=30)
             try:
                 return Path(files.fetch(corpus.archive, downloader=transfer))

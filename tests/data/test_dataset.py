@@ -11,8 +11,7 @@ from ltr_duel.core import InputError
 from ltr_duel.data import Dataset, describe, load_dataset, make_corpus, write_svmlight
 
 
-def corpus(relevance):
-    """Three queries of 2, 1 and 3 documents."""
+def corpus(relevance):  # three queries of 2, 1 and 3 documents
     return Dataset(
         np.arange(12, dtype=np.float32).reshape(6, 2), np.array(relevance, np.int16), np.array([0, 2, 3, 6]),
         np.array(["a", "b", "c"]), None, "toy", 3, "x", ("f", "g"),

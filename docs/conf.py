@@ -26,19 +26,25 @@ extensions = [
     "api_pages",
     "command_pages",
     "component_pages",
+    "mathtext",  # formulas as pictures, because the site loads no script from elsewhere
     "accessible",
     "whole_site",  # checks links, anchors, and external resources after the build
 ]
 exclude_patterns = ["_build", "_ext", "**/.ipynb_checkpoints"]
+suppress_warnings = ["misc.highlighting_failure"]  # requests of the HTTP service are shown without their headers
 nitpicky = True
 nitpick_ignore = [
     ("py:exc", "jinja2.UndefinedError"),  # a name of another project
     ("py:class", "ltr_duel.clicks.model.FamilyParams"),  # private defaults of public fields
     ("py:class", "ltr_duel.core.components.NoParams"),
+    ("py:class", "Condition"),
+    ("py:class", "Controls"),
 ]
 
 # Markdown and notebooks. A notebook runs again only if its text changed; results are stored next to the built site.
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["deflist", "dollarmath"]
+myst_dmath_allow_labels = False
+html_math_renderer = "mathtext"
 myst_heading_anchors = 4
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(Path(__file__).parent / "_build" / "notebooks")
@@ -50,6 +56,7 @@ nb_execution_show_tb = True
 
 # Docstrings are numpydoc. Types in them are words ("array of float, shape (K, K)"), not links.
 autodoc_typehints = "none"
+autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_param = False

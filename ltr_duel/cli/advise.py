@@ -32,7 +32,7 @@ from ltr_duel.cli._words import Command, click_model_names
 @click.option("--incumbent", metavar="RANKER", help="The ranker that users see today.  [default: the first]")
 @click.option(
     "--candidate", "candidates", multiple=True, metavar="POLICY/METHOD",
-    help="A candidate for deployment, for example rucb/team_draft; may be repeated.  [default: see docs/advice.md]",
+    help="A candidate for deployment, for example rucb/team_draft; may be repeated.  [default: docs/own_rankers.md]",
 )  # fmt: skip
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @click.option(

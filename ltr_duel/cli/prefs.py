@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +10,7 @@ import click
 
 from ltr_duel import analysis, core, interleaving, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, OUT_FIGURE, OUT_FILE, PATH, ROWS
+from ltr_duel.cli._options import COUNT, OUT_FIGURE, OUT_FILE, PATH, ROWS
 from ltr_duel.cli._output import echo_lines, only_writer, print_rest, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options, read_matrix
 from ltr_duel.cli._words import Commands
@@ -47,9 +45,7 @@ def command() -> None:
 @corpus_options
 @click.option("--against", help="Compare only pairs with this ranker.")
 @click.option("--target-error", type=float, metavar="ERROR", help="Continue until all errors are this small.")
-@click.option("--until-winner", type=float, metavar="CONFIDENCE", help="Continue until the winner has this confidence.")
 @click.option("--at-most", type=COUNT, default=4_000_000, show_default=True, help="Maximum comparisons per pair.")
-@click.option("--store", type=CONTINUED_FOLDER, help="Folder for partial results.  [default: OUT.parts]")
 @click.option(
     "--variance-reduction", type=click.Choice(("auto", "none")), default="auto", show_default=True,
     help="Reach the same error with fewer lists, or compare plainly.",
@@ -58,50 +54,23 @@ def command() -> None:
 @options.seed
 @options.jobs
 @click.option("-o", "--out", type=OUT_FILE, required=True, help="The file to write; Parquet keeps everything.")
-def estimate(path: Path, corpus: Corpus, store: Path | None, jobs: int, out: Path, **settings: Any) -> None:
+def estimate(path: Path, corpus: Corpus, jobs: int, out: Path, **settings: Any) -> None:
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
     A method for sets, such as sosm, multileaves sets of rankers, and each list compares all pairs of its set.
-
-    Partial results are stored beside OUT until OUT is written; after an interruption, the same command resumes.
     """
     preferences.require_suffix(out)
     only_writer(out)
     rankings = corpus.rank(corpus.load(path), jobs=jobs)
-    parts = store or _parts_of(out)
-    matrix = preferences.estimate_preferences(rankings, jobs=jobs, store=parts, **settings)
-    _save(matrix, out, parts)
-
-
-def _parts_of(out: Path) -> Path:
-    return out.with_name(out.name + ".parts")
-
-
-def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
-    """Write the matrix, remove the parts, and print the winner."""
+    matrix = preferences.estimate_preferences(rankings, jobs=jobs, **settings)
     preferences.save_preferences(matrix, out)
-    _forget(parts)
     counts = matrix.comparisons[matrix.comparisons > 0]
     many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
     asked = int(matrix.provenance.get("comparisons", 0))
     why = f" ({asked:,} were requested; comparisons are made in groups)" if 0 < asked < counts.min() else ""
     click.echo(f"{out}: {core.several(len(matrix), 'ranker')}, {many} comparisons for each pair{why}")
     click.echo(analysis.winner_sentence(matrix))
-    if "search" in matrix.provenance:
-        click.echo(_search_sentence(matrix))
     click.echo(rule_sentence(matrix))
-
-
-def _search_sentence(matrix: preferences.PreferenceMatrix) -> str:
-    """Return a sentence on the result of the search for the Condorcet winner."""
-    search, confidence = matrix.provenance["search"], f"with confidence {matrix.provenance['until_winner']:g}"
-    after, candidates = core.several(search["rounds"], "round"), search["candidates"]
-    if search["winner"] is not None:
-        return f"The Condorcet winner is known {confidence}, after {after}."
-    if search["known"]:
-        return f"There is no Condorcet winner, {confidence}, after {after}."
-    may_be = f"{len(candidates)} rankers may be the winner ({', '.join(candidates[:5])})"
-    return f"The Condorcet winner is not known {confidence}: {may_be}."
 
 
 def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
@@ -111,14 +80,6 @@ def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
         return ""
     usual = method is not None and rule == method.default_outcome(sets="size" in matrix.provenance)
     return f"outcome rule: {rule}{' (the default)' * usual}"
-
-
-def _forget(parts: Path) -> None:
-    """Remove partial results only, because the folder may contain other files of the user."""
-    for folder in parts.glob("[0-9a-f]" * 16):
-        shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):  # not empty, or never created
-        parts.rmdir()
 
 
 def _digits(cell: str | float) -> str:
@@ -144,8 +105,6 @@ def show(file: Path, rows: int, ratings: bool, plot: Path | None, noise: bool) -
         analysis.save_figure(drawn, plot)
     click.echo(f"{file}: {len(matrix)} rankers")
     click.echo(analysis.winner_sentence(matrix))
-    if differs := preferences.difference_from_paper(matrix):
-        click.echo(differs)
     echo_lines(analysis.property_lines(matrix))
     if noise:
         null = preferences.transitive_null(matrix, core.stream(0, "transitive worlds", matrix.digest), worlds=99)

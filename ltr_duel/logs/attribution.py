@@ -135,8 +135,9 @@ def attribute(
 ) -> tuple[Relation, EventCounts]:
     """Join exposures to the events that count: ``row``, ``place``, ``owner``, and the sums w0, w1, ... of each outcome.
 
-    ``strange`` is the name of an owner that is not a ranker of its exposure, whose number is `NO_RANKER`. Exposures
-    have ``row``, an id of the row, and events all columns of `EVENT`. find: returns the row of an event's ``origin``.
+    If events name owners, ``strange`` is the name of an owner that is not a ranker of its exposure, whose number is
+    `NO_RANKER`. Exposures have ``row``, an id of the row, and events all columns of `EVENT`. find: returns the row of
+    an event's ``origin``.
     """
     by_event = not {"owners", "page"} & set(exposures.columns)  # events name the owners of their items
     if by_event and "rankers" not in exposures.columns:
@@ -159,9 +160,10 @@ def attribute(
             others = ", ".join(v if v == w else f"CAST(NULL AS BIGINT) AS {v}" for v in weights)
             parts.append(f"SELECT row, place, owner, owner_name, {others} FROM late_{w}")
     each = ", ".join(f"CAST(sum({w}) AS BIGINT) AS {w}" for w in weights)
-    strange = f"min(CASE WHEN owner = {NO_RANKER} THEN owner_name END) AS strange"
+    # DuckDB cannot spill groups with a minimum of texts, so only events that name owners have it.
+    strange = f"min(CASE WHEN owner = {NO_RANKER} THEN owner_name END) AS strange, " * by_event
     placed = engine.keep(
-        f"""SELECT row, place, owner, {strange}, {each}, count(w0) AS events FROM ({" UNION ALL ".join(parts)}) AS a
+        f"""SELECT row, place, owner, {strange}{each}, count(w0) AS events FROM ({" UNION ALL ".join(parts)}) AS a
           WHERE coalesce({sums}) IS NOT NULL GROUP BY row, place, owner""",
         **relations,
     )

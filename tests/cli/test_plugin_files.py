@@ -14,8 +14,7 @@ import pytest
 from ltr_duel import bandits, interleaving
 from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS
-from ltr_duel.core import InputError, load_plugin, plugins, reload_plugin
-from ltr_duel.core.machine import plain_compiler_wanted
+from ltr_duel.core import InputError, compiler, load_plugin, plugins, reload_plugin
 from ltr_duel.data import make_corpus, write_svmlight
 from ltr_duel.interleaving import METHODS
 
@@ -53,13 +52,15 @@ def examples(page):
     return [block for block in blocks if "register(__name__" in block or ".add(" in block]
 
 
-@pytest.mark.parametrize(("page", "number"), [("policies.md", 0), *(("methods.md", number) for number in range(4))])
+@pytest.mark.parametrize(
+    ("page", "number"), [("own_policy.md", 0), ("click_models.md", 0), *(("methods.md", number) for number in range(3))]
+)
 def test_the_plugins_in_the_docs_keep_the_contracts(write, page, number):
     plugin = load_plugin(write(f"from_the_docs_{number}", examples(page)[number]))
     ((kind, name),) = plugin.components
     registry = {registry.kind: registry for registry in KINDS}[kind]
     registry.check(name)
-    assert plugin.defines(kind, name) and name in ("hasty", f"from_the_docs_{number}")
+    assert (kind, name) in plugin.components and name in ("hasty", f"from_the_docs_{number}")
 
 
 def test_only_what_the_file_adds_is_counted_even_if_it_is_the_first_to_look(tmp_path):
@@ -95,9 +96,6 @@ def test_a_file_that_cannot_be_used_is_refused_and_leaves_nothing_behind(write, 
 def test_a_file_that_does_not_exist_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"absent\.py: there is no such plug-in file"):
         load_plugin(tmp_path / "absent.py")
-    (tmp_path / "no_python.txt").write_text("x = 1")
-    with pytest.raises(InputError, match=r"no_python\.txt: a plug-in is a Python file and ends in \.py"):
-        load_plugin(tmp_path / "no_python.txt")
 
 
 def test_a_file_is_run_once_and_must_not_change_on_the_way_to_a_worker(write):
@@ -161,7 +159,7 @@ def test_every_click_model_keeps_the_contract(name):
     ],
 )
 def test_a_method_that_cannot_be_compiled_is_one_sentence(write, ltr_duel, corpus, tmp_path, old, new, sentence):
-    if sentence and "extend" not in sentence and plain_compiler_wanted():
+    if sentence and "extend" not in sentence and "plain" in compiler():
         pytest.skip("the plain compiler counts references: kernels may allocate")
     text = examples("methods.md")[2]
     assert old in text
@@ -171,7 +169,7 @@ def test_a_method_that_cannot_be_compiled_is_one_sentence(write, ltr_duel, corpu
         assert answer.code == 0, answer.err  # only an annotation differs
         return
     assert answer.code == 2 and answer.err.count("ltr-duel: ") == 1, answer.err
-    assert re.search(f"ltr-duel: method 'plug': .*{sentence}", answer.err)
+    assert re.search(f"ltr-duel: .*{sentence}", answer.err)
 
 
 def test_a_copy_of_a_known_file_is_refused_because_its_names_are_taken(write):
@@ -212,9 +210,9 @@ METHOD = """
 from ltr_duel.interleaving import register
 
 def draw(orders, top, rng):
-    return orders[{shown}][:top]
+    return orders[{shown}][:top], [{shown}] * len(orders[{shown}][:top])
 
-def credit(orders, shown, clicks):
+def credit(orders, shown, clicks, owners):
     return [float(len(clicks)) for _ in orders]
 
 register(__name__)
@@ -239,7 +237,7 @@ DROPS = "        wins, plays = state\n        wins[first if outcome > 0 else sec
 
 @COMPILED
 def test_a_policy_whose_writes_the_compiler_drops_is_not_simulated(write, ltr_duel, tmp_path):
-    text = examples("policies.md")[0]
+    text = examples("own_policy.md")[0]
     kept = "        state.wins[first if outcome > 0 else second] += 1\n        state.plays[first] += 1\n"
     assert kept in text
     (tmp_path / "p.csv").write_text("0.5,0.7\n0.3,0.5\n")
@@ -256,7 +254,7 @@ def test_a_file_that_passed_is_not_checked_again(write, ltr_duel, tmp_path, monk
     monkeypatch.setattr(bandits, "check_compiled", checked.append, raising=False)
     (tmp_path / "p.csv").write_text("0.5,0.7\n0.3,0.5\n")
     words = ("--policy", "steady", "--horizon", "20", "--repetitions", "1", "--out", tmp_path / "out", "--overwrite")
-    file = write("steady", examples("policies.md")[0])
+    file = write("steady", examples("own_policy.md")[0])
     for _ in range(2):
         answer = ltr_duel("simulate", tmp_path / "p.csv", "--plugin", file, *words)
         assert answer.code == 0, answer.err
@@ -287,15 +285,12 @@ def test_a_compiled_method_keeps_the_contract_before_it_is_used_once_for_each_co
 @pytest.mark.parametrize(
     ("draw", "credit", "sentence"),
     [
-        ("orders[0][:top]", "[1]", "credit does not return one finite number for each of 2 rankers: [1]"),
-        ("orders[0][:top]", "'ab'", "credit does not return one finite number for each of 2 rankers: 'ab'"),
-        ("orders[0][:top]", "[float('nan')] * 2", "one finite number for each of 2 rankers: [nan, nan]"),
-        ("orders[0][:top]", "None", "one finite number for each of 2 rankers: None"),
-        ("orders[0][:1] * len(orders[0][:top])", "[1, 0]", "it shows a document twice: ["),
-        ("orders[0] * 30", "[1, 0]", "documents; at most 10 are allowed"),
-        ("[99]", "[1, 0]", "it shows documents of other queries: [99]"),
-        ("'abc'", "[1, 0]", "it shows documents of other queries: 'abc'"),
-        ("None", "[1, 0]", "it shows documents of other queries: None"),
+        (
+            "orders[0][:top], [0] * len(orders[0][:top])",
+            "[float('nan')] * 2",
+            "credit must return one finite number for each of 2 rankers, not [",
+        ),
+        ("[99], [0]", "[1, 0]", "documents of the query, and an owner from -1 to 1 for each, not ([99]"),
         ("undefined", "[1, 0]", "wrong.py:3: draw raised NameError: name 'undefined' is not defined"),
     ],
 )
@@ -304,10 +299,10 @@ def test_a_method_in_plain_python_is_tested_at_each_call(write, ltr_duel, tmp_pa
     file = write(
         "wrong",
         f"from ltr_duel.interleaving import register\ndef draw(orders, top, rng):\n    return {draw}\n"
-        f"def credit(orders, shown, clicks):\n    return {credit}\nregister(__name__)\n",
+        f"def credit(orders, shown, clicks, owners):\n    return {credit}\nregister(__name__)\n",
     )
     words = ("--method", "wrong", "--comparisons", "20", "--out", tmp_path / "m.parquet", "--jobs", "1")
     answer = ltr_duel("prefs", "estimate", tmp_path / "c.txt", "--plugin", file, *words)
     assert answer.code == 2 and sentence in answer.err and answer.err.count("\n") == 1
     answer = ltr_duel("check", file)
-    assert answer.code == 1 and sentence.partition(" at most ")[0].partition("rankers:")[0] in answer.out
+    assert answer.code == 1 and sentence.partition(" from -1")[0].partition("2 rankers")[0] in answer.out

@@ -42,7 +42,7 @@ NUMBERS = ["1", "2", "3", "20", "0", "-1", "1.5", "1e1", "nan", "inf", "-inf", "
 SMALL = {"--horizon", "--repetitions", "--comparisons", "--multileavings", "--impressions", "--pairs", "--at-most"}
 _WORDS = """
 rucb mdb rucb:alpha=1 rucb:alpha=x rubc all: random_slate navigational perfect navigationl probabilistic balanced sosm
-team_draft:x=1 features features:1,2 features:9 1 run:run.trec scores:m.csv lists:small.txt a=features:1 NDCG@10 ERR@3
+team_draft:x=1 features features:1,2 features:9 1 run:run.trec scores:m.csv a=features:1 NDCG@10 ERR@3
 MAP fixed_random shared file average copeland png svg sd none marginal_sign min 0.5 a,b a b=c 1/2 3/2
 threads claims quick 3 2,3 letor , : = - --
 """
@@ -61,12 +61,12 @@ RIGHT = {
     "--data": CORPORA, "--users": CORPORA, "--experiments": ("folder",), "--plugin": ("mine.py",),
     "--shard": ("1/2",), "--corpus": ("mq2008",),
     "--backend": ("threads",), "--accuracy": ("0.9",), "--least-gap": ("0",), "--outcome": ("sign",),
-    "--sets": ("independent-coins",), "--against": ("1",), "--until-winner": ("0.9",), "--target-error": ("0.2",),
+    "--sets": ("independent-coins",), "--against": ("1",), "--target-error": ("0.2",),
     "--out": ("new",),
     "--variance-reduction": ("none",), "--rename": ("a=z",), "--dialect": ("letor",),
     "--csv": ("new.csv",), "--top": ("3", "10"), "--rows": ("2",), "--sample": ("1",), "--size": ("2",),
     "--fill": ("0",), "--latex": ("new.tex",), "--plots": ("new",), "--features": ("3",),
-    "--labels": ("round",), "--store": ("new.parts",), "names": ("perfect", "rucb", "balanced"), "file": MATRICES,
+    "--labels": ("round",), "names": ("perfect", "rucb", "balanced"), "file": MATRICES,
     "path": CORPORA, "a": MATRICES, "b": MATRICES, "spec": ("spec.toml",), "folder": STORES,
 }  # fmt: skip
 MUTATED = ["small.txt", "m.csv", "m.parquet", "m.npy", "spec.toml", "run.trec", "*run*", "*problem*", "*study*"]

@@ -22,6 +22,10 @@ _SUMS = f"""
   count(CASE WHEN y > 0 THEN 1 END) AS won, count(CASE WHEN y < 0 THEN 1 END) AS lost,
   count(CASE WHEN y = {UNIT} THEN 1 END) AS ones, count(CASE WHEN y = -{UNIT} THEN 1 END) AS minus,
   count(CASE WHEN y = 0 THEN 1 END) AS ties"""
+# Time and line in a number of fixed size, because engines cannot spill groups with a minimum of lists or texts. The
+# time is exact: a double from 1e9 to 2e9 is a multiple of 2^-22 seconds. The constant makes earlier times positive.
+_LINES = 10**11
+_ORDER = f"(CAST(floor(coalesce(time, 0) * {2**22}) AS DECIMAL(38, 0)) + {10**17}) * {_LINES} + line"
 
 
 class Sequences(NamedTuple):
@@ -154,12 +158,6 @@ class Course(NamedTuple):
         names = ("n", "ones", "minus", "ties", "total", "square")
         n, ones, minus, ties, total, square = (self.until(name, periods, pairs) for name in names)
         return Sequences(ones, minus, ties, n - ones - minus - ties, total - (ones - minus), square - ones - minus)
-
-
-# Time and line in a number of fixed size, because engines cannot spill groups with a minimum of lists or texts. The
-# time is exact: a double from 1e9 to 2e9 is a multiple of 2^-22 seconds. The constant makes earlier times positive.
-_LINES = 10**11
-_ORDER = f"(CAST(floor(coalesce(time, 0) * {2**22}) AS DECIMAL(38, 0)) + {10**17}) * {_LINES} + line"
 
 
 def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tuple[PairSums, Course, Course]:

@@ -16,7 +16,7 @@ from ltr_duel.clicks.fit.likelihood import Score, score
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
 from ltr_duel.clicks.model import ClickModel
 from ltr_duel.core import FloatVector, InputError
-from ltr_duel.core.errors import require_between, require_one_of
+from ltr_duel.core import errors as core_errors
 
 TABLES = tuple(name for name, form in FORMS.items() if "attention, last click" not in form.blocks)
 _LISTED = 20  # maximum number of values that are listed
@@ -144,13 +144,13 @@ def fit_clicks(
     >>> ptr, item = np.arange(0, 202, 2), np.tile([1, 0], 100)
     >>> click = np.tile([True, False], 100)
     >>> sessions = Sessions(ptr, item, click, np.zeros(100, np.int64), 2, True)
-    >>> fit_clicks(sessions, "cascade").model().p_click[1] > 0.98
+    >>> fit_clicks(sessions, "cascade").table()[0].p_click[1] > 0.98
     True
     """
-    require_one_of("click model to fit", model, FORMS)
-    require_between("iterations", iterations, 1, 1_000_000)
-    require_between("tolerance", tolerance, 0, 1)
-    require_between("smoothing", smoothing, 0, 1_000_000)
+    core_errors.require_one_of("click model to fit", model, FORMS)
+    core_errors.require_between("iterations", iterations, 1, 1_000_000)
+    core_errors.require_between("tolerance", tolerance, 0, 1)
+    core_errors.require_between("smoothing", smoothing, 0, 1_000_000)
     check_sessions(sessions)
     fit = fit_by_em(FORMS[model], sessions, iterations, tolerance, smoothing)
     errors = standard_errors(fit, sessions)
@@ -165,7 +165,7 @@ def fit_click_models(
     The evaluation omits sessions whose query does not occur in the sessions used for fitting, or whose list is longer
     than theirs. Raises `InputError` as `fit_clicks` does, or if no session is left for the evaluation.
     """
-    require_between("the share to fit to", train, 0.001, 1)
+    core_errors.require_between("the share to fit to", train, 0.001, 1)
     check_sessions(sessions)
     first, rest = sessions.split(train)
     rest = rest.select(np.diff(rest.ptr) <= first.longest)

@@ -24,7 +24,7 @@ _ROWS = 10  # number of pairs in a printed table
 @skip_option
 @click.option(
     "--cluster", default="",
-    help="Clusters of standard errors: user, query, both or impression.  [default: user, else query]",
+    help="Clusters of standard errors: user, query or impression.  [default: user, else query]",
 )  # fmt: skip
 @click.option(
     "--confidence", type=float, default=0.95, show_default=True,
@@ -87,8 +87,6 @@ def compare(
     if report is not None:
         logs.save_comparison(comparison, decision, report, parts=parts)
     lines += logs.comparison_lines(comparison)
-    if not about["users"] and (hint := logs.user_hint(log.other_columns)):
-        lines.append(f"note: {hint}")
     echo_lines([*lines, *logs.finding_lines(decision.findings or (), only_failures=True), ""])
     print_table(logs.comparison_table(comparison, decision, _ROWS))
     more = len(comparison.pairs) - _ROWS

@@ -12,8 +12,7 @@ import click
 
 from ltr_duel import bandits, core, interleaving, logs
 from ltr_duel.cli._words import click_model_names, method_names
-from ltr_duel.core import InputError, cache_home, files
-from ltr_duel.core import sources as core_sources
+from ltr_duel.core import InputError, cache_home, files, kernel_cache
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -166,7 +165,7 @@ def check_once(plugins: Iterable[core.plugins.Plugin]) -> None:
             return
         passed = None
         with suppress(InputError):  # without a home folder, no record is kept
-            passed = cache_home() / "checked" / f"{plugin.sha256}-{core_sources.sources_digest()[:16]}"
+            passed = cache_home() / "checked" / f"{plugin.sha256}-{kernel_cache.sources_digest()[:16]}"
         if passed is not None and passed.is_file():
             continue
         for kind, name in plugin.components:

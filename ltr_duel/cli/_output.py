@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from ltr_duel import analysis
-from ltr_duel.core import alone, errors, files, threads
+from ltr_duel.core import errors, files, parallel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 def only_writer(out: Path | None) -> None:
     """Lock an output path until the command ends; raise `InputError` if another process is writing to it."""
     if out is not None:
-        click.get_current_context().with_resource(alone.sole_writer(out))
+        click.get_current_context().with_resource(files.sole_writer(out))
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
     """End the process; skip Python's shutdown with ``at_once``, or if abandoned threads are still running."""
-    if not at_once and not threads.abandoned_threads_run():
+    if not at_once and not parallel.abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -146,7 +146,6 @@ RANKER_WORDS = {
     "xgboost:FILE": "an XGBoost model, as JSON",
     "onnx:FILE": "an ONNX model",
     "scores:FILE": "a table with a score for each query and document, one ranker for each column",
-    "lists:FILE": "a feature file of ranks, as in LETOR's aggregation corpora",
 }
 _RANKERS = click.option(
     "--rankers", "words", multiple=True, callback=_worded, metavar="WORD",

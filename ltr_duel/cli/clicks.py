@@ -9,9 +9,11 @@ import click
 from ltr_duel import clicks, logs
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE, PATH
-from ltr_duel.cli._output import echo_lines, print_table
+from ltr_duel.cli._output import print_table
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
+
+_FEW = 20  # standard errors that are based on fewer clusters are too small
 
 
 @click.group(cls=Commands)
@@ -49,7 +51,6 @@ def command() -> None:
     "--smoothing", type=float, default=1.0, show_default=True,
     help="Number of successes to add, and of failures to add.",
 )  # fmt: skip
-@click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user or query.")
 @click.option("-o", "--out", type=OUT_FILE, help="File for the best model's table (.json), for use with --clicks.")
 @click.option(
     "--qrels", type=OUT_FILE,
@@ -59,12 +60,14 @@ def command() -> None:
 @options.wide
 def fit(
     file: Path, kind: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,
-    tolerance: float, smoothing: float, cluster: str, out: Path | None, qrels: Path | None,
+    tolerance: float, smoothing: float, out: Path | None, qrels: Path | None,
 ) -> None:  # fmt: skip
     """Fit click models to the sessions of LOG, evaluate them on held-out sessions, and name the best.
 
     Models: pbm, cascade, dbn, sdbn, ubm, and table, the form that simulations use.
     """
+    import pandas as pd
+
     if qrels is not None and kind != "yandex":
         if by == "grade" or out is not None:
             other = f"a table for simulations ({out})" if out else "--by grade"
@@ -83,14 +86,18 @@ def fit(
     if out is not None and not sessions.graded:
         raise InputError(f"{out} cannot be written: a table for simulations needs grades on every row of {file}")
     fits = clicks.fit_click_models(
-        sessions, models, train=train, iterations=iterations, tolerance=tolerance, smoothing=smoothing, cluster=cluster
+        sessions, models, train=train, iterations=iterations, tolerance=tolerance, smoothing=smoothing
     )
     if bad:
         click.echo(f"{bad:,} bad lines skipped")
-    echo_lines(clicks.fit_lines(sessions, fits))
-    click.echo()
-    print_table(clicks.fits_table(fits))
+    items = "relevance grades" if sessions.graded else "documents of queries"
+    click.echo(f"{sessions.number:,} sessions, {sessions.click.sum():,} clicks, {sessions.items:,} {items}")
+    if stopped := ", ".join(fit.form.name for fit in fits if not fit.fit.converged):
+        click.echo(f"not converged: {stopped}; raise --iterations, or --tolerance if the likelihood is precise enough")
     best = clicks.best_fit(fits)
+    few = ", too few to be reliable" * (best.errors.clusters < _FEW)
+    click.echo(f"standard errors are clustered by {best.errors.cluster} ({best.errors.clusters:,}{few})\n")
+    print_table(pd.DataFrame(map(_row, fits)))
     click.echo(f"\nbest: {best.form.name}")
     for line in best.lines():
         click.echo(f"  {line}")
@@ -108,3 +115,16 @@ def fit(
             f"{table}: attractiveness of all documents, with the error from each document's own curvature (not from the"
             " whole Fisher matrix)"
         )
+
+
+def _row(fit: clicks.FittedClicks) -> dict[str, str]:
+    """Return a row of the table of fits: each model's size and log-likelihood."""
+    train, test = fit.train, fit.test
+    return {
+        "model": fit.form.name,
+        "parameters": f"{len(fit.fit.trials):,}",
+        "iterations": f"{fit.fit.iterations:,}" + " (limit)" * (not fit.fit.converged),
+        f"log-likelihood of {train.sessions:,}": f"{train.log_likelihood:.4f}",
+        f"held out, {test.sessions if test else 0:,}": f"{test.log_likelihood:.4f}" if test else "",
+        "source": fit.form.cite,
+    }

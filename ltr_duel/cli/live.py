@@ -52,7 +52,7 @@ def check(store: Path) -> None:
 @_of_store
 @click.option(
     "-o", "--out", type=OUT_FILE,
-    help="Click log to write (.parquet, .csv, .jsonl; .ndjson: UBI).  [default: the name of STORE, with .parquet]",
+    help="Click log to write (.parquet, .csv, .jsonl).  [default: the name of STORE, with .parquet]",
 )  # fmt: skip
 @click.option("--events", type=OUT_FILE, help="Table of all events to write (same suffixes).")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to omit.")

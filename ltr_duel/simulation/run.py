@@ -141,7 +141,9 @@ def _problem(
     if not isinstance(preferences, PreferenceMatrix):
         raise InputError("regret is measured by a preference matrix: pass preferences=, a PreferenceMatrix")
     if tuple(source.names) != preferences.names:
-        raise errors.other_rankers("the preference matrix", preferences.names, "the oracle", source.names)
+        raise InputError(
+            "the preference matrix has other rankers than the oracle, or in another order; see --keep-constant"
+        )
     return source, preferences, preferences.digest
 
 

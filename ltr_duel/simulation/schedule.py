@@ -60,7 +60,7 @@ class FromSchedule(OracleSource):
         for matrix in self.matrices:
             arguments.require_type("a matrix of the schedule", matrix, PreferenceMatrix)
             if matrix.names != self.matrices[0].names:
-                raise errors.other_rankers("a matrix", matrix.names, "the first", self.matrices[0].names)
+                raise InputError("a matrix has other rankers than the first, or in another order")
         self.names = self.matrices[0].names
         self.changes = tuple(errors.require_whole("a change", step, 1, 10**15) for step in changes)
         if len(self.changes) != len(self.matrices) - 1 or list(self.changes) != sorted(set(self.changes)):

@@ -38,7 +38,7 @@ from ltr_duel.simulation.oracle import OracleSource
 
 LINKS = ("linear", "logistic", "natural", "normal")
 NORMAL = LINKS.index("normal")
-UTILITY_NUMBERS = 1  # version of the random utilities (`ltr_duel.core.numbering`)
+UTILITY_NUMBERS = 1  # version of the random utilities (`ltr_duel.core.digest`)
 
 
 class UtilityOracle(NamedTuple):

@@ -41,8 +41,8 @@ def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
     stopped = ltr_duel("clicks", "fit", path, "--model", "pbm", "--iterations", 2).out
     assert "not converged: pbm; raise --iterations" in stopped and "2 (limit)" in stopped
     about = json.loads(out.read_text())
-    assert about["held_out"] < 0 and (about["errors_by"], about["users"]) == ("user", 0)
-    assert "standard errors assume that sessions are independent, because no user is known" in said
+    assert about["held_out"] < 0 and (about["errors_by"], about["clusters"]) == ("query", 20)
+    assert "standard errors are clustered by query (20)" in said
     words = ["prefs", "estimate", corpus, "--rankers", "features:1,2", "--comparisons", 200, "--clicks", out]
     code, said, wrong = ltr_duel(*words, "--out", tmp_path / "m.parquet")
     assert code == 0, wrong
@@ -55,7 +55,7 @@ def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
 
 def test_the_fit_says_whose_sessions_go_together(ltr_duel, tmp_path):
     rows = [row(n, "q", ["a", "b"], [1 + n % 3 // 2], grades=[1, 0]) for n in range(160)]
-    for users, said in ((40, "clustered by 40 users\n"), (7, "clustered by 7 users, too few to be reliable\n")):
+    for users, said in ((40, "clustered by user (40)\n"), (7, "clustered by user (7, too few to be reliable)\n")):
         named = [one | {"user": f"u{n % users}"} for n, one in enumerate(rows)]
         code, printed, _ = ltr_duel("clicks", "fit", log_of(tmp_path, named), "--model", "cascade")
         assert code == 0 and f"standard errors are {said}" in printed
@@ -89,7 +89,7 @@ def test_clicks_become_judgements(ltr_duel, tmp_path):
         (["--model", "pmb"], "no click model to fit 'pmb'; did you mean 'pbm'"),
         (["--by", "documents"], "no kind of items 'documents'; did you mean 'document'"),
         (["--out", "users.txt"], "must end with .json"),
-        (["--out", "us:ers.json"], "must not contain ':'"),
+        (["--out", "us:ers.json"], "and not contain ':'"),
         (["--by", "document", "--out", "users.json"], "needs grades on every row"),
         (
             ["--by", "grade", "--qrels", "labels.qrels"],

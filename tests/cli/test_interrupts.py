@@ -14,7 +14,7 @@ import pytest
 from ltr_duel.cli import _signals
 from ltr_duel.cli._output import end
 from ltr_duel.cli.main import main
-from ltr_duel.core.alone import sole_writer
+from ltr_duel.core.files import sole_writer
 from ltr_duel.core.progress import PlainLine
 from ltr_duel.data import make_corpus, write_svmlight
 from ltr_duel.experiment.progress import Progress
@@ -49,7 +49,7 @@ def place(tmp_path_factory):
 def here(place, monkeypatch):
     """Work in this folder; let a command end normally even if threads are running; restore the signal handlers."""
     monkeypatch.chdir(place)
-    monkeypatch.setattr("ltr_duel.core.threads.abandoned_threads_run", lambda: False)
+    monkeypatch.setattr("ltr_duel.core.parallel.abandoned_threads_run", lambda: False)
     monkeypatch.setattr("ltr_duel.cli._signals._heard", [])
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -93,7 +93,7 @@ def test_every_long_command_ends_tidily(name, number, code, word, here, capsys, 
 )
 def test_python_is_not_shut_down_while_abandoned_threads_run(at_once, running, codes, monkeypatch):
     ended_at_once, printed = [], io.BytesIO()
-    monkeypatch.setattr("ltr_duel.core.threads.abandoned_threads_run", lambda: running)
+    monkeypatch.setattr("ltr_duel.core.parallel.abandoned_threads_run", lambda: running)
     monkeypatch.setattr(os, "_exit", ended_at_once.append)
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed))
     print("said", end="")
@@ -114,7 +114,7 @@ def test_a_second_process_is_told_that_a_place_is_taken(here, capsys):
         words = LONG[name].split()
         with sole_writer(words[words.index("--out") + 1]):
             code, _, err = ended(capsys, *words, "--overwrite")
-        said = rf"ltr-duel: \S+: another process \({os.getpid()}\) is writing there; wait until it is done.*\n"
+        said = r"ltr-duel: \S+: another process is writing there; wait until it is done.*\n"
         assert code == 2 and re.fullmatch(said, err), err
     with sole_writer("out"), sole_writer("other"):
         pass

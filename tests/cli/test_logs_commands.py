@@ -49,15 +49,6 @@ def test_the_commands_have_few_options(ltr_duel):
         assert len(options) <= most, sorted(options)
 
 
-def test_a_column_of_users_of_another_name_is_pointed_out(ltr_duel, tmp_path):
-    row = {"query": "q", "session": "u", "rankers": ["a", "b"], "shown": ["x", "y"], "owners": [0, 1], "clicks": [1]}
-    rows = [json.dumps(row | {"impression": k, "time": k}) for k in range(4)]
-    (tmp_path / "clicks.jsonl").write_text("\n".join(rows))
-    for command in ("compare", "check"):
-        answer = ltr_duel("logs", command, tmp_path / "clicks.jsonl")
-        assert "rename the column 'session' to 'user' in the file, or map it with --source" in answer.out, answer.err
-
-
 def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
     path = tmp_path / "clicks.jsonl"
     row = {"impression": 1, "time": 0, "query": "q", "shown": ["a"], "clicks": [2]}

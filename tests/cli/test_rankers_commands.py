@@ -12,13 +12,13 @@ from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.spec import read_spec
 from ltr_duel.preferences import load_preferences
 from ltr_duel.rankers import evaluate_rankers, rankers_named
-from tests.rankers.test_sources import lightgbm_model
+from tests.rankers.test_models import boosted
 
 
 @pytest.fixture
 def model(corpus, tmp_path):
     """Train a model on the small corpus, and return its value for ``--rankers``."""
-    lightgbm_model(load_dataset(corpus), tmp_path / "model.txt", rounds=5)
+    boosted(load_dataset(corpus), tmp_path / "model.txt")
     return f"lightgbm:{tmp_path / 'model.txt'}"
 
 

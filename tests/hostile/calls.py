@@ -7,7 +7,7 @@ simulate(arxiv(), 'random', horizon=1.5) => the horizon must be a whole number, 
 simulate(arxiv(), 'random', horizon=None) => the horizon must be a whole number, not None
 simulate(arxiv(), 'random', horizon=True) => the horizon must be a whole number, not True
 simulate(arxiv(), 'random', horizon=np.array([1, 2])) => must be a whole number, not a ndarray
-simulate(arxiv(), 'random', horizon=10**400) => not an integer of more than 300 digits
+simulate(arxiv(), 'random', horizon=10**400) => (401 characters)
 simulate(arxiv(), 'random', horizon=10, repetitions=1e30) => repetitions must be between 1 and 1e
 simulate(arxiv(), 'random', horizon=10, seed=np.random.default_rng(0)) => a whole number, not a Generator
 simulate(arxiv(), 'random', horizon=10, jobs='x') => the number of jobs must be a whole number, not 'x'
@@ -29,21 +29,21 @@ estimate_preferences(rankings(), outcome=5) => no outcome rule of probabilistic 
 make_corpus(queries=10**12) => must be at most 10,000,000,000
 load_dataset(None) => the path of a file or folder, not None
 load_dataset(chr(0)) => the path of a file or folder, not '\\x00'
-load_dataset('small.txt', first_id=True) => the first feature must be 0 or 1, not True
-load_dataset('small.txt', fill=[1]) => finite number of float32,~not a list
-load_dataset('small.txt', labels=np.zeros(3)) => no way to read labels a ndarray
-load_dataset('small.txt', dialect=[1, 2]) => the dialect must be a str, not a list
+load_dataset('small.txt', first_id=True) => first_id must be a whole number, not True
+load_dataset('small.txt', fill=[1]) => the fill must be between~not a list
+load_dataset('small.txt', labels=np.zeros(3)) => no labels a ndarray
+load_dataset('small.txt', dialect=[1, 2]) => no dialect a list
 load_dataset('small.txt', grades=2) => grades 0..2 do not fit in 0..1
 load_dataset('small.txt', feature_names=['x']) => 1 names for 3 features
 replace(corpus(), relevance=np.zeros(3, np.int16)) => one entry for each document
 replace(corpus(), query_ptr=np.array([1, 2])) => must increase from 0
-write_svmlight(None, 'a.txt') => a Dataset and a path are required, not None
+write_svmlight(None, 'a.txt') => the corpus must be a Dataset, not None
 write_svmlight(corpus(), '.') => it is a folder, a pipe or a device, not a file
 feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
-feature_rankers(None) => rankers require a Dataset, not None
+feature_rankers(None) => the corpus must be a Dataset, not None
 rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long
-rankings()[[-1]] => numbered from 0 to 2; there is no -1
-evaluate_rankers(rankings(), 5) => a measure must be a name or an object of ir_measures, not 5
+rankings()[[-1]] => the position of a ranker must be between 0 and 2, not -1
+evaluate_rankers(rankings(), 5) => measures must be a list of names, not 5
 run_rankers(corpus(), {'a': 5}) => each run must be a MatchedRun, not 5
 pool_runs(5, 5) => runs must be a mapping of names to runs, not 5
 interleave({'a': ['x'], 'b': ['y']}).credit(5) => a list of document ids, not 5
@@ -57,7 +57,7 @@ plot_regret(pd.DataFrame({'x': [1]})) => a figure has no column 'policy'
 plot_accuracy(pd.DataFrame({'policy': [], 't': []})) => a figure has no row
 plot_preferences(arxiv(), ax=5) => ax must be an Axes, not 5
 save_figure(5, 'a.png') => a figure must be an Axes or Figure, not 5
-save_figure(plot_preferences(arxiv()), 300 * 'a' + '.png') => characters) File name too long
+save_figure(plot_preferences(arxiv()), 300 * 'a' + '.png') => characters) cannot be written: File name too long
 
 PreferenceMatrix(None) => must be square, not of shape ()
 PreferenceMatrix([[0.5], [0.5, 0.5]]) => its rows are not of equal length

@@ -42,7 +42,7 @@ NUMBERS = ["1", "2", "3", "20", "0", "-1", "1.5", "1e1", "nan", "inf", "-inf", "
 SMALL = {"--horizon", "--repetitions", "--comparisons", "--multileavings", "--impressions", "--pairs", "--at-most"}
 _WORDS = """
 rucb mdb rucb:alpha=1 rucb:alpha=x rubc all: random_slate navigational perfect navigationl probabilistic balanced sosm
-team_draft:x=1 features features:1,2 features:9 1 run:run.trec scores:m.csv lists:small.txt a=features:1 NDCG@10 ERR@3
+team_draft:x=1 features features:1,2 features:9 1 run:run.trec scores:m.csv a=features:1 NDCG@10 ERR@3
 MAP fixed_random shared file average copeland png svg sd none marginal_sign min 0.5 a,b a b=c 1/2 3/2
 threads claims quick 3 2,3 letor , : = - --
 """

@@ -19,10 +19,7 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run a policy once; its version for sets, if it has one and the oracle compares sets of more than two arms.
-
-    ranks: of the arms, see `arm_ranks`.
-    """
+    """Run a policy once; its version for sets, if it has one and the oracle compares sets of more than two arms."""
     horizon = int(times[-1])
     changes = [step for step in oracle.changes if step < horizon]
     times = np.union1d(times, np.array(changes, np.int64))

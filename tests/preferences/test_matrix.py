@@ -44,11 +44,6 @@ def test_errors_are_symmetric_and_not_negative(error):
         PreferenceMatrix(bradley_terry(2).p, (), np.array(error))
 
 
-def test_names_must_differ_and_fit():
-    with pytest.raises(InputError, match="2 rankers needs 2 different names"):
-        PreferenceMatrix(bradley_terry(2).p, ("a", "a"))
-
-
 def test_the_digest_depends_on_values_and_names():
     p = bradley_terry(3).p
     assert PreferenceMatrix(p).digest == PreferenceMatrix(p.copy()).digest

@@ -98,14 +98,6 @@ def test_cycles_beyond_noise_are_found():
     assert circle_beyond_noise(world) == 12
 
 
-def test_an_order_with_even_pairs_has_cycles_but_no_circle_beyond_noise():
-    p = np.where(np.abs(APART) == 1, 0.5 + 0.1 * np.sign(APART), 0.5)  # all pairs except neighbours are even
-    rng = np.random.default_rng(3)
-    worlds = [estimated(p, rng) for _ in range(200)]
-    assert min(cyclic_triples(world) for world in worlds) > 5
-    assert sum(circle_beyond_noise(world) > 1 for world in worlds) <= 10
-
-
 def test_a_win_beyond_noise_has_the_error_of_all_pairs_together():
     """Two rankers: one pair, two directions, 2.5 % each, 1.96 errors."""
     for z, beyond in ((1.95, 0), (1.97, 1)):

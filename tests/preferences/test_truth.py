@@ -8,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from ltr_duel.clicks import ClickModel, click_model
+from ltr_duel.clicks import click_model
 from ltr_duel.preferences import estimate_preferences
 from ltr_duel.rankers import feature_rankers
 from tests.conftest import random_rankings
@@ -86,14 +86,6 @@ def test_reduced_variance_needs_a_tenth_of_the_lists():
     rankings, given = random_rankings(2, 50, 30, seed=2), {"clicks": "informational", "comparisons": 8000}
     plain, reduced = (estimate_preferences(rankings, variance_reduction=way, **given) for way in WAYS)
     assert plain.standard_error[0, 1] ** 2 > 10 * reduced.standard_error[0, 1] ** 2
-
-
-def test_a_user_model_of_ones_own_is_integrated_too():
-    model = ClickModel("mine", (0.2, 0.5, 0.9), (0.3, 0.1, 0.5), stop_on="examine", position_bias=0.7)
-    rankings, given = truth("perfect", "marginal_sign")[0], {"clicks": model, "comparisons": 40_000, "top": TOP}
-    played, integrated = (estimate_preferences(rankings, variance_reduction=way, **given) for way in WAYS)
-    z = (played.p - integrated.p)[UPPER] / np.hypot(played.standard_error, integrated.standard_error)[UPPER]
-    assert np.abs(z).max() < 4.5
 
 
 @pytest.mark.parametrize(("method", "outcome"), [("probabilistic", "marginal_sign"), ("team_draft", "")])

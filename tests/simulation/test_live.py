@@ -63,14 +63,6 @@ def test_policies_find_the_best_ranker_from_clicks():
     assert all(run.recommended[-1] == 0 for run in results.runs)
 
 
-@pytest.mark.parametrize("pairs, slates", [("optimized", "optimized_multileave"), ("balanced", "pairwise_preference")])
-def test_any_methods_drive_the_policies(pairs, slates):
-    rankings = random_rankings(3, 2, 6)
-    users = SimulatedUsers(rankings, "perfect", pairs=pairs, slates=slates, top=4)
-    results = simulate(users, ["rucb", "mdb"], horizon=200, repetitions=1, preferences=matrix_of(rankings))
-    assert all(run.exposure[-1].sum() == pytest.approx(200) for run in results.runs)
-
-
 def test_half_ties_leave_ties_to_policies_that_count_them():
     rankings = random_rankings(4, 3, 8)
     users, given = SimulatedUsers(rankings, ties="half"), {"repetitions": 1, "preferences": matrix_of(rankings)}

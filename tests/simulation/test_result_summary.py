@@ -9,7 +9,7 @@ from scipy import stats
 
 from ltr_duel.analysis.tables import latex_table, summary_table
 from ltr_duel.core import InputError
-from ltr_duel.core.statistics import bootstrap_interval, holm
+from ltr_duel.core.statistics import bootstrap_interval
 from ltr_duel.simulation import averaged, comparable_rows, simulate, summarise
 from tests.conftest import bradley_terry, coins
 
@@ -63,11 +63,6 @@ def test_equal_policies_do_not_differ_and_one_run_tests_nothing():
     assert single["p_t"].isna().all() and single["sd"].isna().all()
     with pytest.raises(InputError, match="no column 'regret_avg'"):
         summarise(frame_of(a=GOOD), "regret_avg")
-
-
-def test_holm_s_correction_is_the_one_of_its_paper():
-    assert holm(np.array([0.01, 0.04, 0.03, np.nan])) == pytest.approx([0.03, 0.06, 0.06, np.nan], nan_ok=True)
-    assert holm(np.array([0.6, 0.7])).tolist() == [1.0, 1.0]
 
 
 def test_the_interval_of_few_runs_is_student_s_and_that_of_resamples_is_as_wide():

@@ -76,12 +76,6 @@ def test_a_horizon_of_ten_billion_steps_is_ordinary():
         assert run.recommended[-1] == 0 and run.decisions < 10**6
 
 
-def test_the_policies_find_the_winner():
-    final = simulate(coins(bradley_terry(8, span=3)), BOTH, horizon=100_000, repetitions=5).final()
-    assert final["accuracy"].tolist() == [1.0, 1.0]
-    assert (final["steps_to_winner"] < 100_000).all()
-
-
 def test_neither_workers_nor_other_policies_nor_the_compiler_change_a_run(tmp_path):
     matrix, given = coins(bradley_terry(5)), {"horizon": 2000, "repetitions": 2}
     ways = ({"jobs": 1}, {"jobs": 2}, {"compiled": False})

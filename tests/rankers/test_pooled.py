@@ -119,7 +119,7 @@ def test_judgements_and_runs_are_a_corpus_on_the_command_line(files, capsys):
             "--rankers", f"run:{files / 'bm25.trec.gz'}", "--rankers", f"mine=run:{files / 'dense.trec'}",
         )  # fmt: skip
     said = capsys.readouterr()
-    assert stop.value.code == 0 and "2 rankers, 2 queries" in said.out and "mine" in said.out
+    assert stop.value.code == 0 and "of 2 rankers on 2 queries" in said.out and "mine" in said.out
     assert "3 are not judged and have grade 0; 2 queries" in said.err
 
 

@@ -123,27 +123,14 @@ def comparisons(rows: Rows) -> str:
     return markdown(header, lines) + said(peers)
 
 
-def lists(rows: Rows) -> str:
-    """Make the table of pages and credits."""
-    found: dict[str, dict[str, Found]] = {}
-    for row in of(rows, "lists"):
-        found.setdefault(row["method"], {})[row["unit"]] = row
-    lines = [
-        [method, *(number(two[unit]["rate"]) for unit in ("pages", "credits")), memory(two["pages"])]
-        for method, two in found.items()
-        if len(two) == 2
-    ]
-    return markdown(["method", "pages/s", "credits/s", "MB"], lines)
-
-
-def growth(rows: Rows, entry: Callable[[Found], str]) -> str:
+def growth(rows: Rows) -> str:
     """Make a table of policies by K."""
     found = of(rows, "growth", refused=True)
     sizes = sorted({row["K"] for row in found})
     lines = []
     for policy in dict.fromkeys(row["policy"] for row in found):
         mine = {row["K"]: row for row in found if row["policy"] == policy}
-        lines.append([f"`{policy}`", *(entry(mine[size]) if size in mine else "" for size in sizes)])
+        lines.append([f"`{policy}`", *(step(mine[size]) if size in mine else "" for size in sizes)])
     return markdown(["policy", *(f"K = {size:,}" for size in sizes)], lines)
 
 
@@ -157,11 +144,6 @@ def refusals(rows: Rows) -> str:
 def step(row: Found) -> str:
     """Write the time of a step and the number of measured steps."""
     return "refused" if "refused" in row else f"{seconds(1 / row['rate'])} ({steps(row['T'])})"
-
-
-def peak(row: Found) -> str:
-    """Write the largest memory."""
-    return "refused" if "refused" in row else memory(row)
 
 
 def full(rows: Rows) -> str:
@@ -188,10 +170,8 @@ BLOCKS: dict[str, Callable[[Rows], str]] = {
     "full": full,
     "waiting": plain("waiting", {"task": call, "time": time, "CPU, all cores": work, "MB": memory}),
     "bandits 64": lambda rows: bandits(rows, 64),
-    "bandits 136": lambda rows: bandits(rows, 136),
     "bandits 500": lambda rows: bandits(rows, 500),
     "comparisons": comparisons,
-    "lists": lists,
     "matrices": plain(
         "matrices",
         {
@@ -237,8 +217,7 @@ BLOCKS: dict[str, Callable[[Rows], str]] = {
             "stored": kept,
         },
     ),
-    "growth time": lambda rows: growth(rows, step),
-    "growth memory": lambda rows: growth(rows, peak) + refusals(rows),
+    "growth time": lambda rows: growth(rows) + refusals(rows),
     "readme": readme_table.table,
 }
 

@@ -26,6 +26,7 @@ extensions = [
     "api_pages",
     "command_pages",
     "component_pages",
+    "mathtext",  # formulas as pictures, because the site loads no script from elsewhere
     "accessible",
     "whole_site",  # checks links, anchors, and external resources after the build
 ]
@@ -38,7 +39,9 @@ nitpick_ignore = [
 ]
 
 # Markdown and notebooks. A notebook runs again only if its text changed; results are stored next to the built site.
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["deflist", "dollarmath"]
+myst_dmath_allow_labels = False
+html_math_renderer = "mathtext"
 myst_heading_anchors = 4
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(Path(__file__).parent / "_build" / "notebooks")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import gc
-import hashlib
 import os
 import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
-from filelock import FileLock
-from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import Dispatcher
 
 from ltr_duel.core import kernel_cache
 from ltr_duel.core.cache_folder import cache_home
@@ -24,34 +19,6 @@ from ltr_duel.simulation.oracle import FromMatrix
 HOME = cache_home()
 kernel_cache.cache_home = lambda: HOME  # compiled code is shared even by tests with another home
 gc.set_threshold(50_000, 20, 20)  # else scanning a million objects of libraries takes a tenth of the time
-
-
-def one_process_compiles(compile_kernel):
-    """Make the processes of one test run wait for a kernel that another process is compiling, and load it."""
-
-    @functools.wraps(compile_kernel)
-    def compile_once(self, signature):
-        inner = self.targetoptions.get("no_cpython_wrapper", False)  # whether only kernels call it
-        what = f"{self.py_func.__module__}.{self.py_func.__qualname__}{signature}{inner}"
-        folder = HOME / "compiling"
-        folder.mkdir(parents=True, exist_ok=True)
-        name = hashlib.sha256(what.encode()).hexdigest()[:24]
-        # Take the compiler's lock first. Its holder compiles a kernel's callees and needs their file locks, so a thread
-        # with a file lock must never wait for it. A recursive kernel takes the file lock again.
-        with global_compiler_lock, FileLock(folder / name, is_singleton=True):
-            collecting = gc.isenabled()
-            gc.disable()  # collecting takes a tenth of the compile time, and frees hardly anything
-            try:
-                return compile_kernel(self, signature)
-            finally:
-                if collecting:
-                    gc.enable()
-
-    return compile_once
-
-
-if "PYTEST_XDIST_WORKER" in os.environ:
-    Dispatcher.compile = one_process_compiles(Dispatcher.compile)
 
 # The slowest files come first: started last, they would keep one process busy while the others are idle.
 LONGEST = (
@@ -69,7 +36,7 @@ LONGEST = (
     "test_one_new_file.py",
     "cli/test_plugin_files.py",
     "cli/test_ties.py",
-    "site/test_snippets.py",
+    "site/test_pages.py",
     "bandits/test_literal.py",
     "interleaving/test_enumeration.py",
     "logs/test_errors.py",

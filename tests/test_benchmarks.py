@@ -11,11 +11,9 @@ import pytest
 from benchmarks.__main__ import every, wanted
 from benchmarks.page import BLOCKS, PAGES, bandits, outdated, renewed
 from benchmarks.peers import of_comparison, of_policy, sentences
-from benchmarks.picture import draw
 from benchmarks.record import ROOT, read, write
 from benchmarks.row import Cost, Row, measured
 from benchmarks.surrogates import SHAPES, write_surrogate
-from benchmarks.words import number, seconds, steps
 from ltr_duel.bandits import POLICIES
 from ltr_duel.data import load_dataset
 from ltr_duel.rankers import constant_features
@@ -59,12 +57,6 @@ def test_every_page_says_what_was_measured():
     assert asked == set(BLOCKS)
 
 
-def test_rows_are_named_once_and_follow_rows_that_exist(rows):
-    names = [(subject, row.name) for subject, row in rows]
-    assert len(set(names)) == len(names)
-    assert all((subject, row.after) in names for subject, row in rows if row.after)
-
-
 def test_rows_are_chosen_by_name(rows):
     def chosen(*names, quick=False):
         return [f"{subject}:{row.name}" for subject, row in rows if wanted(subject, row, list(names), quick=quick)]
@@ -102,24 +94,6 @@ def test_a_table_has_the_figures_of_its_rows(tmp_path):
     assert "Not measured" in bandits({}, 64)
 
 
-def surrogate_rows(name):
-    return {
-        f"full:{row.name}": {"subject": "full", "name": row.name, "call": row.call, **row.facts, "rate": 1.0,
-                             "wall": 40.0 if row.name.endswith("first") else 8.0, "peak": 3210.0,
-                             "machine": "a machine", "date": "today"}
-        for subject, row in every() if subject == "full" and row.name.startswith(name) and row.when == "full"
-    }  # fmt: skip
-
-
-def test_the_road_at_full_size_stands_first_in_the_readme():
-    rows = surrogate_rows("msl30k")
-    line = BLOCKS["full"](rows).splitlines()[5]
-    assert line == ("| `ltr-duel prefs estimate FILE --comparisons 400 --out MATRIX` | 40 s | 3,210 | 8 s | 3,210 |")
-    first = BLOCKS["readme"](rows | SOME).splitlines()[4]
-    assert first.startswith("| preference matrix of 136 features, read from the text of 3.77 M documents ")
-    assert first.endswith(" | 40 s, then 8 s |")
-
-
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_surrogate_has_the_shape_of_its_corpus_and_many_zeros(tmp_path, name):
     corpus = load_dataset(write_surrogate(name, tmp_path / "a.txt", 0.002))
@@ -144,20 +118,3 @@ def test_the_best_of_several_tries_counts_and_a_call_may_say_itself_what_it_took
     assert measured(row._replace(clock="wall"))["rate"] == 1000
     once = [Cost(5.0, 5.0, 10.0, amount=7)]
     assert measured(Row("b", "b()", 1, "MB", lambda: iter(once).__next__))["rate"] == pytest.approx(7 / 5)
-
-
-def test_the_picture_is_drawn_of_what_was_measured(tmp_path):
-    found = [{"policy": "rucb", "K": size, "rate": 1e7 / size} for size in (6, 100, 1000)]
-    assert draw(found, tmp_path / "growth.png").stat().st_size > 5000
-
-
-def test_numbers_are_written_as_people_read_them():
-    assert [number(one) for one in (1.234e6, 999_600, 45_630, 789.4, 3.14159)] == [
-        "1.23 M",
-        "1 M",
-        "45.6 k",
-        "789",
-        "3.14",
-    ]
-    assert [seconds(one) for one in (2e-9, 3.21e-3, 0.9999, 1.5, 189.2)] == ["2 ns", "3.21 ms", "1 s", "1.5 s", "189 s"]
-    assert steps(100_000) == "10^5" and steps(1200) == "1,200"

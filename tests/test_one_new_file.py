@@ -97,7 +97,7 @@ def copy(tmp_path_factory):
     package = folder / "ltr_duel"
     pages = {package / "bandits" / "policies" / f"{name}.py": POLICY for name in POLICIES}
     pages[package / "interleaving" / "methods" / "novel_method.py"] = example("methods.md", "def draw_pair")
-    pages[package / "clicks" / "models" / "hasty.py"] = example("methods.md", 'name="hasty"')
+    pages[package / "clicks" / "models" / "hasty.py"] = example("click_models.md", 'name="hasty"')
     for path, text in pages.items():
         assert path.parent.is_dir() and not path.exists()
         path.write_text(text.lstrip(), encoding="utf-8")

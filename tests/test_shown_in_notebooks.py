@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from ltr_duel.core.notebook import MOST_ROWS, notebook_html
+from ltr_duel.core.notebook import notebook_html
 from ltr_duel.data import make_corpus
 from ltr_duel.interleaving import interleave
 from ltr_duel.preferences import PreferenceMatrix
@@ -62,21 +62,6 @@ def results(names=("a", "b", "c"), policy="rucb"):
     return Results(runs, PreferenceMatrix(bradley_terry(3).p, names))
 
 
-def test_a_corpus_shows_how_its_grades_are_spread():
-    shown = Shown(CORPUS)
-    assert shown.sentences == [repr(CORPUS).strip("<>")]
-    assert shown.rows[0] == ["grade", "documents", "share"]
-    counts = np.bincount(CORPUS.relevance, minlength=5)
-    assert [row[:2] for row in shown.rows[1:]] == [[str(grade), str(n)] for grade, n in enumerate(counts)]
-
-
-def test_rankings_show_who_is_where():
-    rankings = feature_rankers(make_corpus(queries=4, features=20, dead=0, constant=0))
-    shown = Shown(rankings)
-    assert shown.sentences == [repr(rankings).strip("<>"), f"and {len(rankings) - MOST_ROWS} more"]
-    assert shown.rows[1:] == [[str(place), name] for place, name in enumerate(rankings.names[:MOST_ROWS])]
-
-
 def test_a_matrix_shows_the_best_in_the_order_of_their_wins():
     matrix = PreferenceMatrix(bradley_terry(3).p, ("a", "b", "c"))[["c", "a", "b"]]
     shown = Shown(matrix)
@@ -91,16 +76,6 @@ def test_results_show_the_means_of_each_policy():
     assert shown.sentences[0] == repr(made).strip("<>") == "Results: 2 runs of 1 policy, 3 rankers, up to 100 steps"
     assert shown.rows[1] == ["rucb", f"{final['regret_average']:.4g}", f"{final['regret_copeland']:.4g}", "1", "10"]
     assert Shown(Results([], bradley_terry(3))).rows == []
-
-
-def test_a_page_shows_its_documents_from_the_top():
-    page = interleave({"bm25": ["a", 12345, "c"], "dense": ["c", "d"]}, seed=1)
-    shown = Shown(page)
-    assert shown.rows[1:] == [
-        [str(place), str(document), owner]
-        for place, (document, owner) in enumerate(zip(page.shown, page.owners, strict=True), 1)
-    ]
-    assert Shown(replace(page, owners=(None,) * len(page.shown))).rows[1][2] == "–"
 
 
 def test_advice_shows_its_sentences_and_candidates(advice):
@@ -129,12 +104,6 @@ def test_hostile_names_are_text_and_long_ones_are_cut(kind):
     everything = " ".join([*shown.sentences, *(cell for row in shown.rows for cell in row)])
     assert "<script>" in everything, "it is shown as what it is"
     assert max(len(cell) for row in shown.rows for cell in row) <= 80 and len(made._repr_html_()) < 5000
-
-
-def test_hostile_names_in_advice_are_text(advice):
-    named = {HOSTILE[0] if name == advice.best else name: value for name, value in advice.ndcg.items()}
-    made = replace(advice, ndcg=named, settings=advice.settings | {"incumbent": HOSTILE[0]})
-    assert HOSTILE[0] in " ".join(Shown(made).sentences)
 
 
 def test_numbers_are_short_and_missing_ones_a_dash():

@@ -107,17 +107,17 @@ def _problems(data: Path | None) -> Iterator[Problem]:
     for name, size, close in (("two", 8, 0.06), ("two", 40, 0.03), ("four", 16, 0.04), ("ten", 64, 0.02)):
         number = {"two": 2, "four": 4, "ten": 10}[name]
         yield _matrix("near ties", f"{name} of {size}", _near_ties, size, number, close)
-    yield _matrix("near ties", "faint 16", FAMILIES["arithmetic"].make, 16, gap=0.003)
+    yield _matrix("near ties", "faint 16", FAMILIES["arithmetic"], 16, gap=0.003)
     yield _matrix("near ties", "faint BT 32", _bradley_terry, 32, 0.1)
     for size, top, gap in ((4, 3, 0.1), (5, 3, 0.2), (20, 3, 0.1), (9, 5, 0.1), (40, 5, 0.2)):
         yield _matrix("no winner", f"circle of {top} in {size}, {gap:g}", _circle_on_top, size, top, gap)
     for size in (8, 16, 32):
-        yield _matrix("no winner", f"random {size}", FAMILIES["random"].make, size, condorcet=False, seed=size)
+        yield _matrix("no winner", f"random {size}", FAMILIES["random"], size, condorcet=False, seed=size)
     for size, best, circle in ((4, 0.6, 0.9), (15, 0.6, 0.9), (16, 0.55, 0.7), (51, 0.6, 0.7), (101, 0.7, 0.9)):
-        make = FAMILIES["cyclic"].make
+        make = FAMILIES["cyclic"]
         yield _matrix("circles", f"circle {size}, {best:g}, {circle:g}", make, size, best=best, circle=circle)
     for size in (10, 30, 100):
-        yield _matrix("circles", f"random {size}", FAMILIES["random"].make, size, seed=size)
+        yield _matrix("circles", f"random {size}", FAMILIES["random"], size, seed=size)
     for size, copies, of in ((12, 2, 0), (10, 4, 1), (16, 8, 8), (40, 3, 1), (64, 2, 2), (30, 2, 0)):
         yield _matrix("clones", f"{copies} of arm {of} in {size}", _clones, size, copies, of)
     for name in ("equal_gaps", "linear_list", "one_strong_arm", "arith201", "geometric", "strong_neighbours"):

@@ -1,13 +1,12 @@
 """Write a page for each policy, comparison method, click model and corpus.
 
-A page contains the component's facts, the docstring of its module, its citations and, for the first three kinds, a
-figure that is drawn during the build.
+The page of a policy or a method has its entry in ``policies.md`` or ``methods.md`` (what it does, when to use it, its
+rule), its facts, its regret curve and its citation. A component without an entry has the first paragraph of its module.
 """
 
 from __future__ import annotations
 
 import inspect
-import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -23,40 +22,40 @@ from ltr_duel.core import Component
 from ltr_duel.data import CORPORA, Corpus
 from ltr_duel.interleaving import METHODS, Method
 
-_LABELS = {"regret": "guarantee"}
+_DOCS = Path(__file__).resolve().parents[1]
 _POLICY_CURVE = f"""\
 Mean cumulative regret of {curves.RUNS} runs of {curves.HORIZON:,} steps, with the band from the 10th to the 90th
-percentile of the runs, on {curves.ARMS} arms with evenly spaced utilities (Bradley and Terry's model). Light grey: all
-other policies on the same problem. Dotted in grey, if within the axes: the asymptotic lower bound for pairs."""
+percentile, on {curves.ARMS} arms with evenly spaced utilities (Bradley and Terry's model). Light grey: all other
+policies. Dotted, if within the axes: the asymptotic lower bound for pairs. On harder problems the order may be another:
+[policies compared](../../policies_compared.md)."""
 _METHOD_CURVE = f"""\
 Mean cumulative regret of {{policy}} in {curves.METHOD_RUNS} runs of {curves.METHOD_HORIZON:,} impressions, with the
-band from the 10th to the 90th percentile of the runs. This method makes the lists and credits the clicks of simulated
-(navigational) users. Light grey: the other methods. The rankers are three features of a synthetic corpus; the regret of
-all methods is computed from the same matrix, estimated with `probabilistic`."""
-_POLICIES = """\
-The algorithm, assumptions, guarantees and costs of each policy, its citation, and a small regret curve.
-[Policies](../../policies.md) lists all policies in one table, and explains how to write one. The order of the policies
-may be different on harder problems than these ten arms; see [policies compared](../../policies_compared.md)."""
-_METHODS = """\
-The list and the credit of each method, its requirements and costs, and the regret of a policy that uses
-this method. [Comparing rankers](../../methods.md) lists all methods in one table, and explains how to write one."""
-
-
+band from the 10th to the 90th percentile. This method makes the lists and credits the clicks of navigational users.
+Light grey: the other methods. The rankers are three features of a synthetic corpus; all regret is computed from one
+matrix, estimated with `probabilistic`."""
 _CLICKS = """\
-Simulated users: the probabilities that they click a document and then leave, by the document's grade.
-[Comparing rankers](../../methods.md#click-models) lists all click models in one table, and explains how to write one;
-[what a click model does](../../explanations/click_models.md) has an example, and
-[click logs](../../logs.md#what-are-my-users-like) explains how to fit one to your own users."""
-_CLICKS_CAPTION = """\
 A user who examines a document of grade g clicks it with probability p(g), and leaves after the click with probability
-s(g); the user therefore examines the next document with probability 1 - p(g) s(g). Parameters: {parameters}, explained
-in [comparing rankers](../../methods.md#click-models)."""
-_CLICKS_PICTURE = """\
-Probability that a user examines each position of a list whose documents all have the same grade, with {grades}
-grades."""
-_CORPORA = """\
-The corpora of `ltr-duel data fetch`: the size of each, its licence, how to get it, and how its files are read.
-[Data](../../data.md) lists all corpora in one table."""
+s(g). Parameters: {parameters}, explained in [click models](../../click_models.md).
+{tables}
+![Probability that a user examines each position]({name}.svg)
+
+Probability that a user examines each position of a list whose documents all have the same grade, with {grades} grades.
+"""
+_INDEX = {
+    "policies": ("Each policy", "[Policies](../../policies.md) says which to use when."),
+    "methods": ("Each comparison method", "[Comparison methods](../../methods.md) says which to use when."),
+    "click_models": ("Each click model", "[Click models](../../click_models.md) says what they do."),
+    "corpora": ("Each corpus", "[Data](../../data.md) says how to get and read them."),
+}
+
+
+def entry(page: str, component: Any) -> str:
+    """Return what a page of docs/ says below the heading that names a component."""
+    text = (_DOCS / page).read_text(encoding="utf-8")
+    section = re.search(rf"^### [^\n]*`{re.escape(component.name)}`[^\n]*\n(.*?)(?=^##|\Z)", text, re.M | re.S)
+    if section is None:
+        return as_markdown(inspect.cleandoc(sys.modules[component.state.__module__].__doc__ or "").split("\n\n")[0])
+    return re.sub(r"\]\((?!https?:|#)", "](../../", section[1].strip()).replace("](#", f"](../../{page}#")
 
 
 def cited(component: Component) -> str:
@@ -70,20 +69,20 @@ def listed(facts: Mapping[str, str]) -> str:
     return "".join(f"{head}\n: {as_markdown(fact)}\n\n" for head, fact in facts.items() if fact)
 
 
-def said_by(module: str) -> str:
-    """Return the docstring of a module as Markdown."""
-    return as_markdown(inspect.cleandoc(sys.modules[module].__doc__ or ""))
-
-
-def curve_page(component: Component, caption: str) -> str:
-    """Return the page of a policy or a method, with its regret curve."""
-    state: Any = component.state  # type: ignore[attr-defined]  # both have the attribute, defined in their modules
-    facts = {_LABELS.get(head, head): fact for head, fact in component.facts().items()}
+def curve_page(page: str, component: Component, caption: str) -> str:
+    """Return the page of a policy or a method."""
+    facts = {{"regret": "guarantee"}.get(head, head): fact for head, fact in component.facts().items()}
     return (
-        f"# {component.name}\n\n{said_by(state.__module__)}\n\n{listed(facts)}\n"
-        f"![Regret of {component.name} and of all others against steps]({component.name}.svg)\n\n{caption}\n"
-        + cited(component)
+        f"# {component.name}\n\n{entry(page, component)}\n\n"
+        f"![Regret of {component.name} and of all others against steps]({component.name}.svg)\n\n{caption}\n\n"
+        f"{listed(facts)}{cited(component)}"
     )
+
+
+def method_page(method: Method) -> str:
+    """Return the page of a method."""
+    policy = "RUCB" if method.pairs else "MDB, a policy for sets,"
+    return curve_page("methods.md", method, _METHOD_CURVE.format(policy=policy))
 
 
 def click_page(family: ClickFamily) -> str:
@@ -92,12 +91,14 @@ def click_page(family: ClickFamily) -> str:
     for grades, (clicks, stops) in sorted(family.tables.items()):
         rows = "".join(f"| {grade} | {clicks[grade]:g} | {stops[grade]:g} |\n" for grade in range(grades))
         tables += f"\n| grade, of {grades} | click | leave after it |\n| --- | --- | --- |\n{rows}"
+    words = {
+        "parameters": f"`{family.parameters}`",
+        "tables": tables,
+        "name": family.name,
+        "grades": max(family.tables),
+    }
     return (
-        f"# {family.name}\n\n{_CLICKS_CAPTION.format(parameters=f'`{family.parameters}`')}\n{tables}\n"
-        f"![Probability that a user examines each position]({family.name}.svg)\n\n"
-        f"{_CLICKS_PICTURE.format(grades=max(family.tables))}\n\n"
-        f"## Source\n\n{said_by(declared_in(family.name, 'ltr_duel.clicks.models'))}\n\n"
-        f"{listed({'source': family.facts()['source']})}" + cited(family)
+        f"# {family.name}\n\n{_CLICKS.format(**words)}\n{listed({'source': family.facts()['source']})}{cited(family)}"
     )
 
 
@@ -118,42 +119,28 @@ def corpus_page(corpus: Corpus) -> str:
     )
 
 
-def declared_in(name: str, package: str) -> str:
-    """Return the module of a package that contains a component's name in quotes, or else the name's part before "-"."""
-    modules = [f"{package}.{found.name}" for found in pkgutil.iter_modules(sys.modules[package].__path__)]
-    for begin in (name, name.partition("-")[0]):
-        for module in modules:
-            if re.search(rf'"{re.escape(begin)}\b', inspect.getsource(sys.modules[module]), re.IGNORECASE):
-                return module
-    raise LookupError(name)
-
-
-def index_page(title: str, about: str, registry: Iterable[Any]) -> str:
-    """Return the page that lists the components of a kind."""
-    names = "".join(f"{component.name}\n" for component in registry)
-    return f"# {title}\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}```\n"
-
-
 def write_pages(app: Any) -> None:
-    """Write all pages and draw their curves."""
+    """Write all pages and draw their curves; a page of the site is the changelog."""
     folder = Path(app.srcdir) / "generated"
-
-    def pages_of(name: str, title: str, about: str, registry: Iterable[Any], page: Callable[[Any], str]) -> None:
-        for component in registry:
-            written(folder / name / f"{component.name}.md", page(component))
-        written(folder / name / "index.md", index_page(title, about, registry))
-
-    def method_page(method: Method) -> str:
-        return curve_page(method, _METHOD_CURVE.format(policy="RUCB" if method.pairs else "MDB, a policy for sets,"))
-
-    pages_of("policies", "Each policy", _POLICIES, POLICIES, lambda policy: curve_page(policy, _POLICY_CURVE))
-    pages_of("methods", "Each comparison method", _METHODS, METHODS, method_page)
-    pages_of("click_models", "Each click model", _CLICKS, CLICK_MODELS, click_page)
-    pages_of("corpora", "Each corpus", _CORPORA, CORPORA.values(), corpus_page)
+    kinds: dict[str, tuple[Iterable[Any], Callable[[Any], str]]] = {
+        "policies": (POLICIES, lambda policy: curve_page("policies.md", policy, _POLICY_CURVE)),
+        "methods": (METHODS, method_page),
+        "click_models": (CLICK_MODELS, click_page),
+        "corpora": (CORPORA.values(), corpus_page),
+    }
+    for kind, (components, page) in kinds.items():
+        for component in components:
+            written(folder / kind / f"{component.name}.md", page(component))
+        title, about = _INDEX[kind]
+        names = "".join(f"{component.name}\n" for component in components)
+        written(folder / kind / "index.md", f"# {title}\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}```\n")
     curves.drawn(folder / "policies", curves.policy_runs)
     curves.drawn(folder / "methods", curves.method_runs)
     for family in CLICK_MODELS:
         curves.draw_attention(family, folder / "click_models" / f"{family.name}.svg")
+    changes = (_DOCS.parent / "CHANGELOG.md").read_text(encoding="utf-8")
+    changes = re.sub(r"\]\(docs/", "](../", changes)
+    written(folder / "changelog.md", changes)
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -158,11 +158,15 @@ def main() -> None:
     parser.add_argument("--names", required=True, help="names of the items, separated by commas")
     parser.add_argument("--next", type=int, default=10, help="number of pairs to judge next (default 10)")
     given = parser.parse_args()
-    judgements = Judgements([name.strip() for name in given.names.split(",")])
-    judgements.tell(read_judgements(given.file))
+    try:
+        judgements = Judgements([name.strip() for name in given.names.split(",")])
+        judgements.tell(read_judgements(given.file))
+        pairs = judgements.ask(given.next)
+    except InputError as error:
+        parser.error(str(error))
     print(f"{len(judgements)} judgements; best: {judgements.winner() or 'not certain yet'}")
     print(judgements.standing().round(3).to_string(index=False), end="\n\nfirst,second\n")
-    print("\n".join(map(",".join, judgements.ask(given.next))))
+    print("\n".join(map(",".join, pairs)))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from ltr_duel.core import InputError, components, errors
 from ltr_duel.interleaving import METHODS, able_methods
 
 BASELINE = "random/team_draft"  # comparison without a bandit
-# No default policy needs the horizon, so an experiment may be stopped early or extended; docs/advice.md lists the
+# No default policy needs the horizon, so an experiment may be stopped early or extended; docs/own_rankers.md lists the
 # omitted policies and the reasons.
 DEFAULTS = (
     *(f"{policy}/{method}" for policy in ("multi_self_sparring", "mdb") for method in ("team_draft", "sosm")),

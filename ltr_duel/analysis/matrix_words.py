@@ -13,6 +13,7 @@ from ltr_duel.core import arguments, several
 from ltr_duel.preferences import (
     PreferenceMatrix,
     Properties,
+    conclusion_confidence,
     condorcet_confidence,
     matrix_properties,
 )
@@ -55,9 +56,7 @@ def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
     winner, missing, about = matrix.condorcet_winner, _missing_pairs(matrix), matrix.provenance
     if winner is None and missing:
         return f"No ranker is shown to beat all others; {missing:,} pairs were not compared.", ""
-    estimated, confidence = bool(matrix.standard_error.any()), condorcet_confidence(matrix)
-    none = max(0.0, 1 - float(confidence.sum()))
-    likely = none if winner is None else float(confidence[matrix.index(winner)])
+    estimated, likely = bool(matrix.standard_error.any()), conclusion_confidence(matrix)
     # The matrix of a log has a phrase with the log's p-value, which holds for all rankers of the log only.
     undecided = about.get("undecided", "Undecided") if about.get("rankers") == len(matrix) else "Undecided"
     certain = not estimated or (likely >= SURE and undecided == "Undecided")
@@ -72,6 +71,7 @@ def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
         said, chance = f"Condorcet winner: {winner}. It {_margin(matrix, winner)}", "P(it is the winner)"
     else:
         said = f"{undecided}. In this estimate {winner} beats all others; it {_margin(matrix, winner)}"
+        none = 1 - float(condorcet_confidence(matrix).sum())
         chance, rest = "P(it is the Condorcet winner)", f" P(there is none) {equal_words(none)}."
     if not estimated:
         return said, ""
@@ -156,8 +156,7 @@ def _order_lines(about: Properties, *, rivals: bool) -> list[str]:
             least = "1" if share >= 0.99995 else f"{share:.4f} or more"
             lines.append(f"Random subsets have a Condorcet winner with probability {least}")
     if about.lower_bound is not None:
-        sets = f"; for policies that compare sets, about {about.multiduel_bound or 0:.3g} ln T (not proven)"
-        bound = f"{about.lower_bound:.3g} ln T{sets if about.multiduel_bound else ''}"
+        bound = f"{about.lower_bound:.3g} ln T"
         unknown = f"{_UNSURE}, because the winner's smallest gap is within its standard error"
         lines.append(
             f"Asymptotic lower bound on the average regret of pairwise policies: {unknown if unsure else bound}"

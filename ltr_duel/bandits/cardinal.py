@@ -1,9 +1,8 @@
 """Base bandits: ordinary (cardinal) bandit algorithms that are components of sparring, the doublers and MultiSBM.
 
-Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits ("singleton bandit machines"). A base bandit has
-two operations: `choose` returns the arm to play, and `record_reward` receives the reward of this arm. There are three
-kinds: UCB1, Thompson sampling and Exp3. A policy has one or more base bandits; bandit b is stored in row b of the
-matrices.
+Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits ("singleton bandit machines"): `choose` returns
+the arm to play, and `record_reward` receives its reward. There are three kinds: UCB1, Thompson sampling and Exp3. A
+policy has one or more base bandits; bandit b is stored in row b of the matrices.
 """
 
 from __future__ import annotations
@@ -14,16 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.thompson import (
-    Field,
-    Levels,
-    Posteriors,
-    draw_largest,
-    new_levels,
-    record_sample,
-    record_samples,
-    renew_level,
-)
+from ltr_duel.bandits import thompson
 from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
@@ -58,7 +48,7 @@ def record_reward(bandits: Any, bandit: int, arm: int, reward: float) -> None:
 @dispatched_call
 def most_played(bandits: Any, bandit: int) -> int:
     """Return the arm that a bandit played most; ties are broken by the lowest number."""
-    raise TypeError("the argument is not a set of bandits")
+    return vector.first_most(bandits.plays[bandit])
 
 
 class UcbBandits(NamedTuple):
@@ -72,11 +62,11 @@ class UcbBandits(NamedTuple):
     alpha: FloatVector  # (1,) exploration constant
 
 
-def ucb_bandits(bandits: int, n_arms: int, alpha: float) -> UcbBandits:
+def ucb_bandits(number: int, n_arms: int, alpha: float) -> UcbBandits:
     """Return bandits without plays."""
-    mean, width, sums = np.zeros((3, bandits, n_arms))
+    mean, width, sums = np.zeros((3, number, n_arms))
     mean[:] = UNPLAYED
-    plays, total = np.zeros((bandits, n_arms), np.int64), np.zeros(bandits, np.int64)
+    plays, total = np.zeros((number, n_arms), np.int64), np.zeros(number, np.int64)
     return UcbBandits(mean, width, sums, plays, total, np.array([alpha]))
 
 
@@ -105,33 +95,29 @@ def _ucb_reward(bandits: UcbBandits, bandit: int, arm: int, reward: float) -> No
     bandits.width[bandit, arm] = 1.0 / sqrt(n)
 
 
-def _ucb_most(bandits: UcbBandits, bandit: int) -> int:
-    return vector.first_most(bandits.plays[bandit])
-
-
 class ThompsonBandits(NamedTuple):
     """Thompson bandits over K arms, bandit b in row b; the largest sample is found with ``levels``."""
 
     good: IntMatrix  # (B, K) number of rewards of 1
     bad: IntMatrix  # (B, K) number of rewards of 0
     log_mass: FloatMatrix  # (B, K) see `thompson`
-    levels: Levels
+    levels: thompson.Levels
 
 
 def thompson_bandits(bandits: int, n_arms: int) -> ThompsonBandits:
     """Return bandits with uniform priors."""
     good, bad = np.zeros((2, bandits, n_arms), np.int64)
-    return ThompsonBandits(good, bad, np.zeros((bandits, n_arms)), new_levels(bandits, n_arms))
+    return ThompsonBandits(good, bad, np.zeros((bandits, n_arms)), thompson.new_levels(bandits, n_arms))
 
 
 @inlined
 def thompson_choose(bandits: ThompsonBandits, bandit: int, t: int, rng: Generator) -> int:
     """Return the arm with the largest sample of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
     levels = bandits.levels
-    known = Posteriors(bandits.good[bandit], bandits.bad[bandit], bandits.log_mass[bandit], 0)
-    field = Field(levels.every, levels.odds[bandit], -1, levels.no_doubts, 0.0)
-    renew_level(levels, bandit, known, field, _LOWEST)
-    return draw_largest(levels, bandit, known, field, -1.0, rng)
+    known = thompson.Posteriors(bandits.good[bandit], bandits.bad[bandit], bandits.log_mass[bandit], 0)
+    field = thompson.Field(levels.every, levels.odds[bandit], -1, levels.no_doubts, 0.0)
+    thompson.renew_level(levels, bandit, known, field, _LOWEST)
+    return thompson.draw_largest(levels, bandit, known, field, -1.0, rng)
 
 
 @kernel
@@ -141,7 +127,7 @@ def thompson_reward(bandits: ThompsonBandits, bandit: int, arm: int, reward: flo
     counts[bandit, arm] += 1
     good, bad = bandits.good[bandit, arm], bandits.bad[bandit, arm]
     bandits.log_mass[bandit, arm] += log((good + bad) / (2.0 * counts[bandit, arm]))
-    record_sample(bandits.levels, bandit, arm, reward > 0, good, bad, bandits.log_mass[bandit, arm])
+    thompson.record_sample(bandits.levels, bandit, arm, reward > 0, good, bad, bandits.log_mass[bandit, arm])
 
 
 @kernel
@@ -150,7 +136,7 @@ def thompson_rewards(bandits: ThompsonBandits, bandit: int, arm: int, ones: int,
     if ones + zeros == 0:
         return
     good, bad = bandits.good[bandit, arm], bandits.bad[bandit, arm]
-    ratio = record_samples(bandits.levels, bandit, arm, ones, zeros, good, bad, bandits.log_mass[bandit, arm])
+    ratio = thompson.record_samples(bandits.levels, bandit, arm, ones, zeros, good, bad, bandits.log_mass[bandit, arm])
     bandits.log_mass[bandit, arm] += log(ratio)
     bandits.good[bandit, arm] = good + ones
     bandits.bad[bandit, arm] = bad + zeros
@@ -180,25 +166,20 @@ def exp3_bandits(bandits: int, n_arms: int, settle: int) -> Exp3Bandits:
     return Exp3Bandits(log_weight, share, np.zeros((bandits, n_arms), np.int64), np.zeros(1), np.array([settle]))
 
 
-def _exp3_choose(bandits: Exp3Bandits, bandit: int, t: int, rng: Generator) -> int:
-    n_arms = bandits.share.shape[1]
-    bandits.mixing[0] = min(1.0, sqrt(n_arms * log(n_arms) / max(t, bandits.settle[0])))
-    return draw_by_weight(bandits.log_weight[bandit], bandits.share[bandit], bandits.mixing[0], rng)
-
-
 @outlined
-def draw_by_weight(log_weight: FloatVector, share: FloatVector, mixing: float, rng: Generator) -> int:
-    """Set ``share`` to ``(1 - mixing) w_i / sum w + mixing / K`` with w = exp(log_weight), and draw an arm from it."""
-    n_arms = log_weight.shape[0]
-    top = log_weight[0]
+def exp3_choose(bandits: Exp3Bandits, bandit: int, t: int, rng: Generator) -> int:
+    """Draw an arm from ``(1 - mixing) w_i / sum w + mixing / K``, the new ``share``."""
+    log_weight, share, n_arms = bandits.log_weight[bandit], bandits.share[bandit], bandits.share.shape[1]
+    mixing = min(1.0, sqrt(n_arms * log(n_arms) / max(t, bandits.settle[0])))
+    top, total = log_weight[0], 0.0
     for k in range(n_arms):
         top = larger(top, log_weight[k])
-    total = 0.0
     for k in range(n_arms):
         share[k] = exp(log_weight[k] - top)
         total += share[k]
     for k in range(n_arms):
         share[k] = (1.0 - mixing) * share[k] / total + mixing / n_arms
+    bandits.mixing[0] = mixing
     return draw(share, rng)
 
 
@@ -207,10 +188,6 @@ def _exp3_reward(bandits: Exp3Bandits, bandit: int, arm: int, reward: float) -> 
     bandits.plays[bandit, arm] += 1
     if reward:
         bandits.log_weight[bandit, arm] += bandits.mixing[0] / (bandits.share.shape[1] * bandits.share[bandit, arm])
-
-
-def _exp3_most(bandits: Exp3Bandits, bandit: int) -> int:
-    return vector.first_most(bandits.plays[bandit])
 
 
 @kernel
@@ -226,10 +203,8 @@ def draw(share: FloatVector, rng: Generator) -> int:
 
 implement(choose, UcbBandits, _ucb_choose)
 implement(record_reward, UcbBandits, _ucb_reward)
-implement(most_played, UcbBandits, _ucb_most)
 implement(choose, ThompsonBandits, thompson_choose)
 implement(record_reward, ThompsonBandits, thompson_reward)
 implement(most_played, ThompsonBandits, _thompson_most)
-implement(choose, Exp3Bandits, _exp3_choose)
+implement(choose, Exp3Bandits, exp3_choose)
 implement(record_reward, Exp3Bandits, _exp3_reward)
-implement(most_played, Exp3Bandits, _exp3_most)

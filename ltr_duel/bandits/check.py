@@ -1,7 +1,8 @@
 """`check_policy` tests whether a policy satisfies the contract of policies.
 
 The tests of this package call `check_policy` for every policy; call it for your own policy. It simulates short runs on
-small matrices in the simulation loop. A policy that passes satisfies the contract, but its regret may still be high.
+small matrices in the simulation loop, which itself rejects arms that do not exist. A policy that passes satisfies the
+contract, but its regret may still be high.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from ltr_duel.core import FloatMatrix, FloatVector, Streams, components, interpr
 
 EASY_STEPS = 4000  # enough for every policy of this package to find the winner of an easy matrix
 LAW_RUNS, LAW_STEPS = 300, 40  # for each labelling in the relabelling test
+_CYCLE = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]])
+_CERTAIN = np.triu(np.ones((4, 4)), 1) + 0.5 * np.eye(4)
 
 
 def check_policy(policy: Policy | str) -> None:
@@ -49,18 +52,7 @@ def check_policy(policy: Policy | str) -> None:
     Traceback (most recent call last):
     ltr_duel.bandits.policy.PolicyError: policy 'random' needs assumes= and a source, cite= or where=, in register(...)
     """
-    _check(
-        POLICIES.configure(policy),
-        check_shape,
-        check_range,
-        check_repeatable,
-        check_steps,
-        check_small,
-        check_counts,
-        check_winner,
-        check_hard_matrices,
-        check_relabelling,
-    )
+    _check(policy, _shape, _indexes, _repeatable, _jumps, _hard_matrices, _counts, _winner, _relabelling)
 
 
 def check_compiled(policy: Policy | str) -> None:
@@ -70,10 +62,14 @@ def check_compiled(policy: Policy | str) -> None:
     Therefore the final states are compared too. Compiling the policy takes one to two seconds. Raises `PolicyError` for
     the first violation.
     """
-    _check(POLICIES.configure(policy), check_range, check_repeatable)
+    _check(policy, _indexes, _repeatable)
 
 
-def _check(given: components.Configured[Policy], *checks: Callable[[components.Configured[Policy]], None]) -> None:
+Given = components.Configured[Policy]
+
+
+def _check(policy: Policy | str, *checks: Callable[[Given], None]) -> None:
+    given = POLICIES.configure(policy)
     for check in checks:
         try:
             check(given)
@@ -85,11 +81,8 @@ def _check(given: components.Configured[Policy], *checks: Callable[[components.C
             raise PolicyError(f"{where} of policy '{given.label}' fails: {type(error).__name__}: {error}") from error
 
 
-def check_shape(given: components.Configured[Policy]) -> None:
-    """The policy has assumptions and a source; ``init`` returns a ``State`` whose arrays contain no objects or NaN.
-
-    A policy whose state is an object needs neither.
-    """
+def _shape(given: Given) -> None:
+    """A state is a NamedTuple of arrays without objects or NaN; its policy has assumptions and a source."""
     label, policy, params = given
     plain = not issubclass(policy.state, tuple)
     stated = policy.assumes and (policy.cite or policy.where)
@@ -104,36 +97,20 @@ def check_shape(given: components.Configured[Policy]) -> None:
             _demand(value.dtype.kind != "f" or not np.isnan(value).any(), label, f"state.{name} starts with NaN")
 
 
-def check_range(given: components.Configured[Policy]) -> None:
-    """Arms are in range. The check runs plain Python, where a wrong index raises an error."""
-    label, policy, _ = given
+def _indexes(given: Given) -> None:
+    """The policy uses no index that does not exist; only plain Python notices it."""
     try:
-        played = play(given, easy_matrix(5), 60, plain=True)
+        play(given, easy_matrix(5), 60, plain=True)
     except IndexError as error:
-        raise PolicyError(f"policy '{label}' uses an arm or an index that does not exist: {error}") from error
-    _check_range(label, policy, played, 5)
+        raise PolicyError(f"policy '{given.label}' uses an arm or an index that does not exist: {error}") from error
 
 
-def check_steps(given: components.Configured[Policy]) -> None:
-    """Runs end exactly at the horizon, and skipping idle steps (`idle_until`) changes neither choices nor state."""
-    label, policy, _ = given
-    p = easy_matrix(5)
-    for steps in (1, 7, 600):
-        slow, fast = (play(given, p, steps, jump=jump) for jump in (False, True))
-        _demand(slow.decisions == steps, label, f"made {slow.decisions} choices in {steps} steps")
-        _check_range(label, policy, slow, 5)
-        where = _first_difference(slow, fast)
-        _demand(where is None, label, f"jumps too far: without jumps its choice in step {where} is different")
-        _demand(_same_state(slow.state, fast.state), label, "ends in a different state when the loop jumps")
-
-
-def check_repeatable(given: components.Configured[Policy]) -> None:
+def _repeatable(given: Given) -> None:
     """The same seed gives the same pulls, in compiled code and in plain Python; global generators are not used."""
     label, policy, _ = given
     p, steps, before = easy_matrix(4), 150, _global_states()
-    first, again = (play(given, p, steps, seed=5) for _ in range(2))
+    first, again, plain = (play(given, p, steps, seed=5, plain=plain) for plain in (False, False, True))
     _demand(_first_difference(first, again) is None, label, "makes other choices when run again with the same seed")
-    plain = play(given, p, steps, seed=5, plain=True)
     where = _first_difference(first, plain)
     _demand(where is None, label, f"chooses differently as plain Python and as compiled code, in step {where}")
     _demand(
@@ -152,13 +129,22 @@ def _global_states() -> tuple[Any, bytes]:
     return random.getstate(), np.random.get_state()[1].tobytes()  # type: ignore[index]  # noqa: NPY002 -- only read
 
 
-def check_small(given: components.Configured[Policy]) -> None:
-    """The policy works with one arm and with two arms."""
-    for n_arms, steps in ((1, 50), (2, 200)):
-        _check_range(given.label, given.component, play(given, easy_matrix(n_arms), steps), n_arms)
+def _jumps(given: Given) -> None:
+    """Skipping idle steps (`idle_until`) changes neither choices nor state."""
+    for steps in (1, 7, 600):
+        slow, fast = (play(given, easy_matrix(5), steps, jump=jump) for jump in (False, True))
+        where = _first_difference(slow, fast)
+        _demand(where is None, given.label, f"jumps too far: without jumps its choice in step {where} is different")
+        _demand(_same_state(slow.state, fast.state), given.label, "ends in a different state when the loop jumps")
 
 
-def check_counts(given: components.Configured[Policy]) -> None:
+def _hard_matrices(given: Given) -> None:
+    """The policy accepts one arm, two arms, a cycle, ties of all pairs, and outcomes of probability 0 or 1."""
+    for p in (easy_matrix(1), easy_matrix(2), _CYCLE, np.full((6, 6), 0.5), _CERTAIN):
+        play(given, p, 2000)
+
+
+def _counts(given: Given) -> None:
     """Checkpoints in every step do not change the choices, and the recorder counts the choices correctly."""
     label, policy, params = given
     p, steps = easy_matrix(4), 100
@@ -169,7 +155,7 @@ def check_counts(given: components.Configured[Policy]) -> None:
     _demand(np.array_equal(counts.pulls[-1], chosen), label, "makes other choices when `recommend` is called")
 
 
-def check_winner(given: components.Configured[Policy]) -> None:
+def _winner(given: Given) -> None:
     """In at least seven of nine runs on an easy matrix, the policy recommends the winner, whose arm number varies."""
     label, policy, params = given
     successes = 0
@@ -182,15 +168,7 @@ def check_winner(given: components.Configured[Policy]) -> None:
     _demand(successes >= 7, label, f"finds the winner of an easy matrix in {successes} of 9 runs")
 
 
-def check_hard_matrices(given: components.Configured[Policy]) -> None:
-    """Arms are in range if there is no Condorcet winner, if all pairs tie, and if outcomes have probability 0 or 1."""
-    cycle = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]])
-    certain = np.where(np.arange(4)[:, None] < np.arange(4), 1.0, 0.0) + 0.5 * np.eye(4)
-    for p in (cycle, np.full((6, 6), 0.5), certain):
-        _check_range(given.label, given.component, play(given, p, 2000), len(p))
-
-
-def check_relabelling(given: components.Configured[Policy]) -> None:
+def _relabelling(given: Given) -> None:
     """Relabelling the arms relabels the distribution of their pulls, because no arm is preferred for its number."""
     label, policy, _ = given
     if policy.deterministic:
@@ -202,8 +180,7 @@ def check_relabelling(given: components.Configured[Policy]) -> None:
         runs = (play(given, p, LAW_STEPS, seed, horizon=10 * LAW_STEPS) for seed in seeds)
         return np.array([_pulls(policy, run) for run in runs])
 
-    here, there = short_runs(p, 0), short_runs(p[np.ix_(order, order)], LAW_RUNS)
-    there = there[:, np.argsort(order)]
+    here, there = short_runs(p, 0), short_runs(p[np.ix_(order, order)], LAW_RUNS)[:, np.argsort(order)]
     error = np.sqrt((here.var(axis=0) + there.var(axis=0)) / LAW_RUNS) + 0.02  # + 0.02 for pulls that hardly vary
     z = np.abs(here.mean(axis=0) - there.mean(axis=0)) / error
     _demand(bool(z.max() < 5), label, f"prefers arms by their number (arm {z.argmax()}: {z.max():.1f} standard errors)")
@@ -219,14 +196,7 @@ def easy_matrix(n_arms: int) -> FloatMatrix:
 
 
 def play(
-    given: components.Configured[Policy],
-    p: FloatMatrix,
-    steps: int,
-    seed: int = 0,
-    *,
-    horizon: int = 0,
-    jump: bool = True,
-    plain: bool = False,
+    given: Given, p: FloatMatrix, steps: int, seed: int = 0, *, horizon: int = 0, jump: bool = True, plain: bool = False
 ) -> Run:
     """Run a policy for ``steps`` steps on outcomes sampled from a matrix; store the whole path."""
     _, policy, params = given
@@ -242,26 +212,16 @@ def _pulls(policy: Policy, run: Run) -> FloatVector:
     return np.bincount(run.path.ravel(), minlength=run.n_arms).astype(float)
 
 
-def _check_range(label: str, policy: Policy, played: Run, n_arms: int) -> None:
-    if policy.feedback == "duel":
-        low, high = played.path.min(), played.path.max()
-        _demand(low >= 0 and high < n_arms, label, f"chooses arm {low if low < 0 else high} of {n_arms}")
-        return
-    sizes = played.path.sum(axis=1)
-    _demand(sizes.min() >= 1, label, "chooses a slate without arms")
-    _demand(sizes.max() <= n_arms, label, f"chooses a slate of {sizes.max()} among {n_arms} arms")
-
-
-def _first_difference(one: Run, other: Run) -> int | None:
+def _first_difference(run: Run, other: Run) -> int | None:
     """Return the first step t in which two paths differ."""
-    rows = np.flatnonzero((one.path != other.path).any(axis=1))
+    rows = np.flatnonzero((run.path != other.path).any(axis=1))
     return int(rows[0]) + 1 if rows.size else None
 
 
-def _same_state(one: Any, other: Any) -> bool:
-    if not isinstance(one, tuple):
+def _same_state(state: Any, other: Any) -> bool:
+    if not isinstance(state, tuple):
         return True  # of objects, the choices are compared
-    return all(np.array_equal(a, b) for (_, a), (_, b) in zip(arrays_in(one), arrays_in(other), strict=True))
+    return all(np.array_equal(a, b) for (_, a), (_, b) in zip(arrays_in(state), arrays_in(other), strict=True))
 
 
 def _demand(holds: bool, label: str, complaint: str) -> None:

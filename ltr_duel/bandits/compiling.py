@@ -35,7 +35,7 @@ def loop_for(
         return _plain_loop(policy, loop)
     if not (compiled and policy.compiled):
         return interpreted(loop)
-    modules = {part.__module__ for part in (policy.state, *_parts(policy).values())} | _modules_of(oracle)
+    modules = {part.__module__ for part in (policy.state, *policy.parts.values())} | _modules_of(oracle)
     return _compiled(policy, tuple(sorted(modules)), interpreted(loop))
 
 
@@ -48,7 +48,7 @@ def _modules_of(value: Any) -> set[str]:
 
 @functools.cache
 def _compiled(policy: Policy, modules: tuple[str, ...], loop: Callable[..., Any]) -> Any:
-    return jit.kernel_for(loop, *modules, parts=_parts(policy))
+    return jit.kernel_for(loop, *modules, parts=policy.parts)
 
 
 def compile_ahead(calls: Iterable[tuple[Policy, Callable[..., Any], tuple[Any, ...]]], jobs: int) -> None:
@@ -60,8 +60,8 @@ def compile_ahead(calls: Iterable[tuple[Policy, Callable[..., Any], tuple[Any, .
     new = set()
     for policy, loop, args in calls:
         if isinstance(loop, jit.Kernel) and not loop.is_compiled(loop.types_of(*args)):
-            place = f"{loop.__module__}:{loop.__qualname__}"
-            new.add(pickle.dumps((policy.name, place, tuple(sorted(loop.modules)), loop.types_of(*args))))
+            name = f"{loop.__module__}:{loop.__qualname__}"
+            new.add(pickle.dumps((policy.name, name, tuple(sorted(loop.modules)), loop.types_of(*args))))
     shares = [sorted(new)[k::jobs] for k in range(min(jobs, len(new)))]
     if len(shares) > 1:
         progress.say(jit.LINE)
@@ -78,25 +78,13 @@ def _in_a_process(calls: list[bytes]) -> None:
 
 def _compile_all(calls: list[bytes]) -> None:
     for call in calls:
-        name, place, modules, of_args = pickle.loads(call)
-        _compiled(POLICIES[name], modules, interpreted(pkgutil.resolve_name(place))).compile(of_args)
+        policy, loop, modules, of_args = pickle.loads(call)
+        _compiled(POLICIES[policy], modules, interpreted(pkgutil.resolve_name(loop))).compile(of_args)
 
 
 @functools.cache
 def _plain_loop(policy: Policy, loop: Callable[..., Any]) -> Callable[..., Any]:
-    return plain_text(loop, {name: plain_text(part) for name, part in _parts(policy).items()})
-
-
-def _parts(policy: Policy) -> dict[str, Callable[..., Any]]:
-    """Return the policy's functions, keyed by the names under which loops call them."""
-    slate = policy.feedback == "slate"
-    parts = {
-        "select_slate" if slate else "select": policy.select,
-        "update_slate" if slate else "update": policy.update,
-        "recommend": policy.recommend,
-        "idle_until": policy.idle_until,
-    }
-    return {name: interpreted(part) for name, part in parts.items() if part is not None}
+    return plain_text(loop, {name: plain_text(part) for name, part in policy.parts.items()})
 
 
 def plain_text(
@@ -139,41 +127,41 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
         elif not (isinstance(error, PolicyError) or own_frames(policy, error)):
             file = interpreted(policy.select).__code__.co_filename
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise PolicyError(
-                f"{file}: a function of policy '{policy.name}' does not return an arm: {reason}"
-            ) from error
+            fault = f"a function of policy '{policy.name}' does not return an arm: {reason}"
+            raise PolicyError(f"{file}: {fault}") from error
         raise
 
 
 def own_frames(policy: Policy, error: BaseException) -> list[traceback.FrameSummary]:
     """Return the frames of an error's traceback that are in the files of a policy's functions, the innermost last."""
-    functions = policy.init, *_parts(policy).values(), *getattr(policy.state, "methods", ())
-    files = {interpreted(function).__code__.co_filename for function in functions}
+    functions = interpreted(policy.init), *policy.parts.values(), *getattr(policy.state, "methods", ())
+    files = {function.__code__.co_filename for function in functions}
     return [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
 
 
 def _blame(policy: Policy, state: Any, params: Any) -> None:
     """Compile the functions of a policy one by one, and raise `PolicyError` for the first that fails."""
     rng, slate, won = np.random.default_rng(0), np.zeros(1, np.int64), np.zeros((1, 1), np.int8)
-    pairs = policy.feedback == "duel"
     rest: dict[str, tuple[Any, ...]] = {
-        "select": (1, rng) if pairs else (1, slate, rng),
-        "update": (1, 0, 0, 1, rng) if pairs else (1, slate, 1, won, rng),
+        "select": (1, rng),
+        "select_slate": (1, slate, rng),
+        "update": (1, 0, 0, 1, rng),
+        "update_slate": (1, slate, 1, won, rng),
         "recommend": (),
         "idle_until": (1,),
     }
-    for name, args in rest.items():
-        function = getattr(policy, name)
-        if function is None or (type(state) is not policy.state and name != "recommend"):
+    for name, function in policy.parts.items():
+        if type(state) is not policy.state and name != "recommend":
             continue
-        part: Any = jit.uncached_kernel(interpreted(function))
-        failure = f"{name} of policy '{policy.name}' cannot be compiled"
+        part: Any = jit.uncached_kernel(function)
+        failure = f"{name.removesuffix('_slate')} of policy '{policy.name}' cannot be compiled"
         try:
-            given = part.compile(part.types_of(state, params, *args))
+            given = part.compile(part.types_of(state, params, *rest[name]))
         except (InputError, OSError, MemoryError):  # not an error of the compiler
             raise
         except Exception as error:
             raise PolicyError(f"{failure}: {compile_error(function, error)}") from error
-        arms, values = 1 + (pairs and name == "select"), given if isinstance(given, types.BaseTuple) else [given]
-        if name != "update" and [isinstance(value, types.Integer) for value in values] != [True] * arms:
+        arms, values = 1 + (name == "select"), given if isinstance(given, types.BaseTuple) else [given]
+        whole = [isinstance(value, types.Integer) for value in values] == [True] * arms
+        if not (whole or name.startswith("update")):
             raise PolicyError(f"{failure}: it returns {given}, not {('a whole number', 'two whole numbers')[arms - 1]}")

@@ -2,16 +2,17 @@
 
 Before step t the outcomes of the steps up to ``(t - 1 - delay) // batch * batch`` have arrived. With a batch of 1 and
 no delay, these are all earlier outcomes, and the run equals the run of `ltr_duel.bandits.loop`, step by step. A pair is
-a slate of two arms here, and an arm that meets itself is a slate of one (see `ltr_duel.bandits.hooks`).
+a slate of two arms here, and an arm that meets itself is a slate of one (`hooks.pair_as_slate`).
 
 A policy with ``any_order`` (`ltr_duel.bandits.policy.Policy`) only counts outcomes: the loop calls its ``select`` in
 each step, and its ``update`` for all outcomes that arrive.
 
-Any other policy learns *in turn*, from one outcome at a time. It has one pending choice. Until an outcome of this
-choice arrives, a shadow, a copy of the state before this choice, chooses the arms of each step, so that all these
-choices have the same distribution. Outcomes that arrive are queued until the policy chooses the same arms. The policy
-thus learns from independent outcomes of its choices, and its updates have the same distribution as with immediate
-outcomes. This is algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013.
+Any other policy must compare pairs, and learns *in turn*, from one outcome at a time. It has one pending choice. Until
+an outcome of this choice arrives, a shadow, a copy of the state before this choice, chooses the arms of each step, so
+that all these choices have the same distribution. Outcomes that arrive are queued until the policy chooses the same
+arms. The policy thus learns from independent outcomes of its choices, and its updates have the same distribution as
+with immediate outcomes. This is algorithm QPM-D of Joulani, György, Szepesvári. Online Learning under Delayed Feedback.
+ICML 2013.
 """
 
 from __future__ import annotations
@@ -22,15 +23,14 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.bandits.hooks import idle_until, recommend, select_slate, update_slate, wrong_slate
+from ltr_duel.bandits.hooks import idle_until, is_outside_in, recommend, select_slate, update_slate
 from ltr_duel.bandits.oracle import multiduel
-from ltr_duel.bandits.policy import Policy
+from ltr_duel.bandits.policy import Policy, PolicyError
 from ltr_duel.bandits.recorder import Recorder, Span, add_pair, add_slate, keep_pair, keep_slate, pass_checkpoint
 from ltr_duel.bandits.state import Attributes, Copies, Registers, registers, with_copies
 from ltr_duel.core import IntMatrix, IntVector, Streams, dispatched, host, implement, inlined, kernel, random_below
 
 BATCH_NUMBERS = 1  # version of the results of batches, see `ltr_duel.core.numbering`
-Words = NDArray[np.uint64]
 
 
 class Lateness(NamedTuple):
@@ -61,7 +61,7 @@ class Late(NamedTuple):
     any_order: bool
     now: Registers[Now]
     slates: IntMatrix  # (steps, width) the arms of each step; width is 2 for pairs, K for sets
-    sizes: IntVector  # (steps,) their number; for sets in turn, 0 after the outcomes were used
+    sizes: IntVector  # (steps,) their number
     won: NDArray[np.int8]  # (steps + 1, width, width) the outcomes; the last row is scratch
     queue: IntMatrix  # (2 K, K) queued outcomes of each pair: K rows of losses, then K rows of wins
     pending: IntVector  # (width,) the pending choice
@@ -74,18 +74,16 @@ def new_late(
     """Return the state, an empty ring and the memory for learning in turn; raise `InputError` if memory is short."""
     batch, delay, others = lateness
     room, pairs, any_order = batch + delay, policy.feedback == "duel", policy.any_order
+    if not (pairs or any_order):
+        raise PolicyError(f"policy '{policy.name}' compares sets, and needs any_order=True for late outcomes")
     width, queued = 2 if pairs else n_arms, n_arms if pairs and not any_order else 0
     size = room * (8 + width * (8 + width)) + 16 * queued**2
     host.require_memory(f"{room:,} comparisons whose outcomes are not known", size)
     state, copies = with_copies(state, rng, others, in_turn=not any_order)
-    slates, sizes, won = (
-        np.zeros((room, width), np.int64),
-        np.zeros(room, np.int64),
-        np.zeros((room + 1, width, width), np.int8),
-    )
-    queue, pending, now = np.zeros((2 * queued, queued), np.int64), np.zeros(width, np.int64), registers(Now, clock=1)
-    ring = slates, sizes, won, queue, pending
-    return state, (Late(batch, delay, pairs, any_order, now, *ring, others), copies)
+    slates, won = np.zeros((room, width), np.int64), np.zeros((room + 1, width, width), np.int8)
+    queue, pending = np.zeros((2 * queued, queued), np.int64), np.zeros(width, np.int64)
+    ring = registers(Now, clock=1), slates, np.zeros(room, np.int64), won, queue, pending
+    return state, (Late(batch, delay, pairs, any_order, *ring, others), copies)
 
 
 @kernel
@@ -101,44 +99,40 @@ def run_late(
             return decisions
         row, last, size = (t - 1) % room, t, now.pending
         slate = late.slates[row]
-        if not (late.pairs or late.any_order):
-            now.queued -= late.sizes[row] > 0  # outcomes of sets that were not used in time
-            late.sizes[row] = 0
         if now.fresh == 1:
             for a in range(size):
                 slate[a] = late.pending[a]
-            if span.jump and size == 1:
-                last = last_idle(late, t, min(idle_until(state, params, now.clock) - now.clock, span.stop - t) + t)
+            if span.jump and size == 1 and now.last_duel <= now.arrived:
+                last = t + min(idle_until(state, params, now.clock) - now.clock, span.stop - t)
         else:
             copy_words(copies.shadow_words, copies.before)
             size = select_slate(copies.shadow, params, now.clock, slate, late.others)
-            if wrong_slate(state, recorder.due, n_arms, t, slate, size):
+            if is_outside_in(recorder.due, n_arms, t, slate, size):
                 return decisions
         now.fresh = 0
         if size > 1:
             multiduel(oracle, slate, size, late.won[row], streams)
             now.last_duel = t
-        settled = last > t and now.last_duel <= now.arrived
-        if settled:
-            now.arrived = last
-        else:
-            late.sizes[row] = size
-            for step in range(t, last):
-                late.slates[step % room, 0] = slate[0]
-                late.sizes[step % room] = size
-        if settled or late.any_order:
+        late.sizes[row] = size
+        if last > t:
+            now.arrived = last  # a jump has no outcomes
+        if last > t or late.any_order:
             now.clock += last - t + 1
             now.pending = 0
         arrived = max(last - late.delay, 0) // late.batch * late.batch
-        while late.any_order and now.arrived < arrived:
+        while now.arrived < arrived:
             row = now.arrived % room
             now.arrived += 1
-            update_slate(state, params, now.arrived, late.slates[row], late.sizes[row], late.won[row], streams.policy)
-        receive(late, arrived)
+            if late.any_order:
+                update_slate(
+                    state, params, now.arrived, late.slates[row], late.sizes[row], late.won[row], streams.policy
+                )
+            else:
+                queue_outcome(late, row)
         while now.queued > 0:
             if ask(state, params, streams.policy, recorder, t, late, copies):
                 return decisions
-            row = pop_pair(late) if late.pairs else pop_set(late, last)
+            row = pop_pair(late)
             if row < 0:
                 break
             update_slate(state, params, now.clock, late.pending, now.pending, late.won[row], streams.policy)
@@ -177,13 +171,14 @@ def ask(state: Any, params: Any, rng: Generator, recorder: Recorder, t: int, lat
     copy_words(copies.before, copies.words)
     now.pending = select_slate(state, params, now.clock, late.pending, rng)
     now.fresh = 1
-    return wrong_slate(state, recorder.due, recorder.place.shape[0], t, late.pending, now.pending)
+    return is_outside_in(recorder.due, recorder.place.shape[0], t, late.pending, now.pending)
 
 
 @dispatched
 def copy_words(to: Any, words: Any) -> None:
     """Copy a buffer, or the attributes of an object."""
-    copy_buffer(to, words)
+    for k in range(words.shape[0]):
+        to[k] = words[k]
 
 
 def _copy_attributes(to: Attributes, words: Attributes) -> None:
@@ -194,32 +189,12 @@ implement(copy_words, Attributes, _copy_attributes)
 
 
 @kernel
-def copy_buffer(to: Words, words: Words) -> None:
-    """Copy a buffer."""
-    for k in range(words.shape[0]):
-        to[k] = words[k]
-
-
-@kernel
-def last_idle(late: Late, t: int, idle: int) -> int:
-    """Return the last step of a jump from t to at most ``idle``: an outcome that arrives ends it."""
-    now = late.now[0]
-    if now.last_duel <= now.arrived:
-        return idle
-    return max(t, min(idle, (now.arrived // late.batch + 1) * late.batch + late.delay - 1)) if late.any_order else t
-
-
-@kernel
-def receive(late: Late, arrived: int) -> None:
-    """Queue the outcomes of the steps up to ``arrived``, for a policy that learns in turn."""
-    now, n_arms = late.now[0], late.queue.shape[1]
-    while now.arrived < arrived:
-        row = now.arrived % late.sizes.shape[0]
-        if late.pairs:
-            first, second = late.slates[row, 0], late.slates[row, late.sizes[row] - 1]
-            late.queue[first + n_arms * (first != second and late.won[row, 0, 1] > 0), second] += 1
-        now.arrived += 1
-        now.queued += 1
+def queue_outcome(late: Late, row: int) -> None:
+    """Queue the outcome in a row of the ring, for a policy that learns in turn."""
+    first, second = late.slates[row, 0], late.slates[row, late.sizes[row] - 1]
+    won = first != second and late.won[row, 0, 1] > 0
+    late.queue[first + late.queue.shape[1] * won, second] += 1
+    late.now[0].queued += 1
 
 
 @kernel
@@ -234,19 +209,3 @@ def pop_pair(late: Late) -> int:
     late.queue[first + n_arms * wins, second] -= 1
     late.won[row, 0, 1] = 1 if wins else -1
     return row
-
-
-@kernel
-def pop_set(late: Late, t: int) -> int:
-    """Return the row of the earliest queued outcome of the pending set, which is then used, or -1."""
-    room, now = late.sizes.shape[0], late.now[0]
-    for back in range(room - 1, -1, -1):
-        row = (t - 1 - back) % room
-        if late.sizes[row] == now.pending and t - back <= now.arrived:
-            same = True
-            for a in range(now.pending):
-                same = same and late.slates[row, a] == late.pending[a]
-            if same:
-                late.sizes[row] = 0
-                return row
-    return -1

@@ -15,10 +15,6 @@ from typing import Any, ClassVar
 from numpy.random import Generator
 
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
-from ltr_duel.core import errors
-
-_METHODS = ("ask", "tell", "best")
-_GIVEN = ("n_arms", "rng", "horizon")
 
 
 class Held:
@@ -83,14 +79,20 @@ def policy_from_class(cls: type, *, name: str = "", **about: Any) -> Policy:
     'random_pairs'
     >>> POLICIES.remove("random_pairs")
     """
-    if not isinstance(cls, type):
-        raise PolicyError(f"a policy is made from a class, not from {errors.shown(cls)}")
     name = name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
-    for method in _METHODS:
-        if not callable(getattr(cls, method, None)):
-            raise PolicyError(f"policy '{name}': class {cls.__qualname__} has no method {method}()")
-    needs_horizon, defaults = _arguments(cls, name)
-    methods = tuple(part for part in (getattr(cls, key) for key in ("__init__", *_METHODS)) if inspect.isfunction(part))
+    fault = f"policy '{name}': class {cls.__qualname__}"
+    parts = {key: getattr(cls, key, None) for key in ("__init__", "ask", "tell", "best")}
+    if missing := [key for key, part in parts.items() if not callable(part)]:
+        raise PolicyError(f"{fault} has no method {missing[0]}()")
+    methods = tuple(filter(inspect.isfunction, parts.values()))
+    defaults = {key: argument.default for key, argument in inspect.signature(cls).parameters.items()}
+    if not {"n_arms", "rng"} <= set(defaults):
+        raise PolicyError(f"{fault} needs the arguments n_arms and rng in __init__")
+    needs_horizon = "horizon" in defaults
+    defaults = {key: value for key, value in defaults.items() if key not in ("n_arms", "rng", "horizon")}
+    for key, default in defaults.items():
+        if not isinstance(default, bool | int | float | str):
+            raise PolicyError(f"{fault} needs a number, a text or a boolean as default of the argument {key}")
     described = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "name": name, "methods": methods}
     kind = type(cls.__name__, (Held,), described)
 
@@ -98,36 +100,23 @@ def policy_from_class(cls: type, *, name: str = "", **about: Any) -> Policy:
         given = params._asdict() | ({"horizon": horizon} if needs_horizon else {})
         return kind(cls(n_arms=n_arms, rng=rng, **given), rng)
 
-    said = dict.fromkeys(("assumes", "regret", "cost"), "not stated") | about
-    policy = Policy(
-        name=name,
-        params=namedtuple("Params", defaults, defaults=defaults.values()),
-        state=kind,
-        init=init,
-        select=_select,
-        update=_update,
-        recommend=_recommend,
-        needs_horizon=needs_horizon,
-        compiled=False,
-        **said,
-    )
     earlier = POLICIES.get(name)
     if earlier is not None and cls.__module__ == "__main__" == earlier.state.__module__:
         POLICIES.remove(name)
-    return POLICIES.add(policy)
-
-
-def _arguments(cls: type, name: str) -> tuple[bool, dict[str, Any]]:
-    """Return whether ``__init__`` takes the horizon, and the parameters with their defaults."""
-    arguments = inspect.signature(cls).parameters
-    if not {"n_arms", "rng"} <= set(arguments):
-        raise PolicyError(f"policy '{name}': {cls.__qualname__}.__init__ must take the arguments n_arms and rng")
-    defaults = {key: argument.default for key, argument in arguments.items() if key not in _GIVEN}
-    for key, default in defaults.items():
-        if not isinstance(default, bool | int | float | str):
-            needed = "needs a number, a text or a boolean as its default"
-            raise PolicyError(f"policy '{name}': the argument {key} of {cls.__qualname__}.__init__ {needed}")
-    return "horizon" in arguments, defaults
+    return POLICIES.add(
+        Policy(
+            name=name,
+            params=namedtuple("Params", defaults, defaults=defaults.values()),
+            state=kind,
+            init=init,
+            select=_select,
+            update=_update,
+            recommend=_recommend,
+            needs_horizon=needs_horizon,
+            compiled=False,
+            **dict.fromkeys(("assumes", "regret", "cost"), "not stated") | about,
+        )
+    )
 
 
 def _select(state: Held, params: Any, t: int, rng: Generator) -> tuple[int, int]:

@@ -4,10 +4,6 @@
 compiled, counts the pulls, and skips the steps for which ``idle_until`` guarantees that nothing changes. A policy that
 compares sets of arms defines `select_slate` and `update_slate` instead. The functions need no decorator: numba compiles
 them with the loop, and plain Python runs the same source. Only the helpers that they call need the decorator `kernel`.
-
-The loop checks in each step that the arms chosen by a policy from outside this package exist (`wrong_pair`,
-`wrong_slate`), because compiled code would otherwise write outside its arrays. The policies of this package are
-checked by tests instead; for these policies the compiler removes the check.
 """
 
 from __future__ import annotations
@@ -81,21 +77,6 @@ def idle_until(state: Any, params: Any, t: int) -> int:
     return t
 
 
-@dispatched
-def wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
-    """Return whether one of two arms does not exist; if so, set ``due[1:]`` to the step, the arm and 0."""
-    return False
-
-
-@dispatched
-def wrong_slate(state: Any, due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
-    """Return whether a set has a wrong size or an arm that does not exist.
-
-    If so, set ``due[1:]`` to the step, the size and 1, or to the step, the arm and 0.
-    """
-    return False
-
-
 def pair_as_slate(kind: type) -> None:
     """Let loops of sets run a policy of pairs: a pair is a slate of two, an arm that meets itself a slate of one."""
     implement(select_slate, kind, _select_pair)
@@ -111,30 +92,9 @@ def _update_pair(state: Any, params: Any, t: int, slate: IntVector, size: int, w
     update(state, params, t, slate[0], slate[size - 1], won[0, 1] * (size - 1), rng)
 
 
-def require_arms(kind: type) -> None:
-    """Enable the loop's check of arms for policies with this State class."""
-    implement(wrong_pair, kind, _wrong_pair)
-    implement(wrong_slate, kind, _wrong_slate)
-
-
-def complaint(due: IntVector, n_arms: int) -> str:
-    """Return the part of the error message that describes the wrong choice."""
-    _, step, value, is_size = due.tolist()
-    what = f"a set of {value} among {n_arms} arms" if is_size else f"arm {value} of {n_arms}"
-    return f"chooses {what} in step {step:,}"
-
-
-def _wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
-    return is_outside(due, n_arms, t, second) | is_outside(due, n_arms, t, first)  # `or` is not inlined well
-
-
-def _wrong_slate(state: Any, due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
-    return is_outside_in(due, n_arms, t, slate, size)
-
-
 @kernel
 def is_outside(due: IntVector, n_arms: int, t: int, arm: int) -> bool:
-    """Return whether an arm does not exist."""
+    """Return whether an arm does not exist, to which compiled code must not write; set ``due[1:3]`` for `complaint`."""
     if 0 <= arm < n_arms:
         return False
     due[1], due[2] = t, arm
@@ -143,7 +103,7 @@ def is_outside(due: IntVector, n_arms: int, t: int, arm: int) -> bool:
 
 @kernel
 def is_outside_in(due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
-    """Return whether a set is too small or too large, or has an arm that does not exist."""
+    """Return whether a set has a wrong size or an arm that does not exist; set ``due[1:]`` for `complaint`."""
     if not 1 <= size <= n_arms:
         due[1], due[2], due[3] = t, size, 1
         return True
@@ -151,3 +111,10 @@ def is_outside_in(due: IntVector, n_arms: int, t: int, slate: IntVector, size: i
         if is_outside(due, n_arms, t, slate[a]):
             return True
     return False
+
+
+def complaint(due: IntVector, n_arms: int) -> str:
+    """Return the part of the error message that describes the wrong choice."""
+    _, step, value, is_size = due.tolist()
+    what = f"a set of {value} among {n_arms} arms" if is_size else f"arm {value} of {n_arms}"
+    return f"chooses {what} in step {step:,}"

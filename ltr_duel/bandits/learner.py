@@ -149,12 +149,11 @@ class Learner:
                 self._require_outcome(*key, signs)
                 checked[key] = tuple(rank[list(arms)].tolist())
             news.append((checked[key], key[1]))
-        if self._policy.any_order:
-            for arms, given in news:
-                self._learn(arms, given)
-            return
         for arms, given in news:
-            self._queue.setdefault(arms, deque()).append(given)
+            if self._policy.any_order:
+                self._learn(arms, given)
+            else:
+                self._queue.setdefault(arms, deque()).append(given)
         while self._queue and (line := self._queue.get(self._choose_pending())):
             self._learn(self._pending, line.popleft())
             if not line:
@@ -177,20 +176,16 @@ class Learner:
         """
         if not isinstance(self._state, tuple):
             raise InputError(f"policy '{self._label}' has no snapshot, because its state is an object, not arrays")
-        queue = [(arms, signs) for arms, line in self._queue.items() for signs in line]
-        width = max((len(arms) for arms, _ in queue), default=0)
-        signs = b"".join(signs.ljust(width**2, b"\0") for _, signs in queue)
-        return {
-            **{f"state.{name}": value.copy() for name, value in arrays_in(self._state)},
-            "before": self._copies.before.copy(),
-            "queue": np.array([[*arms, *[-1] * (width - len(arms))] for arms, _ in queue], np.int64),
-            "signs": np.frombuffer(signs, np.int8).reshape(len(queue), width**2),
-            "pending": np.array(self._pending, np.int64),
-            "order": self._order.copy(),
-            "t": np.array(self._t),
-            "policy": np.array(self._version),
-            "rng": np.array([json.dumps(rng.bit_generator.state) for rng in (self._rng, self._others)]),
+        about = {
+            "policy": self._version,
+            "order": self._order.tolist(),
+            "steps": self.steps,
+            "pending": self._pending,
+            "queue": [(arms, [signs.hex() for signs in line]) for arms, line in self._queue.items()],
+            "rng": [rng.bit_generator.state for rng in (self._rng, self._others)],
         }
+        arrays = {f"state.{name}": value.copy() for name, value in arrays_in(self._state)}
+        return arrays | {"before": self._copies.before.copy(), "learner": np.array(json.dumps(about))}
 
     @classmethod
     def restore(cls, policy: str | Policy, arrays: Mapping[str, NDArray[Any]]) -> Learner:
@@ -212,26 +207,19 @@ class Learner:
         InputError
             If the policy is unknown, or the arrays are not a snapshot of this policy.
         """
-        order = arrays.get("order", np.arange(1))
-        self = cls(policy, len(order), horizon=1, order=order)
-        if (stored := str(arrays.get("policy", ""))) != self._version:
-            raise InputError(f"this is not a snapshot of {self._version}" + f", but of {stored}" * bool(stored))
-        for part, array in self.snapshot().items():
-            given = arrays.get(part, np.zeros(0, bool))
-            free = part in ("queue", "signs", "pending", "rng")  # their shapes vary
-            if given.dtype.kind != array.dtype.kind or (given.shape != array.shape and not free):
-                raise InputError(f"this is not a snapshot of {self._version}: '{part}' is missing or has another shape")
-        for part, array in arrays_in(self._state):
-            array[...] = arrays[f"state.{part}"]
-        self._copies.before[:] = arrays["before"]
-        self._t, self._pending = int(arrays["t"]), tuple(arrays["pending"].tolist())
-        for line, signs in zip(arrays["queue"].tolist(), arrays["signs"], strict=True):
-            arms = tuple(arm for arm in line if arm >= 0)
-            self._queue.setdefault(arms, deque()).append(signs[: self._pairs_in(arms)].tobytes())
-        for arms in (*self._queue, *filter(None, [self._pending])):
-            self._require_arms("waits for", arms)
-        for rng, state in zip((self._rng, self._others), arrays["rng"].tolist(), strict=True):
-            rng.bit_generator.state = json.loads(state)
+        about: Any = {"policy": "nothing", "order": [0]}
+        if "learner" in arrays:
+            about = json.loads(str(arrays["learner"]))
+        self = cls(policy, len(about["order"]), horizon=1, order=about["order"])
+        if about["policy"] != self._version:
+            raise InputError(f"this is not a snapshot of {self._version}, but of {about['policy']}")
+        for name, array in [("before", self._copies.before), *((f"state.{n}", a) for n, a in arrays_in(self._state))]:
+            if name not in arrays or arrays[name].shape != array.shape:
+                raise InputError(f"this is not a snapshot of {self._version}: '{name}' is missing or has another shape")
+            array[...] = arrays[name]
+        self._t, self._pending = about["steps"] + 1, tuple(about["pending"])
+        self._queue = {tuple(arms): deque(map(bytes.fromhex, line)) for arms, line in about["queue"]}
+        self._rng.bit_generator.state, self._others.bit_generator.state = about["rng"]
         return self
 
     @property
@@ -275,10 +263,6 @@ class Learner:
             self._policy.update(self._state, self._params, self._t, slate, size, won, self._rng)
         self._t += 1
 
-    def _pairs_in(self, arms: Arms) -> int:
-        """Return the number of signs of an outcome."""
-        return 0 if self._pairs and arms[0] == arms[1] else len(arms) * (len(arms) - 1) // 2
-
     def _require_arms(self, verb: str, arms: Arms) -> None:
         if not arms or min(arms) < 0 or max(arms) >= self._n_arms:
             which = f"arms {arms}" if len(arms) != 1 else f"arm {arms[0]}"
@@ -288,8 +272,9 @@ class Learner:
         sizes = (2,) if self._pairs else range(1, self._n_arms + 1)
         if len(arms) not in sizes or not all(0 <= arm < self._n_arms for arm in arms):
             raise InputError(f"{arms} is not a comparison of policy '{self._label}' among {self._n_arms} arms")
-        if len(signs) != self._pairs_in(arms) or not set(signs) <= {1, 255}:
-            needed = errors.several(self._pairs_in(arms), "sign")
+        pairs = 0 if self._pairs and arms[0] == arms[1] else len(arms) * (len(arms) - 1) // 2
+        if len(signs) != pairs or not set(signs) <= {1, 255}:
+            needed = errors.several(pairs, "sign")
             raise InputError(f"the outcome of arms {arms} must be {needed}, +1 or -1, not {given!r}")
 
 

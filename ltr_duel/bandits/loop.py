@@ -7,7 +7,7 @@ recorder stores the results of the run. Simulations, `check_policy`, tests and b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,13 +17,13 @@ from ltr_duel.bandits.delayed import Lateness, new_late, run_late
 from ltr_duel.bandits.hooks import (
     complaint,
     idle_until,
+    is_outside,
+    is_outside_in,
     recommend,
     select,
     select_slate,
     update,
     update_slate,
-    wrong_pair,
-    wrong_slate,
 )
 from ltr_duel.bandits.oracle import MatrixOracle, Pairs, duel, multiduel
 from ltr_duel.bandits.policy import Policy, PolicyError, require_room
@@ -40,6 +40,7 @@ from ltr_duel.bandits.recorder import (
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
 LOOP_NUMBERS = 1  # version of the results of the loop and of matrix outcomes, see `ltr_duel.core.numbering`
+SlateScratch: TypeAlias = tuple[IntVector, SignMatrix]  # memory for the set of a step (K,) and its outcomes (K, K)
 
 
 @kernel
@@ -51,7 +52,7 @@ def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: 
     while t <= span.stop:
         decisions += 1
         first, second = select(state, params, t, streams.policy)
-        if wrong_pair(state, due, place.shape[0], t, first, second):
+        if is_outside(due, place.shape[0], t, second) | is_outside(due, place.shape[0], t, first):
             return decisions
         last, outcome = t, 0
         if first != second:
@@ -71,24 +72,17 @@ def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: 
     return decisions
 
 
-class SlateScratch(NamedTuple):
-    """Scratch memory for the set of a step and its outcomes."""
-
-    slate: IntVector  # (K,)
-    won: SignMatrix  # (K, K)
-
-
 @kernel
 def run_slates(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, scratch: SlateScratch
 ) -> int:
     """Run a policy that compares sets for the steps of ``span``; return the number of calls of `select_slate`."""
-    slate, won = scratch.slate, scratch.won
+    slate, won = scratch
     decisions, t = 0, span.start
     while t <= span.stop:
         decisions += 1
         size = select_slate(state, params, t, slate, streams.policy)
-        if wrong_slate(state, recorder.due, recorder.place.shape[0], t, slate, size):
+        if is_outside_in(recorder.due, recorder.place.shape[0], t, slate, size):
             return decisions
         last = t
         if size > 1:
@@ -167,37 +161,24 @@ class Run:
         plain: bool = False,
         late: Lateness | None = None,
     ) -> None:
-        in_turn = late is not None and not policy.any_order
-        require_room(policy, params, n_arms, horizon=horizon, in_turn=in_turn)
+        require_room(policy, params, n_arms, horizon=horizon, in_turn=late is not None and not policy.any_order)
         self.state = policy.start(n_arms, horizon, params, streams.policy)
         self.n_arms, self.t, self.decisions, self.oracle = n_arms, 0, 0, oracle
-        self._recommend, self._policy, self._recorder = policy.recommend, policy, recorder
-        self._scratch: tuple[Any, ...]
-        loop: Callable[..., int]
+        self._policy, self._recorder = policy, recorder
+        self._scratch: tuple[Any, ...] = ()
+        loop: Callable[..., int] = run_pairs
         if late is not None:
             self.state, self._scratch = new_late(policy, self.state, n_arms, late, streams.policy)
-            loop = run_late
-            oracle = Pairs(oracle) if policy.feedback == "duel" else oracle
-        elif policy.feedback == "duel":
-            loop, self._scratch = run_pairs, ()
-        else:
-            scratch = SlateScratch(np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8))
+            loop, oracle = run_late, Pairs(oracle) if policy.feedback == "duel" else oracle
+        elif policy.feedback == "slate":
+            scratch = np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8)
             loop, self._scratch = run_slates, (scratch,)
         self._fixed = (self.state, params, oracle, streams, recorder)
         self._loop = loop_for(policy, loop, oracle, compiled=compiled, plain=plain)
 
     @classmethod
     def on_matrix(
-        cls,
-        policy: Policy,
-        p: ArrayLike,
-        params: Any = None,
-        *,
-        seed: int = 0,
-        horizon: int = 0,
-        keep: int = 0,
-        plain: bool = False,
-        late: Lateness | None = None,
+        cls, policy: Policy, p: ArrayLike, params: Any = None, *, seed: int = 0, keep: int = 0, **options: Any
     ) -> Run:
         """Return a run that samples outcomes from a matrix and stores the policy's path.
 
@@ -210,22 +191,17 @@ class Run:
             Parameters of the policy; if omitted, the policy's default parameters.
         seed : int
             Seed of the policy's stream and of the outcomes' stream.
-        horizon : int
-            The horizon, passed only to a policy that needs it.
         keep : int
             Number of steps of the path to store.
-        plain : bool
-            True runs the same source as plain Python, helpers included.
-        late : Lateness, optional
-            Outcomes in batches or with a delay.
+        **options
+            ``horizon``, ``plain`` and ``late``, as in `Run`.
         """
         matrix, coins = np.ascontiguousarray(p, np.float64), stream(seed, "coins")
         n_arms = len(matrix)
         recorder = new_recorder(n_arms, path=(keep, 2 if policy.feedback == "duel" else n_arms))
         streams = Streams(stream(seed, "policy"), coins, coins, coins, coins)
         given = policy.params() if params is None else params
-        oracle = MatrixOracle(as_writable(matrix))
-        return cls(policy, given, n_arms, oracle, streams, recorder, horizon=horizon, plain=plain, late=late)
+        return cls(policy, given, n_arms, MatrixOracle(as_writable(matrix)), streams, recorder, **options)
 
     def advance(self, stop: int, *, jump: bool = True) -> None:
         """Execute the steps from ``t + 1`` to ``stop``.
@@ -243,13 +219,12 @@ class Run:
         """
         args = (*self._fixed, Span(self.t + 1, stop, jump), *self._scratch)
         self.decisions += run_loop(self._policy, self._loop, args)
-        if self._recorder.due[1]:
-            raise PolicyError(f"policy '{self._policy.name}' {complaint(self._recorder.due, self.n_arms)}")
-        for row in np.flatnonzero((self._recorder.recommended < 0) | (self._recorder.recommended >= self.n_arms)):
-            raise PolicyError(
-                f"policy '{self._policy.name}' recommends arm {self._recorder.recommended[row]} of {self.n_arms}"
-                f" after step {self._recorder.times[row]:,}"
-            )
+        label, recorder = f"policy '{self._policy.name}'", self._recorder
+        if recorder.due[1]:
+            raise PolicyError(f"{label} {complaint(recorder.due, self.n_arms)}")
+        for arm, t in zip(recorder.recommended, recorder.times, strict=True):
+            if not 0 <= arm < self.n_arms:
+                raise PolicyError(f"{label} recommends arm {arm} of {self.n_arms} after step {t:,}")
         self.t = stop
 
     @property
@@ -264,4 +239,4 @@ class Run:
 
     def recommend(self) -> int:
         """Return the arm that the policy would choose if it had to stop now."""
-        return int(self._recommend(self.state, self._fixed[1]))
+        return int(self._policy.recommend(self.state, self._fixed[1]))

@@ -15,16 +15,7 @@ from typing import Any, Literal
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.hooks import (
-    idle_until,
-    pair_as_slate,
-    recommend,
-    require_arms,
-    select,
-    select_slate,
-    update,
-    update_slate,
-)
+from ltr_duel.bandits import hooks
 from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import InputError, NoParams, components, host, implement, interpreted
 
@@ -57,14 +48,11 @@ class Policy(components.Component):
     init : callable
         ``init(n_arms, horizon, params) -> state``. The only function that allocates memory. ``horizon`` is 0 for a
         policy that does not need it. A fourth parameter ``rng`` receives the generator of the policy's stream.
-    select, update, recommend : callable
-        See `ltr_duel.bandits.hooks`. A policy whose `select` takes a ``slate`` compares sets of arms.
-    idle_until : callable, optional
-        Allows the loop to skip idle steps, see `ltr_duel.bandits.hooks`.
-    assumes : str
-        The assumptions of the paper's guarantee.
-    regret : str
-        The guarantee for the regret.
+    select, update, recommend, idle_until : callable
+        See `ltr_duel.bandits.hooks`; ``idle_until`` is optional. A policy whose ``select`` takes a ``slate`` compares
+        sets of arms.
+    assumes, regret : str
+        The assumptions of the paper's guarantee, and the guarantee for the regret.
     made_for : str
         The kind of regret that the algorithm minimises; other kinds may grow linearly.
     identifies : str
@@ -127,6 +115,15 @@ class Policy(components.Component):
         """Whether a step compares two arms or a set of arms, derived from the parameters of `select`."""
         return "slate" if "slate" in inspect.signature(interpreted(self.select)).parameters else "duel"
 
+    @functools.cached_property
+    def parts(self) -> dict[str, Callable[..., Any]]:
+        """The functions as plain Python, keyed by the names under which loops call them."""
+        ending = "_slate" if self.feedback == "slate" else ""
+        functions = {f"select{ending}": self.select, f"update{ending}": self.update, "recommend": self.recommend}
+        if self.idle_until is not None:
+            functions["idle_until"] = self.idle_until
+        return {name: interpreted(function) for name, function in functions.items()}
+
     def start(self, n_arms: int, horizon: int, params: Any, rng: Generator) -> Any:
         """Return the state before the first step."""
         given = (rng,) if "rng" in inspect.signature(self.init).parameters else ()
@@ -174,26 +171,18 @@ def bind(policy: Policy) -> None:
 
     Raises `PolicyError` if another policy has the same State class, or if a function has the wrong parameters.
     """
-    parts = policy.select, policy.update, policy.recommend, policy.idle_until
-    functions = tuple(interpreted(part) for part in parts if part is not None)
-    if _bound.setdefault(policy.state, functions) != functions:
+    if _bound.setdefault(policy.state, policy.parts) != policy.parts:
         raise PolicyError(f"policy '{policy.name}' shares its State with another policy; define a separate class")
-    slate = policy.feedback == "slate"
     try:
-        implement(select_slate if slate else select, policy.state, policy.select)
-        implement(update_slate if slate else update, policy.state, policy.update)
-        implement(recommend, policy.state, policy.recommend)
-        if not slate:
-            pair_as_slate(policy.state)
-        if policy.idle_until is not None:
-            implement(idle_until, policy.state, policy.idle_until)
-        if not policy.state.__module__.startswith("ltr_duel."):
-            require_arms(policy.state)
+        for name, function in policy.parts.items():
+            implement(getattr(hooks, name), policy.state, function)
     except TypeError as error:
         raise PolicyError(f"policy '{policy.name}': {error}") from error
+    if policy.feedback == "duel":
+        hooks.pair_as_slate(policy.state)
 
 
-_bound: dict[type, tuple[Callable[..., Any], ...]] = {}
+_bound: dict[type, dict[str, Callable[..., Any]]] = {}
 POLICIES: components.Registry[Policy] = components.Registry(
     "policy", "ltr_duel.bandits.policies", bind, check="ltr_duel.bandits.check:check_policy"
 )
@@ -220,12 +209,12 @@ def marked(label: str) -> str:
     >>> marked("rucb"), marked("savage"), marked("winner_stays")
     ('rucb', 'savage (knows T)', 'winner_stays (for weak regret)')
     """
-    policy = named_policy(label)
-    if policy is None:
-        return label
-    made = "" if policy.made_for == "average" else f"for {policy.made_for} regret"
-    remarks = ", ".join(filter(None, ("knows T" if policy.needs_horizon else "", made)))
-    return f"{label} ({remarks})" if remarks else label
+    policy, remarks = named_policy(label), []
+    if policy and policy.needs_horizon:
+        remarks.append("knows T")
+    if policy and policy.made_for != "average":
+        remarks.append(f"for {policy.made_for} regret")
+    return f"{label} ({', '.join(remarks)})" if remarks else label
 
 
 def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Policy:
@@ -270,18 +259,12 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     name = name or Path(defined.get("__file__", "")).stem
     if not name:
         raise PolicyError("a policy that is not defined in a file needs a name: register(__name__, name=...)")
-
-    def part(kind: str) -> Any:
-        """Return the module's definition of a part, preferably the definition whose name has the prefix."""
+    parts: dict[str, Any] = {"params": NoParams}
+    for kind in ("Params", "State", "init", "select", "update", "recommend", "idle_until"):
         own = f"{prefix.capitalize()}{kind}" if kind[0].isupper() else f"{prefix}_{kind}"
-        return (prefix and defined.get(own)) or defined.get(kind)
-
-    parts = {word: part(kind) for word, kind in _NEEDED.items()} | given
-    for word, kind in _NEEDED.items():
-        if parts[word] is None:
+        part = given.get(kind.lower()) or (prefix and defined.get(own)) or defined.get(kind)
+        if part is not None:
+            parts[kind.lower()] = part
+        elif kind not in ("Params", "idle_until"):
             raise PolicyError(f"policy '{name}': there is no '{kind}' in {defined.get('__file__', page)}")
-    optional = {"params": part("Params") or NoParams, "idle_until": part("idle_until")}
-    return POLICIES.add(Policy(name=name, **(optional | parts)))
-
-
-_NEEDED = {"state": "State"} | {part: part for part in ("init", "select", "update", "recommend")}
+    return POLICIES.add(Policy(name=name, **(parts | given)))

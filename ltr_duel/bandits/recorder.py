@@ -6,7 +6,7 @@ length is 0 if it is not needed. If no pulls are needed, there are no checkpoint
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,7 +45,7 @@ class Recorder(NamedTuple):
     alone: IntVector  # (K,) steps in which the arm was alone; slates only
     shared: FloatVector  # (K,) exposure from slates of several arms
     row: IntVector  # (1,) checkpoints passed
-    due: IntVector  # (4,) the next checkpoint, and the error that ended the run (see `wrong_pair`, `wrong_slate`)
+    due: IntVector  # (4,) the next checkpoint, and the error that ended the run (see `hooks.is_outside`)
 
 
 def new_recorder(
@@ -57,28 +57,15 @@ def new_recorder(
     place: shape (K,); by default arm 0 is the best, arm 1 the second best, and so on.
     path: the shape of the stored path.
     """
-    at = np.array(times, np.int64)
-    pulls, best, worst = np.zeros((3, len(at), n_arms), np.int64)
+    stops = np.array(times, np.int64)
+    ranks = np.arange(n_arms) if place is None else np.array(place, np.int64)
+    pulls, best, worst = np.zeros((3, stops.size, n_arms), np.int64)
+    recommended, outcomes = np.zeros((2, stops.size), np.int64)
     pulls_now, best_now, worst_now, alone = np.zeros((4, n_arms), np.int64)
-    return Recorder(
-        path=np.zeros(path, np.int64),
-        times=at,
-        place=np.arange(n_arms) if place is None else np.array(place, np.int64),
-        pulls=pulls,
-        exposure=np.zeros((len(at), n_arms)),
-        recommended=np.zeros(len(at), np.int64),
-        best=best,
-        worst=worst,
-        outcomes=np.zeros(len(at), np.int64),
-        pulls_now=pulls_now,
-        best_now=best_now,
-        worst_now=worst_now,
-        outcomes_now=np.zeros(1, np.int64),
-        alone=alone,
-        shared=np.zeros(n_arms),
-        row=np.zeros(1, np.int64),
-        due=np.array([at[0] if len(at) else NEVER, 0, 0, 0]),
-    )
+    kept = [np.zeros(path, np.int64), stops, ranks, pulls, np.zeros((stops.size, n_arms)), recommended]
+    now = [pulls_now, best_now, worst_now, np.zeros(1, np.int64), alone, np.zeros(n_arms), np.zeros(1, np.int64)]
+    arrays: list[Any] = [*kept, best, worst, outcomes, *now, np.array([stops[0] if stops.size else NEVER, 0, 0, 0])]
+    return Recorder(*arrays)
 
 
 @kernel

@@ -1,10 +1,8 @@
 """The components of a policy's state: arrays, NamedTuples of arrays, and registers; and copies of states.
 
-Registers are the single numbers that a policy counts or stores. They are the named fields of a numpy record array of
-one element, which compiled code and plain Python read and write in the same way. A state with a single register may
-instead store the number in an array of one element.
-
-The state of a policy that runs as plain Python may also be any object with attributes.
+Registers are the single numbers that a policy counts or stores: the named fields of a numpy record array of one
+element, which compiled code and plain Python read and write in the same way. The state of a policy that runs as plain
+Python may also be any object with attributes.
 """
 
 from __future__ import annotations
@@ -58,9 +56,9 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     (2, 1.0)
     """
     fields = get_type_hints(kind)
-    taken = [name for name in fields if hasattr(np.record, name)]
-    if taken:
-        raise ValueError(f"{kind.__qualname__}: a register cannot be called '{taken[0]}', an attribute of np.record")
+    for name in fields:
+        if hasattr(np.record, name):
+            raise ValueError(f"{kind.__qualname__}: a register cannot be called '{name}', an attribute of np.record")
     record: Any = np.zeros(1, np.dtype((np.record, [(name, np.dtype(hint)) for name, hint in fields.items()])))
     for name, value in values.items():
         record[name] = value
@@ -78,18 +76,16 @@ def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
     """Return a copy of a state, with all arrays in one buffer, and this buffer; copying the buffer copies the state."""
-    memory = np.zeros(sum(-(-value.nbytes // 64) * 8 for _, value in arrays_in(state)), np.uint64)
-    start = 0
+    sizes = [-(-array.nbytes // 64) * 8 for _, array in arrays_in(state)]
+    memory = np.zeros(sum(sizes), np.uint64)
+    pieces = iter(np.split(memory, np.cumsum(sizes)[:-1]))
 
     def moved(part: Any) -> Any:
-        nonlocal start
         if hasattr(part, "_fields"):
             return type(part)(*map(moved, part))
-        words = memory[start : start + -(-part.nbytes // 64) * 8]
-        start += len(words)
-        place = words.view(np.uint8)[: part.nbytes].view(part.dtype).reshape(part.shape)
-        place[...] = part
-        return place
+        piece = next(pieces).view(np.uint8)[: part.nbytes].view(part.dtype).reshape(part.shape)
+        piece[...] = part
+        return piece
 
     return moved(state), memory
 
@@ -101,11 +97,10 @@ class Attributes:
     """
 
     def __init__(self, state: Any, rng: Generator, others: Generator) -> None:
-        self.values, self._rng, self._others = vars(state), rng, others
+        self.values, self._generators = vars(state), {id(rng): others, id(others): others}
 
     def __setitem__(self, every: slice, source: Attributes) -> None:
-        generators = {id(rng): self._others for rng in (self._rng, self._others)}
-        copied = copy.deepcopy(source.values, generators)
+        copied = copy.deepcopy(source.values, dict(self._generators))
         self.values.clear()
         self.values.update(copied)
 
@@ -126,8 +121,7 @@ def with_copies(state: Any, rng: Generator, others: Generator, *, in_turn: bool)
         return state, Copies(nothing, nothing, state, nothing)
     if isinstance(state, tuple):
         state, words = in_one_piece(state)
-        shadow, shadow_words = in_one_piece(state)
-        return state, Copies(words, words.copy(), shadow, shadow_words)
+        return state, Copies(words, words.copy(), *in_one_piece(state))
     shadow = copy.copy(state)
-    whole, before, copied = (Attributes(one, rng, others) for one in (state, copy.copy(state), shadow))
+    whole, before, copied = (Attributes(each, rng, others) for each in (state, copy.copy(state), shadow))
     return state, Copies(whole, before, shadow, copied)

@@ -25,18 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.tournament import (
-    BLOCK,
-    Coins,
-    LaneVector,
-    OddsMatrix,
-    WordVector,
-    block_mask,
-    fair_odds,
-    new_seed,
-    odds_of,
-    toss_block,
-)
+from ltr_duel.bandits import tournament
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, draws, inlined, kernel, larger, trailing_zeros, uniform
 
 _FIRST, _PATIENCE = 4, 16  # draws per arm before the first level of a row is computed, and before each later level
@@ -88,9 +77,9 @@ class Levels(NamedTuple):
 
     level: FloatVector  # (R,) initially 1/2
     chance: FloatMatrix  # (R, K) Pr(theta > level)
-    odds: OddsMatrix  # (R, padded K) the first 16 bits of ``chance``
+    odds: tournament.OddsMatrix  # (R, padded K) the first 16 bits of ``chance``
     patience: IntVector  # (R,) draws left before the next level
-    lane: LaneVector  # (8,) random words
+    lane: tournament.LaneVector  # (8,) random words
     every: IntVector  # (K,) constant: 0, 1, ...
     some: IntVector  # (K,) a list of arms
     mean: FloatVector  # (K,) means of the posteriors of the listed arms
@@ -114,7 +103,7 @@ class Field(NamedTuple):
     """
 
     arms: IntVector
-    odds: WordVector  # in the order of ``arms``
+    odds: tournament.WordVector  # in the order of ``arms``
     without: int
     doubts: FloatVector  # (K,)
     bonus: float  # the highest doubt with which an arm takes part
@@ -123,10 +112,9 @@ class Field(NamedTuple):
 def new_levels(rows: int, n_arms: int) -> Levels:
     """Return rows without wins or losses."""
     chance, patience = np.full((rows, n_arms), 0.5), np.full(rows, _FIRST * n_arms)
-    odds, every, some = fair_odds(rows, n_arms), np.arange(n_arms), np.zeros(n_arms, np.int64)
-    return Levels(
-        np.full(rows, 0.5), chance, odds, patience, np.zeros(BLOCK // 4, np.uint64), every, some, *np.zeros((3, n_arms))
-    )
+    lane, every, some = np.zeros(tournament.BLOCK // 4, np.uint64), np.arange(n_arms), np.zeros(n_arms, np.int64)
+    bits = tournament.fair_odds(rows, n_arms)
+    return Levels(np.full(rows, 0.5), chance, bits, patience, lane, every, some, *np.zeros((3, n_arms)))
 
 
 @kernel
@@ -138,7 +126,7 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
     level = levels.level[row]
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
     levels.chance[row, arm] += mass * (1.0 - level) if won else -mass * level
-    levels.odds[row, arm] = odds_of(levels.chance[row, arm])
+    levels.odds[row, arm] = tournament.odds_of(levels.chance[row, arm])
 
 
 @kernel
@@ -168,7 +156,7 @@ def record_samples(
             mass *= (2.0 - 2.0 * level) * factor
             chance -= mass * level
     levels.chance[row, arm] = chance
-    levels.odds[row, arm] = odds_of(chance)
+    levels.odds[row, arm] = tournament.odds_of(chance)
     return ratio
 
 
@@ -182,10 +170,10 @@ def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least
 @inlined
 def draw_largest(levels: Levels, row: int, known: Posteriors, field: Field, least: float, rng: Generator) -> int:
     """Return the arm of the field with the largest posterior sample, or -1 if no sample exceeds ``least``."""
-    coins, size = Coins(field.arms, field.odds, levels.chance[row], levels.lane), field.arms.shape[0]
-    above, seed = 0, new_seed(rng)
-    for at in range(0, size, BLOCK):
-        mask = toss_block(coins, seed, at // 4, at, block_mask(size, at), rng)
+    coins, size = tournament.Coins(field.arms, field.odds, levels.chance[row], levels.lane), field.arms.shape[0]
+    above, seed = 0, tournament.new_seed(rng)
+    for at in range(0, size, tournament.BLOCK):
+        mask = tournament.toss_block(coins, seed, at // 4, at, tournament.block_mask(size, at), rng)
         while mask != 0:
             levels.some[above] = field.arms[at + trailing_zeros(np.uint64(mask))]
             above += 1
@@ -264,7 +252,7 @@ def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: fl
     for k in levels.some[:count]:
         a, b = known.good[k] - known.prior, known.bad[k] - known.prior
         levels.chance[row, k] = chance_above(level, a, b, known.log_mass[k])
-        levels.odds[row, k] = odds_of(levels.chance[row, k])
+        levels.odds[row, k] = tournament.odds_of(levels.chance[row, k])
 
 
 @kernel

@@ -32,7 +32,6 @@ from ltr_duel.core import (
     tally_bits,
     trailing_zeros,
     uniform,
-    vector,
     write_words,
 )
 
@@ -146,49 +145,36 @@ def set_odds(odds: OddsMatrix, prefer: FloatMatrix, i: int, j: int, seat_i: int,
 
 @kernel
 def most_wins(
-    tournament: Tournament, prefer: FloatMatrix, rank: IntVector, least: int, favourite: int, rng: Generator
+    tournament: Tournament,
+    prefer: FloatMatrix,
+    arms: IntVector,
+    rank: IntVector | FloatVector,
+    least: int,
+    favourite: int,
+    rng: Generator,
 ) -> int:
-    """Return the arm with the most wins among the arms with ``rank == least``; ties are broken at random.
+    """Return the seat of the arm with the most wins among the arms with ``rank == least``; ties are broken at random.
 
-    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. The favourite's row is sampled
-    first.
-    """
-    open_tournament(tournament, prefer.shape[0])
-    lost, seed, fewest, ties = tournament.lost, new_seed(rng), prefer.shape[0], 0
-    for place in range(-1, prefer.shape[0]):
-        i = place if place >= 0 else favourite
-        if rank[i] == least and lost[i] <= fewest and place != favourite:
-            toss_arm(tournament, coins_of(tournament, prefer, i, tournament.every), i, seed, rng)
-            if lost[i] < fewest:
-                fewest, ties = lost[i], 0
-            ties += lost[i] == fewest
-    n = random_below(ties, rng)
-    for i in range(prefer.shape[0]):
-        n -= rank[i] == least and lost[i] == fewest
-        if n < 0:
-            return i
-    return favourite
-
-
-@kernel
-def most_wins_among(
-    tournament: Tournament, prefer: FloatMatrix, arms: IntVector, favourite: int, rng: Generator
-) -> int:
-    """Return the seat of the arm with the most wins among these seated arms; ties are broken at random.
-
-    The row of the arm in seat ``favourite`` is sampled first.
+    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. All ``arms``, in the order of
+    their seats, are opponents. The row of the arm in seat ``favourite`` is sampled first.
     """
     n = arms.shape[0]
     open_tournament(tournament, n)
     lost, seed, fewest, ties = tournament.lost, new_seed(rng), n, 0
     for turn in range(-1, n):
-        place = turn if turn >= 0 else favourite
-        if lost[place] <= fewest and turn != favourite:
-            toss_arm(tournament, coins_of(tournament, prefer, arms[place], arms), place, seed, rng)
-            if lost[place] < fewest:
-                fewest, ties = lost[place], 0
-            ties += lost[place] == fewest
-    return int(vector.nth_equal(lost[:n], fewest, random_below(ties, rng)))
+        seat = turn if turn >= 0 else favourite
+        i = arms[seat]
+        if rank[i] == least and lost[seat] <= fewest and turn != favourite:
+            toss_arm(tournament, Coins(arms, tournament.odds[i], prefer[i], tournament.lane), seat, seed, rng)
+            if lost[seat] < fewest:
+                fewest, ties = lost[seat], 0
+            ties += lost[seat] == fewest
+    left = random_below(ties, rng)
+    for seat in range(n):
+        left -= rank[arms[seat]] == least and lost[seat] == fewest
+        if left < 0:
+            return seat
+    return favourite
 
 
 @kernel
@@ -197,12 +183,6 @@ def open_tournament(tournament: Tournament, n_arms: int) -> None:
     for at in range(0, n_arms, BLOCK):
         tournament.unmet[at // BLOCK] = block_mask(n_arms, at)
         tournament.lost[at : at + BLOCK] = 0
-
-
-@inlined
-def coins_of(tournament: Tournament, prefer: FloatMatrix, i: int, arms: IntVector) -> Coins:
-    """Return the coins of arm i against ``arms``, which must be in the order of their seats."""
-    return Coins(arms, tournament.odds[i], prefer[i], tournament.lane)
 
 
 @inlined

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +34,6 @@ def command() -> None:
 @corpus_options
 @click.option("--against", help="Compare only pairs with this ranker.")
 @click.option("--target-error", type=float, metavar="ERROR", help="Continue until all errors are this small.")
-@click.option("--until-winner", type=float, metavar="CONFIDENCE", help="Continue until the winner has this confidence.")
 @option("--at-most", type=COUNT, default=4_000_000, help="Maximum comparisons per pair.")
 @option("--variance-reduction", type=click.Choice(("auto", "none")), default="auto", help="none: compare plainly.")
 @options.plugin
@@ -48,34 +45,15 @@ def estimate(path: Path, corpus: Corpus, jobs: int, out: Path, **settings: Any) 
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
     A method for sets, such as sosm, multileaves sets of rankers, and each list compares all pairs of its set.
-
-    Partial results are stored in OUT.parts until OUT is written; after an interruption, the same command resumes.
     """
     preferences.require_suffix(out)
-    parts = out.with_name(out.name + ".parts")
-    matrix = preferences.estimate_preferences(corpus.rankings(path, jobs), jobs=jobs, store=parts, **settings)
+    matrix = preferences.estimate_preferences(corpus.rankings(path, jobs), jobs=jobs, **settings)
     preferences.save_preferences(matrix, out)
-    for folder in parts.glob("[0-9a-f]" * 16):  # the user may have other files there
-        shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):  # not empty, or never created
-        parts.rmdir()
     counts = matrix.comparisons[matrix.comparisons > 0]
     number = f"{counts.min():,}" + f" to {counts.max():,}" * bool(counts.max() > counts.min())
-    rule = f"outcome rule {matrix.provenance['outcome']}"
-    about = f"{core.several(len(matrix), 'ranker')}, {number} comparisons for each pair, {rule}"
-    print_answer(*analysis.winner_lines(matrix), [_search_note(matrix), f"{out}: {about}"])
-
-
-def _search_note(matrix: preferences.PreferenceMatrix) -> str:
-    """Return a note on the result of --until-winner; "" without this option."""
-    search = matrix.provenance.get("search")
-    if not search:
-        return ""
-    state = "known" if search["winner"] is not None else "known not to exist" if search["known"] else "not known"
-    confidence, names = f"{matrix.provenance['until_winner']:g}", search["candidates"]
-    candidates = f"; it may be one of {len(names)} rankers ({', '.join(names[:5])})" * (not search["known"])
-    rounds = core.several(search["rounds"], "round")
-    return f"the Condorcet winner is {state} with confidence {confidence}, after {rounds}{candidates}"
+    rankers, rule = core.several(len(matrix), "ranker"), matrix.provenance["outcome"]
+    note = f"{out}: {rankers}, {number} comparisons for each pair, outcome rule {rule}"
+    print_answer(*analysis.winner_lines(matrix), [note])
 
 
 @command.command()
@@ -92,7 +70,7 @@ def show(file: Path, rows: int, ratings: bool, plot: Path | None) -> None:
         drawn = analysis.plot_preferences(matrix) if strengths is None else analysis.plot_ratings(strengths)
         print_at_end([analysis.save_figure(drawn, plot)])
     contradiction = analysis.ratings_note(matrix) if ratings else ""
-    notes = [preferences.difference_from_paper(matrix), contradiction, f"{file} has {len(matrix)} rankers"]
+    notes = [contradiction, f"{file} has {len(matrix)} rankers"]
     print_answer(*analysis.winner_lines(matrix), notes)
     if is_set("explain"):
         echo_lines(analysis.property_lines(matrix))

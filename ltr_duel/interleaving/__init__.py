@@ -16,7 +16,6 @@ __all__ = [
     "check_method",
     "compare_pair",
     "compare_slate",
-    "draw_slate",
     "interleave",
     "method_from_functions",
     "register",

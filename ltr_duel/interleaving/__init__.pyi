@@ -19,7 +19,6 @@ from .method import Method as Method
 from .method import MethodError as MethodError
 from .method import able_methods as able_methods
 from .method import require_able as require_able
-from .methods.sosm import score_slate as score_slate
 from .page_json import LONGEST_TEXT as LONGEST_TEXT
 from .page_json import MOST_DOCUMENTS as MOST_DOCUMENTS
 from .page_json import MOST_PLACES as MOST_PLACES

@@ -23,9 +23,7 @@ from ltr_duel.core import (
     SmallIntVector,
     as_writable,
     components,
-    dispatched_call,
     errors,
-    implement,
     inlined,
     kernel,
     mapped,
@@ -33,7 +31,7 @@ from ltr_duel.core import (
     random_below,
 )  # fmt: skip
 from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_slate, draw_pair, draw_slate
-from ltr_duel.interleaving.method import METHODS, Method, compile_plugin
+from ltr_duel.interleaving.method import METHODS, Method
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
 FIXED, RESAMPLED, REDRAWN = range(3)  # rules for the order of ties
@@ -41,7 +39,7 @@ COMPARISON_NUMBERS = 1  # version of a comparison's random numbers, except those
 
 
 class Comparison(NamedTuple):
-    """The data with which one worker compares rankers on simulated users. The last four fields are scratch."""
+    """The data with which one worker compares rankers on simulated users; arrays from ``page`` on are scratch."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
@@ -49,9 +47,9 @@ class Comparison(NamedTuple):
     ties: int  # FIXED, RESAMPLED or REDRAWN
     tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at position r of the order ties with the previous one
     method: Any  # state of the method
+    rows: IntVector  # (rankers,) 0, 1, ...: rows of the rankers of a slate in `current`, unless ties are FIXED
     page: Shown
     current: Lists  # `lists` if ties are FIXED; otherwise the newest orders of one query, (rankers, longest)
-    places: IntVector  # (rankers,) rows of the slate's rankers in `current`
     pair: IntVector  # (2,) the two rankers of a pair, as a slate
 
 
@@ -76,8 +74,6 @@ class Comparer:
     InputError
         If the method or rule is unknown, the click model and the corpus have different numbers of grades, or the corpus
         has no relevant document.
-    MethodError
-        If a method of a plug-in file cannot be compiled; the message names the line of code.
 
     Examples
     --------
@@ -103,15 +99,14 @@ class Comparer:
         if not isinstance(self.clicks, ClickModel):
             raise InputError(f"clicks must be a ClickModel, not {errors.shown(self.clicks)}")
         object.__setattr__(self, "configured", METHODS.configure(self.method))
-        method, clicks = self.configured.component, self.clicks
-        object.__setattr__(self, "outcome", self.outcome or method.outcomes[0])
+        method = self.configured.component
+        object.__setattr__(self, "outcome", self.outcome or method.default_outcome())
         method.require_outcome(self.outcome)
         object.__setattr__(self, "top", errors.require_whole("the number of documents shown", self.top, 1, 1000))
-        ties, corpus = (self.rankings.provenance.get(key) for key in ("ties", "corpus"))
-        corpus = corpus or "the corpus"
-        if clicks.grades != self.rankings.grades:
-            grades = f"{clicks.grades} grades; {corpus} has {self.rankings.grades}"
-            raise InputError(f"click model '{clicks.name}' has {grades}")
+        ties, corpus = self.rankings.provenance.get("ties"), self.rankings.provenance.get("corpus") or "the corpus"
+        if self.clicks.grades != self.rankings.grades:
+            grades = f"{self.clicks.grades} grades; {corpus} has {self.rankings.grades}"
+            raise InputError(f"click model '{self.clicks.name}' has {grades}")
         if not method.compiled and ties in REDRAWING:
             raise InputError(
                 f"method '{method.name}' solves one program for each query, so it cannot be used with the tie rule"
@@ -119,9 +114,6 @@ class Comparer:
             )
         if not self.rankings.relevance.any():
             raise InputError(f"{corpus}: no document has a grade above 0, so clicks are not informative")
-        if method.foreign:
-            c = self.open()
-            compile_plugin(method, c.method, c.lists, c.page, c.places)
 
     @property
     def compiled(self) -> bool:
@@ -148,21 +140,20 @@ class Comparer:
             "queries": self.rankings.n_queries,
             "documents": len(self.rankings.relevance),
         }
-        versions = {"method": method.numbers, "comparison": COMPARISON_NUMBERS, "clicks": CLICK_NUMBERS}
-        return numbered(about, **versions)
+        return numbered(about, method=method.numbers, comparison=COMPARISON_NUMBERS, clicks=CLICK_NUMBERS)
 
     def open(self) -> Comparison:
         """Return the data for kernels, with new scratch arrays."""
         rankings, (_, method, params) = self.rankings, self.configured
         mapped.expect_few_reads((rankings.order, rankings.rank))
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
-        rule = rankings.provenance.get("ties")
-        ties = {"resample": RESAMPLED, "redraw_at_inference": REDRAWN}.get(str(rule), FIXED)
+        rules = {"resample": RESAMPLED, "redraw_at_inference": REDRAWN}
+        ties = rules.get(str(rankings.provenance.get("ties")), FIXED)
         query_ptr = as_writable(rankings.query_ptr)
         lists = current = Lists(as_writable(rankings.order), as_writable(rankings.rank), query_ptr)
         if ties != FIXED:
-            room = (size.rankers, size.longest)
-            current = Lists(np.zeros(room, np.int16), np.zeros(room, np.int16), np.zeros(2, np.int64))
+            order, rank = np.zeros((2, size.rankers, size.longest), np.int16)
+            current = Lists(order, rank, np.zeros(2, np.int64))
         return Comparison(
             lists,
             as_writable(rankings.relevance),
@@ -170,18 +161,18 @@ class Comparer:
             ties,
             as_writable(rankings.tied),
             method.init(size, params, self.outcome),
-            Shown(*(np.zeros(self.top, np.int64) for _ in Shown._fields)),
+            np.arange(size.rankers),
+            Shown(*np.zeros((3, self.top), np.int64)),
             current,
-            np.zeros(size.rankers, np.int64),
             np.zeros(2, np.int64),
         )
 
 
-@dispatched_call
+@inlined
 def compare_pair(
-    comparison: Any, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
+    comparison: Comparison, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
 ) -> float:
-    """Show one interleaved list to one user.
+    """Show one interleaved list to one user; compiled functions can call this function too.
 
     Parameters
     ----------
@@ -197,31 +188,13 @@ def compare_pair(
     float
         The outcome, from -1 (``second`` won) to +1 (``first`` won).
 
-    Raises
-    ------
-    TypeError
-        If ``comparison`` has an unsupported type.
-
     Examples
     --------
-    See `Comparer`. Compiled functions can call this function too.
+    See `Comparer`.
 
     >>> callable(compare_pair)
     True
     """
-    raise TypeError("not a comparison")
-
-
-@inlined
-def click_list(c: Comparison, query: int, length: int, rng: Generator) -> int:
-    """Simulate the clicks of a user on the list in ``c.page``; return the number of clicks."""
-    start = c.lists.query_ptr[query]
-    return simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
-
-
-def _compare_pair(
-    comparison: Comparison, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
-) -> float:
     c = comparison
     row, i, j = query, first, second  # rows of the query and the rankers in `current`
     if c.ties != FIXED:
@@ -238,12 +211,12 @@ def _compare_pair(
     return credit_pair(c.method, c.current, row, i, j, c.page, length, n_clicks)
 
 
-@dispatched_call
+@inlined
 def compare_slate(
-    comparison: Any, query: int, slate: IntVector, size: int, won: SignMatrix, lists_rng: Generator,
+    comparison: Comparison, query: int, slate: IntVector, size: int, won: SignMatrix, lists_rng: Generator,
     clicks_rng: Generator,
 ) -> int:  # fmt: skip
-    """Show one multileaved list to one user.
+    """Show one multileaved list to one user; compiled functions can call this function too.
 
     Parameters
     ----------
@@ -263,11 +236,6 @@ def compare_slate(
     int
         The number of clicks.
 
-    Raises
-    ------
-    TypeError
-        If ``comparison`` has an unsupported type.
-
     Examples
     --------
     >>> from ltr_duel.clicks import click_model
@@ -280,61 +248,42 @@ def compare_slate(
     >>> compare_slate(comparison, 0, np.array([4, 1, 7]), 3, won, rng, rng) <= 10
     True
     """
-    raise TypeError("not a comparison")
-
-
-def _compare_slate(
-    comparison: Comparison, query: int, slate: IntVector, size: int, won: SignMatrix, lists_rng: Generator,
-    clicks_rng: Generator,
-) -> int:  # fmt: skip
     c = comparison
-    row = query
-    for a in range(size):
-        c.places[a] = slate[a]
+    row, rows = query, slate
     if c.ties != FIXED:
         redraw_ties(c, query, slate, size, lists_rng)
-        row = 0
-        for a in range(size):
-            c.places[a] = a
-    length = draw_slate(c.method, c.current, row, c.places, size, c.page, lists_rng)
+        row, rows = 0, c.rows
+    length = draw_slate(c.method, c.current, row, rows, size, c.page, lists_rng)
     n_clicks = click_list(c, query, length, clicks_rng)
     if n_clicks == 0:
-        for a in range(size):
-            for b in range(a + 1, size):
-                won[a, b] = 0
+        won[:size, :size] = 0
         return 0
     if c.ties == REDRAWN:
         redraw_ties(c, query, slate, size, lists_rng)
-    credit_slate(c.method, c.current, row, c.places, size, c.page, length, n_clicks, won)
+    credit_slate(c.method, c.current, row, rows, size, c.page, length, n_clicks, won)
     return n_clicks
+
+
+@inlined
+def click_list(c: Comparison, query: int, length: int, rng: Generator) -> int:
+    """Simulate the clicks of a user on the list in ``c.page``; return the number of clicks."""
+    start = c.lists.query_ptr[query]
+    return simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
 
 
 @kernel
 def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: Generator) -> None:
     """Write a query's orders, with tied documents shuffled, into `current`; row a is for ranker ``slate[a]``."""
-    current = comparison.current
+    current, start = comparison.current, comparison.lists.query_ptr[query]
+    documents = comparison.lists.query_ptr[query + 1] - start
+    current.query_ptr[1] = documents
     for a in range(size):
-        shuffle_ties(comparison.lists, comparison.tied, query, slate[a], a, current, rng)
-
-
-@kernel
-def shuffle_ties(
-    lists: Lists, tied: MarkMatrix, query: int, ranker: int, row: int, current: Lists, rng: Generator
-) -> None:
-    """Write one ranker's order of a query, with tied documents shuffled, into row ``row`` of ``current``."""
-    start = lists.query_ptr[query]
-    size = lists.query_ptr[query + 1] - start
-    current.query_ptr[1] = size
-    begin = 0  # start of the run of tied documents
-    for r in range(size):
-        if tied[ranker, start + r] == 0:
-            begin = r
-        other = begin + random_below(r - begin + 1, rng)  # inside-out shuffle of the run
-        current.order[row, r] = current.order[row, other]
-        current.order[row, other] = lists.order[ranker, start + r]
-    for r in range(size):
-        current.rank[row, current.order[row, r]] = r + 1
-
-
-implement(compare_pair, Comparison, _compare_pair)
-implement(compare_slate, Comparison, _compare_slate)
+        begin = 0  # start of the run of tied documents
+        for r in range(documents):
+            if comparison.tied[slate[a], start + r] == 0:
+                begin = r
+            other = begin + random_below(r - begin + 1, rng)  # inside-out shuffle of the run
+            current.order[a, r] = current.order[a, other]
+            current.order[a, other] = comparison.lists.order[slate[a], start + r]
+        for r in range(documents):
+            current.rank[a, current.order[a, r]] = r + 1

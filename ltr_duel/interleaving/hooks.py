@@ -67,36 +67,7 @@ def credit_pair(
 
 @dispatched_call
 def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Multileave ``slate[:size]``: fill ``page.shown`` and ``page.owner``, and return the length of the list.
-
-    Parameters
-    ----------
-    state : State of a method
-    lists : Lists
-    query : int
-    slate : ndarray of int64
-        Positions of the rankers.
-    size : int
-    page : Shown
-    rng : numpy.random.Generator
-
-    Raises
-    ------
-    TypeError
-        If ``state`` has an unsupported type.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ltr_duel.interleaving import METHODS
-    >>> order = np.array([[0, 1, 2], [0, 1, 2]], np.int16)
-    >>> page = Shown(*np.zeros((3, 3), np.int64))
-    >>> state = METHODS["sosm"].init(Size(top=3, longest=3, rankers=2), METHODS["sosm"].params(), "credit")
-    >>> draw_slate(state, Lists(order, order + 1, np.array([0, 3])), 0, np.arange(2), 2, page, np.random.default_rng())
-    3
-    >>> page.shown.tolist()
-    [0, 1, 2]
-    """
+    """Multileave the rankers ``slate[:size]``, as `draw_pair` does two."""
     raise TypeError("this method does not compare sets of rankers")
 
 

@@ -6,22 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numba
-import numpy as np
-
-from ltr_duel.core import InputError, IntVector, compile_error, components, errors, implement, jit, stream
-from ltr_duel.interleaving.hooks import (
-    Lists,
-    Shown,
-    credit_pair,
-    credit_slate,
-    draw_mirrored,
-    draw_pair,
-    draw_slate,
-    find_contributors,
-)
-
-_compiled: set[type] = set()  # state classes of the plug-in methods that have been compiled
+from ltr_duel.core import InputError, components, errors, implement
+from ltr_duel.interleaving import hooks
 
 
 class MethodError(InputError):
@@ -47,12 +33,9 @@ class Method(components.Component):
     init : callable
         ``init(size, params, outcome) -> state`` allocates a state with new scratch arrays for the given `Size`. The
         other compiled functions do not allocate memory.
-    draw_pair, credit_pair, draw_slate, credit_slate : callable, optional
+    draw_pair, credit_pair, draw_slate, credit_slate, find_contributors, draw_mirrored : callable, optional
         See the functions of these names in `ltr_duel.interleaving.hooks`. A method defines the two functions for
-        pairs, the two functions for slates, or all four.
-    find_contributors, draw_mirrored : callable, optional
-        See the functions of these names in `ltr_duel.interleaving.hooks`. They reduce the variance of estimates for
-        pairs of rankers.
+        pairs, the two functions for slates, or all four; the last two reduce the variance of estimates for pairs.
     posterior : tuple of str
         The outcome rules whose outcome is the sign of a mean over the possible contributors; see `find_contributors`.
     outcomes : tuple of str
@@ -73,7 +56,6 @@ class Method(components.Component):
 
     Examples
     --------
-    >>> from ltr_duel.interleaving import METHODS
     >>> method = METHODS["sosm"]
     >>> method.pairs, method.slates, method.parameters
     (False, True, 'tau=3.0')
@@ -108,18 +90,13 @@ class Method(components.Component):
         """Whether the method compares sets of rankers."""
         return self.draw_slate is not None
 
-    @property
-    def foreign(self) -> bool:
-        """Whether the functions come from outside the package and may need the documents' owners for credit."""
-        return not self.state.__module__.startswith("ltr_duel.") or hasattr(self.state, "credits_owners")
-
     def default_outcome(self, *, sets: bool = False) -> str:
         """Return the default outcome rule of pairs or of sets."""
         return self.outcomes_of(sets=sets)[0]
 
     def outcomes_of(self, *, sets: bool) -> tuple[str, ...]:
         """Return the outcome rules of pairs or of sets."""
-        return (sets and self.slate_outcomes) or (self.outcomes[:1] if sets else self.outcomes)
+        return (self.slate_outcomes or self.outcomes[:1]) if sets else self.outcomes
 
     def require_outcome(self, outcome: str) -> None:
         """Raise `InputError` if the method has no such outcome rule."""
@@ -136,7 +113,7 @@ class Method(components.Component):
         """Return the facts about the component, keyed by column heading."""
         facts = super().facts()
         return {
-            "compares": " and ".join(kind for kind, able in (("pairs", self.pairs), ("sets", self.slates)) if able),
+            "compares": " and ".join(["pairs"] * self.pairs + ["sets"] * self.slates),
             "parameters": facts["parameters"],
             "list": self.shows,
             "who wins": self.wins,
@@ -149,37 +126,13 @@ class Method(components.Component):
 
 def bind(method: Method) -> None:
     """Register a method's functions as implementations of the functions in `hooks`, for the class of its state."""
-    for draw, credit in ((method.draw_pair, method.credit_pair), (method.draw_slate, method.credit_slate)):
-        if (draw is None) != (credit is None):
-            raise InputError(f"method '{method.name}': a draw function requires a credit function, and vice versa")
-    if not (method.pairs or method.slates):
-        needed = "neither draw_pair and credit_pair, nor draw_slate and credit_slate"
-        raise InputError(f"method '{method.name}': defines {needed}")
-    for stub in (draw_pair, credit_pair, draw_slate, credit_slate, find_contributors, draw_mirrored):
-        function = getattr(method, stub.__name__)
-        if function is not None:
-            implement(stub, method.state, function)
-
-
-def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate: IntVector) -> None:
-    """Compile the functions of a plug-in method for the types of these arguments, once, to report faults by line."""
-    if not (method.compiled and method.foreign) or method.state in _compiled or numba.config.DISABLE_JIT:
-        return
-    of_pairs, of_slates = (state, lists, 0, 0, 1, page), (state, lists, 0, slate, 1, page)
-    rng, won = stream(0, "compile"), np.zeros((1, 1), np.int8)
-    for function, arguments in (
-        (method.draw_pair, (*of_pairs, rng)),
-        (method.credit_pair, (*of_pairs, 1, 1)),
-        (method.draw_slate, (*of_slates, rng)),
-        (method.credit_slate, (*of_slates, 1, 1, won)),
-    ):
-        if function is not None:
-            try:
-                compiler: Any = jit.uncached_kernel(function)
-                compiler.compile(compiler.types_of(*arguments))
-            except (numba.errors.NumbaError, ValueError) as error:
-                raise MethodError(f"method '{method.name}': {compile_error(function, error)}") from error
-    _compiled.add(method.state)
+    halves = method.pairs != (method.credit_pair is not None) or method.slates != (method.credit_slate is not None)
+    if halves or not (method.pairs or method.slates):
+        needed = "draw_pair and credit_pair, draw_slate and credit_slate, or all four"
+        raise InputError(f"method '{method.name}' must define {needed}")
+    for name in ("draw_pair", "credit_pair", "draw_slate", "credit_slate", "find_contributors", "draw_mirrored"):
+        if function := getattr(method, name):
+            implement(getattr(hooks, name), method.state, function)
 
 
 METHODS: components.Registry[Method] = components.Registry(

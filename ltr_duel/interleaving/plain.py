@@ -7,6 +7,7 @@ a ranker did not return are appended to its list in the order in which the other
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
@@ -17,17 +18,17 @@ import numpy as np
 from ltr_duel.core import InputError, SmallIntMatrix, errors, notebook, stream
 from ltr_duel.interleaving.method import Method
 from ltr_duel.interleaving.page_json import (
+    KEYS,
+    LONGEST_TEXT,
     MOST_DOCUMENTS,
     MOST_PLACES,
     MOST_RANKERS,
     MOST_SHOWN,
     VERSION,
-    Stored,
-    portable,
+    is_id,
     read_page,
-    write_page,
 )
-from ltr_duel.interleaving.workspace import fresh_rng, workspace
+from ltr_duel.interleaving.workspace import Workspace, fresh_rng, workspace
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -93,15 +94,13 @@ class Page:
         InputError
             If a document was not shown.
         """
-        clicked = self._places(clicks)
-        names = self.rankers
+        clicked, names = self._positions(clicks), self.rankers
+        pairs = ((i, j) for i in range(len(names)) for j in range(i + 1, len(names)))
         if not clicked:
-            return {(a, b): 0.0 for k, a in enumerate(names) for b in names[k + 1 :]}
-        space = workspace(self.method, self.outcome, len(self.shown), *self.orders.shape)
+            return {(names[i], names[j]): 0.0 for i, j in pairs}
+        space = workspace(self.method, self.outcome, len(self.shown), self.orders)
         won = space.credit(self.orders, self.numbers, self._owner_positions(), self.kept, clicked)
-        if isinstance(won, float):
-            return {(names[0], names[1]): won}
-        return {(a, b): float(won[i, j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j}
+        return {(names[i], names[j]): float(won[i][j]) for i, j in pairs}
 
     def to_json(self) -> str:
         """Return the page as a short ASCII string, for a session or a log.
@@ -117,19 +116,18 @@ class Page:
         """
         if not isinstance(self.method, str):
             raise InputError(f"method '{self.method.name}' is not registered, so its pages cannot be stored as JSON")
-        return write_page(
-            Stored(
-                VERSION,
-                self.method,
-                self.outcome,
-                list(self.rankers),
-                [portable(document) for document in self.shown],
-                self._owner_positions(),
-                list(self.numbers),
-                self.orders.tolist(),
-                list(self.kept),
-            )
-        )
+        shown = [document.item() if isinstance(document, np.generic) else document for document in self.shown]
+        for document in shown:
+            if not is_id(document):
+                raise InputError(
+                    f"document id {document!r} is neither a string nor a finite number: JSON cannot store it"
+                )
+        orders, owners = self.orders.tolist(), self._owner_positions()
+        values = (VERSION, self.method, self.outcome, self.rankers, shown, owners, self.numbers, orders, self.kept)
+        text = json.dumps(dict(zip(KEYS, values, strict=True)), separators=(",", ":"))
+        if len(text) > LONGEST_TEXT:
+            raise InputError(f"the page is too large for JSON: {len(text):,} characters; the limit is {LONGEST_TEXT:,}")
+        return text
 
     @classmethod
     def from_json(cls, text: str) -> Page:
@@ -147,44 +145,42 @@ class Page:
             If the text is not a valid page, or has a different version.
         """
         stored = read_page(text)
-        orders = np.array(stored.orders, np.int16)
-        space = workspace(stored.method, stored.outcome, len(stored.shown), *orders.shape)
-        if len(stored.kept) != space.keeps():
-            raise InputError(f"not a page: method '{space.method.name}' stores {space.keeps()} numbers in 'kept'")
-        names = tuple(stored.rankers)
-        return cls(
-            names,
-            tuple(stored.shown),
-            tuple([None if owner < 0 else names[owner] for owner in stored.owners]),
-            space.named,
-            space.outcome,
-            tuple(stored.numbers),
-            orders,
-            tuple(stored.kept),
-        )
+        shown, orders, kept = stored["shown"], np.array(stored["orders"], np.int16), stored["kept"]
+        space = workspace(stored["method"], stored["outcome"], len(shown), orders)
+        if len(kept) != len(space.kept):
+            raise InputError(f"not a page: method '{space.method.name}' stores {len(space.kept)} numbers in 'kept'")
+        return _page(space, stored["rankers"], shown, stored["numbers"], stored["owners"], kept, orders)
 
     def _repr_html_(self) -> str:
         method = self.method if isinstance(self.method, str) else self.method.name
-        said = f"Page of {len(self.shown):,} documents from {len(self.rankers):,} rankers by {method}"
-        listed = zip(self.shown, self.owners, strict=True)
-        rows = [(place, str(document), owner) for place, (document, owner) in enumerate(listed, 1)]
-        return notebook.notebook_html([said], ("place", "document", "from"), rows)
+        summary = f"Page of {len(self.shown):,} documents from {len(self.rankers):,} rankers by {method}"
+        rows = list(zip(range(1, len(self.shown) + 1), map(str, self.shown), self.owners, strict=True))
+        return notebook.notebook_html([summary], ("place", "document", "from"), rows)
 
     def _owner_positions(self) -> list[int]:
         return [-1 if owner is None else self.rankers.index(owner) for owner in self.owners]
 
-    def _places(self, clicks: Iterable[Hashable]) -> list[int]:
+    def _positions(self, clicks: Iterable[Hashable]) -> list[int]:
         """Return the clicked positions, ascending."""
         if isinstance(clicks, str | bytes) or not isinstance(clicks, Iterable):
             raise InputError(f"clicks must be a list of document ids, not {errors.shown(clicks)}")
-        place = {document: k for k, document in enumerate(self.shown)}
-        found = set()
+        position = {document: k for k, document in enumerate(self.shown)}
+        clicked = set()
         for document in clicks:
             try:
-                found.add(place[document])
+                clicked.add(position[document])
             except (KeyError, TypeError):
                 raise InputError(f"the clicked document {document!r} is not on the page") from None
-        return sorted(found)
+        return sorted(clicked)
+
+
+def _page(
+    space: Workspace, rankers: Iterable[str], shown: Iterable[Any], numbers: Iterable[int], owners: Iterable[int],
+    kept: Iterable[float], orders: SmallIntMatrix,
+) -> Page:  # fmt: skip
+    names = tuple(rankers)
+    contributors = tuple([None if owner < 0 else names[owner] for owner in owners])
+    return Page(names, tuple(shown), contributors, space.named, space.outcome, tuple(numbers), orders, tuple(kept))
 
 
 def interleave(
@@ -225,8 +221,6 @@ def interleave(
     InputError
         If there are fewer than two rankers, a list is empty or repeats a document, an id is not hashable, the method is
         unknown or does not compare this many rankers, or a number is out of range.
-    MethodError
-        If a method of a plug-in file cannot be compiled; the message names the line of code.
 
     Examples
     --------
@@ -236,26 +230,15 @@ def interleave(
     >>> page.credit(clicks=[])
     {('old', 'new'): 0.0}
     """
-    if not isinstance(top, int | np.integer) or not 1 <= top <= MOST_SHOWN:
-        raise InputError(f"the number of documents shown must be between 1 and {MOST_SHOWN:,}, not {top}")
+    top = errors.require_whole("the number of documents shown", top, 1, MOST_SHOWN)
     if rng is not None and (seed is not None or not isinstance(rng, np.random.Generator)):
         raise InputError("pass either a seed or a numpy.random.Generator; not both, and not another type")
     if rng is None:
         rng = fresh_rng() if seed is None else stream(seed, "interleave")
     documents, orders = _orders(rankings)
-    space = workspace(method, outcome, min(int(top), len(documents)), *orders.shape)
+    space = workspace(method, outcome, min(top, len(documents)), orders)
     numbers, owners, kept = space.draw(orders, rng)
-    names = tuple(rankings)
-    return Page(
-        names,
-        tuple([documents[number] for number in numbers]),
-        tuple([None if owner < 0 else names[owner] for owner in owners]),
-        space.named,
-        space.outcome,
-        tuple(numbers),
-        orders,
-        kept,
-    )
+    return _page(space, rankings, [documents[number] for number in numbers], numbers, owners, kept, orders)
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:

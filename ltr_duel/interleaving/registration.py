@@ -1,33 +1,26 @@
 """Register a module, or a pair of plain Python functions, as a comparison method.
 
-Two plain functions are enough for a method that runs at interpreted speed:
+Two functions are enough for a method that runs at interpreted speed:
 
-    def draw(orders, top, rng): ...          # returns the documents to show
-    def credit(orders, shown, clicks): ...   # returns one score for each ranker
-
-``orders`` contains one list of documents for each ranker, best first; ``clicks`` contains the clicked positions of the
-shown list. The ranker with the higher score wins. If the score depends on which ranker contributed a document, its
-owner, ``draw`` returns ``shown, owners``, and the last argument of ``credit`` is ``owners``.
+    def draw(orders, top, rng): ...                  # returns the documents to show, and their owners
+    def credit(orders, shown, clicks, owners): ...   # returns one score for each ranker
 """
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import InputError, IntVector, SignMatrix, components, vector
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.method import METHODS, Method, MethodError
 
-Draw = Callable[[list[list[int]], int, Generator], Any]
-Credit = Callable[..., Sequence[float]]
-
+Draw = Callable[[list[list[int]], int, Generator], tuple[Sequence[int], Sequence[int]]]
+Credit = Callable[[list[list[int]], list[int], list[int], list[int]], Any]
 _PARTS = "Params State init draw_pair credit_pair draw_slate credit_slate draw credit find_contributors draw_mirrored"
 
 
@@ -55,13 +48,10 @@ def register(page: str, **about: Any) -> Method:
 
     Examples
     --------
-    >>> def draw(orders, top, rng):
-    ...     return orders[rng.integers(len(orders))][:top]
-    >>> def credit(orders, shown, clicks):
-    ...     return [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
-    >>> register(__name__, name="either_list", draw=draw, credit=credit).pairs  # in a file, omit draw and credit
+    See `method_from_functions`; in a file, ``register(__name__)`` stands below ``draw`` and ``credit``.
+
+    >>> callable(register)
     True
-    >>> METHODS.remove("either_list")
     """
     given = {name.lower(): part for name, part in components.page_parts(page, _PARTS.split()).items()} | about
     if "draw" in given and "credit" in given:
@@ -71,6 +61,15 @@ def register(page: str, **about: Any) -> Method:
     return METHODS.add(Method(**given))
 
 
+class Functions(NamedTuple):
+    """The state of a method that calls the user's functions."""
+
+    name: str
+    top: int
+    draw: Draw
+    credit: Credit
+
+
 def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool = True, **about: Any) -> Method:
     """Return a method that calls two plain Python functions, for pairs and, if ``slates`` is true, for sets of rankers.
 
@@ -78,12 +77,12 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool
     ----------
     name : str
     draw : callable
-        ``draw(orders, top, rng)`` returns at most ``top`` different documents. ``orders`` contains, for each ranker,
-        all documents of the query, best first. With owners, it returns the documents and the owner of each: 0, 1, ...
-        for the rankers in ``orders``, or -1 for none.
+        ``draw(orders, top, rng)`` returns at most ``top`` different documents, and the owner of each: 0, 1, ... for the
+        rankers in ``orders``, or -1 for none. ``orders`` contains, for each ranker, all documents of the query, best
+        first.
     credit : callable
-        ``credit(orders, shown, clicks)`` returns one score for each ranker; ``clicks`` contains one or more clicked
-        positions of ``shown``, ascending. An argument ``owners`` receives the owners of ``shown``.
+        ``credit(orders, shown, clicks, owners)`` returns one score for each ranker; the ranker with the higher score
+        wins. ``clicks`` contains one or more clicked positions of ``shown``, ascending.
     slates : bool
         Whether the functions accept any number of rankers; False if they require two.
     **about
@@ -96,43 +95,27 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, *, slates: bool
 
     Examples
     --------
-    >>> method = method_from_functions(
-    ...     "either_list",
-    ...     lambda orders, top, rng: orders[rng.integers(len(orders))][:top],
-    ...     lambda orders, shown, clicks: [-order.index(shown[clicks[0]]) for order in orders],
-    ... )
+    >>> def draw(orders, top, rng):
+    ...     shown = orders[rng.integers(len(orders))][:top]
+    ...     return shown, [-1] * len(shown)
+    >>> def credit(orders, shown, clicks, owners):
+    ...     return [-order.index(shown[clicks[0]]) for order in orders]
+    >>> method = method_from_functions("either_list", draw, credit)
     >>> method.pairs, method.slates, method.compiled
     (True, True, False)
     """
 
     def init(size: Size, params: Any, outcome: str) -> Functions:
-        return kind(name, size.top, draw, credit)
+        return Functions(name, size.top, draw, credit)
 
-    kind = OwnerFunctions if "owners" in inspect.signature(credit).parameters else Functions
-    parts: dict[str, Any] = {"name": name, "state": kind, "init": init, "compiled": False, **about}
+    parts: dict[str, Any] = {"name": name, "state": Functions, "init": init, "compiled": False, **about}
     if slates:
         parts |= {"draw_slate": _draw_slate, "credit_slate": _credit_slate}
     return Method(draw_pair=_draw_pair, credit_pair=_credit_pair, **parts)
 
 
-class Functions(NamedTuple):
-    """The state of a method that calls the user's functions."""
-
-    name: str
-    top: int
-    draw: Draw
-    credit: Credit
-
-
-class OwnerFunctions(Functions):
-    """The state of a method whose functions draw and credit owners."""
-
-    __slots__ = ()
-    credits_owners = True
-
-
 def _orders(lists: Lists, query: int, rankers: Sequence[int]) -> list[list[int]]:
-    start, stop = int(lists.query_ptr[query]), int(lists.query_ptr[query + 1])
+    start, stop = lists.query_ptr[query : query + 2]
     return [lists.order[ranker, start:stop].tolist() for ranker in rankers]
 
 
@@ -140,33 +123,19 @@ def _draw_slate(
     state: Functions, lists: Lists, query: int, slate: Sequence[int], size: int, page: Shown, rng: Generator
 ) -> int:
     orders = _orders(lists, query, slate[:size])
-    documents, fault = len(orders[0]), ""
-    drawn = state.draw(orders, state.top, rng)
-    shown, owners = drawn, None
-    if isinstance(state, OwnerFunctions):
-        if not (isinstance(drawn, tuple) and len(drawn) == 2):
-            raise MethodError(f"method '{state.name}': draw must return the documents and their owners: {drawn!r:.80}")
-        shown, owners = drawn
-    ranks: list[Any] = list(shown) if isinstance(shown, Sequence | np.ndarray) else [None]
-    if not all(isinstance(rank, int | np.integer) and 0 <= rank < documents for rank in ranks):
-        fault = f"documents of other queries: {shown!r:.80}"
-    elif len(ranks) > min(state.top, documents):
-        fault = f"{len(ranks)} documents; at most {min(state.top, documents)} are allowed"
-    elif len(set(ranks)) < len(ranks):
-        fault = f"a document twice: {shown!r:.80}"
-    if fault:
-        raise MethodError(f"method '{state.name}': it shows {fault}")
-    page.shown[: len(ranks)] = ranks
-    page.owner[: len(ranks)] = -1 if owners is None else _owners(state, owners, len(ranks), size)
-    return len(ranks)
-
-
-def _owners(state: Functions, given: Any, length: int, size: int) -> list[int]:
-    owners = list(given) if isinstance(given, Sequence | np.ndarray) else []
-    if len(owners) != length or not all(isinstance(one, int | np.integer) and -1 <= one < size for one in owners):
-        needed = f"one owner for each of {length} documents, from -1 to {size - 1}"
-        raise MethodError(f"method '{state.name}': draw must return {needed}: {given!r:.80}")
-    return owners
+    most, drawn = min(state.top, len(orders[0])), state.draw(orders, state.top, rng)
+    try:
+        shown, owners = map(list, drawn)
+        valid = len(shown) == len(owners) == len(set(shown) & set(orders[0])) <= most
+        valid = valid and set(owners) <= set(range(-1, size))
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        needed = f"at most {most} different documents of the query, and an owner from -1 to {size - 1} for each"
+        raise MethodError(f"method '{state.name}': draw must return {needed}, not {drawn!r:.80}")
+    page.shown[: len(shown)] = shown
+    page.owner[: len(shown)] = owners
+    return len(shown)
 
 
 def _draw_pair(state: Functions, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
@@ -175,18 +144,17 @@ def _draw_pair(state: Functions, lists: Lists, query: int, first: int, second: i
 
 def _scores(
     state: Functions, lists: Lists, query: int, slate: Sequence[int], page: Shown, length: int, n_clicks: int
-) -> Sequence[float]:
-    shown, clicks = page.shown[:length].tolist(), page.clicks[:n_clicks].tolist()
-    owned = {"owners": page.owner[:length].tolist()} if isinstance(state, OwnerFunctions) else {}
-    scores = state.credit(_orders(lists, query, slate), shown, clicks, **owned)
-    if isinstance(scores, Sequence | np.ndarray) and len(scores) == len(slate) and all(map(_is_number, scores)):
-        return scores
-    needed = f"credit does not return one finite number for each of {len(slate)} rankers: {scores!r:.80}"
-    raise MethodError(f"method '{state.name}': {needed}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and math.isfinite(value)
+) -> list[float]:
+    shown, owners = page.shown[:length].tolist(), page.owner[:length].tolist()
+    scores = state.credit(_orders(lists, query, slate), shown, page.clicks[:n_clicks].tolist(), owners)
+    try:
+        valid = len(scores) == len(slate) and all(isinstance(x, Real) and math.isfinite(x) for x in scores)
+    except TypeError:
+        valid = False
+    if not valid:
+        needed = f"one finite number for each of {len(slate)} rankers"
+        raise MethodError(f"method '{state.name}': credit must return {needed}, not {scores!r:.80}")
+    return list(scores)
 
 
 def _credit_pair(

@@ -12,12 +12,12 @@ The SQL is DuckDB's, in a form that other engines get by transpilation: explicit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.checks import Check, code_rows, event_checks, message, said
+from ltr_duel.logs.checks import Check, code_rows, event_checks, message
 from ltr_duel.logs.engine import Relation, named
 from ltr_duel.logs.table import EVENT, LISTS, NO_RANKER, NO_RANKERS
 
@@ -66,10 +66,10 @@ class Outcome:
     @property
     def seconds(self) -> float:
         """``within`` in seconds; 0 if events without an impression do not count."""
-        match = re.fullmatch(r"(\d+\.?\d*)([smhdw])", self.within) if self.within else None
-        if self.within and not match:
+        match = re.fullmatch(r"(\d+\.?\d*)([smhdw])|", self.within)
+        if not match:
             raise InputError(f"'{self.within}' is not a duration: write 30m, 12h or 7d")
-        return float(match[1]) * _UNITS[match[2]] if match else 0.0
+        return float(match[1]) * _UNITS[match[2]] if self.within else 0.0
 
     @property
     def kind(self) -> str:
@@ -77,19 +77,17 @@ class Outcome:
         match = _KIND.fullmatch(self.where)
         return match[1].replace("''", "'") if match else ""
 
-    def worth(self) -> str:
-        """Return the SQL of what an event adds, in millionths; null if it does not count."""
-        worth = f"CAST(floor(({self.value}) * 1e6 + 0.5) AS BIGINT)" if self.value else f"CAST({MICRO} AS BIGINT)"
-        positive = "" if self.window is None else " AND (value IS NULL OR value > 0)"
-        exact = f" AND abs({self.value}) <= {LARGEST}" * bool(self.value)
-        return f"CASE WHEN ({self.where or '1 = 1'}){positive}{exact} THEN {worth} END"
+    @property
+    def counts(self) -> str:
+        """The SQL of whether an event counts."""
+        return f"({self.where or '1 = 1'})" + " AND (value IS NULL OR value > 0)" * (self.window is not None)
 
-    def timely(self, worth: str) -> str:
-        """Return the SQL of ``worth`` of an event e of an exposure x; null outside the window."""
-        if self.window is None:
-            return f"e.{worth}"
-        inside = f"coalesce(e.time - x.time BETWEEN 0 AND {self.window!r}, TRUE)"
-        return f"CASE WHEN {inside} THEN e.{worth} END AS {worth}"
+    def millionths(self) -> str:
+        """Return the SQL of what an event adds, in millionths; null if it does not count."""
+        if not self.value:
+            return f"CASE WHEN {self.counts} THEN CAST({MICRO} AS BIGINT) END"
+        rounded = f"CAST(floor(({self.value}) * 1e6 + 0.5) AS BIGINT)"
+        return f"CASE WHEN {self.counts} AND abs({self.value}) <= {LARGEST} THEN {rounded} END"
 
 
 def outcome_of(given: str | Outcome, within: str = "") -> Outcome:
@@ -119,12 +117,13 @@ class EventCounts(NamedTuple):
 
 def completed(engine: Any, events: Relation) -> Relation:
     """Return events with all columns of `EVENT`; if there is no column ``kind``, all events are clicks."""
+    default = {"kind": "'click'"}
     missing = [
-        f"CAST({'NULL' if name != 'kind' else chr(39) + 'click' + chr(39)} AS {kind}) AS {named(name)}"
+        f"CAST({default.get(name, 'NULL')} AS {kind}) AS {named(name)}"
         for name, kind in EVENT.items()
         if name not in events.columns
     ]
-    return engine.view(f"SELECT {', '.join(['*', *missing])} FROM events", events=events) if missing else events
+    return engine.view(f"SELECT {', '.join(['*', *missing])} FROM events", events=events)
 
 
 def attribute(
@@ -136,113 +135,107 @@ def attribute(
 ) -> tuple[Relation, EventCounts]:
     """Join exposures to the events that count: ``row``, ``place``, ``owner``, and the sums w0, w1, ... of each outcome.
 
-    ``strange`` is the name of an owner that is not a ranker of its exposure, whose number is `NO_RANKER`.
-
-    Parameters
-    ----------
-    exposures, events : relations
-        Exposures have the columns of `EXPOSURE` that exist, and ``row``, an id of the row. Events have all of `EVENT`.
-    find : callable, optional
-        Returns the file and row of an event, given its ``origin``.
-
-    Raises
-    ------
-    InputError
-        If an event cannot be read, exposures lack rankers, or no event is of the kind of the first outcome.
+    If events name owners, ``strange`` is the name of an owner that is not a ranker of its exposure, whose number is
+    `NO_RANKER`. Exposures have ``row``, an id of the row, and events all columns of `EVENT`. find: returns the row of
+    an event's ``origin``.
     """
     by_event = not {"owners", "page"} & set(exposures.columns)  # events name the owners of their items
     if by_event and "rankers" not in exposures.columns:
         raise InputError(NO_RANKERS)
-    worths = [f"w{k}" for k in range(len(outcomes))]
-    chosen = ", ".join(f"{outcome.worth()} AS {worth}" for outcome, worth in zip(outcomes, worths, strict=True))
-    events = engine.view(f"SELECT *, {chosen} FROM events", events=events)
-    about = _counted(engine, exposures, events, outcomes, find)
-    place, owner = _place(exposures.columns, by_event, items=about.pop("items") > 0)
-    timely = ", ".join(outcome.timely(worth) for outcome, worth in zip(outcomes, worths, strict=True))
+    weights = {f"w{k}": outcome for k, outcome in enumerate(outcomes)}
+    added = ", ".join(f"{outcome.millionths()} AS {w}" for w, outcome in weights.items())
+    events = engine.view(f"SELECT *, {added} FROM events", events=events)
+    counts = _counted(engine, exposures, events, weights, find)
+    place, owner = _place(exposures, by_event=by_event, items=counts.pop("items") > 0)
     lists = "".join(f", x.{name}" for name in ("shown", "owners", "rankers") if name in exposures.columns)
-    both = f"""SELECT x.row{lists}, e.item, e.position, e.owner AS owner_name, {timely}
+    both = f"""SELECT x.row{lists}, e.item, e.position, e.owner AS owner_name, {_timely(weights)}
       FROM events e JOIN exposures x ON e.impression = x.impression"""
     at = f"SELECT *, {place} AS place FROM ({both}) AS b"
     joined = engine.view(f"SELECT *, {owner} AS owner FROM ({at}) AS p", events=events, exposures=exposures)
-    relations, sums = {"joined": joined}, ", ".join(worths)
+    relations, sums = {"joined": joined}, ", ".join(weights)
     parts = [f"SELECT row, place, owner, owner_name, {sums} FROM joined"]
-    for k, outcome in enumerate(outcomes):
+    for w, outcome in weights.items():
         if outcome.seconds:
-            relations[f"late{k}"] = _late(engine, exposures, events, outcome, worths[k], owner)
-            others = ", ".join(w if w == worths[k] else f"CAST(NULL AS BIGINT) AS {w}" for w in worths)
-            parts.append(f"SELECT row, place, owner, owner_name, {others} FROM late{k}")
-    each = ", ".join(f"CAST(sum({w}) AS BIGINT) AS {w}" for w in worths)
-    strange = f"min(CASE WHEN owner = {NO_RANKER} THEN owner_name END) AS strange"
+            relations[f"late_{w}"] = _late(engine, exposures, events, outcome, w, owner)
+            others = ", ".join(v if v == w else f"CAST(NULL AS BIGINT) AS {v}" for v in weights)
+            parts.append(f"SELECT row, place, owner, owner_name, {others} FROM late_{w}")
+    each = ", ".join(f"CAST(sum({w}) AS BIGINT) AS {w}" for w in weights)
+    # DuckDB cannot spill groups with a minimum of texts, so only events that name owners have it.
+    strange = f"min(CASE WHEN owner = {NO_RANKER} THEN owner_name END) AS strange, " * by_event
     placed = engine.keep(
-        f"""SELECT row, place, owner, {strange}, {each}, count(w0) AS events FROM ({" UNION ALL ".join(parts)}) AS a
+        f"""SELECT row, place, owner, {strange}{each}, count(w0) AS events FROM ({" UNION ALL ".join(parts)}) AS a
           WHERE coalesce({sums}) IS NOT NULL GROUP BY row, place, owner""",
         **relations,
     )
     numbers = "sum(events) AS attributed, sum(CASE WHEN place IS NOT NULL THEN events ELSE 0 END) AS placed"
-    (found,) = engine.rows(f"SELECT {numbers} FROM placed", placed=placed)
-    if "late0" in relations:
-        found |= engine.rows("SELECT count(DISTINCT event) AS given FROM late0", late0=relations["late0"])[0]
-    return placed, EventCounts(**about, **{"given": 0} | {name: int(value or 0) for name, value in found.items()})
+    counts |= {"given": 0} | engine.rows(f"SELECT {numbers} FROM placed", placed=placed)[0]
+    if "late_w0" in relations:
+        counts |= engine.rows("SELECT count(DISTINCT event) AS given FROM late", late=relations["late_w0"])[0]
+    return placed, EventCounts(**{name: int(number or 0) for name, number in counts.items()})
+
+
+def _timely(weights: dict[str, Outcome]) -> str:
+    """Return the SQL of the weights of an event e of an exposure x; null outside the window."""
+    chosen = []
+    for w, outcome in weights.items():
+        inside = f"coalesce(e.time - x.time BETWEEN 0 AND {outcome.window!r}, TRUE)"
+        chosen.append(f"e.{w}" if outcome.window is None else f"CASE WHEN {inside} THEN e.{w} END AS {w}")
+    return ", ".join(chosen)
 
 
 def _counted(
-    engine: Any, exposures: Relation, events: Relation, outcomes: Sequence[Outcome], find: Callable[[Any], Any] | None
+    engine: Any,
+    exposures: Relation,
+    events: Relation,
+    weights: dict[str, Outcome],
+    find: Callable[[Any], Any] | None,
 ) -> dict[str, Any]:
     """Check and count the events in one scan; raise `InputError` for the first that cannot be read."""
-    some = " OR ".join(f"w{k} IS NOT NULL" for k in range(len(outcomes)))
-    positions = f"({some}) AND impression IS NOT NULL{' AND item IS NULL' * ('shown' in exposures.columns)}"
+    positions = f"coalesce({', '.join(weights)}) IS NOT NULL AND impression IS NOT NULL"
+    positions += " AND item IS NULL" * ("shown" in exposures.columns)
     (first,) = engine.rows("SELECT min(time) AS first FROM x", x=exposures)
-    checks = event_checks(events.columns, positions if LISTS & set(exposures.columns) else "1 = 0", first["first"])
-    for outcome in outcomes:
+    checks = event_checks(events, positions if LISTS & set(exposures.columns) else "1 = 0", first["first"])
+    for outcome in weights.values():
         if outcome.value:
-            sentence = said(f"an event's value ({outcome.name}) must be a number up to 1e11, not {{{outcome.value}}}")
-            checks.append(Check((), f"({outcome.where or '1 = 1'}) AND abs({outcome.value}) > {LARGEST}", sentence))
+            text = f"an event's value ({outcome.name}) must be a number up to 1e11, not {{{outcome.value}}}"
+            checks.append(Check("", f"({outcome.where or '1 = 1'}) AND abs({outcome.value}) > {LARGEST}", text))
     loose = "w0 IS NOT NULL AND impression IS NULL"
-    counts = {"counted": "count(w0)", "items": "count(item)"} | {
-        name: f"count(CASE WHEN {condition} THEN 1 END)"
-        for name, condition in (("loose", loose), ("known", f'{loose} AND "user" IS NOT NULL AND item IS NOT NULL'))
-    }
+    sql = f"""SELECT code, count(w0) AS counted, count(item) AS items, count(CASE WHEN {loose} THEN 1 END) AS loose,
+      count(CASE WHEN {loose} AND "user" IS NOT NULL AND item IS NOT NULL THEN 1 END) AS known FROM t GROUP BY code"""
     coded = code_rows(engine, events, checks)
-    chosen = ", ".join(f"{value} AS {name}" for name, value in counts.items())
-    found = engine.rows(f"SELECT code, {chosen} FROM t GROUP BY code", t=coded)
-    if wrong := [row["code"] for row in found if row["code"] >= 0]:
+    rows = engine.rows(sql, t=coded)
+    if wrong := [row["code"] for row in rows if row["code"] >= 0]:
         order = " ORDER BY origin" * ("origin" in events.columns)
         row = engine.query(f"SELECT * FROM t WHERE code = {min(wrong)}{order} LIMIT 1", t=coded)
-        _refuse(row, checks[min(wrong)].sentence, find)
-    about = {name: sum(row[name] for row in found) for name in counts}
-    if not about["counted"] and (wanted := outcomes[0].kind):
-        kinds = engine.query("SELECT kind FROM events GROUP BY kind", events=events)["kind"].to_pylist()
+        at = f"{find(row['origin'][0].as_py())}: " if find and order else ""
+        raise InputError(errors.in_one_line(f"{at}{message(row, checks[min(wrong)].message)}"))
+    counts = {name: sum(row[name] for row in rows) for name in ("counted", "items", "loose", "known")}
+    if not counts["counted"] and (wanted := weights["w0"].kind):
+        kinds = engine.query("SELECT kind FROM events GROUP BY kind", events=events)["kind"].drop_null().to_pylist()
         if kinds and wanted not in kinds:
-            raise errors.unknown_name("kind of event", wanted, sorted(kind for kind in kinds if kind is not None))
-    return about
+            raise errors.unknown_name("kind of event", wanted, sorted(kinds))
+    return counts
 
 
-def _refuse(row: Any, sentence: str, find: Callable[[Any], Any] | None) -> None:
-    """Raise `InputError` if a table has a row; ``sentence``: SQL of the message."""
-    if len(row):
-        at = f"{find(row['origin'][0].as_py())}: " if find and "origin" in row.column_names else ""
-        raise InputError(errors.in_one_line(f"{at}{message(row, sentence)}"))
-
-
-def _place(columns: Collection[str], by_event: bool, *, items: bool) -> tuple[str, str]:
+def _place(exposures: Relation, *, by_event: bool, items: bool) -> tuple[str, str]:
     """Return the SQL of an event's place in the list of its exposure (null if it is not on the list), and its owner.
 
     Without lists, any item with an owner has a place: its id or its position, as text.
     """
-    lists = [name for name in ("shown", "owners") if name in columns]
+    lists = [name for name in ("shown", "owners") if name in exposures.columns]
     place = "coalesce(item, CAST(position AS VARCHAR))"
     if lists:
         place = f"CASE WHEN position BETWEEN 1 AND array_length({lists[-1]}) THEN CAST(position AS INTEGER) END"
-        if items and "shown" in columns:
+        if items and "shown" in lists:
             at = "CAST(nullif(array_position(shown, item), 0) AS INTEGER)"
             place = f"CASE WHEN item IS NULL THEN {place} ELSE {at} END"
     if by_event:
         number = f"coalesce(CAST(nullif(array_position(rankers, owner_name), 0) - 1 AS INTEGER), {NO_RANKER})"
         return f"CASE WHEN owner_name IS NOT NULL THEN CAST({place} AS VARCHAR) END", number
-    return place, "owners[CAST(place AS INTEGER)]" if "owners" in columns else "CAST(NULL AS INTEGER)"
+    return place, "owners[CAST(place AS INTEGER)]" if "owners" in lists else "CAST(NULL AS INTEGER)"
 
 
-def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, worth: str, owner: str) -> Relation:
+def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, w: str, owner: str) -> Relation:
     """Return the events without an impression that count for an exposure of their user and item."""
     if not {"shown", "user"} <= set(exposures.columns):
         raise InputError("events without an impression require the columns 'user' and 'shown' of exposures")
@@ -250,14 +243,14 @@ def _late(engine: Any, exposures: Relation, events: Relation, outcome: Outcome, 
     items = engine.unnested(exposures, "shown", ("row", "impression", "time", "user", *lists))
     place = "CASE WHEN e.owner IS NOT NULL THEN CAST(x.place AS VARCHAR) END" if "owner_name" in owner else "x.place"
     seconds = outcome.seconds if outcome.window is None else min(outcome.seconds, outcome.window)
-    matching = f"""SELECT x.row, {place} AS place, e.owner AS owner_name, e.{worth}, e.event,
+    matching = f"""SELECT x.row, {place} AS place, e.owner AS owner_name, e.{w}, e.event,
       {"".join(f"x.{name}, " for name in lists)}
       row_number() OVER (PARTITION BY e.event ORDER BY x.time DESC, x.impression) AS turn
       FROM (SELECT *, row_number() OVER (ORDER BY time, "user", item) AS event FROM events
-            WHERE impression IS NULL AND {worth} IS NOT NULL) AS e
+            WHERE impression IS NULL AND {w} IS NOT NULL) AS e
       JOIN items x ON e."user" = x."user" AND e.item = x.item
       WHERE e.time >= x.time AND e.time <= x.time + {seconds!r}"""
-    sql = f"SELECT row, place, {owner} AS owner, owner_name, {worth}, event FROM ({matching}) AS m WHERE turn = 1"
+    sql = f"SELECT row, place, {owner} AS owner, owner_name, {w}, event FROM ({matching}) AS m WHERE turn = 1"
     return engine.keep(sql, events=events, items=items)
 
 
@@ -269,7 +262,7 @@ def clicked_places(engine: Any, placed: Relation, number: int, *, by_event: bool
     rows, place, owners = f"SELECT *, w{number} AS w FROM placed WHERE place IS NOT NULL", "place", ""
     if by_event:
         turn = "CAST(row_number() OVER (PARTITION BY row ORDER BY place, owner) AS INTEGER) AS number"
-        rows, place = f"SELECT *, {turn} FROM ({rows}) AS p", "number"
+        rows, place = f"SELECT *, {turn} FROM ({rows}) AS p", "number ORDER BY number"
         owners = ", array_agg(owner ORDER BY number) AS owners"
-    clicks = f"array_agg({place}{' ORDER BY number' * by_event}) FILTER (WHERE w IS NOT NULL) AS clicks"
+    clicks = f"array_agg({place}) FILTER (WHERE w IS NOT NULL) AS clicks"
     return engine.keep(f"SELECT row, {clicks}{owners} FROM ({rows}) AS p GROUP BY row", placed=placed)

@@ -1,4 +1,4 @@
-"""Checks of the rows of a log and of its events: each has a condition for the engine, and SQL of a message.
+"""Checks of the rows of a log and of its events: each has a condition for the engine, and a message.
 
 The engine finds unusable rows in one scan, which also counts the kinds of rows. Messages are made in DuckDB, from the
 values of the first row of each reason. Unusable rows may be skipped; an unusable event is an error.
@@ -12,32 +12,27 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.engine import Relation, named, quoted
+from ltr_duel.logs.engine import Relation, named
 from ltr_duel.logs.table import EARLIEST, FIRST_HOUR, LATEST, LOG_COLUMNS, NO_RANKER, NO_RANKERS
 
-Row = dict[str, Any]
 _AGAIN = " (rows of an impression may differ in time only; keep the first, or skip the others with --skip-bad)"
 _GRADES = 1000  # largest grade
 _UNIT = "must be in seconds or milliseconds since 1970"
 _MILLIS = "{coalesce(try_cast(time * 1000 AS HUGEINT)::VARCHAR, (time * 1000)::VARCHAR)}"
-_DATE = "strftime(make_timestamp((time * 1e6)::BIGINT), '%Y-%m-%d %H:%M:%S')"
+_DATE = "which is {strftime(make_timestamp((time * 1e6)::BIGINT), '%Y-%m-%d %H:%M:%S')}"
 _REPEATED = "repeats an impression"
 _FROM_0 = "do positions count from 0, or is this a list of flags? position 1 is the top"
+_TWICE = """CASE WHEN list_count(shown) < length THEN 'a document of ''shown'' is missing' ELSE 'document ''' ||
+  list_filter(shown, lambda e, k: list_position(shown, e) < k)[-1] || ''' is shown twice' END"""
+Row = dict[str, Any]
 
 
 class Check(NamedTuple):
     """A condition that makes a row unusable."""
 
-    columns: tuple[str, ...]  # columns that the check reads; if one is absent, the check is omitted
+    columns: str  # columns that the check reads, separated by spaces; if one is absent, the check is omitted
     wrong: str  # SQL condition, given the columns of rows and of `Engine.measured`
-    sentence: str  # SQL of the message
-
-
-def said(text: str) -> str:
-    """Return the SQL of a message, whose values ``{value}`` are SQL."""
-    parts = re.split(r"[{}]", text)
-    values = [f"coalesce(({part})::VARCHAR, 'null')" for part in parts[1::2]]
-    return " || ".join(part for pair in zip(map(quoted, parts[::2]), [*values, "''"], strict=True) for part in pair)
+    message: str  # text with values ``{value}``, which are SQL
 
 
 def _outside(name: str, low: int, high: str) -> str:
@@ -46,58 +41,49 @@ def _outside(name: str, low: int, high: str) -> str:
 
 
 def _first(name: str, wrong: str) -> str:
-    """Return the first entry ``e`` of a list for which a condition holds, as a value of `said`."""
+    """Return the first entry ``e`` of a list for which a condition holds, as a value of a message."""
     return f"{{list_filter({name}, lambda e: {wrong})[1]}}"
 
 
-_ANOTHER_UNIT = said(f"'time' {_UNIT}, or a date, not {{time}}, which is {{{_DATE}}}")
 _NEGATIVE = "e IS NULL OR isnan(e) OR e < 0"
 _STRANGE = f"owner {_first('owners', 'e < -1 OR e >= len(rankers)')} is not a ranker: 0 to {{len(rankers) - 1}}"
-_ZERO = Check(("clicks",), "len(list_filter(clicks, lambda e: e = 0)) > 0", quoted(f"a click at position 0: {_FROM_0}"))
-_FAULT = Check(("fault",), "fault IS NOT NULL", "fault")
+_OFF_LIST = f"a click at position {_first('clicks', 'e IS NULL OR e < 1 OR e > length')} is not on the list of"
+_FAULT = Check("fault", "fault IS NOT NULL", "{fault}")
+_ZERO = Check("clicks", "len(list_filter(clicks, lambda e: e = 0)) > 0", f"a click at position 0: {_FROM_0}")
+_EMPTY = {"clicks": "; an empty list if nothing was clicked"}
 _CHECKS = (
     _FAULT,
     *(
-        Check((name,), f"{named(name)} IS NULL", said(f"'{name}' is missing{more}"))
+        Check(name, f"{named(name)} IS NULL", f"'{name}' is missing{_EMPTY.get(name, '')}")
         for name, column in LOG_COLUMNS.items()
         if column.needed
-        for more in ["; an empty list if nothing was clicked" * (name == "clicks")]
     ),
-    Check(("time",), "NOT (time BETWEEN -1e300 AND 1e300)", said("'time' must be a finite number, not {time}")),
-    Check(("time",), f"time >= {LATEST}", said(f"'time' {_UNIT}, not {_MILLIS}")),
-    Check(("shown",), "length = 0", said("'shown' is empty")),
+    Check("time", "NOT (time BETWEEN -1e300 AND 1e300)", "'time' must be a finite number, not {time}"),
+    Check("time", f"time >= {LATEST}", f"'time' {_UNIT}, not {_MILLIS}"),
+    Check("shown", "length = 0", "'shown' is empty"),
+    Check("shown", "different < length", f"{{{_TWICE}}}"),
+    Check("owners rankers", "owners IS NOT NULL AND rankers IS NULL", NO_RANKERS),
+    Check("owners rankers", f"low = {NO_RANKER}", "owner of an item is not a ranker"),
     Check(
-        ("shown",), "different < length",
-        "CASE WHEN list_count(shown) < length THEN 'a document of ''shown'' is missing' ELSE "
-        + said("document '{list_filter(shown, lambda e, k: list_position(shown, e) < k)[-1]}' is shown twice")
-        + " END",
+        "owners rankers", "low < -1 OR high >= array_length(rankers)",
+        f"{_STRANGE} for a ranker, -1 or null for no ranker",
     ),
-    Check(("owners", "rankers"), "owners IS NOT NULL AND rankers IS NULL", said(NO_RANKERS)),
-    Check(("owners", "rankers"), f"low = {NO_RANKER}", said("owner of an item is not a ranker")),
-    Check(
-        ("owners", "rankers"), "low < -1 OR high >= array_length(rankers)",
-        said(f"{_STRANGE} for a ranker, -1 or null for no ranker"),
-    ),
-    Check(("owners", "shown"), "owned <> length", said("{owned} owners for {length} shown documents")),
+    Check("owners shown", "owned <> length", "{owned} owners for {length} shown documents"),
     _ZERO,
+    Check("clicks", _outside("clicks", 1, "length"), f"{_OFF_LIST} {{length}} (1 is the top)"),
     Check(
-        ("clicks",), _outside("clicks", 1, "length"),
-        said(f"a click at position {_first('clicks', 'e IS NULL OR e < 1 OR e > length')} is not on the list of"
-             " {length} (1 is the top)"),
+        "grades", _outside("grades", 0, str(_GRADES)),
+        f"{_first('grades', f'e IS NULL OR e < 0 OR e > {_GRADES}')} is not a grade (0 to {_GRADES})",
     ),
+    Check("grades", "len(grades) <> length", "{len(grades)} grades for {length} shown documents"),
     Check(
-        ("grades",), _outside("grades", 0, str(_GRADES)),
-        said(f"{_first('grades', f'e IS NULL OR e < 0 OR e > {_GRADES}')} is not a grade (0 to {_GRADES})"),
+        "propensity", "NOT (propensity > 0 AND propensity <= 1)",
+        "'propensity' must be above 0 and at most 1, not {propensity}",
     ),
-    Check(("grades",), "len(grades) <> length", said("{len(grades)} grades for {length} shown documents")),
+    Check("dwell clicks", "len(dwell) <> len(clicks)", "{len(dwell)} dwell times for {len(clicks)} clicks"),
     Check(
-        ("propensity",), "NOT (propensity > 0 AND propensity <= 1)",
-        said("'propensity' must be above 0 and at most 1, not {propensity}"),
-    ),
-    Check(("dwell", "clicks"), "len(dwell) <> len(clicks)", said("{len(dwell)} dwell times for {len(clicks)} clicks")),
-    Check(
-        ("dwell", "clicks"), f"len(list_filter(dwell, lambda e: {_NEGATIVE})) > 0",
-        said(f"a dwell time must be at least 0 seconds, not {_first('dwell', _NEGATIVE)}"),
+        "dwell clicks", f"len(list_filter(dwell, lambda e: {_NEGATIVE})) > 0",
+        f"a dwell time must be at least 0 seconds, not {_first('dwell', _NEGATIVE)}",
     ),
 )  # fmt: skip
 
@@ -119,46 +105,42 @@ class Checked(NamedTuple):
 class BadLines:
     """Counter of the bad lines of a log; ``allowed`` is the maximum number, None for no limit."""
 
-    def __init__(self, find: Callable[[int], Any], allowed: int | None, checked: Checked | None = None) -> None:
-        self.allowed, self._find, self._reason = allowed, find, dict[int, str]()  # line -> reason
-        self._sentence: dict[str, str] = {}  # reason -> message on its first line
-        self.equal = len(checked.equal) if checked else 0  # number of lines that count once with an earlier line
-        if checked:
-            self.add(checked.reasons, checked.sentence)
+    def __init__(self, find: Callable[[int], Any], allowed: int | None) -> None:
+        self._find, self._allowed = find, allowed
+        self._reasons: dict[int, str] = {}  # of each line
+        self._first: dict[str, str] = {}  # message on the first line of each reason
+        self.equal = 0  # number of lines that count once with an earlier line
 
     @property
     def count(self) -> int:
         """Number of bad lines."""
-        return len(self._reason)
+        return len(self._reasons)
 
     @property
     def repeated(self) -> int:
         """Number of bad lines that repeat an impression."""
-        return sum(reason == _REPEATED for reason in self._reason.values())
+        return list(self._reasons.values()).count(_REPEATED)
 
     @property
     def sentences(self) -> list[str]:
         """One message per reason: the first line that is bad for this reason, and the number of such lines."""
-        number = Counter(self._reason.values())
-        return [
-            first + f"; {number[reason]:,} such lines" * (number[reason] > 1)
-            for reason, first in self._sentence.items()
-        ]
+        number = Counter(self._reasons.values())
+        return [first + f"; {number[why]:,} such lines" * (number[why] > 1) for why, first in self._first.items()]
 
     def add(self, reasons: dict[int, str], sentence: Callable[[int], str]) -> None:
         """Count bad lines, given their reasons; raise `InputError` if there are more than allowed."""
 
-        def said(line: int) -> str:
+        def message(line: int) -> str:
             return errors.in_one_line(f"{self._find(line)}: {sentence(line)}")
 
-        before, lines = self.count, sorted(reasons.keys() - self._reason.keys())
-        if self.allowed is not None and before + len(lines) > self.allowed:
-            beyond = f" ({self.allowed + 1:,} bad lines; {self.allowed:,} may be skipped)" if self.allowed else ""
-            raise InputError(said(lines[self.allowed - before]) + beyond)
+        lines = sorted(reasons.keys() - self._reasons.keys())
+        if self._allowed is not None and self.count + len(lines) > self._allowed:
+            beyond = f" ({self._allowed + 1:,} bad lines; {self._allowed:,} may be skipped)" if self._allowed else ""
+            raise InputError(message(lines[self._allowed - self.count]) + beyond)
+        self._reasons |= {line: reasons[line] for line in lines}
         for line in lines:
-            reason = self._reason[line] = reasons[line]
-            if reason not in self._sentence:
-                self._sentence[reason] = said(line)
+            if reasons[line] not in self._first:
+                self._first[reasons[line]] = message(line)
 
 
 def given_owners(columns: Collection[str], *, by_event: bool) -> str:
@@ -170,59 +152,40 @@ def checked(engine: Any, rows: Relation, given: str, find: Callable[[int], Any],
     """Check all rows of a relation with columns of a log, ``line``, and perhaps ``fault``.
 
     given: SQL of whether a row has owners.
-    documents: whether a document must not be shown twice.
+    documents: whether a document must not be shown twice, the check that takes longest by far.
     """
     equal, first = _repeated(engine, rows) if "impression" in rows.columns else ([], {})
-    reasons = dict.fromkeys(first, _REPEATED)
-    checks = [check for check in _CHECKS if set(check.columns) <= set(rows.columns)]
-    checks = [check for check in checks if documents or "different" not in check.wrong]  # takes longest by far
+    checks = [*_CHECKS, *_unit_of_time(engine, rows)]
+    checks = [check for check in _present(checks, rows) if documents or "different" not in check.wrong]
     coded = code_rows(engine, engine.measured(rows), checks)
-    times = {"first": "min(time)", "last": "max(time)"} if "time" in rows.columns else {}
-    kinds = kinds_of(engine, coded, given, {"code": "code"}, times)
-    codes = {row["code"] for row in kinds if row["code"] >= 0}
-    sound = [row for row in kinds if row["code"] < 0]
-    if _ZERO in checks and (zero := checks.index(_ZERO)) in codes:  # the clicks of all rows mean something else
+    kinds = kinds_of(engine, coded, given, "code")
+    bad = {row["code"] for row in kinds if row["code"] >= 0}
+    if _ZERO in checks and (zero := checks.index(_ZERO)) in bad:  # the clicks of all rows mean something else
         (row,) = engine.rows(f"SELECT min(line) AS line FROM t WHERE code = {zero}", t=coded)
-        raise InputError(f"{find(row['line'])}: a click at position 0: {_FROM_0}")
-    if codes:
-        fault = (
-            "CASE WHEN code = 0 THEN regexp_replace(fault, ', not .*|[0-9]', '', 'g') END"
-            if _FAULT in checks
-            else "NULL"
-        )
+        raise InputError(f"{find(row['line'])}: {_ZERO.message}")
+    reasons: dict[int, str] = {}
+    if bad:
+        fault = "CASE WHEN code = 0 THEN split_part(fault, ', not ', 1) END" if _FAULT in checks else "NULL"
         sql = f"SELECT line, coalesce({fault}, CAST(code AS VARCHAR)) AS reason FROM t WHERE code >= 0"
-        reasons = _reasons(engine.query(sql, t=coded)) | reasons
-    if sound and times and (wrong := _implausible(min(k["first"] for k in sound), max(k["last"] for k in sound))):
-        odd = _reasons(engine.query(f"SELECT line, '{_UNIT}' AS reason FROM t WHERE {wrong} AND code < 0", t=coded))
-        reasons = odd | reasons
+        reasons = dict(zip(*(column.to_pylist() for column in engine.query(sql, t=coded).columns), strict=True))
 
     def sentence(line: int) -> str:
         row = engine.query(f"SELECT * FROM t WHERE line = {line}", t=coded)
-        if line in first:
-            here, before = find(line), find(first[line])
-            row_there = f"line {before.row}" if isinstance(before.row, int) else before.row
-            where = row_there if before.file == here.file else before
-            return f"impression '{row['impression'][0]}' repeats {where}{_AGAIN}"
-        code = row["code"][0].as_py()
-        return message(row, checks[code].sentence if code >= 0 else _ANOTHER_UNIT)
+        if line not in first:
+            return message(row, checks[row["code"][0].as_py()].message)
+        here, before = find(line), find(first[line])
+        where = f"line {before.row}" if isinstance(before.row, int) else before.row
+        return f"impression '{row['impression'][0]}' repeats {where if before.file == here.file else before}{_AGAIN}"
 
-    return Checked(sound, equal, reasons, sentence)
-
-
-def _reasons(table: Any) -> dict[int, str]:
-    return dict(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    sound = [row for row in kinds if row["code"] < 0]
+    return Checked(sound, equal, dict.fromkeys(first, _REPEATED) | reasons, sentence)
 
 
-def kinds_of(
-    engine: Any, rows: Relation, given: str, more: dict[str, str] | None = None, facts: dict[str, str] | None = None
-) -> list[Row]:
+def kinds_of(engine: Any, rows: Relation, given: str, *more: str) -> list[Row]:
     """Return the kinds of rows: rankers, method, outcome, ``given`` and ``more``, in the order of their first lines."""
-    keys = {name: name for name in ("rankers", "method", "outcome") if name in rows.columns} | {"given": given}
-    keys |= more or {}
-    chosen = keys | {"first_line": "min(line)"} | (facts or {})
-    sql = f"SELECT {', '.join(f'{value} AS {name}' for name, value in chosen.items())} FROM t"
-    kinds = engine.rows(f"{sql} GROUP BY {', '.join(keys.values())}", t=rows)
-    return sorted(kinds, key=lambda kind: kind["first_line"])
+    keys = [*(name for name in ("rankers", "method", "outcome") if name in rows.columns), *more]
+    sql = f"SELECT {', '.join([*keys, f'{given} AS given'])}, min(line) AS first_line FROM t"
+    return sorted(engine.rows(f"{sql} GROUP BY {', '.join([*keys, given])}", t=rows), key=lambda row: row["first_line"])
 
 
 def code_rows(engine: Any, rows: Relation, checks: Sequence[Check]) -> Relation:
@@ -231,13 +194,20 @@ def code_rows(engine: Any, rows: Relation, checks: Sequence[Check]) -> Relation:
     return engine.view(f"SELECT *, {f'CASE {cases} ELSE -1 END' if cases else -1} AS code FROM t", t=rows)
 
 
-def message(row: Any, sentence: str) -> str:
-    """Return the message on a row, an Arrow table; ``sentence``: its SQL."""
+def message(row: Any, text: str) -> str:
+    """Return the message on a row, an Arrow table."""
     import duckdb
 
+    parts = re.split(r"[{}]", text)
     with duckdb.connect() as small:
         small.register("t", row)
-        return str(small.sql(f"SELECT {sentence} FROM t").fetchall()[0][0])
+        for k in range(1, len(parts), 2):
+            parts[k] = str(small.sql(f"SELECT coalesce(({parts[k]})::VARCHAR, 'null') FROM t").fetchall()[0][0])
+    return "".join(parts)
+
+
+def _present(checks: Sequence[Check], rows: Relation) -> list[Check]:
+    return [check for check in checks if set(check.columns.split()) <= set(rows.columns)]
 
 
 def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
@@ -251,18 +221,20 @@ def _repeated(engine: Any, rows: Relation) -> tuple[list[int], dict[int, int]]:
       FROM t a JOIN (SELECT impression, min(line) AS first FROM t GROUP BY impression HAVING count(*) > 1) AS o
         ON a.impression = o.impression JOIN t b ON b.line = o.first
       WHERE a.line > o.first"""
-    lines = list(zip(*(column.to_pylist() for column in engine.query(sql, t=rows).columns), strict=True))
-    return [line for line, _, alike in lines if alike], {line: first for line, first, alike in lines if not alike}
+    lines = engine.rows(sql, t=rows)
+    return [row["line"] for row in lines if row["alike"]], {r["line"]: r["first"] for r in lines if not r["alike"]}
 
 
-def _implausible(first: float, last: float) -> str:
-    """Return the SQL condition of times in another unit, given the first and last time; "" if there are none.
-
-    Times either count from 0 (in simulations), or they are dates between 1990 and 2100.
-    """
-    if last >= EARLIEST:
-        return f"time < {EARLIEST}" if first < EARLIEST else ""
-    return "" if 0 <= first < FIRST_HOUR else "1 = 1"
+def _unit_of_time(engine: Any, rows: Relation) -> list[Check]:
+    """Return the check for times in another unit: times either count from 0, or are dates between 1990 and 2100."""
+    if "time" not in rows.columns:
+        return []
+    sql = f"SELECT min(time) AS first, max(time) AS last FROM t WHERE time > -1e300 AND time < {LATEST}"
+    (span,) = engine.rows(sql, t=rows)
+    if span["last"] is None or (span["last"] < EARLIEST and 0 <= span["first"] < FIRST_HOUR):
+        return []
+    wrong = f"time < {EARLIEST}" if span["last"] >= EARLIEST else "1 = 1"
+    return [Check("time", wrong, f"'time' {_UNIT}, or a date, not {{time}}, {_DATE}")]
 
 
 def without(engine: Any, rows: Relation, lines: Collection[int]) -> Relation:
@@ -273,19 +245,18 @@ def without(engine: Any, rows: Relation, lines: Collection[int]) -> Relation:
     return engine.view("SELECT * FROM t WHERE line NOT IN (SELECT line FROM bad)", t=rows, bad=bad)
 
 
-def event_checks(columns: Collection[str], positions: str, first: float | None) -> list[Check]:
+def event_checks(events: Relation, positions: str, first: float | None) -> list[Check]:
     """Return the checks of events whose exposures begin at the time ``first``.
 
     positions: SQL of whether the position of an event is a place of a list.
     """
     zero = f"an event at position 0: {_FROM_0}; for positions from 0 map position::int + 1 with --source"
-    late = said(f"'time' of an event {_UNIT}, not {_MILLIS}")
-    early = said(f"'time' of an event {_UNIT}, not {{printf('%.15g', time)}}, which is {{{_DATE}}}")
     checks = [
         _FAULT,
-        Check(("time",), f"time >= {LATEST}", late),
-        Check((), f"({positions}) AND position = 0", quoted(zero)),
+        Check("time", f"time >= {LATEST}", f"'time' of an event {_UNIT}, not {_MILLIS}"),
+        Check("", f"({positions}) AND position = 0", zero),
     ]
     if (first or 0) >= EARLIEST:
-        checks.append(Check(("time",), f"time < {EARLIEST}", early))
-    return [check for check in checks if set(check.columns) <= set(columns)]
+        early = f"'time' of an event {_UNIT}, not {{printf('%.15g', time)}}, {_DATE}"
+        checks.append(Check("time", f"time < {EARLIEST}", early))
+    return _present(checks, events)

@@ -5,15 +5,21 @@ A value that cannot be converted is a fault of its row: the column ``fault`` has
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.engine import Engine, named, quoted
-from ltr_duel.logs.table import EVENT, LEGAL, LOG_COLUMNS, NO_RANKER, NO_RANKERS, sql_type
+from ltr_duel.logs.table import EVENT, LEGAL, LOG_COLUMNS, NO_RANKER, NO_RANKERS
 
-LOG = {name: sql_type(column.kind) for name, column in LOG_COLUMNS.items()}
+_SQL = {
+    "string": "VARCHAR",
+    "double": "DOUBLE",
+    "list<item: string>": "VARCHAR[]",
+    "list<item: double>": "DOUBLE[]",
+    "list<item: int32>": "INTEGER[]",
+}
+LOG = {name: _SQL[str(column.kind)] for name, column in LOG_COLUMNS.items()}
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # a file or table needs at least one column of each group
     "log": tuple((name,) for name, column in LOG_COLUMNS.items() if column.needed),
     "exposures": (("impression",), ("time",), ("query",)),
@@ -31,34 +37,14 @@ _NULLABLE = ("impression", "user", "item", "position", "owner", "value", "dwell"
 
 def require_columns(where: str | Path, have: Sequence[str], kind: str, context: Collection[str] = ()) -> None:
     """Raise `InputError` if a file or table lacks needed columns, or a column by which the log is to be divided."""
-    missing = [
-        f"'{first}'" + "".join(f" (or '{other}')" for other in others)
-        for first, *others in NEEDED[kind]
-        if not {first, *others} & set(have)
-    ]
+    missing = [" or ".join(f"'{name}'" for name in group) for group in NEEDED[kind] if not set(group) & set(have)]
+    names = ", ".join([*have[:_NAMED], *["..."] * (len(have) > _NAMED)]) or "none"
     if missing:
         columns, them = ("columns", "columns, or map them") if len(missing) > 1 else ("column", "a column, or map it")
-        raise InputError(
-            errors.in_one_line(
-                f"{where} has no {columns} {errors.listed(missing)} (it has {first_names(have)}): rename {them}"
-                f" with --source; see docs/logs.md{_UBI * (set(have) >= _RECORDS)}"
-            )
-        )
-    for name in context:
-        if name not in have and name not in ("day", "week"):  # `subgroups` makes these from times
-            raise InputError(errors.in_one_line(absent(where, name, have)))
-
-
-def absent(where: str | Path, name: str, have: Sequence[str]) -> str:
-    """Return a message on a column that a file or table lacks."""
-    near = difflib.get_close_matches(name, have, n=1)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    return f"{where} has no column '{name}'{hint} (it has {first_names(have)})"
-
-
-def first_names(have: Sequence[str]) -> str:
-    """Return the first `_NAMED` columns, separated by commas, for a message; "none" if there are no columns."""
-    return ", ".join([*have[:_NAMED], *["..."] * (len(have) > _NAMED)]) or "none"
+        lacks = f"{where} has no {columns} {errors.listed(missing)} (it has {names}): rename {them} with --source"
+        raise InputError(errors.in_one_line(f"{lacks}; see docs/logs.md{_UBI * (set(have) >= _RECORDS)}"))
+    for name in {*context} - {"day", "week", *have}:  # `subgroups` makes these from times
+        raise InputError(errors.in_one_line(f"{where}: {errors.unknown_name('column', name, have[:_NAMED])}"))
 
 
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:

@@ -19,7 +19,7 @@ from ltr_duel.core import InputError, digest, errors, progress
 from ltr_duel.logs.comparison import Comparison, compared
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import drift_notes, looks_of, step_of
-from ltr_duel.logs.loose import all_have_events, outside, uncounted
+from ltr_duel.logs.lost_events import event_notes
 from ltr_duel.logs.ratio import (
     AnyOutcome,
     Ratio,
@@ -202,5 +202,4 @@ def _warnings(log: ClickLog, rows: Any, comparison: Comparison, forgotten: int) 
             + "; --cluster impression is for the queries of this log only"
             * (cluster == "query")
         )
-    warnings += filter(None, (uncounted(log), outside(log)[2], all_have_events(log, rows, comparison.impressions)))
-    return warnings
+    return warnings + event_notes(log, rows, comparison.impressions)

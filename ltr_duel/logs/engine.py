@@ -23,13 +23,9 @@ import pyarrow as pa
 from ltr_duel.core import InputError, errors, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
-_MOST = 2_500_000_000  # bytes, enough for logs of 10^8 rows
-_SHARE = 0.5  # maximum share of the free memory
-_LEAST = 256_000_000  # minimum limit in bytes; some queries fail with less
-_UNITS = {"MB": 10**6, "GB": 10**9}
+_MOST, _LEAST = 2_500_000_000, 256_000_000  # bytes: enough for logs of 10^8 rows; some queries fail with less
 _CELLS = re.compile(r"Error on Line: (\d+)\s.*Expected Number of Columns: (\d+) Found: (\d+)", re.DOTALL)
 _NOT_UTF8 = re.compile("unicode|utf-?8", re.IGNORECASE)
-_MORE = f"; the variable {VARIABLE}=4GB allows more memory"
 _LOG = logging.getLogger(__name__)
 
 
@@ -37,12 +33,7 @@ class Relation(NamedTuple):
     """A table, a view or a query of an engine."""
 
     sql: str  # a query
-    types: dict[str, str]  # SQL type of each column
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(self.types)
+    columns: tuple[str, ...]
 
 
 class Engine:
@@ -51,16 +42,17 @@ class Engine:
     def __init__(self, path: Path) -> None:
         import duckdb
 
-        self._folder = tempfile.mkdtemp(prefix="ltr_duel-logs-")
-        config = {"memory_limit": f"{memory_limit()}B", "temp_directory": self._folder}
-        self.duckdb: Any = duckdb.connect(f"{self._folder}/tables.db", config=config)  # stored on disk to save memory
         self._path, self._numbers = path, count(1)
+        self._folder = tempfile.mkdtemp(prefix="ltr_duel-logs-")
+        config = {"memory_limit": memory_limit(), "temp_directory": self._folder}
+        with self.guarded(VARIABLE):
+            self.duckdb: Any = duckdb.connect(f"{self._folder}/tables.db", config=config)  # on disk to save memory
         self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read only a few times
         with suppress(duckdb.Error):  # fails in notebooks without widgets
             self.duckdb.execute("SET enable_progress_bar = false")  # shown even for `python -c`
         self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # for times without a time zone
-        self.close = weakref.finalize(self, _close, self.duckdb, self._folder)
+        weakref.finalize(self, _close, self.duckdb, self._folder)
 
     @contextmanager
     def guarded(self, sql: str = "") -> Iterator[None]:
@@ -117,8 +109,7 @@ class Engine:
 
     def table(self, name: str) -> Relation:
         """Return a table or view of the engine."""
-        types = {row["column_name"]: row["column_type"] for row in self.rows(f"DESCRIBE {name}")}
-        return Relation(f"FROM {name}", types)
+        return Relation(f"FROM {name}", tuple(row["column_name"] for row in self.rows(f"DESCRIBE {name}")))
 
     def small(self, columns: dict[str, Collection[Any]]) -> Relation:
         """Store a few columns as a new relation."""
@@ -128,7 +119,7 @@ class Engine:
 
     def insert(self, name: str, rows: Any, *, new: bool = False) -> None:
         """Add an Arrow table to a relation, or create the relation from it."""
-        sql = f"CREATE TABLE {name} AS" * new + f"INSERT INTO {name}" * (not new) + " FROM rows_to_insert"
+        sql = f"{f'CREATE TABLE {name} AS' if new else f'INSERT INTO {name}'} FROM rows_to_insert"
         with self.guarded(sql), self.duckdb.cursor() as cursor:
             cursor.register("rows_to_insert", rows)
             cursor.execute(sql)
@@ -170,15 +161,9 @@ def _close(duckdb: Any, folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def memory_limit() -> int:
-    """Return the memory limit of DuckDB, in bytes; the environment variable replaces it."""
-    if given := os.environ.get(VARIABLE, ""):
-        with suppress(ValueError, KeyError):
-            size = float(given[:-2]) * _UNITS[given[-2:].upper()]
-            if _LEAST <= size < 1e15:
-                return int(size)
-        raise InputError(f"{VARIABLE} must be a size of at least {_LEAST // 10**6}MB, such as 4GB, not '{given}'")
-    return max(int(min(_MOST, _SHARE * host.free_memory())), _LEAST)
+def memory_limit() -> str:
+    """Return the memory limit of DuckDB: of the environment variable, or at most half of the free memory."""
+    return os.environ.get(VARIABLE) or f"{max(min(_MOST, host.free_memory() // 2), _LEAST)}B"
 
 
 def _reason(error: Exception) -> str:
@@ -189,4 +174,4 @@ def _reason(error: Exception) -> str:
     first = errors.in_one_line(text.splitlines()[0])
     if _NOT_UTF8.search(text):
         return f": the text is not UTF-8 ({first})"
-    return f": cannot be read ({first})" + _MORE * ("Out of Memory" in text)
+    return f": cannot be read ({first})" + f"; the variable {VARIABLE}=4GB sets the memory" * ("emory" in text)

@@ -15,9 +15,7 @@ from ltr_duel.logs.engine import Engine, named, quoted
 
 FORMATS = ("jsonl", "csv", "parquet", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
-_LONGEST = 1 << 24  # maximum number of bytes in a line
-_FILE = "filename = 'ltr_file'"
-_OPTIONS = f"max_line_size = {_LONGEST}, {_FILE}"
+_OPTIONS = f"max_line_size = {1 << 24}, filename = 'ltr_file', auto_detect = false"
 ADDED = ("ltr_line", "ltr_file")  # columns that are added to the columns of a file
 
 
@@ -48,14 +46,14 @@ class FileRows(NamedTuple):
 def text_rows(paths: Sequence[Path]) -> FileRows:
     """Return the lines of text files, in the column ``text``; it is null in empty lines."""
     one_column = "columns = {'text': 'VARCHAR'}, delim = '\x02\x03\x02', quote = '', escape = '', header = false"
-    return _numbered(f"read_csv({_names(paths)}, {one_column}, auto_detect = false, strict_mode = false, {_OPTIONS})")
+    return _numbered(f"read_csv({_names(paths)}, {one_column}, strict_mode = false, {_OPTIONS})")
 
 
-def csv_rows(paths: Sequence[Path], delimiter: str = "") -> FileRows:
-    """Return the rows of CSV files, as text; by default the most frequent separator of the first line divides cells."""
-    lines = {path: _first_line(path) for path in paths}
-    delimiter = delimiter or max(",;\t|", key=lines[paths[0]].count)
-    heads = {path: next(csv.reader([line], delimiter=delimiter), []) for path, line in lines.items()}
+def csv_rows(paths: Sequence[Path]) -> FileRows:
+    """Return the rows of CSV files, as text; the most frequent separator of the first line divides cells."""
+    first = {path: _first_line(path) for path in paths}
+    delimiter = max(",;\t|", key=first[paths[0]].count)
+    heads = {path: next(csv.reader([line], delimiter=delimiter), []) for path, line in first.items()}
     head = heads[paths[0]]
     if not head:
         raise InputError(f"{paths[0]}: the log has no rows")
@@ -64,33 +62,30 @@ def csv_rows(paths: Sequence[Path], delimiter: str = "") -> FileRows:
     if len(set(head)) < len(head):
         raise InputError(f"{paths[0]}:1: the first line of a CSV file must contain each column name once")
     columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in head)
-    options = f"header = true, columns = {{{columns}}}, auto_detect = false, delim = {quoted(delimiter)}"
-    return _numbered(f"read_csv({_names(paths)}, {options}, quote = '\"', escape = '\"', {_OPTIONS})", 1)
+    options = f"header = true, columns = {{{columns}}}, delim = {quoted(delimiter)}, quote = '\"', escape = '\"'"
+    return _numbered(f"read_csv({_names(paths)}, {options}, {_OPTIONS})", 1)
 
 
-def json_rows(engine: Engine, paths: Sequence[Path | str], texts: Sequence[str]) -> FileRows:
+def json_rows(engine: Engine, paths: Sequence[Path], texts: Sequence[str]) -> FileRows:
     """Return the records of JSON files; the columns ``texts`` are not converted to numbers, dates or other types."""
-    read = f"read_json({_names(paths)}, {_FILE}"
-    found = engine.raw_rows(f"DESCRIBE SELECT * EXCLUDE (ltr_file) FROM {read})")
-    kinds = {row["column_name"]: row["column_type"] for row in found}
-    kinds |= {name: _as_text(kinds[name]) for name in texts if name in kinds}
-    columns = ", ".join(f"{named(name)}: {quoted(kind)}" for name, kind in kinds.items())
-    return _numbered(f"{read}, columns = {{{columns}}})")
+    read = f"read_json({_names(paths)}, filename = 'ltr_file'"
+    columns = []
+    for row in engine.raw_rows(f"DESCRIBE SELECT * EXCLUDE (ltr_file) FROM {read})"):
+        name, kind = row["column_name"], row["column_type"]
+        if name in texts and not kind.startswith(("STRUCT", "MAP", "JSON")):
+            kind = re.sub(r"^[^[]*", "VARCHAR", kind)  # keeps the brackets of lists
+        columns.append(f"{named(name)}: {quoted(kind)}")
+    return _numbered(f"{read}, columns = {{{', '.join(columns)}}})")
 
 
-def _as_text(kind: str) -> str:
-    base, bracket, more = kind.partition("[")
-    return kind if base.startswith(("STRUCT", "MAP", "JSON")) else f"VARCHAR{bracket}{more}"
-
-
-def parquet_rows(engine: Engine, paths: Sequence[Path | str]) -> FileRows:
+def parquet_rows(engine: Engine, paths: Sequence[Path]) -> FileRows:
     """Return the rows of Parquet files; they are numbered without a window, which only one thread can compute."""
     names = _names(paths)
     metadata = engine.raw_rows(f"SELECT file_name, num_rows FROM parquet_file_metadata({names})")
     sizes = {row["file_name"]: row["num_rows"] for row in metadata}
     before = [0, *accumulate(sizes[str(path)] for path in paths[:-1])]
     earlier, union = (f" + {before}[file_index::BIGINT + 1]", ", union_by_name = true") if paths[1:] else ("", "")
-    read = f"read_parquet({names}, file_row_number = true, {_FILE}{union})"
+    read = f"read_parquet({names}, file_row_number = true, filename = 'ltr_file'{union})"
     line = f"(file_row_number + 1{earlier})::BIGINT AS ltr_line"
     return FileRows(f"SELECT * EXCLUDE (file_row_number), {line} FROM {read}")
 
@@ -99,7 +94,7 @@ def _numbered(read: str, header: int = 0) -> FileRows:
     return FileRows(f"SELECT *, row_number() OVER () AS ltr_line FROM {read}", header)
 
 
-def _names(paths: Sequence[str | Path]) -> str:
+def _names(paths: Sequence[Path]) -> str:
     return f"[{', '.join(quoted(str(path)) for path in paths)}]"
 
 
@@ -120,21 +115,19 @@ def files_of(path: str | Path) -> tuple[Path, ...]:
     if given.is_file():
         return (given,)
     if given.is_dir():
-        below = given.rglob("*")
-        matching = [file for file in below if suffix_of(file) in _SUFFIX and not file.name.startswith((".", "_"))]
+        logs = (file for file in given.rglob("*") if suffix_of(file) in _SUFFIX and file.name[0] not in "._")
     else:
-        matching = list(Path(given.anchor).glob(str(given.relative_to(given.anchor))))
-    files = sorted((file for file in matching if file.is_file()), key=_natural)
+        logs = Path(given.anchor).glob(str(given.relative_to(given.anchor)))
+    files = [file for file in logs if file.is_file()]
     if not files:
         what = f"no {', '.join(sorted(_SUFFIX))} file in this folder" if given.is_dir() else "no such file"
         raise InputError(f"{path}: {what}; see 'ltr-duel logs --help' for the format of click logs")
-    return tuple(files)
+    return tuple(sorted(files, key=_natural))
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
     """Return a sort key that compares the numbers in names as integers."""
-    parts = re.split(r"([0-9]+)", str(path))
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", str(path))]
 
 
 def format_of(paths: Sequence[Path], given: str = "") -> str:

@@ -1,6 +1,6 @@
-"""What checks of an experiment report (findings with name, verdict, number and sentence), and the tests they use.
+"""Findings of the checks of an experiment, and the tests on which they rest.
 
-A test fails at p < 0.01, so each test raises an alarm for at most one sound log in a hundred.
+A test fails at p < 0.01, so that it raises an alarm for at most one sound log in a hundred.
 """
 
 from __future__ import annotations
@@ -27,26 +27,25 @@ class Finding(NamedTuple):
 
 
 def tested(name: str, p: float, sentence: str) -> Finding:
-    """Return the finding for a test with p-value ``p``."""
-    near = next((text for digits in (3, 4, 6) if float(text := f"{p:.{digits}g}") != ERROR), f"{p:.17g}")
-    said = "p < 1e-12" if p < 1e-12 else f"p = {near}"
-    return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} ({said})")
+    """Return the finding of a test with p-value ``p``."""
+    digits = "p < 1e-12" if p < 1e-12 else f"p = {p:.3g}"
+    return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} ({digits})")
 
 
-def limited(name: str, rate: float, most: float, sentence: str) -> Finding:
-    """Return the finding for a rate; the check fails if the rate exceeds the limit ``most``."""
-    return Finding(name, "fails" if rate > most else "sound", rate, sentence)
+def limited(name: str, rate: float, limit: float, sentence: str) -> Finding:
+    """Return the finding of a rate that must not exceed a limit."""
+    return Finding(name, "fails" if rate > limit else "sound", rate, sentence)
 
 
-def seldom(name: str, number: int, total: int, most: float, sentence: str) -> Finding:
-    """Return the finding for a rate; the check fails if an exact binomial test shows that the rate exceeds ``most``."""
-    p = float(special.bdtrc(number - 1, total, most)) if number else 1.0
+def seldom(name: str, number: int, total: int, limit: float, sentence: str) -> Finding:
+    """Return the finding of a rate, which fails if an exact binomial test shows that it exceeds the limit."""
+    p = float(special.bdtrc(number - 1, total, limit)) if number else 1.0
     return Finding(name, "fails" if p < ERROR else "sound", number / max(total, 1), sentence)
 
 
-def not_checked(name: str, sentence: str) -> Finding:
+def not_checked(name: str, reason: str) -> Finding:
     """Return the finding of a check that could not be made."""
-    return Finding(name, "not checked", np.nan, sentence)
+    return Finding(name, "not checked", np.nan, reason)
 
 
 def even(counts: IntVector) -> float:
@@ -79,5 +78,5 @@ def _chi_squared(table: IntMatrix, expected: FloatMatrix, freedom: int) -> float
 def finding_lines(findings: Sequence[Finding], *, only_failures: bool = False) -> list[str]:
     """Return the findings as lines of text, failures first."""
     verdicts = ("fails",) if only_failures else ("fails", "sound", "not checked")
-    ordered = [finding for verdict in verdicts for finding in findings if finding.verdict == verdict]
+    ordered = sorted((f for f in findings if f.verdict in verdicts), key=lambda f: verdicts.index(f.verdict))
     return [f"{finding.verdict}: {finding.name}: {finding.sentence}" for finding in ordered]

@@ -22,11 +22,10 @@ from ltr_duel.logs.checks import BadLines, checked, given_owners, without
 from ltr_duel.logs.engine import Relation, named
 from ltr_duel.logs.files import Position, files_of, format_of
 from ltr_duel.logs.mapping import source_of
-from ltr_duel.logs.sources import Loaded, own, tables, ubi
+from ltr_duel.logs.sources import Loaded, load_table, load_tables
 from ltr_duel.logs.table import EVENT, LOG_COLUMNS, Impressions
 
-_ROWS = 1 << 16
-_SHORT = 4  # factor by which batches with page tokens are shorter
+_ROWS = 1 << 16  # of a batch; a quarter of it with page tokens
 _RESERVED = re.compile(  # names of columns that are added to a log
     r"""^(row|line|origin|fault|code|length|different|owned|low|high|rank|pair|part|n|y|square|place|turn|conflict
     |number|reason|ltr[ _].*)$|["\0]""",
@@ -70,12 +69,9 @@ class ClickLog:
 
     Examples
     --------
-    >>> import tempfile
-    >>> row = '{"impression": 1, "time": 0, "query": "q", "shown": ["a", "b"], "clicks": [2]}'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clicks.jsonl"
-    ...     _ = path.write_text(row)
-    ...     [batch.table.column("clicks").to_pylist() for batch in ClickLog(path).batches()]
+    >>> import pandas as pd
+    >>> row = {"impression": 1, "time": 0, "query": "q", "shown": ["a", "b"], "clicks": [2]}
+    >>> [batch.table.column("clicks").to_pylist() for batch in ClickLog(pd.DataFrame([row])).batches()]
     [[[2]]]
     """
 
@@ -92,10 +88,11 @@ class ClickLog:
         within: str = "",
         context: Collection[str] = (),
     ) -> None:
+        mapping = Path(source) if source is not None else None
         if path is None:
-            if source is None:
+            if mapping is None:
                 raise InputError("give a log, or a mapping with the source of the exposures")
-            path = source_of(Path(source), table=bool(connect))
+            path = source_of(mapping, table=bool(connect))
         self._frame = not isinstance(path, str | Path)
         self.path = _stored(path, self) if self._frame else Path(path)
         if skip_bad is not None and skip_bad < 0:
@@ -113,17 +110,10 @@ class ClickLog:
                     f"a log cannot be divided by a column named '{name}', a name that is used internally: rename it, or"
                     " map it to another name with --source"
                 )
-        if events is not None or source is not None or connect:
-            where = path if isinstance(path, str) else self.path
-            self.format, self._source = "tables", tables(where, events, source, connect, self.context)
-        else:
-            self.format = format_of(files_of(self.path), format)
-            if self.format == "ubi":
-                self._source = ubi(self.path, self.context)
-            elif any(one.within for one in self.outcomes):
-                raise InputError(f"{self.path}: 'within' is for events without an impression; this log has clicks")
-            else:
-                self._source = own(self.path, self.format, self.context)
+        self._tables: tuple[Any, Any, Any, str] | None = None
+        if events is not None or mapping is not None or connect:
+            self._tables = path if isinstance(path, str) else self.path, events, mapping, connect
+        self.format = "tables" if self._tables else format_of(files_of(self.path), format)
         self._allowed = skip_bad
         self.credit: dict[Any, Any] = {}  # results of `credited`
         self.bad = BadLines(str, skip_bad)  # replaced in each call of `rows`
@@ -142,7 +132,9 @@ class ClickLog:
     @cached_property
     def loaded(self) -> Loaded:
         """The log as a relation of an engine."""
-        return self._source(self.outcomes)
+        if self._tables:
+            return load_tables(*self._tables, self.context, self.outcomes)
+        return load_table(self.path, self.format, self.context, self.outcomes)
 
     @property
     def engine(self) -> Any:
@@ -164,31 +156,24 @@ class ClickLog:
         if self.outcome.window == window:
             return self
         log = copy(self)
-        log.outcomes, log.credit = tuple(replace(one, window=window) for one in self.outcomes), {}
+        log.outcomes, log.credit = tuple(replace(outcome, window=window) for outcome in self.outcomes), {}
         vars(log).pop("loaded", None)
         return log
 
     def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS), number: int = 0) -> Relation:
-        """Return the usable rows as a relation with a column ``line``; count the unusable rows.
+        """Return the usable rows as a relation with these columns (if the log has them) and ``line``.
 
-        Parameters
-        ----------
-        columns : collection of str
-            Columns to read; columns that the log lacks are omitted.
-        number : int
-            The outcome whose events are the clicks.
+        The unusable rows are counted; if they are more than may be skipped, `InputError` is raised, with the line.
 
-        Raises
-        ------
-        InputError
-            If the file cannot be read, or has more bad lines than may be skipped; the message contains the line number.
+        number: the outcome whose events are the clicks.
         """
         log, engine = self.loaded, self.engine
         chosen = [name for name in self.table.columns if name in {*columns, "line", "row", "fault"}]
         table = engine.view(f"SELECT {', '.join(map(named, chosen))} FROM t", t=self.table)
         faults = log.checked or checked(engine, table, given_owners(chosen, by_event=log.by_event), self.find)
-        self.bad = BadLines(self.find, self._allowed, faults)
-        self.kinds = faults.kinds
+        bad = BadLines(self.find, self._allowed)
+        bad.add(faults.reasons, faults.sentence)
+        self.bad, bad.equal, self.kinds = bad, len(faults.equal), faults.kinds
         table = self.without(table, faults.lines)
         wanted = {"clicks", *["owners"] * log.by_event} & set(columns)
         if log.placed is None or not wanted:
@@ -206,50 +191,28 @@ class ClickLog:
         clicked = "max(CASE WHEN array_length(clicks) > 0 THEN 1 ELSE 0 END)" if "clicks" in rows.columns else "0"
         sql = f"""SELECT count(*) AS n, {'count("user")' if "user" in rows.columns else "0"} AS named,
           {clicked} AS clicked, min(time) AS first, max(time) AS last, count(DISTINCT query) AS queries FROM t"""
-        (found,) = self.engine.rows(sql, t=rows)
+        (facts,) = self.engine.rows(sql, t=rows)
         counts = self.loaded.counts
-        return found if counts is None else found | {"clicked": counts.placed > 0}
+        return facts if counts is None else facts | {"clicked": counts.placed > 0}
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
-        """Yield the usable rows in batches of some thousand rows, in the order of the file.
-
-        Parameters
-        ----------
-        columns : collection of str
-            Columns to read; columns that the log lacks are omitted.
-
-        Yields
-        ------
-        Impressions
-
-        Raises
-        ------
-        InputError
-            If the file cannot be read, or has more bad lines than may be skipped; the message contains the line number.
-        """
+        """Yield `rows` in batches of some thousand rows, in the order of the file."""
         yield from self.stream(self.rows(columns))
 
     def stream(self, rows: Relation) -> Iterator[Impressions]:
         """Yield rows from `rows` in batches, as `batches` does."""
-        size = _ROWS // (_SHORT if "page" in rows.columns else 1)
         names = [name for name in LOG_COLUMNS if name in rows.columns]
         sql = f"SELECT {', '.join(map(named, names))}, line FROM t"
         if self.bad.count or self.bad.equal or self.loaded.placed is not None:  # a join does not keep the order
             sql += " ORDER BY line"
-        for batch in self.engine.stream(sql, size, t=rows):
+        for batch in self.engine.stream(sql, _ROWS // 4 if "page" in names else _ROWS, t=rows):
             yield Impressions(batch.select(names), batch.column("line").to_numpy())
 
 
 def _stored(source: Any, owner: Any) -> Path:
     """Store a data frame or an Ibis table as Parquet, in a folder that is removed with ``owner``."""
-    if type(source).__module__.startswith("ibis.") and hasattr(source, "to_parquet"):
-        write = source.to_parquet
-    elif hasattr(source, "__arrow_c_stream__"):
-
-        def write(path: Path) -> None:
-            pq.write_table(pa.table(source), path)
-
-    else:
+    is_ibis = type(source).__module__.startswith("ibis.") and hasattr(source, "to_parquet")
+    if not is_ibis and not hasattr(source, "__arrow_c_stream__"):
         raise InputError(
             "a log is a path, a folder, a data frame (pandas, polars, Arrow), an Ibis table or a ClickLog, not a value"
             f" of type {type(source).__name__}"
@@ -258,7 +221,7 @@ def _stored(source: Any, owner: Any) -> Path:
     weakref.finalize(owner, shutil.rmtree, folder, ignore_errors=True)
     path = Path(folder, "frame.parquet")
     try:
-        write(path)
+        source.to_parquet(path) if is_ibis else pq.write_table(pa.table(source), path)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"the data frame cannot be stored as Arrow: {str(error).splitlines()[0]}") from None
     return path

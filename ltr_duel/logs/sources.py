@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError
 from ltr_duel.logs.attribution import EventCounts, Outcome, attribute, completed
 from ltr_duel.logs.checks import Checked, checked, given_owners, without
-from ltr_duel.logs.columns import require_columns
 from ltr_duel.logs.engine import Engine, Relation, named
 from ltr_duel.logs.files import Position, files_of
 from ltr_duel.logs.mapping import Part, create_lines, read, sections_of, select
-from ltr_duel.logs.table import EVENT, EXPOSURE, LISTS, LOG_COLUMNS, MILLISECONDS, NO_RANKER
+from ltr_duel.logs.table import LISTS, MILLISECONDS, NO_RANKER
 from ltr_duel.logs.ubi import create_views
 from ltr_duel.logs.warehouse import Warehouse
+
+_NO_OWNER = (
+    "no column has an item's ranker: add 'owner' to the events, or 'shown' with 'owners' or 'page' to the exposures, or"
+    " map them with --source; see docs/logs.md"
+)
 
 
 class Loaded(NamedTuple):
@@ -46,106 +50,70 @@ class Loaded(NamedTuple):
         return self.placed is not None and not {"owners", "page"} & set(self.impressions.columns)
 
 
-Source: TypeAlias = Callable[[Sequence[Outcome]], Loaded]
-
-
-def own(path: Path, kind: str, context: tuple[str, ...] = ()) -> Source:
-    """Return the source of files in the one-table format."""
-
-    def load(outcomes: Sequence[Outcome]) -> Loaded:
-        engine = Engine(path)
-        part = Part("log", str(path), tuple(LOG_COLUMNS), context, format=kind)
-        log, find = read(engine, part)
-        loaded = Loaded(engine, cleaned(engine, log), find, part.strange)
-        for outcome in outcomes:
-            if outcome.value or outcome.kind not in ("", "click"):
-                raise InputError(f"{path}: outcome '{outcome.name}' requires a table of events; this log has clicks")
-        if all(outcome.where in ("", "kind = 'click'") for outcome in outcomes):
-            return loaded
-        if "dwell" not in log.columns:
-            raise InputError(f"{path}: outcome '{outcomes[-1].name}' needs the column 'dwell'")
-        events = "SELECT impression, unnest(clicks) AS position, unnest(dwell) AS dwell, 'click' AS kind FROM t"
-        return _joined(loaded, lambda rows: engine.view(events, t=rows), outcomes)._replace(events=None)
-
-    return load
-
-
-def ubi(path: Path, context: tuple[str, ...] = ()) -> Source:
-    """Return the source of User Behavior Insights records."""
-
-    def load(outcomes: Sequence[Outcome]) -> Loaded:
-        paths = files_of(path)
-        engine = Engine(paths[0])
+def load_table(path: Path, kind: str, context: Sequence[str], outcomes: Sequence[Outcome]) -> Loaded:
+    """Load files in the one-table format, or User Behavior Insights records."""
+    for outcome in outcomes if kind != "ubi" else ():
+        if outcome.within:
+            raise InputError(f"{path}: 'within' is for events without an impression; this log has clicks")
+        if outcome.value or outcome.kind not in ("", "click"):
+            raise InputError(f"{path}: outcome '{outcome.name}' requires a table of events; this log has clicks")
+    if kind == "ubi":
+        engine, paths = Engine(path), files_of(path)
         files = create_lines(engine, paths)
         create_views(engine, context)
-        exposures, events = (cleaned(engine, engine.table(name)) for name in ("exposures", "events"))
 
-        def find(origin: int) -> Position:
+        def find_line(origin: int) -> Position:
             return files.find(engine, origin)
 
-        return _joined(Loaded(engine, exposures, find), lambda _: events, outcomes, find)
+        exposures, events = (cleaned(engine, engine.table(name)) for name in ("exposures", "events"))
+        return _attributed(Loaded(engine, exposures, find_line), events, outcomes, find_line)
+    engine, part = Engine(path), Part("log", str(path), context, format=kind)
+    log, find = read(engine, part)
+    loaded = Loaded(engine, cleaned(engine, log), find, part.strange)
+    if all(outcome.where in ("", "kind = 'click'") for outcome in outcomes):
+        return loaded
+    if "dwell" not in log.columns:
+        raise InputError(f"{path}: outcome '{outcomes[-1].name}' needs the column 'dwell'")
+    return _attributed(loaded, None, outcomes)
 
-    return load
 
-
-def tables(
+def load_tables(
     path: str | Path,
     events: str | Path | None,
-    source: str | Path | None,
+    mapping: Path | None,
     connect: str,
-    context: tuple[str, ...] = (),
-) -> Source:
-    """Return the source of exposures and events, from files or from tables of a connection."""
-
-    def load(outcomes: Sequence[Outcome]) -> Loaded:
-        mapping = Path(source) if source is not None else None
-        sections = sections_of(mapping) if mapping else {}
-        if events is None and "events" not in sections:
-            raise InputError("exposures need events: give --events, or a mapping with [events]")
-        shown, done = (
-            Part(name, str(where), legal, more, (mapping, sections.get(name, {})) if mapping else None)
-            for name, where, legal, more in (
-                ("exposures", path, EXPOSURE, context),
-                ("events", events if events is not None else path, tuple(EVENT), ()),
-            )
-        )
-        if connect:
-            return _connected(Warehouse(connect), shown, done, outcomes)
-        engine = Engine(Path(path))
-        (exposures, find), (acts, find_event) = (read(engine, part) for part in (shown, done))
-        loaded = Loaded(engine, cleaned(engine, exposures), find, shown.strange)
-        acts = cleaned(engine, acts)
-        other = Path(done.file) if done.file != shown.file else None
-        return _joined(loaded, lambda _: acts, outcomes, find_event)._replace(events_file=other)
-
-    return load
+    context: Sequence[str],
+    outcomes: Sequence[Outcome],
+) -> Loaded:
+    """Load exposures and events, from files or from tables of a connection."""
+    if events is None and "events" not in (sections_of(mapping) if mapping else {}):
+        raise InputError("exposures need events: give --events, or a mapping with [events]")
+    exposures = Part("exposures", str(path), context, mapping)
+    actions = Part("events", str(path if events is None else events), (), mapping)
+    if connect:
+        return _connected(Warehouse(connect), exposures, actions, outcomes)
+    engine = Engine(Path(path))
+    (shown, find), (done, find_event) = (read(engine, part) for part in (exposures, actions))
+    loaded = Loaded(engine, cleaned(engine, shown), find, exposures.strange)
+    loaded = _attributed(loaded, cleaned(engine, done), outcomes, find_event)
+    return loaded._replace(events_file=Path(actions.file) if actions.file != exposures.file else None)
 
 
-def _connected(engine: Warehouse, shown: Part, done: Part, outcomes: Sequence[Outcome]) -> Loaded:
-    """Return the exposures and events of a database; impressions are numbered by their time."""
+def _connected(engine: Warehouse, exposures: Part, events: Part, outcomes: Sequence[Outcome]) -> Loaded:
+    """Load the exposures and events of a database; impressions are numbered by their time."""
     relations = []
-    for part in (shown, done):
-
-        def mapped(columns: dict[str, str], where: str, source: str = part.table) -> Relation:
-            return engine.sql(select(columns, where, source))
-
-        if part.columns:
-            with part.located():
-                part.match(mapped({}, "").columns)
-                table: Relation = mapped(part.columns, part.where)
-        else:
-            table = engine.table(part.table)
-            require_columns(part.table, table.columns, part.name)
-            chosen = ", ".join(named(column) for column in table.columns if column in part.legal)
-            table = engine.view(f"SELECT {chosen} FROM t", t=table)
+    for part in (exposures, events):
+        with part.located():
+            columns = part.columns_in(engine.table(part.table).columns)
+            table = engine.sql(select(columns, part.where, part.table if part.mapped else named(part.table)))
         relations.append(cleaned(engine, engine.typed(table)))
     line = "impression AS row, impression AS origin, row_number() OVER (ORDER BY time, impression) AS line"
-    exposures = engine.view(f"SELECT *, {line} FROM x", x=relations[0])
+    shown = engine.view(f"SELECT *, {line} FROM x", x=relations[0])
 
     def find(name: Any) -> Position:
-        return Position(shown.table, f"impression '{name}'")
+        return Position(exposures.table, f"impression '{name}'")
 
-    return _joined(Loaded(engine, exposures, find, shown.strange), lambda _: relations[1], outcomes)
+    return _attributed(Loaded(engine, shown, find, exposures.strange), relations[1], outcomes)
 
 
 def cleaned(engine: Any, table: Relation) -> Relation:
@@ -153,43 +121,39 @@ def cleaned(engine: Any, table: Relation) -> Relation:
     made: dict[str, str] = {name: f"nullif({named(name)}, '')" for name in ("impression", "user", "policy")}
     time = "CAST(time AS DOUBLE)"
     made["time"] = f"CASE WHEN {time} >= {MILLISECONDS} THEN {time} / 1000 ELSE {time} END"
-    chosen = [f"{made[name]} AS {named(name)}" if name in made else named(name) for name in table.columns]
+    chosen = [f"{made.get(name, named(name))} AS {named(name)}" for name in table.columns]
     return engine.view(f"SELECT {', '.join(chosen)} FROM t", t=table)
 
 
-def _joined(
+def _attributed(
     loaded: Loaded,
-    events_of: Callable[[Relation], Relation],
+    events: Relation | None,
     outcomes: Sequence[Outcome],
     find_event: Callable[[Any], Position] | None = None,
 ) -> Loaded:
-    """Return a log with its events at their places; ``events_of``: returns the events, given the sound exposures."""
-    engine, exposures = loaded.engine, loaded.impressions
+    """Return a log with its events at their places; ``events``: None for the clicks of sound impressions."""
+    engine, exposures, items = loaded.engine, loaded.impressions, True
     if "row" not in exposures.columns:
         exposures = engine.view("SELECT *, line AS row FROM x", x=exposures)
-    have, events = set(exposures.columns), None
-    if "clicks" not in have:  # else events are the clicks of sound lists
-        events = completed(engine, events_of(exposures))
-        if not LISTS & have and "owner" not in events_of(exposures).columns:
-            raise InputError(
-                "no column has an item's ranker: add 'owner' to the events, or 'shown' with 'owners' or"
-                " 'page' to the exposures, or map them with --source; see docs/logs.md"
-            )
-    items = events and engine.rows("SELECT 1 AS item FROM e WHERE item IS NOT NULL LIMIT 1", e=events)
-    by_event = not {"owners", "page"} & have
-    loaded = loaded._replace(impressions=exposures)
-    faults = checked(
-        engine, exposures, given_owners(have, by_event=by_event), loaded.find, documents=bool(items or not events)
-    )
+    by_event = not {"owners", "page"} & set(exposures.columns)
+    if events:
+        if not LISTS & set(exposures.columns) and "owner" not in events.columns:
+            raise InputError(_NO_OWNER)
+        events = completed(engine, events)
+        items = bool(engine.rows("SELECT 1 AS item FROM e WHERE item IS NOT NULL LIMIT 1", e=events))
+    loaded = loaded._replace(impressions=exposures, events=events)
+    given = given_owners(exposures.columns, by_event=by_event)
+    faults = checked(engine, exposures, given, loaded.find, documents=items)
     sound = without(engine, exposures, faults.lines)  # an event cannot belong to an exposure that is not read
     if not events:
-        events = completed(engine, events_of(sound))
+        clicks = "SELECT impression, unnest(clicks) AS position, unnest(dwell) AS dwell, 'click' AS kind FROM t"
+        events = completed(engine, engine.view(clicks, t=sound))
         kept = ", ".join(named(name) for name in exposures.columns if name not in ("clicks", "dwell"))
         exposures, sound = (engine.view(f"SELECT {kept} FROM x", x=rows) for rows in (exposures, sound))
     placed, counts = attribute(engine, sound, events, outcomes, find_event)
     if by_event:
         faults = _with_strange_owners(engine, sound, placed, faults)
-    return loaded._replace(impressions=exposures, events=events, placed=placed, counts=counts, checked=faults)
+    return loaded._replace(impressions=exposures, placed=placed, counts=counts, checked=faults)
 
 
 def _with_strange_owners(engine: Any, exposures: Relation, placed: Relation, faults: Checked) -> Checked:

@@ -161,7 +161,10 @@ _SUMS = f"""
   count(CASE WHEN y > 0 THEN 1 END) AS won, count(CASE WHEN y < 0 THEN 1 END) AS lost,
   count(CASE WHEN y = {UNIT} THEN 1 END) AS ones, count(CASE WHEN y = -{UNIT} THEN 1 END) AS minus,
   count(CASE WHEN y = 0 THEN 1 END) AS ties"""
-_FIRST = "[time, CAST(line AS DOUBLE), CAST(y AS DOUBLE), CAST(square AS DOUBLE)]"
+# Time and line in a number of fixed size, because engines cannot spill groups with a minimum of lists or texts. The
+# time is exact: a double from 1e9 to 2e9 is a multiple of 2^-22 seconds. The constant makes earlier times positive.
+_LINES = 10**11
+_ORDER = f"(CAST(floor(coalesce(time, 0) * {2**22}) AS DECIMAL(38, 0)) + {10**17}) * {_LINES} + line"
 
 
 def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tuple[PairSums, Course, Course]:
@@ -175,8 +178,8 @@ def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tu
         outcomes = engine.keep("SELECT * FROM o", o=outcomes)
     course = first = _course(engine, outcomes, step)
     if by.cluster in ("user", "both"):
-        each = f"SELECT pair, min({_FIRST}) AS f FROM o GROUP BY {by.columns(('user',))}"
-        sql = f"SELECT pair, f[1] AS time, CAST(f[3] AS BIGINT) AS y, CAST(f[4] AS BIGINT) AS square FROM ({each}) AS e"
+        least = f"SELECT pair, CAST(min({_ORDER}) % {_LINES} AS BIGINT) AS line FROM o GROUP BY {by.columns(('user',))}"
+        sql = f"SELECT o.* FROM o JOIN ({least}) AS f ON o.pair = f.pair AND o.line = f.line"
         first = _course(engine, engine.view(sql, o=outcomes), step)
     clusters = tuple(_clusters(engine, outcomes, by.columns(keys)) for keys in kinds or ((LINES,),) * ratio)
     periods = np.unique(course.period) if len(course.period) else np.zeros(1, np.int64)

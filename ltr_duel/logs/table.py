@@ -24,32 +24,26 @@ class LogColumn(NamedTuple):
 
 
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
-_WHOLE, _REAL = pa.list_(pa.int32()), pa.list_(pa.float64())
+_REAL, _REALS, _WHOLES = pa.float64(), pa.list_(pa.float64()), pa.list_(pa.int32())
+_TIME = "time of the impression: seconds or milliseconds since 1970, or ISO 8601 (UTC by default)"
+_OWNERS = "for each shown document its ranker, by name or index in 'rankers' (first: 0); null, '' or -1 for none"
 
 LOG_COLUMNS: Final[dict[str, LogColumn]] = {
     "impression": LogColumn(_TEXT, True, "name of the impression"),
-    "time": LogColumn(
-        pa.float64(),
-        True,
-        "time of the impression: seconds or milliseconds since 1970, or ISO 8601 (UTC by default)",
-    ),
+    "time": LogColumn(_REAL, True, _TIME),
     "query": LogColumn(_TEXT, True, "the query"),
     "user": LogColumn(_TEXT, False, "id of the user; without it, every impression counts as a separate user"),
     "shown": LogColumn(_TEXTS, True, "ids of the shown documents, from the top"),
-    "clicks": LogColumn(_WHOLE, True, "clicked positions, in any order; 1 is the top; an empty list for none"),
+    "clicks": LogColumn(_WHOLES, True, "clicked positions, in any order; 1 is the top; an empty list for none"),
     "page": LogColumn(_TEXT, False, "the page token of `interleave`, from `Page.to_json`"),
     "rankers": LogColumn(_TEXTS, False, "names of the rankers that were interleaved"),
-    "owners": LogColumn(
-        _WHOLE,
-        False,
-        "for each shown document its ranker, by name or index in 'rankers' (first: 0); null, '' or -1 for none",
-    ),
+    "owners": LogColumn(_WHOLES, False, _OWNERS),
     "method": LogColumn(_TEXT, False, "the comparison method, with parameters; if empty, team_draft"),
     "outcome": LogColumn(_TEXT, False, "the outcome rule of the method; if empty, the method's first rule"),
     "policy": LogColumn(_TEXT, False, "the policy that chose the rankers, with parameters; empty if no policy did"),
-    "propensity": LogColumn(pa.float64(), False, "probability with which the policy chose this set of rankers"),
-    "dwell": LogColumn(_REAL, False, "seconds spent on each click, in the order of `clicks`"),
-    "grades": LogColumn(_WHOLE, False, "relevance grades of the shown documents, if known"),
+    "propensity": LogColumn(_REAL, False, "probability with which the policy chose this set of rankers"),
+    "dwell": LogColumn(_REALS, False, "seconds spent on each click, in the order of `clicks`"),
+    "grades": LogColumn(_WHOLES, False, "relevance grades of the shown documents, if known"),
 }
 LEGAL: Final = {  # valid values of a column, for messages
     **dict.fromkeys(("impression", "query", "user"), "a string or a number"),
@@ -87,45 +81,25 @@ LISTS: Final = {"shown", "owners"}  # exposures have lists if they have at least
 SCHEMA: Final = pa.schema([(name, column.kind) for name, column in LOG_COLUMNS.items()])
 
 
-def sql_type(kind: Any) -> str:
-    """Return the SQL type of a column."""
-    if pa.types.is_list(kind):
-        return f"{sql_type(kind.value_type)}[]"
-    return {"string": "VARCHAR", "double": "DOUBLE", "int32": "INTEGER"}[str(kind)]
-
-
 class Impressions(NamedTuple):
-    """Consecutive checked rows of a log.
+    """Consecutive checked rows of a log: columns of `LOG_COLUMNS`, and the line of each row in the file, from 1."""
 
-    Parameters
-    ----------
-    table : pyarrow.RecordBatch
-        Columns of `LOG_COLUMNS` that were requested and that the log has.
-    lines : ndarray of int64, shape (rows,)
-        Line of each row in the file (for Parquet the row number, from 1).
-
-    Examples
-    --------
-    >>> Impressions(pa.record_batch({"query": ["a", "b"]}), np.array([1, 2])).table.num_rows
-    2
-    """
-
-    table: Any
+    table: pa.RecordBatch
     lines: IntVector
 
 
-def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:
-    """Return the entries of a column of lists, with null as ``missing``; row r has entries ``[ptr[r]:ptr[r + 1]]``."""
+def ragged(column: Any) -> tuple[Any, IntVector]:
+    """Return the entries of a column of lists, with null as 0; row r has entries ``[ptr[r]:ptr[r + 1]]``."""
     ptr = as_writable(column.offsets.to_numpy()).astype(np.int64)
     values = column.values
     if pa.types.is_string(values.type) or pa.types.is_list(values.type):
         return values, ptr
-    return as_writable((values.fill_null(missing) if values.null_count else values).to_numpy()), ptr
+    return as_writable((values.fill_null(0) if values.null_count else values).to_numpy()), ptr
 
 
-def date_words(seconds: float, precision: str = "seconds") -> str:
+def date_words(seconds: float) -> str:
     """Return a time as a readable UTC date."""
     try:
-        return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(" ", precision)
+        return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(" ", "seconds")
     except (ValueError, OverflowError, OSError):
         return f"{seconds:g} s"

@@ -10,6 +10,8 @@ attributes is the ranker of its item.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ltr_duel.logs.columns import seconds, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.table import EVENT
@@ -42,7 +44,7 @@ _SHOWN = f"""SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
   LEFT JOIN ({_LISTED}) USING (impression)"""
 
 
-def create_views(engine: Engine, context: tuple[str, ...] = ()) -> None:
+def create_views(engine: Engine, context: Sequence[str] = ()) -> None:
     """Create ``exposures`` and ``events`` from the table ``lines``; context columns are attributes of queries."""
     engine.execute("CREATE TABLE records AS SELECT line, text::JSON AS json FROM lines WHERE json_valid(text)")
     engine.execute("DROP TABLE lines")

@@ -18,7 +18,6 @@ from ltr_duel.logs.table import NO_RANKER
 
 _VIEWS = ("duckdb", "postgres", "pyspark")  # engines with temporary views
 _EXTRA = "a connection to a database needs Ibis: pip install 'ltr-duel[warehouse]'"
-_TYPES = {"string": "VARCHAR", "float64": "DOUBLE", "array<string>": "VARCHAR[]"}  # of Ibis and of DuckDB
 
 
 class Warehouse:
@@ -40,19 +39,19 @@ class Warehouse:
     def table(self, name: str) -> Relation:
         """Return a table of the database."""
         try:
-            return _relation(self.backend.table(name), f"SELECT * FROM {named(name)}")
+            return Relation(f"SELECT * FROM {named(name)}", tuple(self.backend.table(name).columns))
         except Exception as error:  # each backend has its own exceptions
             raise InputError(f"{self.name}: no table '{name}' ({type(error).__name__})") from None
 
     def sql(self, text: str) -> Relation:
         """Return the result of a query in the SQL of the database."""
         if self.backend.name not in _VIEWS:
-            return _relation(self.backend.sql(text), text)
+            return Relation(text, tuple(self.backend.sql(text).columns))
         import ibis
 
         name = ibis.util.gen_name("query")  # a view, because Ibis cannot describe queries of new versions of engines
         self.backend.raw_sql(f"CREATE TEMPORARY VIEW {name} AS {text}")
-        return _relation(self.backend.table(name), f"SELECT * FROM {name}")
+        return Relation(f"SELECT * FROM {name}", tuple(self.backend.table(name).columns))
 
     def view(self, sql: str, **relations: Relation) -> Relation:
         """Return the result of SQL (of DuckDB) as a relation; ``relations``: by their names in the SQL."""
@@ -125,11 +124,9 @@ class Warehouse:
         return self._compiled(table.mutate(**made)) if made else rows
 
     def _ibis(self, rows: Relation) -> Any:
-        return (
-            self.backend.table(rows.sql.rpartition(" ")[2].strip('"'))
-            if self.backend.name in _VIEWS
-            else (self.backend.sql(rows.sql))
-        )
+        if self.backend.name in _VIEWS:
+            return self.backend.table(rows.sql.rpartition(" ")[2].strip('"'))
+        return self.backend.sql(rows.sql)
 
     def _compiled(self, table: Any) -> Relation:
         with self._guarded():
@@ -146,10 +143,6 @@ class Warehouse:
             said = errors.in_one_line(str(error).strip().splitlines()[0])
             views = "; the session must be allowed to create temporary views" * ("read-only" in said)
             raise InputError(f"{self.name}: {said}{views}") from None
-
-
-def _relation(table: Any, sql: str) -> Relation:
-    return Relation(sql, {name: _TYPES.get(str(kind), str(kind)) for name, kind in table.schema().items()})
 
 
 def _literal(value: Any) -> str:

@@ -47,7 +47,7 @@ def arxiv_properties(*, found: Mapping[str, Any], jobs: int) -> pd.DataFrame:
     values = {
         "gamma": gamma_btm(matrix),
         "pairs that the order A, ..., F does not contradict": (matrix.p >= 0.5)[np.triu_indices(len(matrix), 1)].sum(),
-        "violations of the triangle inequality": len(violations) if violations is not None else np.nan,
+        "violations of the triangle inequality": np.nan if violations is None else violations,
         "violations of strong transitivity": broken,
         "triples in which A beats B beats C": triples,
     }
@@ -175,7 +175,7 @@ def distortion(
     are ahead by more than two standard errors of fair coins.
 
     without: the position, from 0, of a feature to leave out.
-    **sampled: other parameters of `ltr_duel.simulation.measure_distortion`.
+    sampled: other parameters of `ltr_duel.simulation.measure_distortion`.
     """
     dataset = load_dataset(found["path"], jobs=jobs)
     left_out = {*constant_features(dataset), *([] if without is None else [dataset.feature_names[without]])}

@@ -10,8 +10,8 @@ import pandas as pd
 import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import InputError
-from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
-from ltr_duel.preferences.properties.confidence import condorcet_confidence
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.properties.confidence import conclusion_confidence
 
 # Provenance keys that must be equal if two matrices estimate the same preferences.
 _LAW = (
@@ -46,41 +46,26 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
 
     If the matrices estimate the same preferences with different seeds, the z scores should be standard normal.
     """
-    for matrix in (a, b):
-        require_matrix(matrix)
     names = tuple(name for name in a.names if name in b.names)
     if len(names) < 2:
         raise InputError(f"the two matrices have {len(names)} rankers in common; at least two are needed")
     a, b = a[names], b[names]
     i, j = np.triu_indices(len(names), 1)
-    difference = (a.p - b.p)[i, j]
-    error = np.hypot(a.standard_error, b.standard_error)[i, j]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(error > 0, difference / error, np.nan)
-    pairs = pd.DataFrame(
-        {
-            "first": np.array(names)[i],
-            "second": np.array(names)[j],
-            "p_a": a.p[i, j],
-            "p_b": b.p[i, j],
-            "difference": difference,
-            "z": z,
-        }
-    )
+    difference, error = (a.p - b.p)[i, j], np.hypot(a.standard_error, b.standard_error)[i, j]
+    z = np.divide(difference, error, out=np.full(len(i), np.nan), where=error > 0)
+    columns = {"first": np.array(names)[i], "second": np.array(names)[j], "p_a": a.p[i, j], "p_b": b.p[i, j]}
+    pairs = pd.DataFrame(columns | {"difference": difference, "z": z})
     worst = np.lexsort((-np.abs(difference), -np.nan_to_num(np.abs(z))))
-    known = np.isfinite(error) & (error > 0)
-    chance = float(scipy.special.chdtrc(known.sum(), (z[known] ** 2).sum())) if known.any() else None
-    estimated = all("p_click" in one.provenance for one in (a, b))  # a log does not know its users
-    settings = {
-        key: (a.provenance.get(key), b.provenance.get(key))
-        for key in _LAW
-        if a.provenance.get(key) != b.provenance.get(key)
-        and (estimated or (key in a.provenance and key in b.provenance))
-    }
-    rms = float(np.sqrt((difference**2).mean()))
-    return Agreement(names, pairs.iloc[worst].reset_index(drop=True), rms, chance, settings, (_winner(a), _winner(b)))
-
-
-def _winner(matrix: PreferenceMatrix) -> tuple[str | None, float]:
-    winner, sure = matrix.condorcet_winner, condorcet_confidence(matrix)
-    return winner, float(1 - sure.sum() if winner is None else sure[matrix.index(winner)])
+    compared = np.isfinite(error) & (error > 0)
+    squares = float((z[compared] ** 2).sum())
+    # The matrix of a log does not know its users, so its settings are compared only if both matrices have them.
+    keys = _LAW if all("p_click" in m.provenance for m in (a, b)) else a.provenance.keys() & b.provenance.keys()
+    settings = {key: (a.provenance.get(key), b.provenance.get(key)) for key in _LAW if key in keys}
+    return Agreement(
+        names,
+        pairs.iloc[worst].reset_index(drop=True),
+        float(np.sqrt((difference**2).mean())),
+        float(scipy.special.chdtrc(compared.sum(), squares)) if compared.any() else None,
+        {key: values for key, values in settings.items() if values[0] != values[1]},
+        tuple((m.condorcet_winner, conclusion_confidence(m)) for m in (a, b)),
+    )

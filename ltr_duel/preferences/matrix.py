@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, frozen, notebook
-from ltr_duel.preferences.entries import ROUNDING, checked_names, probabilities, require_room, symmetric
+from ltr_duel.core import FloatMatrix, InputError, IntMatrix, arguments, errors, frozen, notebook
+from ltr_duel.preferences.entries import ROUNDING, probabilities, require_room, symmetric
 from ltr_duel.preferences.properties.intervals import effective_counts, wilson
 from ltr_duel.preferences.tally import SCALE, Tally, errors_of, preferences_of, wins_and_ties
 
@@ -40,9 +40,8 @@ class PreferenceMatrix:
     Raises
     ------
     InputError
-        If the matrix is not square or has an entry outside 0..1; if ``p + p.T`` is not 1; if the names, errors or
-        counts do not fit it; or if there is not enough memory. The arrays are read-only, so a checked matrix stays
-        valid.
+        If the matrix is not square or has an entry outside 0..1; if ``p + p.T`` is not 1; or if the names, errors or
+        counts do not fit it. The arrays are read-only, so a checked matrix stays valid.
 
     Examples
     --------
@@ -62,22 +61,16 @@ class PreferenceMatrix:
         p, names = probabilities(self.p, self.names)
         size = len(p)
         require_room(size, 1 + 2 * bool(np.size(self.standard_error)) + 3 * bool(np.size(self.comparisons)))
-        error = symmetric("standard_error", self.standard_error, size)
-        comparisons = symmetric("comparisons", self.comparisons, size, np.int64)
-        if not isinstance(self.provenance, Mapping):
-            raise InputError(f"the provenance must be a dict, not {errors.shown(self.provenance)}")
-        if self.tally is not None and not isinstance(self.tally, Tally):
-            raise InputError(f"the tally must be a Tally, not {errors.shown(self.tally)}")
-        own = {
-            "p": frozen(p),
-            "names": names,
-            "standard_error": frozen(error),
-            "comparisons": frozen(comparisons),
-            "provenance": dict(self.provenance),
-            "tally": self.tally.kept(size) if self.tally is not None else None,
-        }
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
+        arguments.require_type("the provenance", self.provenance, dict)
+        arguments.require_type("the tally", self.tally, Tally, type(None))
+        vars(self).update(
+            p=frozen(p),
+            names=names,
+            standard_error=frozen(symmetric("standard_error", self.standard_error, size)),
+            comparisons=frozen(symmetric("comparisons", self.comparisons, size, np.int64)),
+            provenance=dict(self.provenance),
+            tally=self.tally.kept(size) if self.tally is not None else None,
+        )
 
     @classmethod
     def from_counts(cls, wins: ArrayLike, ties: ArrayLike | None = None, names: Sequence[str] = ()) -> PreferenceMatrix:
@@ -122,9 +115,9 @@ class PreferenceMatrix:
         return cls(preferences_of(tally), tuple(names), errors_of(tally, 1, 0), lists + lists.T, {}, tally)
 
     def __len__(self) -> int:
-        return int(self.p.shape[0])
+        return len(self.p)
 
-    def __getitem__(self, wanted: Sequence[str | int]) -> PreferenceMatrix:
+    def __getitem__(self, rankers: Sequence[str | int]) -> PreferenceMatrix:
         """Return the matrix of the given rankers (names or positions), in the given order.
 
         Raises
@@ -132,9 +125,9 @@ class PreferenceMatrix:
         InputError
             If a name or a position does not exist.
         """
-        if isinstance(wanted, str) or not isinstance(wanted, Iterable):
-            raise InputError(f"rankers must be given as a list of names or positions, not {errors.shown(wanted)}")
-        picks = [self.index(one) for one in wanted]
+        if isinstance(rankers, str) or not isinstance(rankers, Iterable):
+            raise InputError(f"rankers must be given as a list of names or positions, not {errors.shown(rankers)}")
+        picks = [self.index(ranker) for ranker in rankers]
         chosen = np.ix_(picks, picks)
         return PreferenceMatrix(
             self.p[chosen],
@@ -148,21 +141,9 @@ class PreferenceMatrix:
     def index(self, ranker: str | int) -> int:
         """Return the position of a ranker given by name or position."""
         if isinstance(ranker, str):
-            if ranker not in self.names:
-                raise errors.unknown_name("ranker", ranker, self.names)
+            errors.require_one_of("ranker", ranker, self.names)
             return self.names.index(ranker)
-        place = errors.require_whole("the position of a ranker", ranker)
-        if not 0 <= place < len(self):
-            raise InputError(f"rankers are numbered from 0 to {len(self) - 1}; there is no {errors.shown(place)}")
-        return place
-
-    def relabelled(self, names: Mapping[str, str] | Sequence[str]) -> PreferenceMatrix:
-        """Return the same matrix with other names, given as a list of all names or as a mapping ``{old: new}``."""
-        if isinstance(names, Mapping):
-            for old in names:
-                self.index(old)
-            names = [names.get(name, name) for name in self.names]
-        return replace(self, names=checked_names(names, len(self)))
+        return errors.require_whole("the position of a ranker", ranker, 0, len(self) - 1)
 
     @property
     def digest(self) -> str:
@@ -183,8 +164,6 @@ class PreferenceMatrix:
     @cached_property
     def _wins_and_ties(self) -> tuple[IntMatrix, IntMatrix] | None:
         reductions = self.provenance.get("variance_reduction", ())
-        if not isinstance(reductions, list | tuple):
-            raise InputError(f"'variance_reduction' in the provenance must be a list, not {errors.shown(reductions)}")
         if self.tally is None or "integrated" in reductions:
             return None
         return wins_and_ties(self.tally, 2 if "stratified" in reductions else 1)
@@ -222,9 +201,7 @@ class PreferenceMatrix:
     @property
     def borda_scores(self) -> FloatMatrix:
         """The mean probability of beating another ranker, shape (K,); 1/2 if there is only one ranker."""
-        if len(self) == 1:
-            return np.full(1, 0.5)
-        scores: FloatMatrix = (self.p.sum(axis=1) - 0.5) / (len(self) - 1)
+        scores: FloatMatrix = (self.p.sum(axis=1) - 0.5) / (len(self) - 1) if len(self) > 1 else np.full(1, 0.5)
         return scores
 
     @property
@@ -232,11 +209,6 @@ class PreferenceMatrix:
         """The rankers with the highest Borda score; one or several."""
         scores = self.borda_scores
         return tuple(self.names[k] for k in np.flatnonzero(scores >= scores.max() - ROUNDING))
-
-    @property
-    def borda_winner(self) -> str:
-        """The ranker with the highest Borda score; the first such ranker if several tie."""
-        return self.borda_winners[0]
 
     @property
     def copeland_order(self) -> list[int]:
@@ -257,26 +229,18 @@ class PreferenceMatrix:
 
     def __repr__(self) -> str:
         winner = self.condorcet_winner
-        said = "no Condorcet winner" if winner is None else f"Condorcet winner {winner!r}"
-        return f"<PreferenceMatrix of {len(self):,} rankers, {said}>"
+        conclusion = "no Condorcet winner" if winner is None else f"Condorcet winner {winner!r}"
+        return f"<PreferenceMatrix of {len(self):,} rankers, {conclusion}>"
 
     def _repr_html_(self) -> str:
-        order = self.copeland_order[: notebook.MOST_ROWS]
-        winner = self.condorcet_winner
-        said = f"Condorcet winner: {winner}" if winner is not None else "no Condorcet winner"
-        if self.standard_error.any():
-            from ltr_duel.preferences.properties.confidence import condorcet_confidence  # imports this module
+        from ltr_duel.preferences.properties.confidence import conclusion_confidence  # imports this module
 
-            sure = condorcet_confidence(self)
+        order, winner = self.copeland_order[: notebook.MOST_ROWS], self.condorcet_winner
+        conclusion = f"Condorcet winner: {winner}" if winner is not None else "no Condorcet winner"
+        if self.standard_error.any():
             ties = f", tied documents by {self.tie_order}" if self.tie_order else ""
-            said += f" (P = {float(1 - sure.sum() if winner is None else sure[self.index(winner)]):.3f}{ties})"
+            conclusion += f" (P = {conclusion_confidence(self):.3f}{ties})"
         cut = f"; the first {len(order)} in Copeland order" if len(order) < len(self) else ""
         rows = [(self.names[i], *(f"{p:.3f}" for p in self.p[i, order])) for i in order]
         header = ("", *(self.names[i] for i in order))
-        return notebook.notebook_html([f"Preferences of {len(self):,} rankers, {said}{cut}"], header, rows)
-
-
-def require_matrix(matrix: object) -> None:
-    """Raise unless ``matrix`` is a `PreferenceMatrix`."""
-    if not isinstance(matrix, PreferenceMatrix):
-        raise InputError(f"a PreferenceMatrix is required, not {errors.shown(matrix)}")
+        return notebook.notebook_html([f"Preferences of {len(self):,} rankers, {conclusion}{cut}"], header, rows)

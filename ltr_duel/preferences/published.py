@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
 _ARXIV = """
@@ -36,21 +35,6 @@ def arxiv() -> PreferenceMatrix:
     >>> arxiv().condorcet_winner
     'A'
     """
+    gaps = np.array(_ARXIV.split(), np.float64).reshape(6, 6)
     about = {"source": "Yue and Joachims, ICML 2011, Table 1; row D, column B corrected from -.04 to -.06"}
-    return PreferenceMatrix(0.5 + _gaps(), tuple("ABCDEF"), provenance=about)
-
-
-def difference_from_paper(matrix: PreferenceMatrix) -> str:
-    """Describe the known difference between a copied matrix and its paper; empty if no difference is known."""
-    copied = 0.5 + _gaps()
-    copied[1, 3], copied[3, 1] = 0.55, 0.45
-    if matrix.p.shape != copied.shape or not np.allclose(matrix.p, copied, rtol=0, atol=1e-9):
-        return ""
-    return (
-        "This is a known copy of arXiv's matrix with an error: Yue and Joachims, ICML 2011, Table 1 has 0.56, not"
-        " 0.55 (second ranker against the fourth), and gamma 1.5, not 1.25; use 'arxiv' in place of this file."
-    )
-
-
-def _gaps() -> FloatMatrix:
-    return np.array([[float(number) for number in line.split()] for line in _ARXIV.split("\n") if line])
+    return PreferenceMatrix(0.5 + gaps, tuple("ABCDEF"), provenance=about)

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 import scipy  # submodules are loaded on first use
 
-from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors
-from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, arguments, errors
+from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.intervals import effective_counts
 
 _TOLERANCE = 1e-10
@@ -51,7 +51,7 @@ def ratings(matrix: PreferenceMatrix, confidence: float = 0.95) -> pd.DataFrame:
     >>> ratings(arxiv())[["ranker", "strength"]].head(2).round(2).to_numpy().tolist()
     [['A', 0.2], ['B', 0.15]]
     """
-    require_matrix(matrix)
+    arguments.require_type("the matrix", matrix, PreferenceMatrix)
     errors.require_between("confidence", confidence, 0, 1)
     weights = _weights(matrix)
     _require_finite(matrix, weights * matrix.p)

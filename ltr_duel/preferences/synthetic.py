@@ -1,15 +1,15 @@
 """Preference matrices made from a rule: from utilities, in the families of the published experiments, or at random.
 
-`SYNTHETIC` contains matrices that papers used, each of a fixed size. The functions accept any size; `FAMILIES` maps the
-names in experiment specifications to the functions.
+`SYNTHETIC` contains matrices that papers used, each of a fixed size. `FAMILIES` maps the names in experiment
+specifications to functions, which accept any size.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import scipy  # submodules are loaded on first use
@@ -27,12 +27,23 @@ _LINKS: dict[str, Callable[[FloatMatrix], FloatMatrix]] = {
 }
 
 
-def from_utilities(utilities: ArrayLike, link: Link = "logistic") -> PreferenceMatrix:
+def _from_rule(size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], **about: Any) -> PreferenceMatrix:
+    """Make a matrix from a rule for the entry in row i and column j, applied above the diagonal."""
+    require_room(size, 5)
+    arms = np.arange(size)
+    entries = np.asarray(rule(arms[:, None], arms[None, :]), np.float64)
+    above = np.triu(np.broadcast_to(entries, (size, size)), 1)
+    p = above + np.tril(1 - above.T, -1) + np.diag(np.full(size, 0.5))
+    return PreferenceMatrix(p, provenance={"source": "synthetic", **about})
+
+
+def from_utilities(utilities: ArrayLike, link: Link = "logistic", **about: Any) -> PreferenceMatrix:
     """Return the matrix whose entries depend on the differences of ``utilities``, shape (K,).
 
     link: the probability that utility u beats utility v. It is ``(1 + u - v) / 2`` (linear), ``1 / (1 + exp(v - u))``
         (logistic; Bradley and Terry), or the probability that a sample of N(u, 1) exceeds a sample of N(v, 1) (normal;
         Thurstone, case V).
+    about: more entries of the provenance.
     """
     errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
@@ -40,20 +51,19 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic") -> PreferenceM
         raise InputError("utilities must be a list of finite numbers")
     if link == "linear" and np.ptp(u) > 1:
         raise InputError(f"with the linear link, utilities must lie within 1 of each other, not {np.ptp(u):g}")
-    about = {"link": link, "utilities": u.tolist()}
-    return _from_rule(u.size, lambda i, j: _LINKS[link](u[i] - u[j]), about)
+    return _from_rule(u.size, lambda i, j: _LINKS[link](u[i] - u[j]), link=link, utilities=u.tolist(), **about)
 
 
 def equal_gaps(size: int, gap: float = 0.1) -> PreferenceMatrix:
     """Return the total order in which each arm beats each later arm by ``gap`` (Beat the Mean, Figure 1 top)."""
     errors.require_between("the gap", gap, 0, 0.5)
-    return _from_rule(size, lambda i, j: 0.5 + gap, {"family": "equal gaps", "gap": gap})
+    return _from_rule(size, lambda i, j: 0.5 + gap, family="equal gaps", gap=gap)
 
 
 def logistic_normal(size: int, seed: int = 0) -> PreferenceMatrix:
     """Return logistic preferences of utilities drawn from N(0, 1), best first (Beat the Mean, Figure 1 bottom)."""
     utilities = np.sort(stream(seed, "utilities", size).standard_normal(size))[::-1]
-    return _about(from_utilities(utilities, "logistic"), family="logistic of normal utilities", seed=seed)
+    return from_utilities(utilities, "logistic", family="logistic of normal utilities", seed=seed)
 
 
 def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> PreferenceMatrix:
@@ -63,22 +73,25 @@ def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> Prefer
     ``gamma``.
     """
     errors.require_between("gamma times the gap", gamma * gap, gap, 0.5)
-    about = {"family": "strong neighbours", "gamma": gamma, "gap": gap}
-    return _from_rule(size, lambda i, j: 0.5 + gap * np.where((i > 0) & (j == i + 1), gamma, 1), about)
+    return _from_rule(
+        size,
+        lambda i, j: 0.5 + gap * np.where((i > 0) & (j == i + 1), gamma, 1),
+        family="strong neighbours",
+        gamma=gamma,
+        gap=gap,
+    )
 
 
-def arithmetic(size: int = 8, step: float = 0.05) -> PreferenceMatrix:
-    """Return ``p[i, j] = 1/2 + step (j - i)`` (Komiyama et al., COLT 2015)."""
-    errors.require_between(f"{step:g} (the gap of neighbours) times {size - 1}", step * (size - 1), 0, 0.5)
-    return _from_rule(size, lambda i, j: 0.5 + step * (j - i), {"family": "arithmetic", "step": step})
+def arithmetic(size: int = 8, gap: float = 0.05) -> PreferenceMatrix:
+    """Return ``p[i, j] = 1/2 + gap (j - i)`` (Komiyama et al., COLT 2015)."""
+    errors.require_between(f"{gap:g} (the gap of neighbours) times {size - 1}", gap * (size - 1), 0, 0.5)
+    return _from_rule(size, lambda i, j: 0.5 + gap * (j - i), family="arithmetic", gap=gap)
 
 
-def geometric(size: int = 8, first: float = 0.4, ratio: float = 0.5) -> PreferenceMatrix:
-    """Return a total order in which arm i beats all later arms by ``first * ratio^i``."""
-    errors.require_between("the first gap", first, 0, 0.5)
-    errors.require_between("the ratio", ratio, 0, 1)
-    about = {"family": "geometric", "first": first, "ratio": ratio}
-    return _from_rule(size, lambda i, j: 0.5 + first * ratio**i, about)
+def geometric(size: int = 8, gap: float = 0.4) -> PreferenceMatrix:
+    """Return a total order in which arm i beats all later arms by ``gap / 2^i``."""
+    errors.require_between("the gap", gap, 0, 0.5)
+    return _from_rule(size, lambda i, j: 0.5 + gap * 0.5**i, family="geometric", gap=gap)
 
 
 def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceMatrix:
@@ -91,10 +104,10 @@ def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceM
 
     def rule(i: IntMatrix, j: IntMatrix) -> FloatMatrix:
         ahead, behind = (j - i) % around, (i - j) % around
-        among_them = np.where(ahead < behind, circle, np.where(behind < ahead, 1 - circle, 0.5))
-        return np.where(i == 0, best, among_them)
+        in_circle = np.where(ahead < behind, circle, np.where(behind < ahead, 1 - circle, 0.5))
+        return np.where(i == 0, best, in_circle)
 
-    return _from_rule(size, rule, {"family": "cyclic", "best": best, "circle": circle})
+    return _from_rule(size, rule, family="cyclic", best=best, circle=circle)
 
 
 def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> PreferenceMatrix:
@@ -105,14 +118,14 @@ def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> P
     """
     if not condorcet:
         errors.require_between("the number of arms of a matrix without a Condorcet winner", size, 3)
-    rng, about = stream(seed, "random preferences", size, int(condorcet)), {"condorcet": condorcet, "seed": seed}
+    rng = stream(seed, "random preferences", size, int(condorcet))
 
     def rule(i: IntMatrix, j: IntMatrix) -> FloatMatrix:
         drawn = rng.random((size, size))
         return np.where((i == 0) & condorcet, np.maximum(drawn, 1 - drawn), drawn)
 
     while True:
-        matrix = _from_rule(size, rule, {"family": "random", **about})
+        matrix = _from_rule(size, rule, family="random", condorcet=condorcet, seed=seed)
         if (matrix.condorcet_winner is not None) == condorcet:
             return matrix
 
@@ -134,25 +147,23 @@ UTILITY_SETS: dict[str, list[float]] = {
     **{f"geom{size}": [0.8, *np.geomspace(0.7, 0.2, size - 1).tolist()] for size in (6, 51, 201)},
 }  # fmt: skip
 
-
-def _sixteen_arms(family: str) -> PreferenceMatrix:
-    return from_utilities(UTILITY_FAMILIES[family](16), "linear")
-
-
-SYNTHETIC: dict[str, Callable[[], PreferenceMatrix]] = {
-    **{name: partial(from_utilities, utilities, "normal") for name, utilities in UTILITY_SETS.items()},
-    **{name: partial(_sixteen_arms, name) for name in UTILITY_FAMILIES},
-    "equal_gaps": lambda: equal_gaps(50),
-    "logistic_normal": lambda: logistic_normal(50),
-    "strong_neighbours": lambda: strong_neighbours(50),
+FAMILIES: dict[str, Callable[..., PreferenceMatrix]] = {
+    "equal_gaps": equal_gaps,
+    "logistic_normal": logistic_normal,
+    "strong_neighbours": strong_neighbours,
     "arithmetic": arithmetic,
     "geometric": geometric,
     "cyclic": cyclic,
+    "random": random_preferences,
 }
 
 
+_OF_FIFTY_ARMS = ("equal_gaps", "logistic_normal", "strong_neighbours")  # as in Beat the Mean
+SYNTHETIC = (*UTILITY_SETS, *UTILITY_FAMILIES, *(name for name in FAMILIES if name != "random"))
+
+
 def synthetic_preferences(name: str) -> PreferenceMatrix:
-    """Return a matrix of `SYNTHETIC`, with its name in the provenance.
+    """Return the matrix of this name; `SYNTHETIC` has the names.
 
     Parameters
     ----------
@@ -172,27 +183,12 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
     >>> len(synthetic_preferences("1good5poor"))
     6
     """
-    if not isinstance(name, str) or name not in SYNTHETIC:
-        raise errors.unknown_name("synthetic preference matrix", name, SYNTHETIC)
-    return _about(SYNTHETIC[name](), name=name)
-
-
-class Family(NamedTuple):
-    """A family of matrices, made by one rule."""
-
-    make: Callable[..., PreferenceMatrix]  # called with the size and the options in ``takes``
-    takes: tuple[str, ...] = ()  # accepted options: a subset of gamma, gap and seed
-
-
-FAMILIES: dict[str, Family] = {
-    "equal_gaps": Family(equal_gaps, ("gap",)),
-    "logistic_normal": Family(logistic_normal, ("seed",)),
-    "strong_neighbours": Family(strong_neighbours, ("gamma", "gap")),
-    "arithmetic": Family(lambda size, gap=0.05: arithmetic(size, gap), ("gap",)),
-    "geometric": Family(lambda size, gap=0.4: geometric(size, gap), ("gap",)),
-    "cyclic": Family(cyclic),
-    "random": Family(random_preferences, ("seed",)),
-}
+    errors.require_one_of("synthetic preference matrix", name, SYNTHETIC)
+    if name in UTILITY_SETS:
+        return from_utilities(UTILITY_SETS[name], "normal", name=name)
+    if name in UTILITY_FAMILIES:
+        return from_utilities(UTILITY_FAMILIES[name](16), "linear", name=name)
+    return FAMILIES[name](50) if name in _OF_FIFTY_ARMS else FAMILIES[name]()
 
 
 def members(
@@ -203,33 +199,16 @@ def members(
     Each item is (words, facts, matrix). Size, gamma, gap and draw are given by ``words``, the parts of a name, and by
     ``facts``, a dict.
     """
-    make, takes = FAMILIES[family]
-    given = {"gamma": bool(gamma), "gap": bool(gap), "seed": draws > 1}
-    for name, wanted in given.items():
-        if wanted and name not in takes:
-            key = "draws" if name == "seed" else name
+    make = FAMILIES[family]
+    parameters = inspect.signature(make).parameters
+    for key, parameter, varied in (("gamma", "gamma", gamma), ("gap", "gap", gap), ("draws", "seed", draws > 1)):
+        if varied and parameter not in parameters:
             raise InputError(f"{key}: the family '{family}' does not have this parameter")
     for k, *values, seed in product(size, gamma or (None,), gap or (None,), range(draws)):
         options = {name: value for name, value in zip(("gamma", "gap"), values, strict=True) if value is not None}
         facts: dict[str, Any] = {"size": k, **options}
         words = [f"K={k}", *(f"{name}={value:g}" for name, value in options.items())]
-        if "seed" in takes:
+        if "seed" in parameters:
             facts["draw"], options["seed"] = seed + 1, seed
             words += [f"#{seed + 1}"] if draws > 1 else []
         yield words, facts, make(k, **options)
-
-
-def _from_rule(
-    size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], about: dict[str, object]
-) -> PreferenceMatrix:
-    """Make a matrix from a rule for the entry in row i and column j, applied above the diagonal."""
-    require_room(size, 5)
-    arms = np.arange(size)
-    entries = np.asarray(rule(arms[:, None], arms[None, :]), np.float64)
-    above = np.triu(np.broadcast_to(entries, (size, size)), 1)
-    p = above + np.tril(1 - above.T, -1) + np.diag(np.full(size, 0.5))
-    return PreferenceMatrix(p, provenance={"source": "synthetic", **about})
-
-
-def _about(matrix: PreferenceMatrix, **more: object) -> PreferenceMatrix:
-    return PreferenceMatrix(matrix.p, matrix.names, provenance={**matrix.provenance, **more})

@@ -2,7 +2,7 @@
 
 An outcome y, from -1 to +1, is stored as a whole multiple of 2^-32. Wins, losses and ties are exact; fractional
 outcomes are rounded by less than 1.2e-10. So the same comparisons give the same bytes, regardless of how they are
-distributed over workers, files and days.
+distributed over workers and days.
 """
 
 from __future__ import annotations
@@ -39,27 +39,22 @@ class Tally(NamedTuple):
 
     def kept(self, size: int) -> Tally:
         """Check the counts, and return them in read-only arrays."""
-        arrays = []
         for name, part in self._asdict().items():
-            array = np.asarray(part)
-            if array.shape != (size, size) or array.dtype.kind not in "iu":
+            if np.shape(part) != (size, size) or np.asarray(part).dtype.kind not in "iu":
                 raise InputError(f"the counts '{name}' must be whole numbers, one for each pair of {size} rankers")
-            arrays.append(frozen(array, np.int64))
-        tally = Tally(*arrays)
-        if tally.lists.min() < 0 or tally.lists.max() >= 2**31:
-            raise InputError(f"the counts are impossible: a pair has 0 to {2**31 - 1:,} comparisons")
+        tally = Tally(*(frozen(part, np.int64) for part in self))
         most = tally.lists * SCALE
-        limits = {"total": (-FARTHEST, FARTHEST), "square": (0, FARTHEST**2), "within": (0, 1)}
+        limits = {
+            "lists": (0, (2**31 - 1) * np.ones_like(most)),
+            "total": (-FARTHEST * most, FARTHEST * most),
+            "square": (0, FARTHEST**2 * most),
+            "within": (0, most),
+        }
         for name, (low, high) in limits.items():
             part = getattr(tally, name)
-            if (part > high * most).any() or (part < low * most).any():
+            if (part > high).any() or (part < low).any():
                 raise InputError(f"the counts are impossible: '{name}' is out of range for the number of comparisons")
         return tally
-
-    def add(self, first: IntMatrix, second: IntMatrix, counts: IntMatrix) -> None:
-        """Add row n of ``counts`` (lists, total, square, within) to the pair ``first[n] < second[n]``, for each n."""
-        for matrix, column in zip(self, counts.T, strict=True):
-            np.add.at(matrix, (first, second), column)
 
     def among(self, picks: list[int]) -> Tally:
         """Return the counts of the rankers ``picks``, in this order."""
@@ -119,11 +114,10 @@ def wins_and_ties(tally: Tally, evaluations_of_a_unit: int) -> tuple[IntMatrix, 
     If a unit has the outcomes y1 and y2 with mean m, the number of its decided comparisons is y1^2 + y2^2, which is
     equal to 2 m^2 + (y1 - y2)^2 / 2.
     """
-    whole = int(SCALE)
     decided = evaluations_of_a_unit * tally.square + tally.within
-    if (decided % whole).any() or (tally.total % whole).any():
+    if (decided % int(SCALE)).any() or (tally.total % int(SCALE)).any():
         return None
-    decided, ahead = decided // whole, tally.total // whole
+    decided, ahead = decided // int(SCALE), tally.total // int(SCALE)
     wins = (decided + ahead) // 2 + ((decided - ahead) // 2).T
     ties = tally.lists - decided
     return wins, ties + ties.T

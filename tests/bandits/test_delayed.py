@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ltr_duel.bandits import POLICIES, MatrixOracle, Policy, Run, new_recorder
+from ltr_duel.bandits import POLICIES, MatrixOracle, Policy, PolicyError, Run, new_recorder
 from ltr_duel.bandits.delayed import Lateness
 from ltr_duel.core import Streams, stream
 
@@ -67,10 +67,6 @@ def slow_path(policy: Policy, p: Any, steps: int, batch: int, delay: int, seed: 
             path.append(asked if fresh else ask(copy.deepcopy(before), clock, others))
             fresh = False
         outcomes.append(answer(path[-1]))
-        if slates and not policy.any_order:  # outcomes of one set wait until the set is chosen again
-            gone = path[t - 1 - batch - delay] if t > batch + delay else ()
-            if waiting[gone] and waiting[gone][0] is outcomes[t - 1 - batch - delay]:
-                waiting[gone].pop(0)
         known = max(t - delay, 0) // batch * batch
         for step in range(told, known):
             if policy.any_order:
@@ -85,8 +81,8 @@ def slow_path(policy: Policy, p: Any, steps: int, batch: int, delay: int, seed: 
             if not waiting[asked]:
                 break
             line = waiting[asked]
-            wins = [one for one in line if not slates and one > 0]
-            if slates or len(wins) in (0, len(line)):
+            wins = [one for one in line if one > 0]
+            if len(wins) in (0, len(line)):
                 outcome = line.pop(0)
             else:
                 outcome = 1 if int(others.random() * len(line)) < len(wins) else -1
@@ -121,12 +117,9 @@ def test_the_loop_takes_the_steps_of_the_slow_one(name: str, batch: int, delay: 
     require_slow_path(POLICIES[name], 150, batch, delay, plain=True)
 
 
-@pytest.mark.parametrize(("batch", "delay"), LATE)
-@pytest.mark.parametrize("name", ["mdb", "multi_self_sparring:size=2", "random_slate"])
-def test_sets_are_learned_in_turn_as_the_slow_loop_does(name: str, batch: int, delay: int) -> None:
-    _, policy, params = POLICIES.configure(name)
-    in_turn = replace(policy, any_order=False, params=lambda: params)
-    require_slow_path(in_turn, 150, batch, delay, plain=True)
+def test_sets_are_not_learned_in_turn() -> None:
+    with pytest.raises(PolicyError, match="policy 'mdb' compares sets, and needs any_order=True for late outcomes"):
+        fast_path(replace(POLICIES["mdb"], any_order=False), matrix(4), 10, 7, 0, 3)
 
 
 @pytest.mark.parametrize("name", ["rucb", "interleaved_filter", "multi_self_sparring"])

@@ -64,8 +64,9 @@ def test_the_choices_of_a_batch_have_the_law_of_the_next_one(name):
     snapshot, shares = mine.snapshot(), []
     singles = []
     for seed in range(1500):
-        rng = learner(name, seed=seed).snapshot()["rng"]
-        singles += Learner.restore(name, snapshot | {"rng": rng}).ask()
+        again = Learner.restore(name, snapshot)
+        again._rng.bit_generator.state = stream(seed, "policy").bit_generator.state
+        singles += again.ask()
     for chosen in (mine.ask(4001)[1:], singles):
         shares.append(np.bincount([a * 4 + b for a, b in chosen], minlength=16) / len(chosen))
     many, one = shares
@@ -123,7 +124,7 @@ def restored(name, **changes):
         (lambda: learner("mdb").tell([((0, 1, 2), [1, -1])]), r"must be 3 signs, \+1 or -1, not \[1, -1\]$"),
         (lambda: learner("rucb").tell([(0, 1)]), "^outcomes must be a list of pairs of arms and signs, such as"),
         (lambda: learner("rucb").ask(1.5), "^the number of comparisons must be a whole number, not 1.5$"),
-        (lambda: restored("rucb", rng=None), "^this is not a snapshot of policy 'rucb' .*: 'rng' is missing"),
+        (lambda: restored("rucb", learner=None), "^this is not a snapshot of policy 'rucb' .*, but of nothing$"),
         (lambda: restored("rucb", **{"state.wins": np.zeros((2, 2))}), "'state.wins' is missing or has another shape"),
         (lambda: restored("rucb:alpha=0.6"), r"^this is not a snapshot of policy 'rucb' \(alpha=0.6, .*alpha=0.51"),
         (lambda: restored(replace(POLICIES["rucb"], numbers=2)), r"numbers version 2\), but of .*numbers version 1\)$"),

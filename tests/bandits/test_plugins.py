@@ -81,7 +81,7 @@ def test_a_policy_in_a_file_keeps_the_contract(load):
 
 
 def test_the_policy_of_the_documentation_keeps_the_contract(load):
-    text = (Path(__file__).parents[2] / "docs" / "policies.md").read_text()
+    text = (Path(__file__).parents[2] / "docs" / "own_policy.md").read_text()
     load(re.search(r'```python\n("""The arm with the best win rate.*?)```', text, re.S)[1], "documented")
     check_policy("documented:explore=0.2")
 

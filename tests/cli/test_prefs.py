@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ltr_duel.preferences import PreferenceMatrix, arxiv, load_preferences, save_preferences
+from ltr_duel.preferences import PreferenceMatrix, load_preferences, save_preferences
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 
@@ -38,13 +39,6 @@ def test_an_estimate_prints_the_winner_its_probability_and_what_was_compared(est
     assert succeed("prefs", "show", tmp_path / "m.parquet").splitlines()[:2] == [winner, probability]
 
 
-def test_partial_results_are_removed_and_nothing_else(estimate, tmp_path):
-    (tmp_path / "m.parquet.parts").mkdir()
-    (tmp_path / "m.parquet.parts" / "thesis.txt").write_text("years of work")
-    estimate("--comparisons", 300)
-    assert [path.name for path in (tmp_path / "m.parquet.parts").iterdir()] == ["thesis.txt"]
-
-
 def test_one_row_leaves_the_other_pairs_uncompared(estimate, succeed, tmp_path):
     out, matrix = estimate("--keep-constant", "--against", "2", "--comparisons", 200)
     assert "No ranker is shown to beat all others; 3 pairs were not compared." in out
@@ -52,10 +46,8 @@ def test_one_row_leaves_the_other_pairs_uncompared(estimate, succeed, tmp_path):
     assert "need all pairs" in succeed("prefs", "show", tmp_path / "m.parquet", "--explain")
 
 
-def test_goals_are_reached(estimate):
-    out, _ = estimate("--comparisons", 200, "--until-winner", 0.95, "--rankers", "1,3", "--explain")
-    assert "note: the Condorcet winner is known with confidence 0.95, after " in out
-    _, matrix = estimate("--comparisons", 200, "--target-error", 0.01, "--variance-reduction", "none", name="b.parquet")
+def test_a_target_error_is_reached(estimate):
+    _, matrix = estimate("--comparisons", 200, "--target-error", 0.01, "--variance-reduction", "none")
     assert matrix.standard_error.max() <= 0.01
 
 
@@ -102,16 +94,6 @@ def test_an_undecided_log_says_what_to_report(succeed, tmp_path):
     )
 
 
-def test_the_copy_of_arxivs_matrix_that_is_wrong_is_recognised(succeed, tmp_path):
-    paper = arxiv()
-    copy = paper.p.copy()
-    copy[1, 3], copy[3, 1] = 0.55, 0.45
-    assert "Table 1 has 0.56, not 0.55" in succeed(
-        "prefs", "show", save_preferences(PreferenceMatrix(copy), tmp_path / "copy.txt")
-    )
-    assert "Table 1 has" not in succeed("prefs", "show", save_preferences(paper, tmp_path / "right.txt"))
-
-
 def test_compare_says_first_whether_the_winners_agree(estimate, succeed, tmp_path):
     for seed in ("1", "2"):
         estimate("--comparisons", 500, "--seed", seed, "--tie-seed", seed, name=f"{seed}.parquet")
@@ -121,7 +103,7 @@ def test_compare_says_first_whether_the_winners_agree(estimate, succeed, tmp_pat
     same = succeed("prefs", "compare", tmp_path / "1.parquet", tmp_path / "1.parquet")
     assert "root mean square 0.0000, 0.0% of pairs" in same
     scissors = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "scissors.csv")
-    other = save_preferences(bradley_terry(3).relabelled(ROCK_PAPER_SCISSORS.names), tmp_path / "order.csv")
+    other = save_preferences(replace(bradley_terry(3), names=ROCK_PAPER_SCISSORS.names), tmp_path / "order.csv")
     answer = succeed("prefs", "compare", other, scissors)
     assert answer.startswith(f"Different Condorcet winners: {ROCK_PAPER_SCISSORS.names[0]} and none (P ")
 

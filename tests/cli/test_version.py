@@ -38,5 +38,5 @@ def test_no_other_file_says_another_version():
     assert json.loads((ROOT / ".zenodo.json").read_text())["version"] == package.__version__
     assert json.loads((ROOT / "clients" / "js" / "package.json").read_text())["version"] == package.__version__
     assert f"\n## {package.__version__} (2" in (ROOT / "CHANGELOG.md").read_text()  # with its date
-    wheels = re.findall(r"ltr_duel-([\w.]+)-py3", (ROOT / "docs" / "install.md").read_text())
+    wheels = re.findall(r"ltr_duel-([\w.]+)-py3", (ROOT / "docs" / "index.md").read_text())
     assert set(wheels) == {package.__version__}

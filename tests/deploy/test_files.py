@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import ast
 import configparser
-import contextlib
 import json
-import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
 import yaml
 
-import ltr_duel
 from ltr_duel.cli.main import cli
 from ltr_duel.live import read_settings, service_settings
 from ltr_duel.live.serve import GRACE, IDLE
-from tests.live.test_serve import process
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -84,18 +75,6 @@ def test_the_image_listens_for_others_at_its_port_and_its_health_is_checked_ther
     ast.parse(health_check()[-1])
 
 
-def test_the_image_contains_what_its_processes_read():
-    copied = [rest.split() for name, rest in dockerfile() if name == "COPY"]
-    package = Path(ltr_duel.__file__).parent.name  # outside ROOT if only the wheel is tested
-    sources = [source for *several, _ in copied for source in several]
-    assert all((ROOT / source).exists() or source == package for source in sources)
-    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text().split()
-    assert [f"!{source}" for source in sources] == [line for line in ignored if line[0] == "!"]
-    targets = {target for *_, target in copied}
-    assert {"/etc/ltr-duel/live.toml", "/opt/ltr-duel/docs/search_page", "/opt/ltr-duel/clients/js"} <= targets
-    assert image("USER") == "ltr-duel" and image("VOLUME") in SERVICE.store
-
-
 def test_the_composed_services_find_each_other_and_end_in_time():
     experiment, search = COMPOSE["experiment"], COMPOSE["search"]
     assert search["environment"]["LTR_DUEL_SERVICE"] == f"http://experiment:{SERVICE.port}"
@@ -130,54 +109,3 @@ def test_the_proxy_waits_longer_than_the_service_and_drops_idle_connections_befo
     assert f"server {SERVICE.host}:{SERVICE.port};" in NGINX
     assert f"client_max_body_size {SERVICE.largest_body};" in NGINX
     assert int(re.search(r"limit_conn ltr_duel (\d+);", NGINX)[1]) < SERVICE.connections
-
-
-def test_the_proxy_publishes_what_search_pages_and_balancers_use():
-    (pattern,) = re.findall(r"\^\S+\$", NGINX)
-    public, private = (
-        ["/decide", "/events", "/health"],
-        ["/", "/control", "/state", "/plan", "/metrics", "/decide/plan"],
-    )
-    assert [path for path in [*public, *private] if re.search(pattern, path)] == public
-
-
-def test_the_composed_processes_search_and_count_clicks(tmp_path):
-    text = (DEPLOY / "live.toml").read_text().replace("/var/lib/ltr-duel/", "").replace("window = 1800", "window = 1")
-    with process(tmp_path, text.replace("port = 8080", "port = 0")) as (url, key, _):
-        check = [word.replace("http://127.0.0.1:8080", url) for word in health_check()]
-        subprocess.run([sys.executable, *check[1:]], check=True, timeout=60)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            address = f"127.0.0.1:{free.getsockname()[1]}"
-        environment = {**os.environ, "LTR_DUEL_SERVICE": url, "LTR_DUEL_API_KEY": key}
-        program = COMPOSE["search"]["command"][1].replace("/opt/ltr-duel", str(ROOT))
-        with subprocess.Popen([sys.executable, program, address], env=environment, stderr=subprocess.DEVNULL) as site:
-            try:
-                until(lambda: ask(f"http://{address}/clicks.js"))
-
-                def clicked():
-                    """Search and click; on a slow machine some searches get the incumbent's list."""
-                    found = json.loads(ask(f"http://{address}/search", {"query": "sea"}))
-                    events = [{"kind": "click", "document": found["books"][0][0]}]
-                    ask(f"http://{address}/events", {"token": found["token"], "events": events})
-                    return json.loads(ask(f"{url}/state", key=key))["clicked"]
-
-                until(clicked)
-            finally:
-                site.terminate()
-
-
-def ask(url, body=None, key=""):
-    """Return the body of an answer, or nothing while nobody listens."""
-    headers = {"cookie": "session=reader", "authorization": f"Bearer {key}"}
-    with contextlib.suppress(urllib.error.URLError):
-        request = urllib.request.Request(url, body and json.dumps(body).encode(), headers)
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return answer.read()
-
-
-def until(condition):
-    """Wait until a condition is true."""
-    ends = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < ends
-        time.sleep(0.05)

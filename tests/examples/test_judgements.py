@@ -13,7 +13,7 @@ from examples.judgements import judgements as example
 from examples.judgements.judgements import Judgements, find_best, read_judgements
 from ltr_duel.core import InputError
 from ltr_duel.preferences import arxiv
-from tests.site.snippets import blocks
+from tests.site.snippets import DOCS, steps
 
 NAMES = ("gpt", "mistral", "llama")
 
@@ -122,10 +122,26 @@ def test_the_command_prints_the_standing_and_the_next_pairs(tmp_path, monkeypatc
     assert [len(set(pair.split(",")) & set(NAMES)) for pair in pairs.splitlines()] == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "error"),
+    [
+        ("", ["--next=-1"], "must be at least 0, not -1"),
+        ("a,b,a\n", [], "the first line must be first,second,winner"),
+        ("first,second,winner\ngpt,opt,gpt\n", [], "judgement 1, 'gpt,opt,gpt', must be two of"),
+    ],
+)
+def test_the_command_refuses_input_with_one_sentence(text, options, error, tmp_path, monkeypatch, capsys):
+    (tmp_path / "j.csv").write_text(text)
+    monkeypatch.setattr(sys, "argv", ["judgements.py", str(tmp_path / "j.csv"), "--names", ",".join(NAMES), *options])
+    with pytest.raises(SystemExit, match="2"):
+        example.main()
+    assert error in capsys.readouterr().err
+
+
 def test_the_page_runs_as_printed(judge, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(Path(example.__file__).parent))
-    code = next(block.text for block in blocks("pairs_of_anything.md") if block.kind == "python")
+    code = next(step.text for step in steps(DOCS / "own_policy.md") if "from judgements" in step.text)
     exec(code, {"judge": judge})
     assert capsys.readouterr().out.startswith("gpt ")
 

@@ -278,31 +278,3 @@ def test_reports_are_passed_on_and_others_refused(made):
     for wrong in (b"", b"no JSON", b"[]", b"{}", b"1", b"\xff", said + b" " * 100_000, b"[" * 90_000):
         assert call(application, "POST", "/events", wrong) == (400, b"")
     assert len(service.reported) == 1
-
-
-@pytest.mark.parametrize("length", ["\u00b2", "\u0662", "-1", "x", "9" * 5000])
-def test_a_length_that_is_none_is_refused(example, length):
-    application = example[1].Experiment(site, lambda query: (LISTS, {}), Service(), "words", user=str)
-    assert call_wsgi(application, "POST", "/events", b"{}", CONTENT_LENGTH=length) == (400, b"")
-
-
-def test_what_is_cut_short_or_no_request_of_http_is_left_to_the_site(example):
-    service, seen = Service(), []
-
-    async def front(scope, receive, send):
-        seen.append(scope["type"])
-
-    application = example[2].Experiment(front, lambda query: (LISTS, {}), service, "words", user=str)
-    for kind in ("lifespan", "websocket"):
-        asyncio.run(application({"type": kind, "path": "/search", "query_string": b"q=a"}, None, None))
-    said = json.dumps({"token": "t", "events": []}).encode()
-    parts, answers = [{"type": "http.request", "body": said, "more_body": True}, {"type": "http.disconnect"}], []
-
-    async def receive():
-        return parts.pop(0)
-
-    async def send(message):
-        answers.append(message)
-
-    asyncio.run(application({"type": "http", "method": "POST", "path": "/events"}, receive, send))
-    assert seen == ["lifespan", "websocket"] and answers[0]["status"] == 400 and service.reported == []

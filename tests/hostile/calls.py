@@ -17,7 +17,6 @@ Results([], arxiv()).to_frame() => there is no run
 estimate_preferences(corpus()) => must be Rankings,~not a Dataset
 estimate_preferences(rankings(), at_most=10**30, target_error=0.1) => at most 1,073,741,824 comparisons
 estimate_preferences(rankings(), outcome=5) => no outcome rule of probabilistic called 5
-estimate_preferences(rankings(), store='small.txt') => small.txt is not a folder
 SimulatedUsers(rankings(), weights='x') => query weights must be a list of numbers
 measure_distortion(rankings(), sizes=3) => sets must be a list of numbers, not 3
 
@@ -50,6 +49,6 @@ PreferenceMatrix(arxiv().p[:2, :2], 'ab') => must be a list of strings, not 'ab'
 PreferenceMatrix(arxiv().p[:2, :2], (chr(0xd800), 'b')) => not '\\ud800'
 PreferenceMatrix(arxiv().p[:2, :2], comparisons=np.full((2, 2), 1.5)) => whole numbers
 save_preferences(PreferenceMatrix(arxiv().p, provenance={'a': object()}), 'new/a.parquet') => must be valid JSON
-arxiv().index(99) => from 0 to 5; there is no 99
+arxiv().index(99) => between 0 and 5, not 99
 arxiv()[0:2] => not a slice
 """

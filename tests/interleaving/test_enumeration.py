@@ -380,7 +380,8 @@ def test_an_infeasible_program_is_as_fair_as_it_can_be():
 
     bias = np.array([[1.0, 3.0, 2.0], [0.0, 0.0, 1.0]])  # every list favours the first ranker at the first place
     program = new_program(2, 3)
-    assert fairest(program, bias, np.array([0.0, 1.0, 5.0]), 2, 3) == pytest.approx(1)
+    program.table[:, :3], program.worth[:3] = bias, (0.0, 1.0, 5.0)
+    assert fairest(program, 2, 3) == pytest.approx(1)
     assert dict(zip(program.basis.tolist(), program.value.tolist(), strict=True))[0] == pytest.approx(1)
     assert with_highs.least_biased(bias, -np.array([0.0, 1.0, 5.0])) == pytest.approx([1, 0, 0], abs=1e-6)
 

@@ -246,7 +246,7 @@ def test_times_of_events_in_another_unit_are_refused_with_their_row(tmp_path, ki
     [
         (["time"], [], "{path} has no column 'time' (it has impression, my_time, "),
         (["impression", "time", "query"], [], "{path} has no columns 'impression', 'time' and 'query' (it has my_"),
-        ([], ["item", "position"], "{events} has no column 'item' (or 'position') (it has impression, "),
+        ([], ["item", "position"], "{events} has no column 'item' or 'position' (it has impression, "),
         ([], ["owner"], "no column has an item's ranker: add 'owner' to the events, or 'shown' with "),
         (["rankers"], [], "'rankers' is missing; if all rows have the same, map it with --source: rankers = ["),
     ],

@@ -49,8 +49,8 @@ EQUIVALENT = {  # (module, the changed line): why the change has no visible effe
     ("interleaving/methods/pairwise_preference", "_EQUAL = 1e-06  # closer scores differ by rounding alone"): ROUNDING,
     ("interleaving/registration", "page.owner[: len(shown)] = -2"): NOBODY,
     (
-        "preferences/estimate/sampling",
-        'stop = int(np.searchsorted(before, before[start] + _COMPARISONS_IN_A_PIECE, side="right")) - 2',
+        "preferences/estimate/counting",
+        'stop = int(np.searchsorted(before, before[start] + _PIECE, side="right")) - 2',
     ): PIECES,
     ("preferences/io", "head = file.peek(7)[:6]"): "the number is a hint, of which buffered files make no use",
     (

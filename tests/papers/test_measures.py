@@ -40,8 +40,8 @@ def published(tmp_path):
     """Return a function that stores a matrix and describes it like a published one."""
 
     def store(matrix):
-        save_preferences(matrix, tmp_path / "matrix.npy")
-        return {"file": tmp_path / "matrix.npy", **COUNTED}
+        save_preferences(matrix, tmp_path / "matrix.csv")
+        return {"file": tmp_path / "matrix.csv", **COUNTED}
 
     return store
 

@@ -1,91 +1,120 @@
-"""Estimated preferences: truth by enumeration, one result on any number of workers, refusals."""
+"""Estimated preferences: one result on any number of workers, goals, sets of rankers, provenance, refusals."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ltr_duel.clicks.model import click_model
-from ltr_duel.core.errors import InputError
-from ltr_duel.interleaving import METHODS
-from ltr_duel.preferences.estimate import settings
-from ltr_duel.preferences.estimate.api import estimate_preferences
+from ltr_duel.clicks import ClickModel
+from ltr_duel.core import InputError
+from ltr_duel.interleaving import METHODS, method_from_functions
+from ltr_duel.preferences import estimate_preferences
+from ltr_duel.preferences.estimate import counting
 from tests.conftest import make_rankings, random_rankings
-from tests.reference.interleaving import expected_outcome
+from tests.reference.interleaving import sign_of, sosm_scores, team_draft_lists
 
-TAU = 3.0
-
-ORDERS = [(2, 0, 3, 1), (0, 1, 2, 3), (3, 1, 0, 2)]
-RELEVANCE = [0, 2, 1, 0]
+ORDERS, RELEVANCE = [[0, 1, 2, 3], [2, 3, 0, 1], [3, 1, 0, 2]], [1, 0, 1, 0]
 
 
-@pytest.mark.parametrize("name", ["perfect", "navigational", "informational"])
-@pytest.mark.parametrize("rule", ["marginal_sign", "sampled", "expectation"])
-def test_estimates_agree_with_enumeration_within_their_errors(name, rule):
-    model = click_model(name, 3)
-    matrix = estimate_preferences(
-        make_rankings(ORDERS, 3, RELEVANCE), clicks=name, outcome=rule, comparisons=100_000, top=3, seed=1
-    )
-    for i in range(3):
-        for j in range(i + 1, 3):
-            truth = (1 + expected_outcome(ORDERS[i], ORDERS[j], RELEVANCE, model, 3, TAU, rule)) / 2
-            assert abs(matrix.p[i, j] - truth) < 4.5 * matrix.standard_error[i, j] + 1e-12
+def test_neither_workers_nor_pieces_nor_other_rankers_change_an_estimate(monkeypatch):
+    rankings = random_rankings(5, 8, 12)
+    first = estimate_preferences(rankings, comparisons=9000, jobs=1)
+    monkeypatch.setattr(counting, "_PIECE", 5000)
+    second = estimate_preferences(rankings, comparisons=9000, jobs=2)
+    assert all((a == b).all() for a, b in zip(first.tally, second.tally, strict=True))
+    few = estimate_preferences(rankings[[1, 4]], comparisons=9000)
+    assert few.tally.total[0, 1] == first.tally.total[1, 4] and few.comparisons[0, 1] == 9000
+    row = estimate_preferences(rankings, comparisons=9000, against="ranker 2")
+    assert (row.p[2] == first.p[2]).all() and (row.p[0, 1], row.comparisons[0, 1]) == (0.5, 0)
+    assert np.isinf(row.standard_error[0, 1])
+    other = estimate_preferences(rankings, comparisons=9000, seed=1)
+    assert (other.p != first.p).any()
 
 
-def test_standard_errors_are_the_spread_of_estimates():
-    rankings = random_rankings(2, 5, 12)
-    estimates, errors = [], []
-    for seed in range(150):
-        matrix = estimate_preferences(rankings, comparisons=200, seed=seed, jobs=1)
-        estimates.append(matrix.p[0, 1])
-        errors.append(matrix.standard_error[0, 1])
-    assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.2)  # 150 runs: 6 % is one standard error
+def test_a_target_error_is_reached_and_hardly_overdone():
+    matrix = estimate_preferences(random_rankings(4, 10, 15), comparisons=500, target_error=0.004)
+    error = matrix.standard_error[np.triu_indices(4, 1)]
+    assert error.max() <= 0.004 and error.min() > 0.002
+    assert matrix.provenance["target_error"] == 0.004
+    stopped = estimate_preferences(random_rankings(2, 10, 15), comparisons=500, target_error=0.001, at_most=9000)
+    assert stopped.comparisons[0, 1] == 9000
 
 
-def test_another_seed_gives_another_estimate():
-    rankings = random_rankings(2, 8, 20)
-    assert len({estimate_preferences(rankings, comparisons=1000, seed=seed).p[0, 1] for seed in range(5)}) > 1
+@pytest.mark.parametrize(("comparisons", "strata"), [(19, False), (20, True)])
+def test_strata_need_twice_as_many_comparisons_as_queries(comparisons, strata):
+    matrix = estimate_preferences(random_rankings(2, 10, 5), comparisons=comparisons, jobs=1)
+    assert ("stratified" in matrix.provenance["variance_reduction"]) == strata
 
 
-def test_provenance_says_how_it_was_made():
+def test_the_provenance_has_the_settings_and_raised_versions():
     about = estimate_preferences(random_rankings(2, 3, 5), comparisons=10, seed=7, top=4).provenance
     assert about["clicks"] == "navigational" and about["outcome"] == "marginal_bernoulli" and about["top"] == 4
     assert about["variance_reduction"] == ["antithetic", "control", "integrated", "stratified"]
     assert about["comparisons"] == 12 and about["seed"] == 7 and set(about["versions"]) >= {"numpy", "ltr-duel"}
-
-
-def test_input_that_cannot_be_compared_is_refused():
-    rankings = random_rankings(3, 3, 5)
-    for sentence, arguments in {
-        "the number of comparisons must be at least 2, not 1": {"comparisons": 1},
-        "no outcome rule of probabilistic called 'marginal'; did you mean 'marginal_sign'": {"outcome": "marginal"},
-        "no comparison method 'probabilstic'; did you mean 'probabilistic'": {"method": "probabilstic"},
-        "documents shown must be between 1 and 1000, not 0": {"top": 0},
-        "no click model 'navigationl'": {"clicks": "navigationl"},
-        "number of jobs must be at least 1": {"jobs": 0},
-    }.items():
-        with pytest.raises(InputError, match=sentence):
-            estimate_preferences(rankings, **{"comparisons": 10, **arguments})
-    with pytest.raises(InputError, match=r"at least two rankers; there is 1 \('ranker 0'\)"):
-        estimate_preferences(rankings[[0]])
-    with pytest.raises(InputError, match="no document has a grade above 0"):
-        estimate_preferences(make_rankings(ORDERS, 3, [0, 0, 0, 0]))
-    with pytest.raises(InputError, match=r"'navigational' is defined for 2, 3, 5 grades; this corpus has 8 \(0..7\)"):
-        estimate_preferences(make_rankings(ORDERS, 8, RELEVANCE))
-
-
-def test_pieces_of_another_numbers_version_are_counted_again(tmp_path, monkeypatch):
-    rankings, options = random_rankings(3, 5, 8), {"comparisons": 100, "variance_reduction": "none"}
-    before = estimate_preferences(rankings, store=tmp_path, **options)
-    monkeypatch.setitem(settings.NUMBERS, "blocks", 2)
-    later = estimate_preferences(rankings, store=tmp_path, **options)
-    assert "numbers" not in before.provenance and later.provenance["numbers"] == {"blocks": 2}
-    assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_a_raised_version_of_a_method_is_in_the_provenance():
-    method = replace(METHODS["team_draft"], numbers=3)
-    about = estimate_preferences(random_rankings(2, 3, 5), method=method, comparisons=10).provenance
+    raised = replace(METHODS["team_draft"], numbers=3)
+    about = estimate_preferences(random_rankings(2, 3, 5), method=raised, comparisons=10).provenance
     assert about["numbers"] == {"method": 3}
+
+
+def test_the_users_of_a_method_in_plain_python_are_not_integrated():
+    mine = method_from_functions(
+        "mine", lambda orders, top, rng: orders[0][:top], lambda orders, shown, clicks: [len(clicks), 0]
+    )
+    matrix = estimate_preferences(random_rankings(2, 4, 6), method=mine, comparisons=20)
+    assert matrix.provenance["variance_reduction"] == ["control", "stratified"]
+
+
+@pytest.mark.parametrize("size", [3, 2])
+def test_preferences_and_errors_in_sets_are_those_of_all_lists(size):
+    eager = ClickModel("eager", (0.0, 1.0), (0.0, 0.0))  # clicks on each relevant document
+    rankings = make_rankings(ORDERS, 2, RELEVANCE)
+    matrix = estimate_preferences(rankings, clicks=eager, method="sosm", size=size, top=2)
+    for pair in itertools.combinations(range(3), 2):
+        orders = ORDERS if size == 3 else [ORDERS[k] for k in pair]
+        a, b = pair if size == 3 else (0, 1)
+        mean = square = 0.0
+        for (shown, _), p in team_draft_lists(orders, 2).items():
+            scores = sosm_scores(orders, shown, [k for k, document in enumerate(shown) if RELEVANCE[document]])
+            mean += p * sign_of(scores[a] - scores[b])
+            square += p * sign_of(scores[a] - scores[b]) ** 2
+        error = math.sqrt((square - mean**2) / matrix.comparisons[pair]) / 2
+        assert abs(matrix.comparisons[pair] - 4000) <= (0 if size == 3 else 4 * math.sqrt(4000))
+        assert matrix.p[pair] == pytest.approx((1 + mean) / 2, abs=4 * error)
+        assert matrix.standard_error[pair] == pytest.approx(error, rel=0.1)
+
+
+def test_sets_of_some_rankers_share_out_the_comparisons_on_any_number_of_workers(monkeypatch):
+    rankings, given = random_rankings(6, 5, 8), {"method": "team_draft", "size": 3, "comparisons": 500}
+    first = estimate_preferences(rankings, jobs=1, **given)
+    assert first.tally.lists.sum() == 500 * 6 * 5 // (3 * 2) * 3, "a list of three has three pairs"
+    assert abs(first.tally.lists[np.triu_indices(6, 1)] - 500).max() < 4 * math.sqrt(500)
+    monkeypatch.setattr(counting, "_PIECE", 300)
+    assert estimate_preferences(rankings, jobs=2, **given).p.tobytes() == first.p.tobytes()
+
+
+REFUSED = {
+    "number of comparisons must be at least 2, not 1": {"comparisons": 1},
+    "at most 1,073,741,824 comparisons": {"comparisons": 2**31},
+    "no variance reduction 'stratified'.*auto, none": {"variance_reduction": "stratified"},
+    "no ranker 'ranker 9'": {"against": "ranker 9"},
+    "standard error must be between 1e-05 and 0.5, not 0": {"target_error": 0.0},
+    "'balanced' does not compare sets of rankers; methods that do: ": {"method": "balanced", "size": 3},
+    "the size of sets must be between 2 and 3, not 5": {"method": "sosm", "size": 5},
+    "'expectation' is for two rankers": {"size": 3, "outcome": "expectation"},
+    "a target and one rival need pairs": {"method": "sosm", "against": "ranker 1"},
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_impossible_requests_are_refused(sentence):
+    with pytest.raises(InputError, match=sentence):
+        estimate_preferences(random_rankings(3, 3, 5), **{"comparisons": 10, **REFUSED[sentence]})
+
+
+def test_one_ranker_has_no_preferences():
+    with pytest.raises(InputError, match=r"at least two rankers; there is 1 \('ranker 0'\)"):
+        estimate_preferences(random_rankings(3, 3, 5)[[0]])

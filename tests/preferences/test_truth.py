@@ -1,15 +1,18 @@
-"""The estimate against the truth by enumeration, for all users, rules and ways to reduce its variance."""
+"""The estimate against the truth by enumeration, for all users, rules and tie orders, with and without reductions."""
 
 from __future__ import annotations
 
 import functools
+from itertools import permutations
 
 import numpy as np
 import pytest
 
-from ltr_duel.clicks.model import ClickModel, click_model
-from ltr_duel.preferences.estimate.api import estimate_preferences
+from ltr_duel.clicks import ClickModel, click_model
+from ltr_duel.preferences import estimate_preferences
+from ltr_duel.rankers import feature_rankers
 from tests.conftest import random_rankings
+from tests.rankers.test_features import make_dataset
 from tests.reference.preferences import exact_preferences
 
 USERS = ("perfect", "navigational", "informational", "almost_random", "random")
@@ -25,18 +28,14 @@ def truth(users, rule, queries=3):
     return rankings, exact_preferences(rankings, click_model(users, 3), TOP, TAU, rule)
 
 
-def z_scores(users, rule, way, comparisons, seed=0, queries=3):
+def estimate(users, rule, way, comparisons, seed=0, queries=3):
     rankings, p = truth(users, rule, queries)
-    matrix = estimate_preferences(
-        rankings,
-        clicks=users,
-        outcome=rule,
-        variance_reduction=way,
-        comparisons=comparisons,
-        top=TOP,
-        seed=seed,
-        jobs=1,
-    )
+    settings = {"clicks": users, "outcome": rule, "variance_reduction": way, "comparisons": comparisons}
+    return estimate_preferences(rankings, top=TOP, seed=seed, jobs=1, **settings), p
+
+
+def z_scores(*given, **more):
+    matrix, p = estimate(*given, **more)
     difference, error = (matrix.p - p)[UPPER], matrix.standard_error[UPPER]
     return np.where(np.abs(difference) < 1e-9, 0.0, difference / np.maximum(error, 1e-12))
 
@@ -49,34 +48,10 @@ def test_estimates_agree_with_enumeration(rule, way):
     assert (z**2).mean() < 2.2  # 30 scores: one in 10,000 by chance
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_reduced_variance_is_real(way):
-    """The standard deviation of many estimates equals their standard errors; 120 runs determine it to 6.5 %."""
-    rankings, _ = truth("navigational", "marginal_sign", 40)
-    runs = [
-        estimate_preferences(rankings[[0, 1]], top=TOP, comparisons=120, seed=seed, variance_reduction=way, jobs=1)
-        for seed in range(120)
-    ]
-    estimates, variances = (
-        np.array(v) for v in zip(*((m.p[0, 1], m.standard_error[0, 1] ** 2) for m in runs), strict=True)
-    )
-    assert estimates.std() == pytest.approx(np.sqrt(variances.mean()), rel=0.2)
-
-
-def coverage(rule, way, runs, comparisons, queries, users="navigational"):
-    rankings, p = truth(users, rule, queries)
+def coverage(rule, way, runs, comparisons, queries):
     inside = []
     for seed in range(runs):
-        matrix = estimate_preferences(
-            rankings,
-            clicks=users,
-            outcome=rule,
-            variance_reduction=way,
-            comparisons=comparisons,
-            top=TOP,
-            seed=seed,
-            jobs=1,
-        )
+        matrix, p = estimate("navigational", rule, way, comparisons, seed, queries)
         low, high = matrix.intervals(0.95)
         inside.append(((low <= p) & (p <= high))[UPPER])
     return np.mean(inside)
@@ -108,22 +83,34 @@ def test_many_scores_are_normal(users, rule):
 
 
 def test_reduced_variance_needs_a_tenth_of_the_lists():
-    rankings = random_rankings(2, 50, 30, seed=2)
-    plain, reduced = (
-        estimate_preferences(rankings, clicks="informational", comparisons=8000, variance_reduction=way).standard_error[
-            0, 1
-        ]
-        for way in WAYS
-    )
-    assert plain**2 > 10 * reduced**2
+    rankings, given = random_rankings(2, 50, 30, seed=2), {"clicks": "informational", "comparisons": 8000}
+    plain, reduced = (estimate_preferences(rankings, variance_reduction=way, **given) for way in WAYS)
+    assert plain.standard_error[0, 1] ** 2 > 10 * reduced.standard_error[0, 1] ** 2
 
 
 def test_a_user_model_of_ones_own_is_integrated_too():
     model = ClickModel("mine", (0.2, 0.5, 0.9), (0.3, 0.1, 0.5), stop_on="examine", position_bias=0.7)
-    rankings, _ = truth("perfect", "marginal_sign")
-    played, integrated = (
-        estimate_preferences(rankings, clicks=model, comparisons=40_000, top=TOP, variance_reduction=way)
-        for way in WAYS
-    )
+    rankings, given = truth("perfect", "marginal_sign")[0], {"clicks": model, "comparisons": 40_000, "top": TOP}
+    played, integrated = (estimate_preferences(rankings, variance_reduction=way, **given) for way in WAYS)
     z = (played.p - integrated.p)[UPPER] / np.hypot(played.standard_error, integrated.standard_error)[UPPER]
     assert np.abs(z).max() < 4.5
+
+
+@pytest.mark.parametrize(("method", "outcome"), [("probabilistic", "marginal_sign"), ("team_draft", "")])
+def test_with_resampled_ties_a_preference_is_the_mean_over_all_orders_of_ties(method, outcome):
+    """Of two rankers, the first ties three documents: six orders, each of them untied here."""
+    given = {"method": method, "outcome": outcome, "jobs": 1, "top": 3}
+    other = np.array([2.0, 4.0, 1.0, 3.0, 5.0])
+    p, errors = [], []
+    for seed, order in enumerate(permutations(range(3))):
+        features = np.stack([[*(1 + np.array(order) / 8), 2.0, 0.0], other], axis=1)
+        untied = feature_rankers(make_dataset(features, [5]), ties="file")
+        matrix = estimate_preferences(untied, comparisons=20_000, seed=seed, **given)
+        p.append(matrix.p[0, 1])
+        errors.append(matrix.standard_error[0, 1])
+    tied = feature_rankers(make_dataset([[1, 2], [1, 4], [1, 1], [2, 3], [0, 5]], [5]), ties="resample")
+    matrix = estimate_preferences(tied, comparisons=80_000, seed=9, **given)
+    error = np.hypot(matrix.standard_error[0, 1], np.hypot.reduce(errors) / 6)
+    assert np.ptp(p) > 0.01, "the order of ties matters"
+    assert abs(matrix.p[0, 1] - np.mean(p)) < 4 * error < 0.01
+    assert "integrated" in matrix.provenance["variance_reduction"]

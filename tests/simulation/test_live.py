@@ -92,9 +92,11 @@ def test_methods_that_cannot_answer_are_refused():
 
 def test_a_method_object_is_judged_by_its_functions_not_by_its_name():
     rankings = random_rankings(3, 2, 5)
-    mine = method_from_functions(
-        "mine", lambda orders, top, rng: orders[0][:top], lambda orders, *_: [0.0] * len(orders)
-    )
+
+    def draw(orders, top, rng):
+        return orders[0][:top], [0] * len(orders[0][:top])
+
+    mine = method_from_functions("mine", draw, lambda orders, *_: [0.0] * len(orders))
     assert SimulatedUsers(rankings, pairs=mine, slates=mine).names == rankings.names
     of_pairs = replace(mine, name="sosm", draw_slate=None, credit_slate=None)
     with pytest.raises(InputError, match=r"^'sosm' does not compare sets of rankers; methods that do: optimized"):

@@ -1,8 +1,9 @@
-"""Run the commands and Python code of a page as printed, one after the other, in an empty folder.
+"""Run the commands and Python code of a page as printed, one after the other, in the working folder.
 
 - ```` ```python ```` and notebook cells share the names of their page.
 - A block below a line that ends with ```name.ext`:`` is the content of that file.
 - In ```` ```console ```` lines after ``$ `` are commands, followed by what they print; ``...`` matches anything.
+- In blocks without a language, and in ``sh``, lines that begin with a program are commands.
 """
 
 from __future__ import annotations
@@ -13,51 +14,48 @@ import io
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from ltr_duel.cli.main import main
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
 _BLOCK = re.compile(r"(?P<before>[^\n]*)\n\n?```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$", re.M | re.S)
 _FILE = re.compile(r"`([\w.-]+\.\w+)`:$")
-_OPTIONS = re.compile(r"\A(---\n.*?\n---\n|(:\w+:[^\n]*\n)+\n?)", re.S)
+_OPTIONS = re.compile(r"\A((:\w+:[^\n]*\n)+\n?)?(^%[^\n]*\n)*", re.M)
+_PROGRAM = re.compile(r"(?:ltr-duel [^:]|python |python3 |pip |dask |sbatch |export |make |eval |cp |mkdir ).*")
 _IGNORE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-class Block(NamedTuple):
-    kind: str  # python, console, toml, ...
+class Step(NamedTuple):
+    """A file, Python code or a command of a page, in the order of the page."""
+
+    kind: str  # file, python or command
     text: str
-    file: str  # the file whose content it is, or ""
     line: int
+    file: str = ""  # the file whose content it is
+    printed: str = ""  # what a command prints
 
 
-def blocks(page: str) -> list[Block]:
-    """Return the blocks of a page that can be run or are files."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    found = []
+def steps(page: Path) -> Iterator[Step]:
+    """Yield what a reader of a page can run or save."""
+    text = page.read_text(encoding="utf-8")
     for place in _BLOCK.finditer(text):
         kind, content, line = place["kind"].strip(), place["text"], text.count("\n", 0, place.start("kind")) + 1
-        file = _FILE.search(place["before"].strip())
-        if kind.startswith("{code-cell}"):
-            kind, content = "python", _OPTIONS.sub("", content)
-            magic = re.match(r"%%writefile (\S+)\n", content)
-            if magic:
-                found.append(
-                    Block("file", content[magic.end() :], magic[1], text.count("\n", 0, place.start("kind")) + 1)
-                )
-                continue
-            content = re.sub(r"^%.*\n", "", content, flags=re.M)
-        found.append(Block(kind, content, file[1] if file else "", line))
-    return found
-
-
-def commands(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each command of a console block, and its printed output."""
-    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
-        command, _, printed = part.replace("\\\n", "").partition("\n")
-        yield command.partition("  #")[0].strip(), printed
+        if file := _FILE.search(place["before"].strip()):
+            yield Step("file", content, line, file[1])
+        elif kind == "python" or kind.startswith("{code-cell}"):
+            yield Step("python", _OPTIONS.sub("", content), line)
+        elif kind == "console":
+            for part in re.split(r"^\$ ", content, flags=re.M)[1:]:
+                command, _, printed = part.replace("\\\n", "").partition("\n")
+                yield Step("command", command.partition("  #")[0].strip(), line, printed=printed)
+        elif kind in ("", "sh"):
+            for command in re.sub(r"\\\n\s*", "", content).splitlines():
+                if _PROGRAM.match(command):
+                    yield Step("command", command.partition("  ")[0].partition("  #")[0].strip(), line)
 
 
 def run_command(words: list[str]) -> tuple[int, str]:
@@ -71,29 +69,33 @@ def run_command(words: list[str]) -> tuple[int, str]:
     return code, printed.getvalue()
 
 
-def run_page(page: str) -> int:
-    """Run all blocks of a page in the working folder; return their number."""
+def run_page(page: Path, left_out: Callable[[Step], object] = lambda step: False) -> int:
+    """Run a page in the working folder except for some steps; return the number of those that ran."""
     names: dict = {"__name__": "__main__"}
     done = 0
-    for block in blocks(page):
-        where = f"{page}:{block.line}"
-        if block.file:
-            Path(block.file).write_text(block.text, encoding="utf-8")
-        elif block.kind == "python":
-            with contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(block.text, where, "exec"), names)
-        elif block.kind == "console":
-            for command, expected in commands(block.text):
-                program, *words = shlex.split(command)
-                if program in ("cp", "mkdir"):
-                    subprocess.run([program, *words])
-                    continue
-                assert program == "ltr-duel", f"{where}: {command}"
-                code, printed = run_command(words)
-                assert code == 0, f"{where}: {command}\n{printed}"
-                same = not expected or doctest.OutputChecker().check_output(expected, printed, _IGNORE)
-                assert same, f"{where}: {command}\nprints\n{printed}\nand not\n{expected}"
-        else:
+    for step in steps(page):
+        where = f"{page.name}:{step.line}"
+        if step.kind == "file":
+            Path(step.file).write_text(step.text, encoding="utf-8")
+        elif left_out(step):
             continue
+        elif step.kind == "python":
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(step.text, where, "exec"), names)
+        else:
+            program, *words = (found for word in shlex.split(step.text) for found in matching(word))
+            if program in ("cp", "mkdir"):
+                subprocess.run([program, *words])
+                continue
+            assert program == "ltr-duel", f"{where}: {step.text}"
+            code, printed = run_command(words)
+            assert code == 0, f"{where}: {step.text}\n{printed}"
+            same = not step.printed or doctest.OutputChecker().check_output(step.printed, printed, _IGNORE)
+            assert same, f"{where}: {step.text}\nprints\n{printed}\nand not\n{step.printed}"
         done += 1
     return done
+
+
+def matching(word: str) -> list[str]:
+    """Return the files that match a pattern, as a shell does, otherwise the word."""
+    return sorted(map(str, Path().glob(word))) if "*" in word else [word]

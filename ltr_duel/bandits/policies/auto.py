@@ -2,26 +2,22 @@
 
 Arm i is judged by three posterior probabilities of winning more than half of some duels: all its duels (``pooled``),
 its duels with the champion, and its duels with its worst rival (both in ``prefer``). A small probability is evidence
-against the arm as the Condorcet winner. The third probability is multiplied by 8, because the smallest of many
-probabilities is low by chance. The champion is the arm with the least evidence against it. Every other arm is a
-challenger with a probability equal to the smallest of its three probabilities; this is Thompson sampling that counts
-the same evidence only once. The challenger with the best win rate plays, or sometimes the challenger with the fewest
-duels. If there is no challenger, the champion plays itself.
+against the arm as the Condorcet winner. The third is multiplied by 8, because the smallest of many probabilities is low
+by chance. The champion is the arm with the least evidence against it. Every other arm is a challenger with a
+probability equal to the smallest of its three probabilities; this is Thompson sampling that counts the same evidence
+only once. The challenger with the best win rate plays, or sometimes the challenger with the fewest duels. If there is
+no challenger, the champion plays itself.
 
-A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret. If
-preferences are cyclic, for example, j may clearly lose to a rival and be nearly equal to the champion. To find rivals
-to which j clearly loses, some of j's first duels as a challenger are not against the champion.
-
-Instead of itself, the champion sometimes meets a random rival that it is not known to beat, because a rival that is
-ruled out as the winner may still beat the champion. If there is evidence against every arm, no Condorcet winner is
-assumed, and the two phases of Double Thompson Sampling search for a Copeland winner. Pairs with few duels are then
-judged by pooled win rates; the more pairs contradict these rates, the more often pairs with few duels are judged by
+A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret: in a cycle, j
+may clearly lose to a rival and be nearly equal to the champion. To find such rivals, some of j's first duels are not
+against the champion. Instead of itself, the champion sometimes meets a random rival that it is not known to beat,
+because a rival that is ruled out as the winner may still beat the champion. If there is evidence against every arm, no
+Condorcet winner is assumed, and the two phases of Double Thompson Sampling search for a Copeland winner. Pairs with few
+duels are then judged by pooled win rates; the more pairs contradict these rates, the more often they are judged by
 their own duels instead.
 
-Auto is part of this package; its constants were tuned on one half of the suite of benchmarks/rank_policies. No bound
-is proven. Because each arm is a challenger with a positive probability, no arm is excluded forever;
-docs/policies_compared.md shows measured regret. A step costs O(K), or up to O(K^2) coins if no Condorcet winner is
-assumed.
+The constants were tuned on one half of the suite of benchmarks/rank_policies; docs/policies_compared.md shows measured
+regret. Because each arm is a challenger with a positive probability, no arm is excluded forever.
 """
 
 from __future__ import annotations
@@ -64,16 +60,12 @@ _FINE = 2.0**30  # compared numbers are rounded to 1 / _FINE, so that the order 
 
 
 class Now:
-    """Numbers that are stored between steps."""
-
     favourite: int  # the last Copeland candidate
     due: int  # the step of the next update of values that depend on t
     misfit: float  # share of the pairs with a clear winner that pooled win rates order wrongly
 
 
 class State(NamedTuple):
-    """The state of Auto with K arms."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     prefer: FloatMatrix  # (K, K) the probability that arm i beats arm j, see `thompson`
     log_mass: FloatMatrix  # (K, K) see `thompson`
@@ -90,7 +82,6 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """Return the state before the first duel."""
     prefer, log_mass = posterior_rows(n_arms)
     won, met, losses = np.zeros((3, n_arms), np.int64)
     pooled, rate, worst, doubt = np.full((4, n_arms), 0.5)

@@ -1,12 +1,9 @@
 """Auto for sets: the policy for problems with unknown properties in which sets of arms can be compared.
 
-The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, ties are ignored. All copies
-of an arm in a set have the same score in the comparison. If two copies differ in their outcomes against a rival, the
-scores were therefore tied, and coins decided. Second, two arms with several copies in a set form up to six pairs of
-copies. At most three of these pairs count, because all six are a single observation; if all six count, runs too often
-end with a wrong arm.
-
-The policy is part of this package, like `auto`. No bound is proven.
+The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. First, ties are ignored: all copies
+of an arm in a set have the same score, so if two copies differ in their outcomes against a rival, coins decided.
+Second, two arms with several copies in a set form up to six pairs of copies; at most three of these count, because all
+six are a single observation, and runs too often end with a wrong arm if all count.
 """
 
 from __future__ import annotations
@@ -24,13 +21,10 @@ SIZE, COPIES = 5, 3  # number of arms in a set; maximum number of pairs that cou
 
 
 class State(NamedTuple):
-    """The state for K arms: one Thompson bandit (see `cardinal`)."""
-
     bandits: ThompsonBandits
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """Return the state with uniform priors."""
     return State(thompson_bandits(1, n_arms))
 
 

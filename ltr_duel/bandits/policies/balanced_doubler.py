@@ -1,22 +1,16 @@
 """Balanced Doubler: Doubler that keeps rewards of earlier epochs, by averaging over epochs in which every arm played.
 
 The opponent has the same distribution in all steps of an epoch. Therefore an arm's mean rewards in the epochs can be
-averaged, and the averages of all arms can be compared, if each arm plays in each epoch. A "hot start" ensures that each
-arm plays: it consists of m = K / Delta plays of each arm, with the gap Delta defined below.
+averaged, and the averages of all arms can be compared, if each arm plays in each epoch. A "hot start" of m = K / Delta
+plays of each arm ensures this, with the gap Delta between the two best utilities, which is rarely known.
 
-Wolfenfeld, Dueling Bandits, Algorithm 11. Assumes utilities behind the preferences with a linear link, and that the gap
-Delta between the two best utilities is known, which is rarely the case. Needs no horizon. The paper claims regret
-O(log T). A step costs O(K).
-
-The paper does not describe how hot starts fit into short epochs. Here a hot start is the first m K steps of its epoch,
-and epochs shorter than 2 m K are plain Doubler epochs. The averages use only the other epochs, called balanced.
-Hot-start plays are not part of the multiset from which the left player draws. The UCB1 bandit (see `cardinal`) of a
+The paper (Wolfenfeld's survey) does not describe how hot starts fit into short epochs. Here a hot start is the first
+m K steps of its epoch, and epochs shorter than 2 m K are plain Doubler epochs. The averages use only the other epochs,
+called balanced. Hot-start plays are not part of the multiset from which the left player draws. The UCB1 bandit of a
 plain epoch explores with the constant 0.5, the default of `doubler`; ``alpha`` is only the constant of the index in
-Algorithm 11.
-
-Wolfenfeld's own program has no plain epochs: it begins with the first epoch that is long enough, ignores the steps
-before it, plays each arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times in a hot start, and replaces the
-multiset only after an epoch that scored better than all earlier epochs.
+Algorithm 11. Wolfenfeld's own program has no plain epochs: it begins with the first epoch that is long enough, plays
+each arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times in a hot start, and replaces the multiset only after an
+epoch that scored better than all earlier epochs.
 """
 
 from __future__ import annotations
@@ -43,15 +37,11 @@ from ltr_duel.core import FloatVector, IntVector, kernel, vector
 
 
 class Params(NamedTuple):
-    """Parameters of Balanced Doubler."""
-
     gap: float = 0.1  # Delta, the gap between the two best utilities
     alpha: float = 0.25  # exploration
 
 
 class Now:
-    """The progress of the run."""
-
     epochs: int  # number of balanced epochs, this epoch included; 0 in a plain epoch
     start: int  # first step of this epoch
     hot_start: int  # m K, the length of a hot start
@@ -59,8 +49,6 @@ class Now:
 
 
 class State(NamedTuple):
-    """The state of Balanced Doubler with K arms."""
-
     mean: FloatVector  # (K,) the arm's mean reward in an epoch, averaged over the balanced epochs
     width: FloatVector  # (K,) sqrt(1 / plays, summed over the balanced epochs) / epochs
     past_mean: FloatVector  # (K,) the arm's mean reward in an epoch, summed over finished balanced epochs
@@ -72,7 +60,6 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state before the first duel."""
     hot_start = ceil(n_arms / params.gap) * n_arms
     first = 1 << (2 * hot_start - 1).bit_length()  # the first power of two that is at least 2 m K
     now = registers(Now, start=1, hot_start=hot_start, first=first)

@@ -1,18 +1,13 @@
 """Beat the Mean: each arm plays against the average of the remaining arms; the confidently worst arm is removed.
 
-Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments cite the line numbers of Algorithm 1.
-Assumes a total order with relaxed stochastic transitivity (factor gamma >= 1) and the triangle inequality.
-
-`beat_the_mean` (Algorithm 2) requires the horizon T. It explores until one arm remains, and then plays this arm:
-regret O(gamma^7 K log T / gap).
-`beat_the_mean_pac` (Algorithm 3) needs no horizon. After O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels it
-selects an arm that is within epsilon of the best with probability 1 - delta, and plays this arm from then on.
+Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments cite the line numbers of Algorithm 1. Gamma
+is the factor of the relaxed transitivity. `beat_the_mean` explores until one arm remains, and then plays this arm.
+`beat_the_mean_pac` selects an arm after O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels.
 
 An arm meets the mean of all remaining arms, itself included (equation 3). A coin flip decides a duel of an arm with
 itself, and the result is counted. When an arm is removed, all duels recorded against it are subtracted; therefore the
-counts are stored for each pair. A step costs O(1) amortised, because the arms with the fewest duels are stored in a
-list, and the test of line 16 reads all arms only if bounds on the largest and the smallest mean allow the test to
-succeed.
+counts are stored for each pair. A step costs O(1) amortised: the arms with the fewest duels are stored in a list, and
+line 16 reads all arms only if bounds on the largest and the smallest mean allow its test to succeed.
 """
 
 from __future__ import annotations
@@ -30,22 +25,16 @@ from ltr_duel.core import FloatVector, IntMatrix, IntVector, coin, kernel, rando
 
 
 class Params(NamedTuple):
-    """Parameters of Beat the Mean with a horizon."""
-
     gamma: float = 1.0  # allowed violation of stochastic transitivity, 1 for none
 
 
 class PacParams(NamedTuple):
-    """Parameters of Beat the Mean as a PAC algorithm."""
-
     gamma: float = 1.0  # allowed violation of stochastic transitivity, 1 for none
     epsilon: float = 0.1  # the selected arm is at most this much worse than the best arm
     delta: float = 0.1  # ... except with this probability
 
 
 class Now:
-    """The progress of the run."""
-
     n_active: int  # number of remaining arms
     n_waiting: int
     fewest: int  # n*, the fewest duels
@@ -59,8 +48,6 @@ class Now:
 
 
 class State(NamedTuple):
-    """The state of Beat the Mean with K arms."""
-
     duels: IntMatrix  # (K, 2 K) duels[b, 2 x]: duels that b recorded against x; duels[b, 2 x + 1]: those that b won
     n: IntVector  # (K,) duels recorded by each arm
     wins: IntVector  # (K,) recorded duels that the arm won
@@ -75,43 +62,27 @@ class PacState(State):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Algorithm 2."""
-    return State(*_arrays(n_arms, _terms(n_arms, horizon, params)))
-
-
-def _terms(n_arms: int, horizon: int, params: Params) -> dict[str, float]:
-    """Return N = infinity, and the terms of the radius in equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
+    """Algorithm 2: N is infinite, and the radius that of equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
     factor = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2
-    return {"enough": NEVER, "factor": factor, "level": log(2.0 * horizon * n_arms)}
+    return State(*_arrays(n_arms, factor, log(2.0 * horizon * n_arms), NEVER))
 
 
 def pac_init(n_arms: int, horizon: int, params: PacParams) -> PacState:
-    """Algorithm 3: T is infinite."""
-    return PacState(*_arrays(n_arms, _pac_terms(n_arms, params)))
-
-
-def _pac_terms(n_arms: int, params: PacParams) -> dict[str, float]:
-    """Return N, and the terms of the radius in equation (7)."""
-    enough, level = pac_duels(n_arms, params.gamma, params.epsilon, params.delta)
-    return {"enough": enough, "factor": 3.0 * params.gamma**2, "level": level}
-
-
-def pac_duels(n_arms: int, gamma: float, epsilon: float, delta: float) -> tuple[int, float]:
-    """Return the least N of equation (8), N = ceil(36 gamma^6 / epsilon^2 ln(K^3 N / delta)), and the logarithm."""
-    enough, before = 1, 0
-    level = 0.0
-    while enough != before:
+    """Algorithm 3: T is infinite, the radius that of equation (7), and N = ceil(36 gamma^6 / epsilon^2 level)."""
+    enough, before, level = 1, 0, 0.0
+    while enough != before:  # the least N of equation (8), with level = ln(K^3 N / delta)
         before = enough
-        level = 3 * log(n_arms) + log(before) - log(delta)
-        enough = max(1, ceil(36 * gamma**6 / epsilon**2 * level))
-    return enough, level
+        level = 3 * log(n_arms) + log(before) - log(params.delta)
+        enough = max(1, ceil(36 * params.gamma**6 / params.epsilon**2 * level))
+    return PacState(*_arrays(n_arms, 3.0 * params.gamma**2, level, enough))
 
 
-def _arrays(n_arms: int, terms: dict[str, float]) -> tuple[Any, ...]:
+def _arrays(n_arms: int, factor: float, level: float, enough: int) -> tuple[Any, ...]:
     n, wins, active, waiting = np.zeros((4, n_arms), np.int64)
     active[:] = waiting[:] = np.arange(n_arms)
+    bounds: dict[str, float] = {"low": 0.5, "high": 0.5, "radius": 1.0, "factor": factor, "level": level}
     best = 0 if n_arms == 1 else -1
-    now = registers(Now, n_active=n_arms, n_waiting=n_arms, best=best, low=0.5, high=0.5, radius=1.0, **terms)
+    now = registers(Now, n_active=n_arms, n_waiting=n_arms, best=best, enough=enough, **bounds)
     return np.zeros((n_arms, 2 * n_arms), np.int64), n, wins, np.full(n_arms, 0.5), active, waiting, now
 
 
@@ -212,12 +183,10 @@ def best_mean(state: State) -> int:
 
 
 def recommend(state: State, params: Params) -> int:
-    """Line 23."""
     return best_mean(state)
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return `NEVER` once the arm of line 23 is known; until then return t, because the next step may choose a pair."""
     return NEVER if state.now[0].best >= 0 else t
 
 

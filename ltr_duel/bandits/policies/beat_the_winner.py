@@ -1,13 +1,11 @@
 """Beat the Winner Reset: the incumbent meets the arms of a queue; a round is won by r wins.
 
 Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024; read from the authors' program
-(github.com/kolpaczki/Piecwise-Stationary-Dueling-Bandits, `BeatTheWinner` with ``reset``). Assumes a Condorcet winner
-in each stationary segment and aims at weak regret; it needs neither the horizon nor the number of changes.
+(github.com/kolpaczki/Piecwise-Stationary-Dueling-Bandits, `BeatTheWinner` with ``reset``).
 
-Two arms meet until one of them has r wins. The loser goes to the end of the queue, the winner is the next incumbent and
-meets the first arm of the queue. r grows by one with each round that the incumbent wins, and starts again at 1 when the
-incumbent loses: an incumbent of many rounds is hard to beat by chance, but a new winner needs few rounds. A step costs
-O(1).
+The loser of a round goes to the end of the queue, the winner is the next incumbent and meets the first arm of the
+queue. r grows by one with each round that the incumbent wins, and starts again at 1 when the incumbent loses: an
+incumbent of many rounds is hard to beat by chance, but a new winner needs few rounds.
 """
 
 from __future__ import annotations
@@ -23,8 +21,6 @@ from ltr_duel.core import IntVector, NoParams
 
 
 class Now:
-    """The round that is played."""
-
     incumbent: int
     head: int  # index of the challenger in the queue
     goal: int  # r, the wins that end the round
@@ -33,14 +29,11 @@ class Now:
 
 
 class State(NamedTuple):
-    """The state of Beat the Winner Reset with K arms."""
-
     queue: IntVector  # (K - 1,) ring of the other arms; arms are numbered at random in each run
     now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """Return the state before the first round: arm 0 is the incumbent, arm 1 the challenger."""
     queue = np.arange(1, n_arms) if n_arms > 1 else np.zeros(1, np.int64)  # a single arm meets itself
     return State(queue, registers(Now, goal=1))
 
@@ -70,7 +63,6 @@ def update(state: State, params: NoParams, t: int, first: int, second: int, outc
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """Return the incumbent."""
     return state.now[0].incumbent
 
 

@@ -1,18 +1,14 @@
-"""CCB: Copeland Confidence Bound.
+"""CCB: Copeland Confidence Bound, an optimistic Copeland winner against an arm that may beat it.
 
-Plays an optimistic Copeland winner against an arm that may beat it. To explore only few pairs, CCB stores the set B of
-the arms that may still be winners and, for each arm i, the set B^i of the arms that are believed to beat arm i.
+Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1; comments cite its line numbers. To
+explore only few pairs, CCB stores the set B of the arms that may still be winners and, for each arm i, the set B^i of
+the arms that are believed to beat arm i. The bound is for C Copeland winners that lose to L_C arms each.
 
-Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1; comments cite its line numbers.
-Needs no Condorcet winner and no horizon. Regret O(K^2 + (C + L_C) K log T), with C Copeland winners that lose to L_C
-arms each.
+Line 14 leaves no choice if every arm of B^c is known to beat the first arm c. Here c then meets itself; the program of
+D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. This case never occurred in 200,000 steps on
+Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, both programs choose from all arms.
 
-Line 14 chooses the opponent of the first arm, c, but leaves no choice if every arm of B^c is known to beat c. Here c
-then meets itself; the program of D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. This case
-never occurred in 200,000 steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, both
-programs choose from all arms.
-
-The sets change only when some u_ij crosses 1/2, so lines 7 to 10 run only then, in O(K^2). Other steps cost O(K).
+The sets change only when some u_ij crosses 1/2, so lines 7 to 10 run only then.
 """
 
 from __future__ import annotations
@@ -29,8 +25,6 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class Params(NamedTuple):
-    """Parameters of CCB."""
-
     alpha: float = 0.51  # exploration; the bound needs alpha > 1/2
 
 
@@ -53,8 +47,6 @@ class Hypotheses(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of CCB after some duels among K arms."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     rate: FloatMatrix  # (K, K) u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j], as in `rucb`
     width: FloatMatrix  # (K, K)
@@ -88,11 +80,10 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 @kernel
 def refresh(crossings: Crossings, doubts: FloatMatrix, bonus: float) -> bool:
     """Lines 7 and 8: update `below` and its sums; return whether anything changed."""
-    n_arms, changed = doubts.shape[0], False
+    n_arms, changed = doubts.shape[0], bonus == 0.0  # the first step
     for i in range(n_arms):
         if crossings.release[i] >= bonus:
             continue
-        changed |= bonus == 0.0  # the first step
         least, crossed, below = inf, 0, crossings.below[i]
         for j in range(n_arms):  # without a branch, so that the loop is vectorised
             above = doubts[i, j] > bonus
@@ -113,8 +104,7 @@ def refresh(crossings: Crossings, doubts: FloatMatrix, bonus: float) -> bool:
 def update_hypotheses(hypotheses: Hypotheses, crossings: Crossings, rng: Generator) -> None:
     """Line 10, A to C."""
     below, losses, victories = crossings.below, crossings.losses, crossings.victories
-    possible, betters = hypotheses.possible, hypotheses.betters
-    n_arms = losses.shape[0]
+    possible, betters, n_arms = hypotheses.possible, hypotheses.betters, crossings.losses.shape[0]
     for i in range(n_arms):  # A
         for j in range(n_arms):
             if betters[i, j] and below[j, i]:
@@ -209,8 +199,7 @@ def best_rival(state: State, c: int, within: bool, scale: float, rng: Generator)
     for j in range(rate.shape[0]):  # without a branch, so that the loop is vectorised
         best = larger(best, rate[j] + scale * width[j] if (betters[j] | anywhere) & (1 - below[j]) else -1.0)
     for j in range(rate.shape[0]):
-        ties += (betters[j] | anywhere) & (1 - below[j]) & int(rate[j] + scale * width[j] == best)
-    ties -= (betters[c] | anywhere) & (1 - below[c]) & int(rate[c] + scale * width[c] == best)
+        ties += (betters[j] | anywhere) & (1 - below[j]) & int(rate[j] + scale * width[j] == best) & int(j != c)
     if ties == 0:
         return c
     skip = random_below(ties, rng)
@@ -222,7 +211,6 @@ def best_rival(state: State, c: int, within: bool, scale: float, rng: Generator)
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Line 15."""
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
@@ -233,7 +221,6 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the arm that beats the most arms (the paper defines no recommendation)."""
     return most_victorious(state.wins)
 
 

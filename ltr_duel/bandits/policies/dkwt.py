@@ -2,13 +2,12 @@
 
 Haddenhorst, Bengs, Huellermeier. Identification of the Generalized Condorcet Winner in Multi-dueling Bandits. NeurIPS
 2021; read from the authors' program (github.com/bjoernhad/GCWidentification, functions `algo_1`, `algo_2`, `DKWT`), for
-comparisons of two arms. With probability 1 - delta, the arm that remains is the Condorcet winner. Assumes a Condorcet
-winner, and that no pair is even; otherwise it may never stop.
+comparisons of two arms. If a pair is even, it may never stop.
 
 The arms form a line; the winner of a match meets the next arm. A match has stages s = 1, 2, ...: in stage s the pair
 meets T_s = ceil(8 ln(4 / gamma_s) / h^2) times anew, h = 2^-(s + 1), and the match ends if the shares of wins then
 differ by more than h. The errors gamma_s = 6 delta / (K pi^2 s^2) of all stages and matches add up to at most delta.
-The authors' program repeats the last match of two-arm comparisons; this form does not. A step costs O(1).
+The authors' program repeats the last match of two-arm comparisons; this form does not.
 """
 
 from __future__ import annotations
@@ -25,14 +24,10 @@ from ltr_duel.core import kernel
 
 
 class Params(NamedTuple):
-    """Parameters of DKWT."""
-
     delta: float = 0.05  # probability of a wrong answer
 
 
 class Now:
-    """The match that is played."""
-
     n_arms: int
     champion: int  # the winner of the last match; arms are numbered at random in each run
     challenger: int  # n_arms after the last match
@@ -43,13 +38,10 @@ class Now:
 
 
 class State(NamedTuple):
-    """The state of DKWT."""
-
     now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state before the first match, of the arms 0 and 1."""
     state = State(registers(Now, n_arms=n_arms, challenger=1))
     open_stage(state, params, 1)
     return state
@@ -91,7 +83,6 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the winner of the last match."""
     return state.now[0].champion
 
 

@@ -1,17 +1,14 @@
 """D-TS: Double Thompson Sampling, for Copeland winners.
 
-An arm's optimistic Copeland score is the number of arms that it may beat; the arms with the largest score are the
-candidates. The first arm is the candidate that beats the most arms in a posterior sample. The second arm is chosen
-among the arms that are not yet known to beat the first arm: it has the largest value against the first arm in a second
-posterior sample.
+Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1. An arm's optimistic
+Copeland score is the number of arms that it may beat; the arms with the largest score are the candidates. The first arm
+is the candidate that beats the most arms in a posterior sample (phase 1; ties are broken at random). The second arm is
+chosen among the arms that are not yet known to beat the first arm: it has the largest value against the first arm in a
+second posterior sample (phase 2).
 
-Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1; comments cite its
-phases. Needs no Condorcet winner and no horizon. The regret is O(K^2 log T) or, with a Condorcet winner,
-O(K log T + K^2 log log T).
-
-The first phase breaks ties at random. It depends only on which samples are above 1/2, so coins replace Beta draws. Only
-the rows of candidates that may still win are sampled (see `tournament`). The second phase draws the few samples that
-may be the largest (see `thompson`). A step costs at most O(|candidates| K) coin flips.
+The first phase depends only on which samples are above 1/2, so coins replace Beta draws, and only the rows of
+candidates that may still win are sampled (see `tournament`). The second phase draws the few samples that may be the
+largest (see `thompson`).
 """
 
 from __future__ import annotations
@@ -22,26 +19,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits import thompson
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import most_victorious, record_win
-from ltr_duel.bandits.thompson import (
-    Field,
-    Levels,
-    Posteriors,
-    draw_largest,
-    new_levels,
-    posterior_rows,
-    record_posterior,
-    record_sample,
-    renew_level,
-)
 from ltr_duel.bandits.tournament import OddsMatrix, Tournament, most_wins, new_tournament, set_odds
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, vector
 
 
 class Params(NamedTuple):
-    """Parameters of double Thompson sampling."""
-
     alpha: float = 0.51  # exploration; the regret bound needs alpha > 1/2
 
 
@@ -62,16 +47,13 @@ class Known(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of D-TS after some duels among K arms."""
-
     known: Known
-    levels: Levels  # row c: the samples of all others against arm c
+    levels: thompson.Levels  # row c: the samples of all others against arm c
     tournament: Tournament
     last: IntVector  # (1,) the previous first arm, which is likely to win the next tournament
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state before the first duel."""
     tournament = new_tournament(n_arms, n_arms)
     return State(nothing_known(n_arms), rivals(n_arms), tournament, np.zeros(1, np.int64))
 
@@ -79,25 +61,25 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 def nothing_known(n_arms: int) -> Known:
     """Return the counts of arms that have not met."""
     wins, doubts = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
-    return Known(wins, doubts, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.full(n_arms, inf))
+    return Known(wins, doubts, *thompson.posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.full(n_arms, inf))
 
 
-def rivals(n_arms: int) -> Levels:
+def rivals(n_arms: int) -> thompson.Levels:
     """Make one row of samples for each arm; in its row, the arm itself has probability 0."""
-    levels = new_levels(n_arms, n_arms)
+    levels = thompson.new_levels(n_arms, n_arms)
     for of_first in (levels.chance, levels.odds):
         np.fill_diagonal(of_first, 0)
     return levels
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Phase 1 and phase 2."""
     known, bonus = state.known, params.alpha * log(t)
     refresh_scores(known, bonus)
     count, first = candidates(known.blocked)
     if count > 1:
         least = known.blocked[first]
-        first = most_wins(state.tournament, known.prefer, known.blocked, least, state.last[0], rng)
+        arms = state.tournament.every
+        first = most_wins(state.tournament, known.prefer, arms, known.blocked, least, state.last[0], rng)
     state.last[0] = first
     return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
 
@@ -125,20 +107,19 @@ def candidates(blocked: IntVector) -> tuple[int, int]:
 
 
 @kernel
-def second_of_fresh_sample(known: Known, levels: Levels, first: int, bonus: float, rng: Generator) -> int:
+def second_of_fresh_sample(known: Known, levels: thompson.Levels, first: int, bonus: float, rng: Generator) -> int:
     """Phase 2: return the arm i with the largest new theta_i,first among the arms with l_i,first <= 1/2.
 
     The value of the first arm itself is 1/2.
     """
-    rows = Posteriors(known.wins[:, first], known.wins[first], known.log_mass[first], 0)
-    field = Field(levels.every, levels.odds[first], first, known.doubts[first], bonus)
-    renew_level(levels, first, rows, field, 0.5)
-    second = draw_largest(levels, first, rows, field, 0.5, rng)
+    rows = thompson.Posteriors(known.wins[:, first], known.wins[first], known.log_mass[first], 0)
+    field = thompson.Field(levels.every, levels.odds[first], first, known.doubts[first], bonus)
+    thompson.renew_level(levels, first, rows, field, 0.5)
+    second = thompson.draw_largest(levels, first, rows, field, 0.5, rng)
     return second if second >= 0 else first
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel."""
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
@@ -146,20 +127,19 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 @kernel
-def record_duel(known: Known, levels: Levels, odds: OddsMatrix, winner: int, loser: int) -> None:
+def record_duel(known: Known, levels: thompson.Levels, odds: OddsMatrix, winner: int, loser: int) -> None:
     """Count a duel, and update the statistics of the pair."""
     record_win(known.wins, known.doubts, winner, loser)
     known.release[winner] = -1.0
     known.release[loser] = -1.0
     won, lost = known.wins[winner, loser], known.wins[loser, winner]
-    record_posterior(known.prefer, known.log_mass, winner, loser, won, won + lost)
+    thompson.record_posterior(known.prefer, known.log_mass, winner, loser, won, won + lost)
     set_odds(odds, known.prefer, winner, loser, winner, loser)
-    record_sample(levels, loser, winner, True, won, lost, known.log_mass[winner, loser])
-    record_sample(levels, winner, loser, False, lost, won, known.log_mass[winner, loser])
+    thompson.record_sample(levels, loser, winner, True, won, lost, known.log_mass[winner, loser])
+    thompson.record_sample(levels, winner, loser, False, lost, won, known.log_mass[winner, loser])
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the arm that beats the most arms (the paper defines no recommendation)."""
     return most_victorious(state.known.wins)
 
 

@@ -5,14 +5,11 @@ left arm is a uniform draw from the multiset of arms that the right player chose
 player has a fixed opponent and solves an ordinary bandit problem.
 
 `doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of the survey) has a UCB1 bandit (see `cardinal`) that is
-reset in each epoch: regret O(K log^2 T), for UCB1's constant 2, not the default .5. `improved_doubler` (Algorithm 9)
-never resets its bandit. Because the opponent changes, it adds f, an estimate of the opponent's utility, to the reward.
-After each epoch, the right player's share of wins in the epoch, minus 1/2, is added to f, as in Algorithm 9; the
-survey's derivation gives twice this amount. `thompson_doubler` (Algorithm 10, "unforgetful") has a Thompson bandit that
-is never reset, and no correction. All three assume that preferences follow from utilities by a linear link; none needs
-a horizon; the last two have no proven bound. A step costs O(K).
-
-Comments cite the line numbers of Algorithms 8 and 9, counted from the line `input`.
+reset in each epoch; its bound is for UCB1's constant 2, not the default .5. `improved_doubler` (Algorithm 9) never
+resets its bandit. Because the opponent changes, it adds f, an estimate of the opponent's utility, to the reward. After
+each epoch, the right player's share of wins in the epoch, minus 1/2, is added to f, as in Algorithm 9; the survey's
+derivation gives twice this amount. `thompson_doubler` (Algorithm 10, "unforgetful") has a Thompson bandit that is never
+reset, and no correction. Comments cite the line numbers of Algorithms 8 and 9, counted from the line `input`.
 """
 
 from __future__ import annotations
@@ -22,16 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import (
-    ThompsonBandits,
-    UcbBandits,
-    choose,
-    most_played,
-    record_reward,
-    thompson_bandits,
-    ucb_bandits,
-    ucb_reset,
-)
+from ltr_duel.bandits import cardinal
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
@@ -39,8 +27,6 @@ from ltr_duel.core import IntVector, NoParams, kernel, random_below, vector
 
 
 class Params(NamedTuple):
-    """Parameters of the doublers with UCB1 bandits."""
-
     alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the original UCB1
 
 
@@ -51,33 +37,26 @@ class Opponent(NamedTuple):
     chosen: IntVector  # (K,) histogram of the right arms of this epoch
 
 
-class State(NamedTuple):
-    """The state of Doubler."""
-
-    bandits: UcbBandits  # one bandit, of the right player
-    opponent: Opponent
-
-
 class Epoch:
-    """The registers of Improved Doubler, which are updated at the end of each epoch or in each step."""
-
-    utility: float  # f, the estimate of the opponent's utility; updated after each epoch
+    improved: int  # 1 for Improved Doubler
+    utility: float  # f, the estimate of the opponent's utility in Improved Doubler, else 0
     won: int  # duels of this epoch that the right arm won
 
 
-class ImprovedState(NamedTuple):
-    """The state of Improved Doubler."""
-
-    bandits: UcbBandits  # one bandit, of the right player
+class State(NamedTuple):
+    bandits: cardinal.UcbBandits  # one bandit, of the right player
     opponent: Opponent
     now: Registers[Epoch]
 
 
-class ThompsonState(NamedTuple):
-    """The state of Thompson Doubler: a Thompson bandit over K arms, and the opponent."""
+class ImprovedState(State):
+    """The same arrays in another class, because each policy needs a separate class."""
 
-    bandits: ThompsonBandits  # one bandit: wins and losses of each arm on the right
+
+class ThompsonState(NamedTuple):
+    bandits: cardinal.ThompsonBandits
     opponent: Opponent
+    now: Registers[Epoch]
 
 
 def new_opponent(n_arms: int) -> Opponent:
@@ -123,65 +102,31 @@ def most_frequent(opponent: Opponent) -> int:
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Line 1."""
-    return State(ucb_bandits(1, n_arms, params.alpha), new_opponent(n_arms))
-
-
-def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Lines 5 to 8."""
-    if starts_epoch(t):
-        replace_members(state.opponent, rng)  # line 11 of the previous epoch
-        ucb_reset(state.bandits)  # line 5
-    left = random_member(state.opponent, rng)  # line 7
-    return left, choose(state.bandits, 0, t, rng)  # line 8
-
-
-def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Lines 9 and 10."""
-    record_reward(state.bandits, 0, second, right_won(outcome, rng))
-    state.opponent.chosen[second] += 1
-
-
-def recommend(state: Any, params: Any) -> int:
-    """Return the most frequent arm of the left player's multiset (the paper defines no recommendation)."""
-    return most_frequent(state.opponent)
+    return State(cardinal.ucb_bandits(1, n_arms, params.alpha), new_opponent(n_arms), registers(Epoch))
 
 
 def improved_init(n_arms: int, horizon: int, params: Params) -> ImprovedState:
-    """Line 1."""
-    return ImprovedState(ucb_bandits(1, n_arms, params.alpha), new_opponent(n_arms), registers(Epoch))
-
-
-def improved_select(state: ImprovedState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Lines 6 and 7."""
-    now = state.now[0]
-    if starts_epoch(t):
-        replace_members(state.opponent, rng)  # line 10 of the previous epoch
-        if t > 1:  # line 11: f <- f + sum b / |T_p| - 1/2
-            now.utility += now.won / (t // 2) - 0.5
-        now.won = 0
-    left = random_member(state.opponent, rng)
-    return left, choose(state.bandits, 0, t, rng)
-
-
-def improved_update(
-    state: ImprovedState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
-    """Lines 8 and 9: the reward is b + f."""
-    now, won = state.now[0], right_won(outcome, rng)
-    record_reward(state.bandits, 0, second, won + now.utility)
-    state.opponent.chosen[second] += 1
-    now.won += won
-
-
-def improved_recommend(state: ImprovedState, params: Params) -> int:
-    """Return the arm that the right player chose most."""
-    return most_played(state.bandits, 0)
+    return ImprovedState(
+        cardinal.ucb_bandits(1, n_arms, params.alpha), new_opponent(n_arms), registers(Epoch, improved=1)
+    )
 
 
 def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
-    """Return the state with uniform priors."""
-    return ThompsonState(thompson_bandits(1, n_arms), new_opponent(n_arms))
+    return ThompsonState(cardinal.thompson_bandits(1, n_arms), new_opponent(n_arms), registers(Epoch))
+
+
+def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
+    """Lines 5 to 8 of Algorithm 8, lines 6 and 7 of Algorithm 9."""
+    now = state.now[0]
+    if starts_epoch(t):
+        replace_members(state.opponent, rng)  # line 11 or 10 of the previous epoch
+        if not now.improved:
+            cardinal.ucb_reset(state.bandits)  # line 5
+        elif t > 1:  # line 11: f <- f + sum b / |T_p| - 1/2
+            now.utility += now.won / (t // 2) - 0.5
+        now.won = 0
+    left = random_member(state.opponent, rng)
+    return left, cardinal.choose(state.bandits, 0, t, rng)
 
 
 def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
@@ -189,7 +134,25 @@ def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generat
     if starts_epoch(t):
         replace_members(state.opponent, rng)
     left = random_member(state.opponent, rng)
-    return left, choose(state.bandits, 0, t, rng)
+    return left, cardinal.choose(state.bandits, 0, t, rng)
+
+
+def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+    """Lines 9 and 10, or 8 and 9: the reward is b + f."""
+    now, won = state.now[0], right_won(outcome, rng)
+    cardinal.record_reward(state.bandits, 0, second, won + now.utility)
+    state.opponent.chosen[second] += 1
+    now.won += won
+
+
+def recommend(state: Any, params: Any) -> int:
+    """Return the most frequent arm of the left player's multiset (the paper defines no recommendation)."""
+    return most_frequent(state.opponent)
+
+
+def improved_recommend(state: ImprovedState, params: Params) -> int:
+    """Return the arm that the right player chose most."""
+    return cardinal.most_played(state.bandits, 0)
 
 
 _FACTS: dict[str, Any] = {"assumes": "utilities behind the preferences, linear link", "cost": "O(K)"}

@@ -1,10 +1,7 @@
-"""ECW-RMED: Efficient Copeland Winners Relative Minimum Empirical Divergence.
-
-Plays each pair as often as the relaxed lower bound on regret requires, given the current estimates.
+"""ECW-RMED: each pair plays as often as the relaxed lower bound on regret requires, given the current estimates.
 
 Komiyama, Honda, Nakagawa. Copeland Dueling Bandit Problem: Regret Lower Bound, Optimal Algorithm, and Computationally
-Efficient Algorithm. ICML 2016 (arXiv 1605.01677). Needs no Condorcet winner and no horizon; no pair may tie. Regret
-O(log T), with the constant of the relaxed lower bound. The algorithm without the relaxation (CW-RMED) solves a linear
+Efficient Algorithm. ICML 2016 (arXiv 1605.01677). The algorithm without the relaxation (CW-RMED) solves a linear
 program with exponentially many constraints in each step and is not implemented.
 
 Let i* be an estimated Copeland winner, L_i the number of arms that beat arm i, n_ij the number of duels of a pair,
@@ -12,8 +9,7 @@ phat_ij the share of these duels that i won, and d_ij = d(phat_ij, 1/2), where d
 two coins. There are two kinds of relaxed constraints on q_ij = n_ij / ln t. First, q_i*j d_i*j >= 1 for every arm j
 that i* beats. Second, for every other arm i: take any L_i - L_i* + 1 arms j that beat i and are not i*; then the sum of
 q_ij d_ij over these arms j is at least 1. If there are fewer such arms j, arm i has no constraint; this is the case for
-every arm i if i* is a Condorcet winner. The cheapest q_ij are stored and updated (see `ecw_plans`). A step costs
-O(K^2), because all pairs are compared with the plan.
+every arm i if i* is a Condorcet winner. The cheapest q_ij are stored and updated (see `ecw_plans`).
 
 The paper's lists are: L_C, the pairs of this pass; L_R, the pairs of L_C that are still to play; L_N, the pairs of the
 next pass.
@@ -27,16 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.ecw_plans import (
-    Estimates,
-    Plans,
-    beats,
-    cheapest_plan,
-    new_estimates,
-    new_plans,
-    record,
-    spare_superiors,
-)
+from ltr_duel.bandits import ecw_plans
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import last_step_before, most_victorious
@@ -44,15 +31,11 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class Params(NamedTuple):
-    """Parameters of ECW-RMED."""
-
     alpha: float = 3.0  # every pair meets at least alpha sqrt(ln t) times
     beta: float = 0.01  # ... and until its share of wins is at least beta / ln ln t away from 1/2
 
 
 class Now:
-    """The progress of the run."""
-
     n_current: int  # number of pairs in L_C
     place: int  # number of these pairs that were played
     n_following: int  # number of pairs in L_N
@@ -61,10 +44,8 @@ class Now:
 
 
 class State(NamedTuple):
-    """The state of ECW-RMED after some duels among K arms."""
-
-    estimates: Estimates
-    plans: Plans
+    estimates: ecw_plans.Estimates
+    plans: ecw_plans.Plans
     evidence: FloatVector  # (K,) scratch: evidence to sort
     order: IntVector  # (K,) scratch: arms in the order of their evidence
     current: IntVector  # (K (K + 1) / 2,) the first n_current entries: L_C, pairs i <= j as i K + j
@@ -82,7 +63,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     free[i, j] = inf
     scratch = np.zeros(n_arms), np.zeros(n_arms, np.int64)
     now = registers(Now, n_current=i.size, winner=-1)
-    return State(new_estimates(n_arms), new_plans(n_arms), *scratch, current, following, free, now)
+    return State(ecw_plans.new_estimates(n_arms), ecw_plans.new_plans(n_arms), *scratch, current, following, free, now)
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -113,9 +94,9 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     """Count the duel, and plan the next pass."""
     stale = state.plans.superiors.stale
     if outcome > 0:
-        record(state.estimates, stale, first, second)
+        ecw_plans.record(state.estimates, stale, first, second)
     elif outcome < 0:
-        record(state.estimates, stale, second, first)
+        ecw_plans.record(state.estimates, stale, second, first)
     if outcome != 0:
         state.free[min(first, second), max(first, second)] += 1.0
     if state.now[0].forced == 0:
@@ -129,7 +110,7 @@ def end_turn(state: State, first: int, second: int, log_t: float) -> None:
     state.free[min(first, second), max(first, second)] = wins[first, second] + wins[second, first]
     winner = confident_winner(state, log_t)
     if winner < 0:
-        winner, plan = cheapest_plan(state.estimates, state.plans), state.plans.cheapest
+        winner, plan = ecw_plans.cheapest_plan(state.estimates, state.plans), state.plans.cheapest
         for i in range(n_arms - 1):
             if falls_short(state.free[i, i + 1 :], plan[i, i + 1 :], log_t):
                 for j in range(i + 1, n_arms):
@@ -183,13 +164,13 @@ def confidence(state: State, winner: int, enough: float) -> float:
     wins, divergence, losses = state.estimates.wins, state.estimates.divergence, state.estimates.losses
     limit = inf
     for j in range(losses.shape[0]):
-        if beats(wins, winner, j):
+        if ecw_plans.beats(wins, winner, j):
             n = wins[winner, j] + wins[j, winner]
             limit = min(limit, n * divergence[winner, j])
     for i in range(losses.shape[0]):
         if limit < enough:
             return limit
-        if i != winner and spare_superiors(losses, wins, i, winner) >= 0:
+        if i != winner and ecw_plans.spare_superiors(losses, wins, i, winner) >= 0:
             sort_evidence(state, i, winner)
             total = 0.0
             for j in state.order[: losses[i] - losses[winner] + 1]:
@@ -203,15 +184,10 @@ def sort_evidence(state: State, i: int, winner: int) -> None:
     """Write the arms that seem to beat i, except ``winner``, into `order`, sorted by n d."""
     wins, divergence, size = state.estimates.wins, state.estimates.divergence, 0
     for j in range(wins.shape[0]):
-        if j == winner or not beats(wins, j, i):
-            continue
-        state.evidence[j] = (wins[i, j] + wins[j, i]) * divergence[i, j]
-        place = size
-        while place > 0 and state.evidence[state.order[place - 1]] > state.evidence[j]:
-            state.order[place] = state.order[place - 1]
-            place -= 1
-        state.order[place] = j
-        size += 1
+        if j != winner and ecw_plans.beats(wins, j, i):
+            state.evidence[j] = (wins[i, j] + wins[j, i]) * divergence[i, j]
+            ecw_plans.insert(state.order, state.evidence, size, j)
+            size += 1
 
 
 def idle_until(state: State, params: Params, t: int) -> int:

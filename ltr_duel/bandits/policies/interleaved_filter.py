@@ -1,16 +1,14 @@
 """Interleaved Filter: one candidate meets all remaining rivals in turn, until a rival is confidently better.
 
 Yue, Broder, Kleinberg, Joachims. The K-armed Dueling Bandits Problem. JCSS 2012; Algorithm 1 of Wolfenfeld's survey;
-comments cite its line numbers. Assumes a total order with strong stochastic transitivity and the triangle inequality,
-and a known horizon T. Regret O(K log T / gap) in expectation.
+comments cite its line numbers.
 
 With ``prune``, all rivals that lost to a candidate on average are removed when the candidate is replaced (Interleaved
 Filter 2 of the JCSS paper). Without ``prune``, only rivals that lost confidently are removed (Interleaved Filter 1, and
 the survey's listing). The confidence radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in
-the journal paper. (The paper on Beat the Mean uses delta = 1 / (2 T K), which gives a smaller radius.)
-
-The survey prints the condition "q - c < 1/2" for removing a rival, but means q - c > 1/2, where q is the share of duels
-that the candidate won against the rival, and c the radius. A step costs O(1), the last step of a sweep O(K).
+the journal paper. (The paper on Beat the Mean uses delta = 1 / (2 T K), which gives a smaller radius.) The survey
+prints the condition "q - c < 1/2" for removing a rival, but means q - c > 1/2, where q is the share of duels that the
+candidate won against the rival, and c the radius.
 """
 
 from __future__ import annotations
@@ -28,15 +26,11 @@ from ltr_duel.core import IntVector, kernel, random_below, shuffle
 
 
 class Params(NamedTuple):
-    """Parameters of Interleaved Filter."""
-
     prune: bool = True  # whether a replaced candidate's rivals are removed if it beat them on average
     radius_scale: float = 1.0  # 1 in the journal version, 2 in the conference version
 
 
 class Now:
-    """The progress of the run."""
-
     candidate: int
     n_rivals: int
     next: int  # position of the next rival in the sweep
@@ -45,15 +39,12 @@ class Now:
 
 
 class State(NamedTuple):
-    """The state of Interleaved Filter with K arms."""
-
     rivals: IntVector  # (K,) the first n_rivals entries: remaining rivals of the candidate, in the order of a sweep
     wins: IntVector  # (K,) wins[x]: duels that the candidate won against rival x
     now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state in which every arm is a rival."""
     log_delta = log(horizon) + 2 * log(n_arms)
     return State(np.arange(n_arms), np.zeros(n_arms, np.int64), registers(Now, log_delta=log_delta))
 
@@ -130,7 +121,6 @@ def keep_rivals(state: State, limit: float) -> None:
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the candidate."""
     return state.now[0].candidate
 
 

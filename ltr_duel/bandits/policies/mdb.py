@@ -1,13 +1,7 @@
-"""MDB: Multi-Dueling Bandits.
-
-Compares whole sets of arms at once: while several arms may be the Condorcet winner, all arms that a wider bound does
-not exclude are compared together.
+"""MDB: while several arms may be the Condorcet winner, all arms that a wider bound does not exclude are compared.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016 (extended:
-arXiv 1608.06253), Algorithm 1; comments cite its line numbers. Assumes a Condorcet winner; needs no horizon; no regret
-bound is proven. The paper's grid search chose alpha = 0.5, beta = 1.5.
-
-A step in which an arm plays alone costs O(K), an exploring step O(|slate| K).
+arXiv 1608.06253), Algorithm 1; comments cite its line numbers. The defaults are those of the paper's grid search.
 """
 
 from __future__ import annotations
@@ -24,22 +18,17 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMa
 
 
 class Params(NamedTuple):
-    """Parameters of MDB."""
-
     alpha: float = 0.5  # width of the narrow bound u
     beta: float = 1.5  # the wider bound v has beta alpha under the root, where u has alpha
 
 
 class State(NamedTuple):
-    """The state of MDB after some comparisons among K arms."""
-
     points: IntMatrix  # (K, K) points[i, j]: two for each comparison in which arm i beat arm j, one for each tie
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
     doubt: FloatVector  # (K,)   row maxima: U_i >= 1/2 while alpha ln t >= doubt[i]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Line 1."""
     return State(np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms)), np.zeros(n_arms))
 
 
@@ -82,7 +71,6 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the arm that beats the most arms (the paper defines no recommendation)."""
     return most_victorious(state.points)
 
 

@@ -1,15 +1,13 @@
 """MergeDTS: double Thompson sampling within small batches of arms; beaten arms are removed and batches merged.
 
 Li, Markov, de Rijke, Zoghi. MergeDTS: A Method for Effective Large-Scale Online Ranker Evaluation. ACM TOIS 2020 (arXiv
-1812.04412). Assumes a Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T) for alpha > 1/2;
-in the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best; the theory does not cover this
-alpha.
+1812.04412). In the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best; the theory does not
+cover this alpha.
 
-The first arm of a duel is the arm that wins the most duels in a tournament sampled from the posterior (by coins, see
-`thompson`). The second arm is the arm that the first arm beats with the largest probability, according to a second
-sample from the posterior: this choice soon eliminates arms that are beaten. A batch of one arm joins the next batch.
-The time t in the confidence bounds, ln(t + C), restarts in each stage. A step costs O(batch^2) coin flips, many of them
-computed at once, and a few Beta draws (see `tournament` and `thompson`).
+The first arm of a duel is the arm that wins the most duels in a tournament sampled from the posterior. The second is
+the arm that the first beats with the largest probability, according to a second sample: this choice soon eliminates
+arms that are beaten. A batch of one arm joins the next batch. The time t in the confidence bounds, ln(t + C), restarts
+in each stage. Many coins are computed at once (see `tournament`), and few Beta samples are drawn (see `thompson`).
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits import thompson
 from ltr_duel.bandits.batches import (
     Batches,
     arms_left,
@@ -33,32 +32,11 @@ from ltr_duel.bandits.policies.merge_rucb import idle_until, recommend
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
-from ltr_duel.bandits.thompson import (
-    Field,
-    Levels,
-    Posteriors,
-    draw_largest,
-    new_levels,
-    posterior_rows,
-    record_posterior,
-    record_sample,
-    renew_level,
-)
-from ltr_duel.bandits.tournament import (
-    Tournament,
-    WordVector,
-    fair_odds,
-    most_wins_among,
-    new_tournament,
-    seat,
-    set_odds,
-)
+from ltr_duel.bandits.tournament import Tournament, WordVector, fair_odds, most_wins, new_tournament, seat, set_odds
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
 class Params(NamedTuple):
-    """Parameters of MergeDTS."""
-
     alpha: float = 0.262144  # exploration, 0.8^6; the bound needs alpha > 1/2
     batch: int = 16  # initial number of arms in a batch
     head_start: float = 400_000.0  # C
@@ -72,13 +50,11 @@ class Turn:
 
 
 class State(NamedTuple):
-    """The state of MergeDTS after some duels among K arms."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, plus one
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `thompson`
     log_mass: FloatMatrix  # (K, K) see `thompson`
-    levels: Levels  # row c: samples of arm c against the other arms of its batch
+    levels: thompson.Levels  # row c: samples of arm c against the other arms of its batch
     batches: Batches
     tournament: Tournament
     row: WordVector  # (padded K,) scratch: odds of the arms of a batch
@@ -92,11 +68,13 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     """Return the state in which each arm has one win against every other arm."""
     tournament = new_tournament(n_arms, largest_batch(n_arms, params.batch))
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
-    levels, batches = new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
+    levels, batches = thompson.new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
     levels.patience[:] = -1  # negative: each row's level is set on first use, for its whole batch
     last, doubtful, turn = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64), registers(Turn)
     row, place = np.zeros_like(fair_odds(1, n_arms)[0]), np.arange(n_arms)
-    return State(wins, doubts, *posterior_rows(n_arms), levels, batches, tournament, row, place, last, doubtful, turn)
+    return State(
+        wins, doubts, *thompson.posterior_rows(n_arms), levels, batches, tournament, row, place, last, doubtful, turn
+    )
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -119,7 +97,8 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     state.turn[0].batch, state.turn[0].bonus = m, bonus
     arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
     favourite = min(state.last[m], arms.shape[0] - 1)
-    state.last[m] = most_wins_among(state.tournament, state.prefer, arms, favourite, rng)
+    rank = state.levels.no_doubts  # equal, so that all arms may win
+    state.last[m] = most_wins(state.tournament, state.prefer, arms, rank, 0, favourite, rng)
     first = arms[state.last[m]]
     return first, likely_loser(state, arms, first, rng)
 
@@ -139,12 +118,12 @@ def join_next(batches: Batches, m: int) -> int:
 def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> int:
     """Sample anew, for each other arm, the probability that ``first`` beats it; return the arm with the largest."""
     levels, row = state.levels, state.row
-    known = Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
-    field = Field(arms, row, first, levels.no_doubts, 0.0)
-    renew_level(levels, first, known, field, 1e-6)
+    known = thompson.Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
+    field = thompson.Field(arms, row, first, levels.no_doubts, 0.0)
+    thompson.renew_level(levels, first, known, field, 1e-6)
     for k in range(arms.shape[0]):
         row[k] = levels.odds[first, arms[k]]
-    return draw_largest(levels, first, known, field, -1.0, rng)
+    return thompson.draw_largest(levels, first, known, field, -1.0, rng)
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
@@ -155,11 +134,11 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
         won, lost = state.wins[winner, loser] - 1, state.wins[loser, winner] - 1
         if state.doubts[loser, winner] > state.turn[0].bonus:
             state.doubtful[state.turn[0].batch] = 1
-        record_posterior(state.prefer, state.log_mass, winner, loser, won, won + lost)
+        thompson.record_posterior(state.prefer, state.log_mass, winner, loser, won, won + lost)
         place = state.place
         set_odds(state.tournament.odds, state.prefer, winner, loser, place[winner], place[loser])
-        record_sample(state.levels, winner, loser, True, won, lost, state.log_mass[winner, loser])
-        record_sample(state.levels, loser, winner, False, lost, won, state.log_mass[winner, loser])
+        thompson.record_sample(state.levels, winner, loser, True, won, lost, state.log_mass[winner, loser])
+        thompson.record_sample(state.levels, loser, winner, False, lost, won, state.log_mass[winner, loser])
     now = state.batches.now[0]
     stage = now.stage
     merge_when_due(state.batches, params.batch, t, rng)

@@ -1,12 +1,11 @@
 """MergeRUCB: RUCB within small batches of arms; beaten arms are removed and batches merged.
 
-Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. Assumes a
-Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T), with large constants, because u_ij, the
-upper confidence bound of the probability that arm i beats arm j, contains ln(t + C) with
+Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. The bound has large
+constants, because u_ij, the upper confidence bound of the probability that arm i beats arm j, contains ln(t + C) with
 C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)). For a hundred arms this logarithm starts near 15.
 
 As in the authors' program (Lerot), each arm starts with one win against every other arm, batches of one arm are
-skipped, and a stage ends when at most K / 2^stage + 1 arms remain. A step costs O(batch^2).
+skipped, and a stage ends when at most K / 2^stage + 1 arms remain.
 """
 
 from __future__ import annotations
@@ -33,16 +32,12 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class Params(NamedTuple):
-    """Parameters of MergeRUCB."""
-
     alpha: float = 1.01  # exploration
     batch: int = 4  # initial number of arms in a batch
     delta: float = 0.01  # probability that the bounds fail after C steps
 
 
 class State(NamedTuple):
-    """The state of MergeRUCB after some duels among K arms."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, plus one
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
     batches: Batches

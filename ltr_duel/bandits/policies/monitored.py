@@ -2,7 +2,7 @@
 
 Kolpaczki, Huellermeier, Bengs. Piecewise-Stationary Dueling Bandits. TMLR 2024; read from the authors' program
 (github.com/kolpaczki/Piecwise-Stationary-Dueling-Bandits, `MonitoredDuelingBandits` with its heuristic parameters and
-exact windows). Assumes a Condorcet winner in each of M stationary segments, and a known horizon T.
+exact windows), for M stationary segments.
 
 Every ``period`` steps, all pairs meet once, in a fixed order; in all other steps the monitored policy chooses. Both
 kinds of duels are passed to the policy. A window stores the last w monitoring duels of each pair. A change is detected
@@ -11,7 +11,7 @@ when the wins of its two halves differ by more than b; then the policy and all w
     C = ln((4 T + 2) sqrt(T) / (sqrt(M) K)),  w = ceil(8 C / gap^2), made even,  b = sqrt(w C / 2)
 
 and a share gamma = sqrt(M w / T) (K - 1) / 2 of the steps, period = floor(K (K - 1) / (2 gamma)); if gamma >= 1, the
-monitored policy has one step in each period. A step costs as much as a step of the monitored policy.
+monitored policy has one step in each period.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ltr_duel.bandits import hooks
-from ltr_duel.bandits.policies import double_thompson, rucb
+from ltr_duel.bandits.policies.double_thompson import Params as DtsParams
+from ltr_duel.bandits.policies.double_thompson import State as DtsPolicy
+from ltr_duel.bandits.policies.double_thompson import init as new_dts
+from ltr_duel.bandits.policies.rucb import Params as UcbParams
+from ltr_duel.bandits.policies.rucb import State as UcbPolicy
+from ltr_duel.bandits.policies.rucb import init as new_ucb
 from ltr_duel.bandits.policy import register
-from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import IntVector, kernel
+from ltr_duel.bandits.state import Registers, in_one_piece, registers
+from ltr_duel.core import IntVector, dispatched, implement, kernel
 
 
 class Params(NamedTuple):
-    """Parameters of Monitored Dueling Bandits."""
-
     segments: int = 10  # M, the number of stationary segments
     gap: float = 0.3  # the change of a preference that is to be detected
     alpha: float = 0.51  # exploration of the monitored policy
 
 
 class Now:
-    """The progress since the last detected change."""
-
     start: int  # step in which it was detected
     period: int
     limit: float  # b
@@ -59,31 +60,27 @@ class Windows(NamedTuple):
 
 
 class RucbState(NamedTuple):
-    """The state of monitored RUCB."""
-
-    policy: rucb.State
-    fresh: rucb.State  # before the first duel
+    policy: UcbPolicy
+    memory: NDArray[np.uint64]  # the arrays of ``policy``
+    fresh: NDArray[np.uint64]  # the same before the first duel
     windows: Windows
 
 
 class ThompsonState(NamedTuple):
-    """The state of monitored D-TS."""
-
-    policy: double_thompson.State
-    fresh: double_thompson.State  # before the first duel
+    policy: DtsPolicy
+    memory: NDArray[np.uint64]
+    fresh: NDArray[np.uint64]
     windows: Windows
 
 
 def rucb_init(n_arms: int, horizon: int, params: Params) -> RucbState:
-    """Return the state before the first duel."""
-    policy, fresh = (rucb.init(n_arms, horizon, rucb.Params(params.alpha)) for _ in range(2))
-    return RucbState(policy, fresh, new_windows(n_arms, horizon, params))
+    policy, memory = in_one_piece(new_ucb(n_arms, horizon, UcbParams(params.alpha)))
+    return RucbState(policy, memory, memory.copy(), new_windows(n_arms, horizon, params))
 
 
 def thompson_init(n_arms: int, horizon: int, params: Params) -> ThompsonState:
-    """Return the state before the first duel."""
-    policy, fresh = (double_thompson.init(n_arms, horizon, double_thompson.Params(params.alpha)) for _ in range(2))
-    return ThompsonState(policy, fresh, new_windows(n_arms, horizon, params))
+    policy, memory = in_one_piece(new_dts(n_arms, horizon, DtsParams(params.alpha)))
+    return ThompsonState(policy, memory, memory.copy(), new_windows(n_arms, horizon, params))
 
 
 def new_windows(n_arms: int, horizon: int, params: Params) -> Windows:
@@ -100,20 +97,30 @@ def new_windows(n_arms: int, horizon: int, params: Params) -> Windows:
     return Windows(first, second, ring, n, recent, older, now)
 
 
-def rucb_select(state: RucbState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the pair to monitor, or the pair that RUCB chooses."""
-    pair = monitored_pair(state.windows, t)
-    if pair >= 0:
-        return state.windows.first[pair], state.windows.second[pair]
-    return hooks.select(state.policy, rucb.Params(params.alpha, 0, False), t - state.windows.now[0].start, rng)
+@dispatched
+def own_params(policy: Any, params: Params) -> Any:
+    """Return the parameters of the monitored policy."""
+    raise TypeError("this policy is not monitored")
 
 
-def thompson_select(state: ThompsonState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the pair to monitor, or the pair that D-TS chooses."""
-    pair = monitored_pair(state.windows, t)
+def _rucb_params(policy: UcbPolicy, params: Params) -> UcbParams:
+    return UcbParams(params.alpha, 0, False)
+
+
+def _thompson_params(policy: DtsPolicy, params: Params) -> DtsParams:
+    return DtsParams(params.alpha)
+
+
+implement(own_params, UcbPolicy, _rucb_params)
+implement(own_params, DtsPolicy, _thompson_params)
+
+
+def select(state: Any, params: Params, t: int, rng: Generator) -> tuple[int, int]:
+    """Return the pair to monitor, or the pair that the monitored policy chooses."""
+    pair, windows = monitored_pair(state.windows, t), state.windows
     if pair >= 0:
-        return state.windows.first[pair], state.windows.second[pair]
-    return hooks.select(state.policy, double_thompson.Params(params.alpha), t - state.windows.now[0].start, rng)
+        return windows.first[pair], windows.second[pair]
+    return hooks.select(state.policy, own_params(state.policy, params), t - windows.now[0].start, rng)
 
 
 @kernel
@@ -124,48 +131,13 @@ def monitored_pair(windows: Windows, t: int) -> int:
     return index if index < windows.n.shape[0] else -1
 
 
-def rucb_update(
-    state: RucbState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
-    """Pass the duel to RUCB; if a change is detected, start anew."""
-    own = rucb.Params(params.alpha, 0, False)
-    hooks.update(state.policy, own, t - state.windows.now[0].start, first, second, outcome, rng)
+def update(state: Any, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+    """Pass the duel to the monitored policy; if a change is detected, start anew."""
+    since = t - state.windows.now[0].start
+    hooks.update(state.policy, own_params(state.policy, params), since, first, second, outcome, rng)
     if changed(state.windows, t, outcome):
-        policy, fresh = state.policy, state.fresh
-        copy(policy.wins, fresh.wins)
-        copy(policy.rate, fresh.rate)
-        copy(policy.width, fresh.width)
-        copy(policy.doubts, fresh.doubts)
-        copy(policy.doubt, fresh.doubt)
-
-
-def thompson_update(
-    state: ThompsonState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
-    """Pass the duel to D-TS; if a change is detected, start anew."""
-    own = double_thompson.Params(params.alpha)
-    hooks.update(state.policy, own, t - state.windows.now[0].start, first, second, outcome, rng)
-    if changed(state.windows, t, outcome):
-        known, fresh = state.policy.known, state.fresh.known
-        copy(known.wins, fresh.wins)
-        copy(known.doubts, fresh.doubts)
-        copy(known.prefer, fresh.prefer)
-        copy(known.log_mass, fresh.log_mass)
-        copy(known.blocked, fresh.blocked)
-        copy(known.release, fresh.release)
-        levels, empty = state.policy.levels, state.fresh.levels
-        copy(levels.level, empty.level)
-        copy(levels.chance, empty.chance)
-        copy(levels.odds, empty.odds)
-        copy(levels.patience, empty.patience)
-        copy(state.policy.tournament.odds, state.fresh.tournament.odds)
-
-
-@kernel
-def copy(array: NDArray[Any], source: NDArray[Any]) -> None:
-    """Copy an array; an assignment to a slice of a matrix would allocate memory."""
-    for k in range(array.size):
-        array.flat[k] = source.flat[k]
+        for k in range(state.memory.shape[0]):
+            state.memory[k] = state.fresh[k]
 
 
 @kernel
@@ -190,14 +162,9 @@ def changed(windows: Windows, t: int, outcome: int) -> bool:
     return True
 
 
-def rucb_recommend(state: RucbState, params: Params) -> int:
-    """Return the arm that RUCB recommends."""
-    return hooks.recommend(state.policy, rucb.Params(params.alpha, 0, False))
-
-
-def thompson_recommend(state: ThompsonState, params: Params) -> int:
-    """Return the arm that D-TS recommends."""
-    return hooks.recommend(state.policy, double_thompson.Params(params.alpha))
+def recommend(state: Any, params: Params) -> int:
+    """Return the arm that the monitored policy recommends."""
+    return hooks.recommend(state.policy, own_params(state.policy, params))
 
 
 _FACTS: dict[str, Any] = {

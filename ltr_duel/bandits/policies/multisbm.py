@@ -1,13 +1,10 @@
 """MultiSBM: one bandit for each left arm; the right arm of a duel is the left arm of the next duel.
 
-Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2. Assumes utilities
-behind the preferences and a linear link; needs no horizon. Regret O(K log T) asymptotically, if the exploration
-constant of the base bandits (see `cardinal`) is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
-
-``alpha`` is not the paper's constant. After N plays of a bandit, of which n are plays of an arm, the arm's confidence
-width is sqrt(alpha ln N / n) here and sqrt((alpha + 2) ln t / (2 n)) in the paper, so the paper's constant 3
-corresponds to ``alpha = 2.5`` here. The default, 3, corresponds to the paper's constant 4, and explores more than the
-bound requires. Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) use 2.5 ln t / n, so they are
+Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014, Algorithm 2. The bound holds if the
+exploration constant of the base bandits (see `cardinal`) is at least max(3, 2 + ln K / ln ln T). After N plays of a
+bandit, of which n are plays of an arm, the arm's confidence width is sqrt(alpha ln N / n) here and
+sqrt((alpha + 2) ln t / (2 n)) in the paper, so the paper's constant 3 corresponds to ``alpha = 2.5`` here; the default,
+3, explores more than the bound requires. Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) are
 equivalent to ``multisbm:alpha=2.5``, except that they break ties by the lowest number.
 """
 
@@ -26,8 +23,6 @@ from ltr_duel.core import FloatVector, IntVector, random_below, vector
 
 
 class Params(NamedTuple):
-    """Parameters of MultiSBM."""
-
     alpha: float = 3.0  # exploration of the UCB1 bandits; the bound needs at least 2.5 in these terms
 
 
@@ -41,7 +36,6 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state before the first duel."""
     return State(
         ucb_bandits(n_arms, n_arms, params.alpha), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64)
     )

@@ -1,8 +1,7 @@
 """The random policies that every paper compares with: a random pair, or a random set of arms, in each step.
 
 `random` draws two different arms uniformly; `random_slate` draws a non-empty subset uniformly, as in Fig. 3 of the
-multi-dueling bandits paper (Brost et al., CIKM 2016). Regret is linear. A step costs O(1) for a pair, and up to O(K^2)
-for a subset.
+multi-dueling bandits paper (Brost et al., CIKM 2016). Only the recommendation uses the outcomes.
 """
 
 from __future__ import annotations
@@ -18,19 +17,14 @@ from ltr_duel.core import IntMatrix, IntVector, NoParams, SignMatrix, random_bel
 
 
 class State(NamedTuple):
-    """The outcomes of random pairs."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: comparisons in which arm i beat arm j
 
 
 class SlateState(NamedTuple):
-    """The outcomes of random slates."""
-
     lead: IntMatrix  # (K, K) for i < j: comparisons that i won against j, minus those that it lost; 0 for i >= j
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """Return the state before the first outcome."""
     return State(np.zeros((n_arms, n_arms), np.int64))
 
 
@@ -44,7 +38,6 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 
 def update(state: Any, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the outcomes, which only the recommendation uses."""
     if outcome > 0:
         state.wins[first, second] += 1
     elif outcome < 0:
@@ -52,12 +45,10 @@ def update(state: Any, params: NoParams, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """Return the arm that beats the most arms."""
     return most_victorious(state.wins)
 
 
 def slate_init(n_arms: int, horizon: int, params: NoParams) -> SlateState:
-    """Return the state before the first outcome."""
     return SlateState(np.zeros((n_arms, n_arms), np.int64))
 
 
@@ -74,7 +65,6 @@ def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, 
 def slate_update(
     state: SlateState, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """Count the outcomes, which only the recommendation uses."""
     for a in range(size):
         lead = state.lead[slate[a]]
         for b in range(a + 1, size):  # the slate is in ascending order

@@ -2,13 +2,12 @@
 
 Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
 Algorithm 4 of Wolfenfeld's survey; comments cite its line numbers. One line differs: the survey prints U_xx <- 0, with
-which an arm never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper. Assumes a Condorcet winner;
-needs no horizon; no bound is proven.
+which an arm never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper.
 
 It matters only whether each sample theta_ij is above 1/2, so coins replace Beta draws (see `thompson`). The only coins
-that are flipped are those that decide whether an arm beats all others. A candidate meets the arms in order until it
+that are flipped are those that decide whether an arm beats all others: a candidate meets the arms in order until it
 loses; the winner of this duel becomes the candidate and continues. The last candidate then meets the arms that it has
-not met. This takes at most 2 K coin flips; a step costs O(K).
+not met.
 """
 
 from __future__ import annotations
@@ -27,14 +26,10 @@ from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, uniform, ve
 
 
 class Params(NamedTuple):
-    """Parameters of RCS."""
-
     alpha: float = 0.51  # exploration
 
 
 class State(NamedTuple):
-    """The state of RCS after some duels among K arms."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     rate: FloatMatrix  # (K, K) u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j], as in `rucb`
     width: FloatMatrix  # (K, K)
@@ -45,7 +40,6 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Line 2."""
     wins, rate, width, _ = bound_rows(n_arms, 0)
     return State(wins, rate, width, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.zeros(1, np.int64))
 
@@ -81,7 +75,6 @@ def beats_all(prefer: FloatMatrix, start: int, rng: Generator) -> int:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Line 13."""
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
@@ -92,7 +85,6 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the arm that beats the most arms."""
     return most_victorious(state.wins)
 
 

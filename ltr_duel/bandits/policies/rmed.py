@@ -1,5 +1,9 @@
 """RMED1: Relative Minimum Empirical Divergence.
 
+Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
+Algorithms 1 and 2; the rate of the bound equals the lower bound if the winner is the strongest rival of every arm.
+`rmed2` contains RMED2 and RMED2FH.
+
 In each pass, RMED1 plays each arm whose losses do not yet rule out that it is the Condorcet winner. The opponent of
 this arm is the likeliest winner i*, with one exception. If the arm is i*, or won more than half of its duels with i*,
 its opponent is the arm against which it won the smallest share of its duels, provided that this share is at most 1/2.
@@ -8,14 +12,7 @@ The evidence against arm i is I_i, the sum of n_ij d(phat_ij, 1/2) over all arms
 unlikely the losses of arm i are if arm i is the winner. Here n_ij is the number of duels of i and j, phat_ij the share
 of these duels that i won, and d the Kullback-Leibler divergence between two coins. An arm is ruled out if the evidence
 against it exceeds the evidence against i* by more than ln t + f(K), with f(K) = 0.3 K^1.01 as in the paper's
-experiments.
-
-Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-Algorithms 1 and 2. Assumes a Condorcet winner; needs no horizon. Regret O(K log T) + O(K^(2 + c)); its rate equals the
-lower bound if the winner is the strongest rival of every arm. `rmed2` contains RMED2 and RMED2FH.
-
-A step costs O(K), because a duel changes one term in the evidence against each of its two arms, and one scan finds the
-arms that join the next pass.
+experiments. A duel changes one term in the evidence against each of its two arms.
 """
 
 from __future__ import annotations
@@ -36,15 +33,11 @@ RESUM = 1023  # mask, a power of two minus one: a sum is recomputed every RESUM 
 
 
 class Params(NamedTuple):
-    """Parameters of RMED1."""
-
     scale: float = 0.3  # f(K) = scale * K^power
     power: float = 1.01
 
 
 class Now:
-    """The progress of the run."""
-
     rounds: int  # number of remaining rounds of initial duels
     first: int  # the next pair of initial duels; after them, in RMED2, the next pair to check for too few duels
     second: int
@@ -66,8 +59,6 @@ class Lists(NamedTuple):
 
 
 class State(NamedTuple):
-    """The state of RMED after some duels among K arms."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     share: FloatMatrix  # (K, K) share[i, j] = phat_ij; 1/2 before the first duel, 2 on the diagonal
     terms: FloatMatrix  # (K, K) n_ij d(phat_ij, 1/2) where phat_ij < 1/2, else 0

@@ -1,13 +1,12 @@
 """RMED2 and RMED2FH: RMED with the cheapest opponent for ruling out an arm; regret at the rate of the lower bound.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-Algorithms 1 and 2. Both assume a Condorcet winner. The asymptotic regret is optimal: with gaps D_i to the winner, it is
-ln T times the sum over i of the minimum over j of (D_i + D_j) / (2 d(p_ij, 1/2)).
+Algorithms 1 and 2. With gaps D_i to the winner, the asymptotic regret is ln T times the sum over i of the minimum over
+j of (D_i + D_j) / (2 d(p_ij, 1/2)).
 
-`rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. The program
-searches for such pairs only when alpha ln ln t has passed another integer, because no pair becomes due before that.
-`rmed2fh` requires the horizon: it first plays every pair alpha ln ln T times, and then fixes the opponents permanently.
-A step costs O(K).
+Before a pass, `rmed2` plays every pair that has met less than alpha ln ln t times. The program searches for such pairs
+only when alpha ln ln t has passed another integer, because no pair becomes due before that. `rmed2fh` first plays every
+pair alpha ln ln T times, and then fixes the opponents permanently.
 
 As in the public programs (jkomiyama/duelingbanditlib by the paper's authors, HuasenWu/DuelingBandits), ties between
 equally cheap rivals are broken by the lowest number, not at random. Two estimated costs are equal only by chance, or if
@@ -38,8 +37,6 @@ from ltr_duel.core import FloatMatrix, IntMatrix, kernel
 
 
 class Params(NamedTuple):
-    """Parameters of RMED2 and RMED2FH."""
-
     alpha: float = 3.0  # every pair meets at least alpha ln ln t times
     scale: float = 0.3  # f(K) = scale * K^power
     power: float = 1.01

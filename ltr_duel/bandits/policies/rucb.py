@@ -4,20 +4,18 @@ The champion is any arm that no rival confidently beats. The challenger is the a
 against the champion.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
-Algorithm 1; comments cite its line numbers. Assumes a Condorcet winner; needs no horizon. Regret O(K^2 log T) in the
-form of the arXiv version. With ``hypothesis``, the form printed in the proceedings, it is O(K log T) + O(K^2): the
-hypothesised best arm B is the last arm that was the only candidate, and is dropped when it is no longer a candidate;
-while B is one of several candidates, the champion is B with probability 1/2, else another candidate. The bound on the
-expected regret (Theorem 3) needs alpha > 1, and at the default of .51 the constant C(delta) of Theorem 2 is 10^366 for
-64 arms: the guarantee is vacuous there.
+Algorithm 1, in the form of the arXiv version; comments cite its line numbers. With ``hypothesis``, the form printed in
+the proceedings: the hypothesised best arm B is the last arm that was the only candidate, and is dropped when it is no
+longer a candidate; while B is one of several candidates, the champion is B with probability 1/2, else another
+candidate. The bound on the expected regret (Theorem 3) needs alpha > 1, and at the default of .51 the constant C(delta)
+of Theorem 2 is 10^366 for 64 arms: the guarantee is vacuous there.
 
 There is one deviation from the paper. The policy recommends the arm that beats the most rivals; a rival that the arm
 has not met does not count as beaten here, but does in the paper, because x/0 := 1. An arm's bound against itself, U_xx,
-is always 1/2, as in the paper, even if Wolfenfeld's survey is reproduced. In the survey's box 3, U_xx is 0, but then
-regret is linear.
+is always 1/2, as in the paper; it is 0 in box 3 of Wolfenfeld's survey, but then regret is linear.
 
-A step costs O(K), because one threshold for each arm determines the candidates (`doubt`, see `statistics`), and the
-bounds of all arms against the champion follow from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
+One threshold for each arm determines the candidates (`doubt`, see `statistics`), and the bounds of all arms against the
+champion follow from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
 """
 
 from __future__ import annotations
@@ -34,16 +32,12 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class Params(NamedTuple):
-    """Parameters of RUCB."""
-
     alpha: float = 0.51  # exploration; the regret bound needs alpha > 1/2, smaller values are for sensitivity studies
     prior_wins: int = 0  # initial wins of each arm against every other arm (1 in Lerot)
     hypothesis: bool = False  # whether a hypothesised best arm is preferred, as in the proceedings
 
 
 class State(NamedTuple):
-    """The state of RUCB after some duels among K arms."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     rate: FloatMatrix  # (K, K) rate[c, j]: share of duels with c that j won; initially 2, 1/2 on the diagonal
     width: FloatMatrix  # (K, K) 1 / sqrt(duels of the pair); 0 before the first duel and on the diagonal
@@ -148,7 +142,6 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the arm that beats the most arms."""
     return most_victorious(state.wins)
 
 

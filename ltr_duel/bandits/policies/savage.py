@@ -1,14 +1,12 @@
 """Condorcet SAVAGE: all pairs meet equally often; an arm is removed once one rival confidently beats it.
 
-Urvoy, Clerot, Feraud, Naamane. Generic Exploration and K-armed Voting Bandits. ICML 2013, with the Condorcet test.
-Assumes a Condorcet winner and a known horizon T; regret O(K^2 log T). The confidence radius after n duels of a pair is
-sqrt(ln(eta / delta) / (2 n)) with eta = K (K - 1) T and, for regret, delta = 1 / T. With another delta, the arm that
-remains within T steps is the winner with probability 1 - delta. (The listing in Wolfenfeld's survey is garbled
-and not used.)
+Urvoy, Clerot, Feraud, Naamane. Generic Exploration and K-armed Voting Bandits. ICML 2013, with the Condorcet test. The
+confidence radius after n duels of a pair is sqrt(ln(eta / delta) / (2 n)) with eta = K (K - 1) T and, for regret,
+delta = 1 / T. With another delta, the arm that remains within T steps is the winner with probability 1 - delta. (The
+listing in Wolfenfeld's survey is garbled and not used.)
 
 The paper's rule (play the pair with the fewest duels, break ties at random) results in sweeps over the remaining pairs
-in random order. All remaining pairs have met equally often when a sweep ends, and the radius is constant in a sweep. A
-step costs O(1) amortised.
+in random order. All remaining pairs have met equally often when a sweep ends, and the radius is constant in a sweep.
 """
 
 from __future__ import annotations
@@ -26,14 +24,10 @@ from ltr_duel.core import IntMatrix, IntVector, kernel, random_below, vector
 
 
 class Params(NamedTuple):
-    """Parameters of SAVAGE."""
-
     delta: float = 0.0  # probability of a wrong answer; 0 for 1 / T
 
 
 class Now:
-    """The progress of the run."""
-
     n_pairs: int  # number of remaining pairs
     n_left: int  # number of these pairs that have not met in this sweep
     sweeps: int  # number of finished sweeps
@@ -41,8 +35,6 @@ class Now:
 
 
 class State(NamedTuple):
-    """The state of SAVAGE with K arms."""
-
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     victories: IntVector  # (K,) duels that each arm won; -1 for removed arms
     pairs: IntVector  # (K (K - 1) / 2,) the first n_pairs entries: remaining pairs i < j as i K + j, unmet pairs first

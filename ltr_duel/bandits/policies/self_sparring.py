@@ -1,10 +1,8 @@
 """Self-Sparring: one Thompson sampler draws an independent sample for each position; the sampled arms are compared.
 
-Sui, Zhuang, Burdick, Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017, Algorithm 2 (IndSelfSparring). Assumes
-an approximately linear order of the arms; needs no horizon. Asymptotically no regret; no finite bound is proven.
-
+Sui, Zhuang, Burdick, Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017, Algorithm 2 (IndSelfSparring).
 `self_sparring` compares two arms, `multi_self_sparring` a slate of m arms. An arm may be sampled more than once; an arm
-against itself counts as one win and one loss. A step costs O(m K) coin flips and a few Beta draws.
+against itself counts as one win and one loss.
 """
 
 from __future__ import annotations
@@ -19,14 +17,10 @@ from ltr_duel.core import IntVector, NoParams, SignMatrix
 
 
 class SlateParams(NamedTuple):
-    """Parameters of Self-Sparring of slates."""
-
     size: int = 5  # number of arms in a slate, at most K
 
 
 class State(NamedTuple):
-    """The state of Self-Sparring with K arms: one Thompson bandit (see `cardinal`)."""
-
     bandits: ThompsonBandits
 
 
@@ -35,17 +29,14 @@ class SlateState(State):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """Return the state with uniform priors."""
     return State(thompson_bandits(1, n_arms))
 
 
 def slate_init(n_arms: int, horizon: int, params: SlateParams) -> SlateState:
-    """Return the state with uniform priors."""
     return SlateState(thompson_bandits(1, n_arms))
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Choose each arm by an independent posterior sample."""
     first = choose(state.bandits, 0, t, rng)
     return first, choose(state.bandits, 0, t, rng)
 

@@ -1,13 +1,9 @@
 """Sparring: two base bandits (see `cardinal`) choose one arm each, and a duel rewards the bandit whose arm won.
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; Algorithms 6 (any base bandit) and 7
-(Thompson sampling) of Wolfenfeld's survey. Assumes that the preferences follow from utilities by a linear or similar
-link; needs no horizon. The regret is conjectured, not proven, to be the sum of the regrets of the two bandits; the rate
-of UCB1 is for the constant 2, not for the default .5.
-
-`sparring` has UCB1 bandits, `thompson_sparring` Thompson bandits, `exp3_sparring` Exp3 bandits (for adversarial
-preferences; the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each bandit; Thompson
-bandits flip a coin for each arm, many at a time, and draw few Beta samples (see `thompson`).
+(Thompson sampling) of Wolfenfeld's survey. `sparring` has UCB1 bandits, whose rate is for the constant 2, not for the
+default .5; `thompson_sparring` Thompson bandits; `exp3_sparring` Exp3 bandits (for adversarial preferences; the mixing
+rate sqrt(K ln K / max(t, 10^4)) needs no horizon).
 """
 
 from __future__ import annotations
@@ -16,17 +12,7 @@ from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import (
-    Exp3Bandits,
-    ThompsonBandits,
-    UcbBandits,
-    choose,
-    exp3_bandits,
-    most_played,
-    record_reward,
-    thompson_bandits,
-    ucb_bandits,
-)
+from ltr_duel.bandits import cardinal
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import NoParams, coin, kernel
 
@@ -34,61 +20,49 @@ LEFT, RIGHT = 0, 1  # the rows of the two bandits
 
 
 class Params(NamedTuple):
-    """Parameters of sparring with UCB1 bandits."""
-
     alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the original UCB1
 
 
 class Exp3Params(NamedTuple):
-    """Parameters of sparring with Exp3 bandits."""
-
     settle: int = 10_000  # the mixing rate is constant up to this step
 
 
 class State(NamedTuple):
     """Two UCB1 bandits over K arms, left in row 0 and right in row 1."""
 
-    bandits: UcbBandits
+    bandits: cardinal.UcbBandits
 
 
 class ThompsonState(NamedTuple):
-    """Two Thompson bandits over K arms."""
-
-    bandits: ThompsonBandits
+    bandits: cardinal.ThompsonBandits
 
 
 class Exp3State(NamedTuple):
-    """Two Exp3 bandits over K arms."""
-
-    bandits: Exp3Bandits
+    bandits: cardinal.Exp3Bandits
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state before the first duel."""
-    return State(ucb_bandits(2, n_arms, params.alpha))
+    return State(cardinal.ucb_bandits(2, n_arms, params.alpha))
 
 
 def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
-    """Return the state with uniform priors."""
-    return ThompsonState(thompson_bandits(2, n_arms))
+    return ThompsonState(cardinal.thompson_bandits(2, n_arms))
 
 
 def exp3_init(n_arms: int, horizon: int, params: Exp3Params) -> Exp3State:
-    """Return the state in which all weights are 1."""
-    return Exp3State(exp3_bandits(2, n_arms, params.settle))
+    return Exp3State(cardinal.exp3_bandits(2, n_arms, params.settle))
 
 
 def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
-    """Advance both bandits."""
-    left = choose(state.bandits, LEFT, t, rng)
-    return left, choose(state.bandits, RIGHT, t, rng)
+    left = cardinal.choose(state.bandits, LEFT, t, rng)
+    return left, cardinal.choose(state.bandits, RIGHT, t, rng)
 
 
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Reward the bandit whose arm won with 1, the other with 0; a coin decides if both chose the same arm."""
     won = right_won(outcome, rng)
-    record_reward(state.bandits, LEFT, first, 1 - won)
-    record_reward(state.bandits, RIGHT, second, won)
+    cardinal.record_reward(state.bandits, LEFT, first, 1 - won)
+    cardinal.record_reward(state.bandits, RIGHT, second, won)
 
 
 @kernel
@@ -101,7 +75,7 @@ def right_won(outcome: int, rng: Generator) -> int:
 
 def recommend(state: Any, params: Any) -> int:
     """Return the arm that the right bandit played most (the papers define no recommendation)."""
-    return most_played(state.bandits, RIGHT)
+    return cardinal.most_played(state.bandits, RIGHT)
 
 
 register(

@@ -1,9 +1,7 @@
 """Versatile-DB: both arms are drawn by Tsallis-INF, with guarantees for random and for adversarial preferences.
 
 Saha, Gaillard. Versatile Dueling Bandits: Best-of-both-World Analyses for Learning from Relative Preferences. ICML
-2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021). The bound O(sum log T / D_i), with gaps D_i, assumes a
-Condorcet winner; the bound O(sqrt(K T)) assumes nothing. Needs no horizon. A step costs O(K) for each of a few Newton
-steps.
+2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021).
 
 The distribution is p_i = 4 / (eta_t (Lhat_i - x))^2 with eta_t = 4 / sqrt(t), estimated cumulative losses Lhat_i, and x
 such that the p_i sum to 1. The left and the right player share one Lhat. Each player adds half of its reduced-variance
@@ -30,14 +28,10 @@ from ltr_duel.core import FloatVector, IntVector, kernel, vector
 
 
 class Params(NamedTuple):
-    """Parameters of Versatile-DB."""
-
     rate: float = 4.0  # eta_t = rate / sqrt(t)
 
 
 class State(NamedTuple):
-    """The state of Versatile-DB with K arms."""
-
     loss: FloatVector  # (K,) Lhat, estimated cumulative losses
     share: FloatVector  # (K,) p_t
     normaliser: FloatVector  # (1,) x of the last step, from which the next search starts
@@ -45,7 +39,6 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Return the state before the first duel."""
     loss, share = np.zeros((2, n_arms))
     return State(loss, share, np.full(1, -1e9), np.zeros(n_arms, np.int64))
 

@@ -18,24 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import (
-    FloatMatrix,
-    FloatVector,
-    InputError,
-    IntMatrix,
-    IntVector,
-    MarkVector,
-    kernel,
-    uniform,
-    vector,
-)
+from ltr_duel.core import FloatMatrix, InputError, IntMatrix, IntVector, MarkVector, kernel, uniform, vector
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 from ltr_duel.interleaving.simplex import Program, fairest, new_program
 
 CREDITS = ("inverse", "linear", "binary")
 _EQUAL = 1e-12  # smaller sums of credit, and smaller probabilities, are rounding errors
-_MOST_PLACES = 16  # 2^16 = 65,536 lists; larger programs take seconds
+_LONGEST = 16  # 2^16 = 65,536 lists; larger programs take seconds
 _KEPT = 4096  # number of stored solutions
 
 
@@ -45,22 +35,11 @@ class Params(NamedTuple):
     credit: str = "inverse"  # for ranks r1 and r2: inverse 1/r1 - 1/r2; linear r2 - r1; binary the sign of r2 - r1
 
 
-class Merging(NamedTuple):
-    """Scratch for enumerating the allowed lists; in arrays with ``length + 1`` rows, row k is for lists of length k."""
-
-    used: MarkVector  # (longest,) 1 for documents in the list so far; all zero between calls
-    side: IntVector  # (length + 1,) the ranker to try next, 0 or 1; 2 if both were tried
-    reached: IntMatrix  # (length + 1, 2) search depth in each ranker's order
-    document: IntVector  # (length,)
-    credit: FloatVector  # (length,)
-    share: FloatMatrix  # (length + 1, 2) weights of the positions that favour the first and the second ranker
-
-
 class Solutions(NamedTuple):
     """Recent solutions; a hash of a program's key selects its slot, and a newer program overwrites an older program."""
 
     key: IntMatrix  # (slots, 4 * length) the top documents of both rankers, and their ranks by the other ranker
-    places: IntVector  # (slots,) number of positions of the lists; 0 for an empty slot
+    length: IntVector  # (slots,) length of the lists; 0 for an empty slot
     size: IntVector  # (slots,) number of lists
     lists: IntMatrix  # (slots, (length + 1) * length) the lists, one after the other
     cumulative: FloatMatrix  # (slots, length + 1) cumulative probabilities of the lists
@@ -71,49 +50,35 @@ class State(NamedTuple):
 
     top: int
     credit: int  # position in CREDITS
+    used: MarkVector  # (longest,) 1 for documents in the current list; all zero between calls
     key: IntVector  # (4 * length,) key of the current program
-    merging: Merging
-    lists: IntMatrix  # (columns, length) all allowed lists
-    table: FloatMatrix  # (length, columns) credits of the lists
-    worth: FloatVector  # (columns,) sensitivities of the lists
-    program: Program
+    lists: IntMatrix  # (2^length, length) all allowed lists
+    program: Program  # its table: credits of the lists; its worth: their sensitivities
     solutions: Solutions
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
     """Allocate the state."""
     length = min(size.top, size.longest)
-    if length > _MOST_PLACES:
+    if length > _LONGEST:
         raise InputError(
             f"method 'optimized': two rankings can be merged into lists of {length} positions in up to 2^{length} ways;"
-            f" show at most {_MOST_PLACES} documents"
+            f" show at most {_LONGEST} documents"
         )
-    columns = 2**length
-    merging = Merging(
-        np.zeros(size.longest, np.uint8),
-        np.zeros(length + 1, np.int64),
-        np.zeros((length + 1, 2), np.int64),
-        np.zeros(length, np.int64),
-        np.zeros(length),
-        np.zeros((length + 1, 2)),
-    )
-    solutions = Solutions(
-        np.zeros((_KEPT, 4 * length), np.int64),
-        np.zeros(_KEPT, np.int64),
-        np.zeros(_KEPT, np.int64),
-        np.zeros((_KEPT, (length + 1) * length), np.int64),
-        np.zeros((_KEPT, length + 1)),
-    )
     return State(
         size.top,
         CREDITS.index(params.credit),
+        np.zeros(size.longest, np.uint8),
         np.zeros(4 * length, np.int64),
-        merging,
-        np.zeros((columns, length), np.int64),
-        np.zeros((length, columns)),
-        np.zeros(columns),
-        new_program(length, columns),
-        solutions,
+        np.zeros((2**length, length), np.int64),
+        new_program(length, 2**length),
+        Solutions(
+            np.zeros((_KEPT, 4 * length), np.int64),
+            np.zeros(_KEPT, np.int64),
+            np.zeros(_KEPT, np.int64),
+            np.zeros((_KEPT, (length + 1) * length), np.int64),
+            np.zeros((_KEPT, length + 1)),
+        ),
     )
 
 
@@ -145,48 +110,42 @@ def sensitivity(first: float, second: float) -> float:
 def merge(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
     """Write all allowed lists with their credits and sensitivities, and return their number.
 
-    The lists are in lexicographic order of the rankers (0 or 1) that add their documents.
+    Bit ``length - 1 - k`` of ``choices`` is the ranker that adds the document at position k.
     """
-    m, start = state.merging, lists.query_ptr[query]
-    weight = 0.0
+    start, weight = lists.query_ptr[query], 0.0
     for k in range(length):
         weight += 1.0 / (k + 1)
-    count, k = 0, 0
-    m.side[0] = 0
-    for ranker in range(2):
-        m.reached[0, ranker] = 0
-        m.share[0, ranker] = 0.0
-    while k >= 0:
+    count, choices = 0, 0
+    while choices < 1 << length:
+        reached, reached_by_second, k = 0, 0, 0
+        for_first, for_second = 0.0, 0.0
+        while k < length:
+            while state.used[lists.order[first, start + reached]] == 1:
+                reached += 1
+            while state.used[lists.order[second, start + reached_by_second]] == 1:
+                reached_by_second += 1
+            document = lists.order[first, start + reached]
+            if choices >> (length - 1 - k) & 1:
+                if document == lists.order[second, start + reached_by_second]:
+                    break  # both rankers would add the same document, as in lists before
+                document = lists.order[second, start + reached_by_second]
+            credit = credit_of(state.credit, lists.rank[first, start + document], lists.rank[second, start + document])
+            state.used[document] = 1
+            state.lists[count, k] = document
+            state.program.table[k, count] = credit
+            if credit > 0.0:
+                for_first += 1.0 / (k + 1) / weight
+            elif credit < 0.0:
+                for_second += 1.0 / (k + 1) / weight
+            k += 1
+        for m in range(k):
+            state.used[state.lists[count, m]] = 0
         if k == length:
-            for place in range(length):
-                state.lists[count, place] = m.document[place]
-                state.table[place, count] = m.credit[place]
-            state.worth[count] = sensitivity(m.share[length, 0], m.share[length, 1])
+            state.program.worth[count] = sensitivity(for_first, for_second)
             count += 1
-        if k == length or m.side[k] == 2:
-            k -= 1
-            if k >= 0:
-                m.used[m.document[k]] = 0
-            continue
-        side = m.side[k]
-        m.side[k] += 1
-        ranker = second if side else first
-        while m.used[lists.order[ranker, start + m.reached[k, side]]] == 1:
-            m.reached[k, side] += 1
-        document = lists.order[ranker, start + m.reached[k, side]]
-        if side == 1 and document == lists.order[first, start + m.reached[k, 0]]:
-            continue  # both rankers would add the same document
-        credit = credit_of(state.credit, lists.rank[first, start + document], lists.rank[second, start + document])
-        m.used[document] = 1
-        m.document[k] = document
-        m.credit[k] = credit
-        for other in range(2):
-            m.reached[k + 1, other] = m.reached[k, other]
-            m.share[k + 1, other] = m.share[k, other]
-        if credit != 0.0:
-            m.share[k + 1, 0 if credit > 0.0 else 1] += 1.0 / (k + 1) / weight
-        k += 1
-        m.side[k] = 0
+            choices += 1
+        else:
+            choices += 1 << (length - 1 - k)  # skip the lists with this beginning
     return count
 
 
@@ -195,7 +154,7 @@ def solve(state: State, lists: Lists, query: int, first: int, second: int, lengt
     """Find the probabilities of the allowed lists of two rankers, and store the lists with positive probability."""
     columns = merge(state, lists, query, first, second, length)
     program, solutions = state.program, state.solutions
-    fairest(program, state.table, state.worth, length, columns)
+    fairest(program, length, columns)
     size, total, last = 0, 0.0, -1
     for _ in range(length + 1):
         best = -1  # lists are stored by ascending number, because their order in the basis depends on the solver's path
@@ -215,7 +174,7 @@ def solve(state: State, lists: Lists, query: int, first: int, second: int, lengt
     for a in range(size):
         solutions.cumulative[slot, a] /= total
     solutions.size[slot] = size
-    solutions.places[slot] = length
+    solutions.length[slot] = length
     for a in range(4 * length):
         solutions.key[slot, a] = state.key[a]
 
@@ -225,18 +184,18 @@ def slot_of(state: State, lists: Lists, query: int, first: int, second: int, len
     """Return the slot with the solution for a query and a pair of rankers; solve the program if necessary."""
     start, mixed = lists.query_ptr[query], length
     for r in range(length):
-        one, two = lists.order[first, start + r], lists.order[second, start + r]
-        state.key[4 * r] = one
-        state.key[4 * r + 1] = two
-        state.key[4 * r + 2] = lists.rank[second, start + one]
-        state.key[4 * r + 3] = lists.rank[first, start + two]
+        upper, lower = lists.order[first, start + r], lists.order[second, start + r]
+        state.key[4 * r] = upper
+        state.key[4 * r + 1] = lower
+        state.key[4 * r + 2] = lists.rank[second, start + upper]
+        state.key[4 * r + 3] = lists.rank[first, start + lower]
     for a in range(4 * length):
         mixed = (mixed * 69069 + state.key[a]) % 2147483647
     slot = mixed % state.solutions.size.shape[0]
-    known = state.solutions.places[slot] == length
+    is_stored = state.solutions.length[slot] == length
     for a in range(4 * length):
-        known = known and state.solutions.key[slot, a] == state.key[a]
-    if not known:
+        is_stored = is_stored and state.solutions.key[slot, a] == state.key[a]
+    if not is_stored:
         solve(state, lists, query, first, second, length, slot)
     return slot
 

@@ -1,26 +1,18 @@
-"""Estimate a preference matrix offline, from any number of simulated comparisons of each pair of rankers.
-
-pairs x blocks --cut--> pieces --all workers--> whole-number counts --add up--> p, standard errors
-"""
+"""Estimate a preference matrix offline, from any number of simulated comparisons of each pair of rankers."""
 
 from __future__ import annotations
-
-import os
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import InputError, IntVector, errors, parallel
-from ltr_duel.preferences.estimate.goals import matrix_of, reach_error, search_winner
-from ltr_duel.preferences.estimate.sampling import PairSampler, PieceStore, SlateSampler
-from ltr_duel.preferences.estimate.settings import make_settings
+from ltr_duel.core import FloatMatrix, InputError, IntVector, errors, machine, parallel
+from ltr_duel.preferences.estimate.counting import BLOCK, PairCounter, count_sets
+from ltr_duel.preferences.estimate.settings import FEW, MANY, Settings, make_settings
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.preferences.tally import Tally
+from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
 from ltr_duel.rankers import Rankings
 
-MOST_IN_A_SEARCH = 4_000_000  # comparisons of a pair; without a maximum, a search among identical rankers would not end
+MOST_FOR_AN_ERROR = 4_000_000  # comparisons of a pair; without a maximum, a small target would take days
 
 
 def estimate_preferences(
@@ -36,17 +28,14 @@ def estimate_preferences(
     jobs: int = -1,
     against: str | None = None,
     target_error: float | None = None,
-    until_winner: float | None = None,
-    at_most: int = MOST_IN_A_SEARCH,
+    at_most: int = MOST_FOR_AN_ERROR,
     variance_reduction: str = "auto",
-    store: str | Path | None = None,
 ) -> PreferenceMatrix:
     """Compare all pairs of rankers on simulated users, and return the share of comparisons that each ranker wins.
 
     Without variance reduction, a comparison draws a query uniformly with replacement, shows a list interleaved from the
-    two rankers, simulates the clicks of a user, and credits the clicks. Each block of 4,000 comparisons of a pair has a
-    separate random stream, whose key contains the names of the two rankers. So the result depends neither on the number
-    of workers nor on the other rankers in the set.
+    two rankers, simulates the clicks of a user, and credits the clicks. The result of a pair depends neither on the
+    number of workers nor on the other rankers in the set.
 
     A method for sets multileaves random sets of rankers instead, and each list is one comparison of each pair of its
     set. The standard error of a pair is exact, but errors of different pairs are correlated.
@@ -67,8 +56,8 @@ def estimate_preferences(
     comparisons : int, optional
         Number of comparisons of each pair, at least 2; for sets of some of the rankers, a mean over pairs. By default
         1,000, or 4,000 of sets and without variance reduction. If a variance reduction compares in groups of 2 or 4
-        lists, the number is rounded up to whole groups (at least two). With ``target_error`` or ``until_winner``, this
-        is the initial number.
+        lists, the number is rounded up to whole groups (at least two). With ``target_error``, this is the initial
+        number.
     top : int
         Number of documents shown.
     seed : int
@@ -78,18 +67,12 @@ def estimate_preferences(
         Compare only pairs with this ranker. All other pairs stay at 1/2 with an infinite standard error.
     target_error : float, optional
         Continue until the standard error of each pair is at most this number.
-    until_winner : float, optional
-        A confidence, for example .99. Undecided pairs are compared until it is known with this confidence which ranker
-        is the Condorcet winner, or that none exists.
     at_most : int
-        Largest number of comparisons of a pair for ``target_error`` and ``until_winner``.
+        Largest number of comparisons of a pair for ``target_error``.
     variance_reduction : {"auto", "none"}
         Reach the same error with fewer lists: by exact means over users, mirrored lists, control variates and queries
         in turn, as far as the method, the tie rule and the numbers of comparisons and queries allow. The provenance
         names the reductions in use.
-    store : path, optional
-        Folder for partial results, from which the same call resumes if the process was killed. The folder may be
-        deleted once the matrix is saved.
 
     Returns
     -------
@@ -110,32 +93,44 @@ def estimate_preferences(
     >>> matrix.comparisons[0, 1]
     np.int64(100)
     """
-    planned = comparisons if target_error is None and until_winner is None else at_most
+    planned = comparisons if target_error is None else at_most
     settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction, planned, size)
-    comparisons, at_most = settings.checked_count(comparisons), settings.checked_count(at_most)
+    comparisons, at_most = _whole_units(settings, comparisons), _whole_units(settings, at_most)
     if target_error is not None:
         errors.require_between("the target of the standard error", target_error, 1e-5, 0.5)
-    if until_winner is not None:
-        errors.require_between("the confidence", until_winner, 0.5, 0.999999)
-    if settings.size and (against, target_error, until_winner) != (None, None, None):
-        raise InputError("sets of rankers are compared a given number of times; goals, and one rival, need pairs")
-    if until_winner is not None and against is not None:
-        raise InputError("the Condorcet winner cannot be found from comparisons with only one ranker")
-    if store is not None and not isinstance(store, str | os.PathLike):
-        raise InputError(f"the store must be the path of a folder, not {errors.shown(store)}")
+    if settings.size and (against, target_error) != (None, None):
+        raise InputError("sets of rankers are compared a given number of times; a target and one rival need pairs")
     parallel.checked_jobs(jobs)
     pairs = _pairs(rankings.names, against)
-    pieces = PieceStore(Path(store), settings.digest) if store is not None else None
-    sampler = (SlateSampler if settings.size else PairSampler)(settings, jobs, pieces)
-    tally = Tally.empty(len(rankings))
-    sampler.add(tally, *pairs, np.full(len(pairs[0]), comparisons))
-    goals = {"against": against, "target_error": target_error, "until_winner": until_winner}
-    reached: dict[str, Any] = {name: goal for name, goal in goals.items() if goal is not None}
-    if target_error is not None:
-        reach_error(sampler, tally, pairs, target_error, at_most)
-    if until_winner is not None:
-        reached["search"] = search_winner(sampler, tally, until_winner, at_most)
-    return matrix_of(settings, tally, {"comparisons": comparisons, **reached})
+    if settings.size:
+        tally = count_sets(settings, comparisons, jobs)
+    else:
+        counter, tally = PairCounter(settings, jobs), Tally.empty(len(rankings))
+        counter.add(tally, *pairs, np.full(len(pairs[0]), comparisons))
+        if target_error is not None:
+            _reach_error(counter, tally, pairs, target_error, at_most)
+    tied = None if rankings.tied_share is None else round(rankings.tied_share, 4)
+    optional = {"tied_share": tied, "against": against, "target_error": target_error}
+    provenance = {
+        **settings.provenance,
+        "comparisons": comparisons,
+        "versions": machine.versions_of(("ltr-duel", "numba", "numpy")),  # for information: results do not depend on it
+        **{name: value for name, value in optional.items() if value is not None},
+    }
+    p, error = preferences_of(tally), _errors(settings, tally)
+    return PreferenceMatrix(p, rankings.names, error, tally.lists + tally.lists.T, provenance, tally)
+
+
+def _whole_units(settings: Settings, comparisons: int | None) -> int:
+    """Return the number of comparisons (the default for None), rounded up to whole units; at least two units."""
+    comparisons = (FEW if settings.reduced else MANY) if comparisons is None else comparisons
+    errors.require_whole("the number of comparisons", comparisons, 2)
+    unit = settings.lists * settings.evaluations
+    comparisons = max(2, -(-int(comparisons) // unit)) * unit
+    if comparisons > MOST_COMPARISONS:
+        most = f"at most {MOST_COMPARISONS:,} comparisons of a pair are possible"
+        raise InputError(f"{most}, not {errors.shown(comparisons)}")
+    return comparisons
 
 
 def _pairs(names: tuple[str, ...], against: str | None) -> tuple[IntVector, IntVector]:
@@ -146,3 +141,22 @@ def _pairs(names: tuple[str, ...], against: str | None) -> tuple[IntVector, IntV
     rival = names.index(against)
     compared = (first == rival) | (second == rival)
     return first[compared], second[compared]
+
+
+def _errors(settings: Settings, tally: Tally) -> FloatMatrix:
+    queries = settings.rankings.n_queries if settings.stratified else 0
+    return errors_of(tally, settings.lists * settings.evaluations, queries)
+
+
+def _reach_error(
+    counter: PairCounter, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
+) -> None:
+    """Add blocks to pairs whose error is above the target; how many depends on the pair's current error."""
+    while True:
+        error, lists = _errors(counter.settings, tally)[pairs], tally.lists[pairs]
+        unfinished = (error > target) & (lists < at_most)
+        if not unfinished.any():
+            return
+        wanted = lists[unfinished] * np.minimum((error[unfinished] / target) ** 2, 8.0)
+        blocks = np.maximum(np.ceil(wanted / BLOCK).astype(np.int64), lists[unfinished] // BLOCK + 1)
+        counter.add(tally, pairs[0][unfinished], pairs[1][unfinished], np.minimum(blocks * BLOCK, at_most))

@@ -20,39 +20,38 @@ import numpy as np
 from ltr_duel.clicks import users_of
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SmallIntVector, interpreted, kernel, mapped, stream
 from ltr_duel.interleaving import Comparer
-from ltr_duel.preferences.estimate.blocks import NOTHING, BlockPlan, count_block
-from ltr_duel.preferences.estimate.integrated import open_evaluator
+from ltr_duel.preferences.estimate.evaluators import NO_CORRECTIONS, BlockPlan, count_block, open_evaluator
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import FARTHEST, SCALE
 from ltr_duel.rankers import Rankings
 
 _QUERIES, _RANKERS = 256, 8  # numbers of sampled queries, and of rankers with random orders
-_EVALUATIONS = 1024  # evaluations for fitting a slope; its error is a few percent, and even 10 % would be harmless
+_EVALUATIONS = 1024  # for fitting a slope; its error is a few percent, and even 10 % would be harmless
 _STEPS = 1024.0  # slopes are multiples of 1 / 1024, so that rounding errors of sums do not change them
 _MOST_GAIN = (FARTHEST - 1.0) / 2
 
 
-def taken_off(settings: Settings) -> FloatMatrix:
+def corrections_of(settings: Settings) -> FloatMatrix:
     """Return corrections, (K, n_queries): an outcome of i against j is reduced by correction i minus correction j."""
-    taken = gains_of(settings.comparer)
-    centre(taken, fitted_slope(settings), _MOST_GAIN)
-    return taken
+    corrections = gains_of(settings.comparer)
+    centre(corrections, fitted_slope(settings), _MOST_GAIN)
+    return corrections
 
 
 def fitted_slope(settings: Settings) -> float:
     """Return the slope of outcomes on differences of gains, fitted to rankers that order documents at random."""
     rng = stream(settings.seed, "preferences", "control")
     comparer = random_rankers(settings.comparer, rng)
-    alone = replace(settings, comparer=comparer, stratified=False)
-    evaluator, gains = open_evaluator(alone), gains_of(comparer)
+    sample = replace(settings, comparer=comparer, stratified=False)
+    evaluator, gains = open_evaluator(sample), gains_of(comparer)
     count = count_block if comparer.compiled else interpreted(count_block)
-    lists, row = alone.lists_of_a_unit, np.zeros(4, np.int64)
+    lists, row = sample.lists, np.zeros(4, np.int64)
     above = below = 0.0
     for n in range(_EVALUATIONS):
         query, first = n % gains.shape[1], 2 * (n // gains.shape[1] % (_RANKERS // 2))
         row[:] = 0
-        block = BlockPlan(evaluator, np.array([query]), NOTHING, lists, 1)
-        count(block, first, first + 1, 0, lists, rng, row)
+        plan = BlockPlan(evaluator, np.array([query]), NO_CORRECTIONS, lists, 1)
+        count(plan, first, first + 1, 0, lists, rng, row)
         difference = float(gains[first, query] - gains[first + 1, query])
         above += difference * float(row[1]) / (lists * SCALE)
         below += difference * difference
@@ -61,17 +60,16 @@ def fitted_slope(settings: Settings) -> float:
 
 def random_rankers(comparer: Comparer, rng: np.random.Generator) -> Comparer:
     """Return a copy of the comparer whose rankers order documents at random, for a sample of the queries."""
-    given = comparer.rankings
-    queries = rng.permutation(given.n_queries)[:_QUERIES]
-    spans = [np.arange(given.query_ptr[q], given.query_ptr[q + 1]) for q in queries]
+    corpus = comparer.rankings
+    queries = rng.permutation(corpus.n_queries)[:_QUERIES]
+    spans = [np.arange(corpus.query_ptr[q], corpus.query_ptr[q + 1]) for q in queries]
     orders = [rng.permuted(np.tile(np.arange(len(span)), (_RANKERS, 1)), axis=1) for span in spans]
     order = np.concatenate(orders, axis=1).astype(np.int16)
-    rank = np.concatenate([np.argsort(one, axis=1) + 1 for one in orders], axis=1).astype(np.int16)
-    ends = np.cumsum([0, *map(len, spans)])
+    rank = np.concatenate([np.argsort(order, axis=1) + 1 for order in orders], axis=1).astype(np.int16)
+    ends, relevance = np.cumsum([0, *map(len, spans)]), corpus.relevance[np.concatenate(spans)]
     names = tuple(f"random {k}" for k in range(_RANKERS))
-    relevance = given.relevance[np.concatenate(spans)]
-    made = Rankings(names, order, rank, relevance, ends, given.grades, {})
-    return Comparer(made, comparer.clicks, comparer.method, comparer.outcome, comparer.top)
+    sample = Rankings(names, order, rank, relevance, ends, corpus.grades, {})
+    return Comparer(sample, comparer.clicks, comparer.method, comparer.outcome, comparer.top)
 
 
 def gains_of(comparer: Comparer) -> FloatMatrix:

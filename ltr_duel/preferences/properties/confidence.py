@@ -30,12 +30,11 @@ _MOST_NUMBERS = 20_000_000  # maximum number of random numbers for all draws
 def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
     """Return Pr(i truly beats j); for an exactly known matrix, 1 if p > 1/2 and otherwise 0."""
     n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)
-    exact = np.isinf(n)
-    if exact.all():  # fast path: does not import scipy
-        return (matrix.p > 0.5).astype(np.float64)
+    wins, exact = (matrix.p > 0.5).astype(np.float64), np.isinf(n)
+    if exact.all():  # without importing scipy
+        return wins
     n = np.where(exact, 0.0, n)
-    sure = scipy.special.betainc(1 + (1 - matrix.p) * n, 1 + matrix.p * n, 0.5)
-    return np.where(exact, (matrix.p > 0.5).astype(np.float64), sure)
+    return np.where(exact, wins, scipy.special.betainc(1 + (1 - matrix.p) * n, 1 + matrix.p * n, 0.5))
 
 
 def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
@@ -61,6 +60,12 @@ def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
     return product
 
 
+def conclusion_confidence(matrix: PreferenceMatrix) -> float:
+    """Return the probability that the Condorcet winner of the matrix is the true one; or, without one, that none is."""
+    sure, winner = condorcet_confidence(matrix), matrix.condorcet_winner
+    return max(0.0, 1 - float(sure.sum())) if winner is None else float(sure[matrix.index(winner)])
+
+
 def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
     """Return the probability of being a Copeland winner for each ranker that wins in at least one sampled matrix.
 
@@ -68,30 +73,29 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
     product. The second is the share of sampled matrices that have no Condorcet winner, but have this ranker as a
     Copeland winner.
     """
-    size = len(matrix)
-    sure = pair_confidence(matrix)
-    first, second = np.triu_indices(size, 1)
+    size, sure = len(matrix), pair_confidence(matrix)
+    i, j = np.triu_indices(size, 1)
     limit = scipy.special.ndtr(-_CERTAIN)
-    doubtful = (sure[first, second] > limit) & (sure[second, first] > limit)
-    draws = max(100, min(draws, _MOST_NUMBERS // max(1, int(doubtful.sum()))))
+    doubtful = (sure[i, j] > limit) & (sure[j, i] > limit)
+    i, j = i[doubtful], j[doubtful]
+    draws = max(100, min(draws, _MOST_NUMBERS // max(1, len(i))))
     fixed = matrix.p > 0.5
-    fixed[first[doubtful], second[doubtful]] = fixed[second[doubtful], first[doubtful]] = False
+    fixed[i, j] = fixed[j, i] = False
     tied = (matrix.p == 0.5) & (sure == 0) & (sure.T == 0)  # exact ties
     base = fixed.sum(axis=1) + 0.5 * (tied.sum(axis=1) - 1)
-    rng = stream(0, "copeland confidence", matrix.digest)
-    i, j, chance = first[doubtful], second[doubtful], sure[first[doubtful], second[doubtful]]
-    seen: set[int] = set()
+    rng, chance = stream(0, "copeland confidence", matrix.digest), sure[i, j]
+    winners: set[int] = set()
     shared: Counter[int] = Counter()
     for _ in range(draws):
         won = rng.random(len(i)) < chance
         scores = base + np.bincount(np.where(won, i, j), minlength=size)
         best = np.flatnonzero(scores == scores.max()).tolist()
-        seen.update(best)
+        winners.update(best)
         if scores.max() < size - 1:  # no ranker beats all others
             shared.update(best)
     outright = condorcet_confidence(matrix)
-    found = {k: min(1.0, float(outright[k]) + shared[k] / draws) for k in seen}
-    return {matrix.names[k]: found[k] for k in sorted(found, key=lambda k: (-found[k], k))}
+    shares = {k: min(1.0, float(outright[k]) + shared[k] / draws) for k in winners}
+    return {matrix.names[k]: shares[k] for k in sorted(shares, key=lambda k: (-shares[k], k))}
 
 
 def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
@@ -100,23 +104,18 @@ def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, f
     In an exactly known matrix, all rankers with the highest score have share 1.
     """
     size = len(matrix)
-    if size == 1:
-        return {matrix.names[0]: 1.0}
     n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)
     np.fill_diagonal(n, np.inf)
     exact = np.isinf(n)
+    if exact.all():
+        return dict.fromkeys(matrix.borda_winners, 1.0)
     n = np.where(exact, 0.0, n)
-    expected = (1 + matrix.p * n) / (2 + n)
-    variance = np.where(exact, 0.0, expected * (1 - expected) / (3 + n))  # variance of the Beta distribution
+    mean = (1 + matrix.p * n) / (2 + n)
+    variance = np.where(exact, 0.0, mean * (1 - mean) / (3 + n))  # variance of the Beta distribution
     variance[np.isinf(matrix.standard_error)] = 0.25
     covariance = (np.diag(variance.sum(axis=1)) - variance) / (size - 1) ** 2  # each win of i is a loss of j
     values, vectors = np.linalg.eigh(covariance)
     rng = stream(0, "borda confidence", matrix.digest)
     normal = rng.standard_normal((draws, size))
     scores = matrix.borda_scores + (normal * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    best = (
-        Counter(scores.argmax(axis=1).tolist())
-        if variance.any()
-        else Counter({matrix.index(name): draws for name in matrix.borda_winners})
-    )
-    return {matrix.names[k]: count / draws for k, count in best.most_common()}
+    return {matrix.names[k]: count / draws for k, count in Counter(scores.argmax(axis=1).tolist()).most_common()}

@@ -16,8 +16,7 @@ def effective_counts(p: FloatMatrix, error: FloatMatrix, counts: IntMatrix) -> F
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         n = np.where(error > 0, p * (1 - p) / error**2, np.where(counts > 0, counts, np.inf))
-    alike = (p <= 0) | (p >= 1)
-    return np.where(alike & (counts > 0), counts, n)
+    return np.where(((p <= 0) | (p >= 1)) & (counts > 0), counts, n)
 
 
 def wilson(p: FloatMatrix, n: FloatMatrix, confidence: float) -> tuple[FloatMatrix, FloatMatrix]:

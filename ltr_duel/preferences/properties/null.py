@@ -16,36 +16,25 @@ with many nearly even pairs, can show any number of cycles, so no number of cycl
 that are all beyond noise (`wins_beyond_noise`) does disprove one, whatever the preferences are.
 
 The fit: preferences are strongly transitive if and only if the rankers can be sorted so that p[i, j] >= 1/2 for i
-before j, and p[i, j] does not decrease if j is replaced by a later ranker or i by an earlier ranker. The fit uses the
-order of the Borda scores, which is the right order for strongly transitive preferences. A Borda score is a mean over
-rivals, so its error is much smaller than the error of a single pair.
-Given the order, the closest such matrix by weighted least squares is an isotonic regression in two directions (Dykstra
-and Robertson, An Algorithm for Isotonic Regression for Two or More Independent Variables, Annals of Statistics 1982).
-Bradley-Terry and Thurstone models are special cases of strong transitivity; the fit assumes none of these models.
+before j, and p[i, j] does not decrease if j is replaced by a later ranker or i by an earlier ranker. The order is that
+of the Borda scores, whose errors are much smaller than the error of a single pair. Given the order, the closest such
+matrix by weighted least squares is an isotonic regression in two directions (Dykstra and Robertson, An Algorithm for
+Isotonic Regression for Two or More Independent Variables, Annals of Statistics 1982).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors
-from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.properties import transitivity
 from ltr_duel.preferences.properties.bounds import lower_bound
 from ltr_duel.preferences.properties.subsets import condorcet_shares
-from ltr_duel.preferences.properties.transitivity import (
-    cyclic_triples,
-    gamma_btm,
-    gamma_rucb,
-    strong_violations,
-    top_cycle,
-    total_order,
-    triangle_violations,
-)
 
 _REFITS, _REFITTED = 12, 600  # minimum number of refits, and of refits times rankers
 _OUTSIDE = 0.05  # intervals cover 95%
@@ -53,35 +42,24 @@ _SWEEPS = 60  # maximum number of sweeps of a fit
 _CLOSE = 1e-4  # sweeps end when no probability changes by more than this
 _LEAST_ERROR = 1e-6  # minimum standard error, for pairs whose outcomes were all equal
 
-
-class Statistic(NamedTuple):
-    """A property of a matrix, and whether larger or smaller values are less transitive."""
-
-    measured: Callable[[PreferenceMatrix], float | None]  # None (no Condorcet winner) counts as least transitive
-    worse: int  # +1 if larger numbers are less transitive, -1 if smaller numbers are less transitive, otherwise 0
+Statistic = tuple[Callable[[PreferenceMatrix], float | None], int]
 
 
-def strong_share(matrix: PreferenceMatrix) -> float:
-    """Return the share of triples that break strong stochastic transitivity."""
-    broken, triples = strong_violations(matrix)
+def _strong_share(matrix: PreferenceMatrix) -> float:
+    broken, triples = transitivity.strong_violations(matrix)
     return broken / max(1, triples)
 
 
-def _triangle_count(matrix: PreferenceMatrix) -> float | None:
-    table = triangle_violations(matrix)
-    return None if table is None else float(len(table))
-
-
 STATISTICS: Mapping[str, Statistic] = {
-    "cyclic_triples": Statistic(cyclic_triples, +1),
-    "total_order": Statistic(lambda matrix: float(total_order(matrix) is not None), -1),
-    "top_cycle": Statistic(lambda matrix: float(len(top_cycle(matrix))), +1),
-    "strong_share": Statistic(strong_share, +1),
-    "gamma_btm": Statistic(gamma_btm, +1),
-    "gamma_rucb": Statistic(gamma_rucb, +1),
-    "triangle_violations": Statistic(_triangle_count, +1),
-    "least_condorcet_share": Statistic(lambda matrix: float(condorcet_shares(matrix).min()), -1),
-    "lower_bound": Statistic(lower_bound, 0),
+    "cyclic_triples": (transitivity.cyclic_triples, +1),
+    "total_order": (transitivity.is_total_order, -1),
+    "top_cycle": (lambda matrix: len(transitivity.top_cycle(matrix)), +1),
+    "strong_share": (_strong_share, +1),
+    "gamma_btm": (transitivity.gamma_btm, +1),
+    "gamma_rucb": (transitivity.gamma_rucb, +1),
+    "triangle_violations": (transitivity.triangle_violations, +1),
+    "least_condorcet_share": (lambda matrix: float(condorcet_shares(matrix).min()), -1),
+    "lower_bound": (lower_bound, 0),
 }
 
 
@@ -90,20 +68,17 @@ def transitive_null(
     rng: np.random.Generator,
     *,
     worlds: int = 200,
-    comparisons: int = 0,
-    statistics: Mapping[str, tuple[Callable[[PreferenceMatrix], float | None], int]] | None = None,
+    statistics: Mapping[str, Statistic] = STATISTICS,
 ) -> pd.DataFrame:
     """Compare properties of estimated preferences with the same properties of transitive worlds.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
+        With standard errors; `load_preferences` gives a published matrix those of a number of comparisons.
     rng : numpy.random.Generator
     worlds : int
         The number of transitive worlds, at least 19.
-    comparisons : int
-        The number of comparisons, none of them a tie, that is assumed for each pair if the matrix has no standard
-        errors (for example, a published matrix).
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
         The properties. The callable returns a number for a matrix, or None if there is no Condorcet winner; None counts
         as less transitive than any number. The sign is +1 if a larger number is less transitive, -1 if a smaller number
@@ -121,45 +96,40 @@ def transitive_null(
     Raises
     ------
     InputError
-        If the matrix has no standard errors and ``comparisons`` is 0, or if some pairs were never compared.
+        If the matrix has no standard errors, or if some pairs were never compared.
 
     Examples
     --------
-    >>> from ltr_duel.preferences import arxiv
-    >>> table = transitive_null(arxiv(), np.random.default_rng(1), comparisons=1000, worlds=99).set_index("property")
+    >>> circle = PreferenceMatrix.from_counts([[0, 60, 40], [40, 0, 60], [60, 40, 0]])
+    >>> table = transitive_null(circle, np.random.default_rng(1), worlds=99).set_index("property")
     >>> bool(table.loc["strong_share", "p_value"] > 0.05)
     True
     """
-    require_matrix(matrix)
     errors.require_whole("the number of transitive worlds", worlds, 19)
-    error, measures = noise_of(matrix, comparisons), STATISTICS if statistics is None else statistics
+    error = _noise(matrix)
     fitted = strongly_transitive_fit(matrix.p, error)
 
     def measure(p: FloatMatrix) -> list[float]:
         world = PreferenceMatrix(redrawn(p, error, rng), matrix.names)
-        return [_number(measured(world), worse) for measured, worse in measures.values()]
+        return [_number(measured(world), worse) for measured, worse in statistics.values()]
 
     first = np.array([measure(fitted) for _ in range(worlds)])
     refits = min(worlds, max(_REFITS, _REFITTED // len(matrix)))  # the properties of few rankers are coarse
     again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(refits)]
-    second = np.array([measure(one) for one in again])
+    second = np.array([measure(p) for p in again])
     rows = [
-        _row(name, _number(measured(matrix), worse), first[:, n], second[:, n], worse)
-        for n, (name, (measured, worse)) in enumerate(measures.items())
+        (name, *_row(_number(measured(matrix), worse), first[:, n], second[:, n], worse))
+        for n, (name, (measured, worse)) in enumerate(statistics.items())
     ]
     return pd.DataFrame(rows, columns=["property", "observed", "low", "median", "high", "p_value"])
 
 
-def noise_of(matrix: PreferenceMatrix, comparisons: int = 0) -> FloatMatrix:
-    """Return a matrix's standard errors; if it has none, those that ``comparisons`` comparisons per pair would give."""
-    error = matrix.standard_error
-    if not error.any():
-        if not comparisons:
-            raise InputError("the matrix has no standard errors: specify the number of comparisons of each pair")
-        return np.sqrt(matrix.p * (1 - matrix.p) / comparisons) * ~np.eye(len(matrix), dtype=bool)
-    if not np.isfinite(error).all():
+def _noise(matrix: PreferenceMatrix) -> FloatMatrix:
+    if not matrix.standard_error.any():
+        raise InputError("the matrix has no standard errors, so its noise is unknown")
+    if not np.isfinite(matrix.standard_error).all():
         raise InputError("some pairs of the matrix were never compared, so its noise is unknown")
-    return error
+    return matrix.standard_error
 
 
 def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> FloatMatrix:
@@ -171,12 +141,11 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
     return drawn
 
 
-def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> FloatMatrix:
+def wins_beyond_noise(matrix: PreferenceMatrix, confidence: float = 0.95) -> FloatMatrix:
     """Return 1 where i beats j beyond noise, else 0; ``confidence`` holds for all pairs together (Bonferroni)."""
-    error, size = noise_of(matrix, comparisons), len(matrix)
+    size = len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
-    wins: FloatMatrix = (matrix.p - 0.5 > reach * error).astype(np.float64)
-    return wins
+    return (matrix.p - 0.5 > reach * _noise(matrix)).astype(np.float64)
 
 
 def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
@@ -204,17 +173,16 @@ def _isotonic(p: FloatMatrix, weight: FloatMatrix) -> FloatMatrix:
     size, isotonic = len(p), scipy.optimize.isotonic_regression
     fitted, by_rows, by_columns = p.copy(), np.zeros_like(p), np.zeros_like(p)
     for _ in range(_SWEEPS):
-        before = fitted
-        given = fitted - by_rows
-        fitted = given.copy()
+        before, residual = fitted, fitted - by_rows
+        fitted = residual.copy()
         for i in range(size - 2):
-            fitted[i, i + 1 :] = isotonic(given[i, i + 1 :], weights=weight[i, i + 1 :]).x
-        by_rows = fitted - given
-        given = fitted - by_columns
-        fitted = given.copy()
+            fitted[i, i + 1 :] = isotonic(residual[i, i + 1 :], weights=weight[i, i + 1 :]).x
+        by_rows = fitted - residual
+        residual = fitted - by_columns
+        fitted = residual.copy()
         for j in range(2, size):
-            fitted[:j, j] = isotonic(given[:j, j], weights=weight[:j, j], increasing=False).x
-        by_columns = fitted - given
+            fitted[:j, j] = isotonic(residual[:j, j], weights=weight[:j, j], increasing=False).x
+        by_columns = fitted - residual
         if np.abs(np.triu(fitted - before, 1)).max() < _CLOSE:
             break
     return fitted
@@ -224,7 +192,7 @@ def _number(value: float | None, worse: int) -> float:
     return float(value) if value is not None else (-np.inf if worse < 0 else np.inf)
 
 
-def _row(name: str, observed: float, first: FloatVector, second: FloatVector, worse: int) -> tuple[str | float, ...]:
+def _row(observed: float, first: FloatVector, second: FloatVector, worse: int) -> tuple[float, ...]:
     side = worse or 1
     with np.errstate(invalid="ignore"):  # a median may be infinite
         fall = side * (np.median(first) - np.median(second))
@@ -234,4 +202,4 @@ def _row(name: str, observed: float, first: FloatVector, second: FloatVector, wo
     lowest = max(low + min(0.0, shift), 0.0 if low >= 0 else -np.inf)  # numbers and shares stay at or above 0
     above, below = 1 + int((shifted >= observed).sum()), 1 + int((shifted <= observed).sum())
     chance = {1: above, -1: below, 0: 2 * min(above, below)}[worse] / (1 + len(first))
-    return name, observed, lowest, median, high + max(0.0, shift), min(1.0, chance)
+    return observed, lowest, median, high + max(0.0, shift), min(1.0, chance)

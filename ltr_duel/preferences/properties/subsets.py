@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, errors, stream
-from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
+from ltr_duel.preferences.matrix import PreferenceMatrix
 
-BoolMatrix = NDArray[np.bool_]
 _NUMBERS_AT_ONCE = 20_000_000
 
 
@@ -74,30 +73,25 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
     >>> total_order_share(synthetic_preferences("cyclic"), 3)
     0.75
     """
-    n = len(matrix)
+    n, beats = len(matrix), matrix.p > 0.5
+    batches: Iterator[IntMatrix]
     errors.require_between("the size of the subsets", size, 1, n)
-    beats = matrix.p > 0.5
     if math.comb(n, size) <= subsets:
         every = np.array(list(itertools.combinations(range(n), size)), np.int64)
-        return _ordered(beats, every) / len(every)
-    rng = stream(seed, "subsets", size)
-    step = max(1, _NUMBERS_AT_ONCE // max(n, size * size))
-    found = 0
-    for done in range(0, subsets, step):
-        count = min(step, subsets - done)
-        found += _ordered(beats, np.argsort(rng.random((count, n)), axis=1)[:, :size])
-    return found / subsets
-
-
-def _ordered(beats: BoolMatrix, picks: IntMatrix) -> int:
-    """Count the rows of ``picks`` that are totally ordered, which means that their scores are 0, 1, ..., size - 1."""
-    scores = np.sort(beats[picks[:, :, None], picks[:, None, :]].sum(axis=2), axis=1)
-    return int((scores == np.arange(picks.shape[1])).all(axis=1).sum())
+        batches, subsets = iter([every]), len(every)
+    else:
+        rng, step = stream(seed, "subsets", size), max(1, _NUMBERS_AT_ONCE // max(n, size * size))
+        counts = (min(step, subsets - done) for done in range(0, subsets, step))
+        batches = (np.argsort(rng.random((count, n)), axis=1)[:, :size] for count in counts)
+    ordered = 0
+    for picks in batches:  # totally ordered: the scores are 0, 1, ..., size - 1
+        scores = np.sort(beats[picks[:, :, None], picks[:, None, :]].sum(axis=2), axis=1)
+        ordered += int((scores == np.arange(size)).all(axis=1).sum())
+    return ordered / subsets
 
 
 def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) -> PreferenceMatrix:
     """Return the matrix of a subset drawn uniformly from those of this size that have a Condorcet winner."""
-    require_matrix(matrix)
     size = errors.require_whole("the size of the subset", size, 1, len(matrix))
     picks = draw_winner_set(matrix, size, stream(seed, "subset", size))
     if not picks.size:
@@ -116,8 +110,7 @@ def draw_winner_set(matrix: PreferenceMatrix, size: int, rng: np.random.Generato
     if total == 0:
         return np.zeros(0, np.int64)
     reach = np.cumsum([float(way / total) for way in ways])  # way / total is rounded correctly, even for huge integers
-    possible = np.flatnonzero(ways)
-    winner = int(min(np.searchsorted(reach, rng.random(), side="right"), possible[-1]))
+    winner = int(min(np.searchsorted(reach, rng.random(), side="right"), np.flatnonzero(ways)[-1]))
     beaten = np.flatnonzero(beats[winner])
     others = beaten[np.argsort(rng.random(len(beaten)), kind="stable")[: size - 1]]
     return np.concatenate([[winner], np.sort(others)]).astype(np.int64)

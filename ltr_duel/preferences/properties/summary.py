@@ -6,46 +6,35 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import scipy  # submodules are loaded on first use
 
-from ltr_duel.core import FloatVector
-from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
-from ltr_duel.preferences.properties.bounds import gaps, lower_bound, multiduel_bound
-from ltr_duel.preferences.properties.confidence import borda_confidence, condorcet_confidence, copeland_confidence
+from ltr_duel.core import FloatVector, arguments
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.properties import transitivity
+from ltr_duel.preferences.properties.bounds import gaps, lower_bound
+from ltr_duel.preferences.properties.confidence import borda_confidence, copeland_confidence
 from ltr_duel.preferences.properties.subsets import condorcet_shares
-from ltr_duel.preferences.properties.transitivity import (
-    cyclic_triples,
-    find_cycle,
-    gamma_btm,
-    gamma_rucb,
-    strong_violations,
-    top_cycle,
-    total_order,
-    triangle_violations,
-)
 
 _NOTHING = 1e-9  # smaller weights are rounding errors
+_UNLIKELY = 0.001  # smaller probabilities of winners are omitted
 
 
 @dataclass(frozen=True)
 class Properties:
     """Winners, order and hardness of a matrix. Properties that require a Condorcet winner are None if there is none.
 
-    copeland_winners, borda_winner, borda_winners: see `PreferenceMatrix`.
+    copeland_winners, borda_winners: see `PreferenceMatrix`.
     copeland_confidence, borda_confidence: the probability that each ranker wins; only probabilities above 0.001.
     strong_violations: number of triples that break strong stochastic transitivity.
     strong_triples: number of all triples in which i beats j and j beats k.
     gamma_btm, gamma_rucb: two definitions of relaxed transitivity.
     smallest_gap, smallest_gap_error: the winner's gap to its strongest rival, and the standard error of this gap.
-    lower_bound, multiduel_bound: constants of ``ln T``; see `ltr_duel.preferences.properties.bounds`.
+    lower_bound: the constant of ``ln T``; see `ltr_duel.preferences.lower_bound`.
     """
 
     condorcet_winner: str | None
-    condorcet_confidence: dict[str, float]  # Pr(a ranker is the true Condorcet winner), if above 0.001
     copeland_winners: tuple[str, ...]
     copeland_confidence: dict[str, float]
-    borda_winner: str
     borda_winners: tuple[str, ...]
     borda_confidence: dict[str, float]
     von_neumann_winner: dict[str, float]  # rankers with positive weight
@@ -62,7 +51,6 @@ class Properties:
     smallest_gap: float | None
     smallest_gap_error: float | None
     lower_bound: float | None
-    multiduel_bound: float | None
     least_condorcet_share: float  # the smallest P_K, the share of sets of K rankers with a Condorcet winner
 
     def as_dict(self) -> dict[str, Any]:
@@ -88,54 +76,40 @@ def matrix_properties(matrix: PreferenceMatrix) -> Properties:
     >>> about.condorcet_winner, about.total_order, about.cyclic_triples
     ('0', True, 0)
     """
-    require_matrix(matrix)
-    weights = von_neumann_winner(matrix)
-    gap, triangle = gaps_table(matrix), triangle_violations(matrix)
-    strong, triples = strong_violations(matrix)
-    sure = dict(zip(matrix.names, condorcet_confidence(matrix).tolist(), strict=True))
-    multi = multiduel_bound(matrix)
+    arguments.require_type("the matrix", matrix, PreferenceMatrix)
+    weights, gap = von_neumann_winner(matrix), gaps(matrix)
+    strong, triples = transitivity.strong_violations(matrix)
+    smallest = error = None
+    if gap is not None and len(matrix) > 1:
+        winner = matrix.index(str(matrix.condorcet_winner))
+        rival = min(np.delete(np.arange(len(matrix)), winner), key=lambda k: gap[k])
+        smallest, error = float(gap[rival]), float(matrix.standard_error[winner, rival])
     return Properties(
         condorcet_winner=matrix.condorcet_winner,
-        condorcet_confidence=_likely(sure),
         copeland_winners=matrix.copeland_winners,
         copeland_confidence=_likely(copeland_confidence(matrix)),
-        borda_winner=matrix.borda_winner,
         borda_winners=matrix.borda_winners,
         borda_confidence=_likely(borda_confidence(matrix)),
         von_neumann_winner={matrix.names[k]: float(weights[k]) for k in np.argsort(-weights) if weights[k] > 0},
-        top_cycle=top_cycle(matrix),
+        top_cycle=transitivity.top_cycle(matrix),
         even_pairs=int(np.triu(matrix.p == 0.5, 1).sum()),
-        total_order=total_order(matrix) is not None,
-        cyclic_triples=cyclic_triples(matrix),
-        cycle=find_cycle(matrix),
+        total_order=transitivity.is_total_order(matrix),
+        cyclic_triples=transitivity.cyclic_triples(matrix),
+        cycle=transitivity.find_cycle(matrix),
         strong_violations=strong,
         strong_triples=triples,
-        gamma_btm=gamma_btm(matrix),
-        gamma_rucb=gamma_rucb(matrix),
-        triangle_violations=None if triangle is None else len(triangle),
-        smallest_gap=None if gap is None or gap.empty else float(gap["gap"].iloc[0]),
-        smallest_gap_error=None if gap is None or gap.empty else float(gap["standard_error"].iloc[0]),
+        gamma_btm=transitivity.gamma_btm(matrix),
+        gamma_rucb=transitivity.gamma_rucb(matrix),
+        triangle_violations=transitivity.triangle_violations(matrix),
+        smallest_gap=smallest,
+        smallest_gap_error=error,
         lower_bound=lower_bound(matrix),
-        multiduel_bound=None if multi is None else multi.constant,
         least_condorcet_share=float(condorcet_shares(matrix).min()),
     )
 
 
-def gaps_table(matrix: PreferenceMatrix) -> pd.DataFrame | None:
-    """Return the Condorcet winner's gaps (ranker, gap, standard_error), smallest first; None if there is no winner."""
-    gap = gaps(matrix)
-    if gap is None:
-        return None
-    winner = matrix.index(str(matrix.condorcet_winner))
-    table = pd.DataFrame(
-        {"ranker": list(matrix.names), "gap": gap, "standard_error": matrix.standard_error[winner]}
-    ).drop(index=winner)
-    return table.sort_values("gap", kind="stable", ignore_index=True)
-
-
 def _likely(shares: dict[str, float]) -> dict[str, float]:
-    chosen = sorted(((name, share) for name, share in shares.items() if share > 0.001), key=lambda item: -item[1])
-    return dict(chosen)
+    return {name: share for name, share in shares.items() if share > _UNLIKELY}
 
 
 def von_neumann_winner(matrix: PreferenceMatrix) -> FloatVector:
@@ -152,7 +126,6 @@ def von_neumann_winner(matrix: PreferenceMatrix) -> FloatVector:
     solved = scipy.optimize.linprog(
         cost, A_ub=worst, b_ub=np.zeros(size), A_eq=sums, b_eq=[1.0], bounds=[(0, 1)] * size + [(-1, 1)], method="highs"
     )
-    found = np.asarray(solved.x)[:-1]
-    weights = np.where(found < _NOTHING, 0.0, found)
-    result: FloatVector = weights / weights.sum()
-    return result
+    weights = np.asarray(solved.x)[:-1]
+    weights = np.where(weights < _NOTHING, 0.0, weights)
+    return np.asarray(weights / weights.sum())

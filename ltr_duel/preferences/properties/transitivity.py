@@ -13,7 +13,6 @@ Yue, Joachims. Beat the Mean Bandit. ICML 2011, section 3.1.
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatMatrix, FloatVector
@@ -21,26 +20,10 @@ from ltr_duel.preferences.entries import ROUNDING
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
 
-def total_order(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
-    """Return the rankers from best to worst if the preferences are a total order, else None.
-
-    A tournament is transitive if and only if its sorted scores are 0, 1, ..., K - 1.
-
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import synthetic_preferences
-    >>> total_order(synthetic_preferences("arithmetic"))
-    ('0', '1', '2', '3', '4', '5', '6', '7')
-    """
+def is_total_order(matrix: PreferenceMatrix) -> bool:
+    """Return whether the preferences are a total order: the sorted scores of the tournament are 0, 1, ..., K - 1."""
     wins = (matrix.p > 0.5).sum(axis=1)
-    order = np.argsort(-wins, kind="stable")
-    if (wins[order] != np.arange(len(matrix))[::-1]).any():
-        return None
-    return tuple(matrix.names[k] for k in order)
+    return bool((np.sort(wins) == np.arange(len(matrix))).all())
 
 
 def gamma_btm(matrix: PreferenceMatrix) -> float | None:
@@ -85,52 +68,23 @@ def _gamma(matrix: PreferenceMatrix, *, every_pair: bool) -> float | None:
     if split is None:
         return None
     row, rest = split
-    if len(row) < 2:
-        return 1.0
     counted = ~np.eye(len(row), dtype=bool) if every_pair else rest > 0
     ratio = np.maximum(row[:, None], rest) / row[None, :]
     return max(1.0, float(ratio[counted].max(initial=1.0)))
 
 
-def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
-    """Return the violations of the stochastic triangle inequality, largest excess first; columns j, k, excess.
-
-    Returns None if there is no Condorcet winner. ``excess`` is e[1, k] - e[1, j] - e[j, k].
-
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import arxiv
-    >>> triangle_violations(arxiv()).iloc[0][["j", "k"]].tolist()
-    ['D', 'F']
-    """
+def triangle_violations(matrix: PreferenceMatrix) -> int | None:
+    """Return the number of pairs (j, k) that break the stochastic triangle inequality; None if there is no winner."""
     split = _without_winner(matrix)
     if split is None:
         return None
     row, rest = split
-    others = [name for name in matrix.names if name != matrix.condorcet_winner]
     excess = row[None, :] - row[:, None] - rest
-    counted = (rest >= 0) & ~np.eye(len(row), dtype=bool) & (excess > ROUNDING)
-    found = sorted(((excess[j, k], others[j], others[k]) for j, k in np.argwhere(counted)), key=lambda v: -v[0])
-    return pd.DataFrame([(j, k, amount) for amount, j, k in found], columns=["j", "k", "excess"])
+    return int(((rest >= 0) & ~np.eye(len(row), dtype=bool) & (excess > ROUNDING)).sum())
 
 
 def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
-    """Return two numbers of triples in which i beats j and j beats k: those that break strong transitivity, and all.
-
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import synthetic_preferences
-    >>> strong_violations(synthetic_preferences("arithmetic"))
-    (0, 56)
-    """
+    """Return two numbers of triples in which i beats j and j beats k: those that break strong transitivity, and all."""
     e = matrix.p - 0.5
     broken = triples = 0
     for j in range(len(e)):
@@ -142,18 +96,7 @@ def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
 
 
 def cyclic_triples(matrix: PreferenceMatrix) -> int:
-    """Return the number of sets of three rankers that beat each other in a circle.
-
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import synthetic_preferences
-    >>> cyclic_triples(synthetic_preferences("cyclic"))
-    1
-    """
+    """Return the number of sets of three rankers that beat each other in a circle."""
     beats = (matrix.p > 0.5).astype(np.float64)
     return round(float(((beats @ beats) * beats.T).sum()) / 3)
 
@@ -170,14 +113,14 @@ def find_cycle(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
 
 
 def top_cycle(matrix: PreferenceMatrix) -> tuple[str, ...]:
-    """Return the smallest set of rankers that all beat every ranker outside it (the Smith set), in Copeland order."""
-    at_least_even = matrix.p >= 0.5
-    count, label = scipy.sparse.csgraph.connected_components(at_least_even, directed=True, connection="strong")
-    for component in range(count):
-        inside = label == component
-        if (matrix.p[np.ix_(inside, ~inside)] > 0.5).all():
-            return tuple(matrix.names[k] for k in matrix.copeland_order if inside[k])
-    raise AssertionError("the condensation is a chain, so its first component beats all others")
+    """Return the smallest set of rankers that all beat every ranker outside it (the Smith set), in Copeland order.
+
+    The strongly connected components of the relation "beats or ties" are a chain, and a ranker with the highest
+    Copeland score is in the first.
+    """
+    _, label = scipy.sparse.csgraph.connected_components(matrix.p >= 0.5, directed=True, connection="strong")
+    order = matrix.copeland_order
+    return tuple(matrix.names[k] for k in order if label[k] == label[order[0]])
 
 
 def _without_winner(matrix: PreferenceMatrix) -> tuple[FloatVector, FloatMatrix] | None:

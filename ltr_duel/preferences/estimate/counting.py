@@ -1,0 +1,194 @@
+"""Make the comparisons on all threads, and add up their counts.
+
+pairs x blocks --cut--> pieces --threads--> whole-number counts --add up--> tally
+
+Block b of a pair contains its comparisons 4,000 b to 4,000 (b + 1) - 1, and has a separate random stream, whose key
+contains the names of the two rankers and b. So the first n comparisons of a pair depend neither on the other rankers
+nor on the number of threads. Block b of sets contains 100 multileaved lists, and has its own stream too. Lists are
+independent and contain a pair at most once, so the standard error of a pair is that of a mean, but the outcomes of
+different pairs are correlated.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import (
+    IntMatrix,
+    IntVector,
+    SignMatrix,
+    interpreted,
+    kernel,
+    parallel,
+    random_below,
+    shuffle,
+    stream,
+)
+from ltr_duel.interleaving import Comparison, compare_slate
+from ltr_duel.preferences.estimate.control import corrections_of
+from ltr_duel.preferences.estimate.evaluators import NO_CORRECTIONS, BlockPlan, count_block, open_evaluator
+from ltr_duel.preferences.estimate.settings import Settings
+from ltr_duel.preferences.tally import SCALE, Tally
+
+BLOCK = 4000  # lists in a block of a pair; a multiple of the number of lists in a unit, which is 1, 2 or 4
+SET_BLOCK = 100  # lists in a block of sets
+_PIECE = 400_000  # comparisons of a piece, counted in < 1 s, so progress is frequent and Ctrl-C is fast
+
+
+class Piece(NamedTuple):
+    """Comparisons ``begin[n]`` to ``end[n] - 1`` of each pair ``first[n]``, ``second[n]``."""
+
+    first: IntVector
+    second: IntVector
+    begin: IntVector
+    end: IntVector
+
+
+class PairCounter:
+    """Counts comparisons of pairs on ``jobs`` threads."""
+
+    def __init__(self, settings: Settings, jobs: int) -> None:
+        self.settings = settings
+        self._jobs = jobs
+        self._local = threading.local()
+        self._corrections = corrections_of(settings) if settings.reduced else NO_CORRECTIONS
+        self._count_block = count_block if settings.comparer.compiled else interpreted(count_block)
+
+    def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
+        """Compare each pair ``first[n] < second[n]`` until ``tally`` contains ``upto[n]`` comparisons of it."""
+        begin = tally.lists[first, second]
+        more = upto > begin
+        pieces = list(_pieces(Piece(first[more], second[more], begin[more], upto[more])))
+        rows = parallel.run_tasks(
+            self._count,
+            pieces,
+            total=sum(len(piece.first) for piece in pieces),
+            weight=lambda piece: len(piece.first),
+            jobs=self._jobs,
+            label="preferences",
+            unit="pair",
+        )
+        for piece, counts in zip(pieces, rows, strict=True):
+            for matrix, column in zip(tally, counts.T, strict=True):
+                matrix[piece.first, piece.second] += column
+
+    def _count(self, piece: Piece) -> IntMatrix:
+        """Return one row (lists, total, square, within) for each pair of a piece."""
+        settings, names = self.settings, self.settings.rankings.names
+        if not hasattr(self._local, "evaluator"):
+            self._local.evaluator = open_evaluator(settings)
+        rows = np.zeros((len(piece.first), 4), np.int64)
+        for row, first, second, begin, end in zip(rows, *(column.tolist() for column in piece), strict=True):
+            for block in range(begin // BLOCK, -(-end // BLOCK)):
+                offset, rng = block * BLOCK, stream(settings.seed, "preferences", names[first], names[second], block)
+                plan = BlockPlan(
+                    self._local.evaluator,
+                    queries_of(block, settings),
+                    self._corrections,
+                    settings.lists,
+                    settings.evaluations,
+                )
+                self._count_block(plan, first, second, max(begin - offset, 0), min(end - offset, BLOCK), rng, row)
+        return rows
+
+
+def queries_of(block: int, settings: Settings) -> IntVector:
+    """Return the queries of a block, one for each unit; empty if queries are drawn separately for each pair.
+
+    If queries are stratified, the units of a pair visit all queries in turn, in a new random order for each pass.
+    """
+    if not settings.stratified:
+        return np.zeros(0, np.int64)
+    units = BLOCK // (settings.lists * settings.evaluations)
+    return _queries_in_turn(block, settings.seed, settings.rankings.n_queries, units)
+
+
+@lru_cache(maxsize=64)
+def _queries_in_turn(block: int, seed: int, n_queries: int, size: int) -> IntVector:
+    units = np.arange(block * size, (block + 1) * size)
+    passes = range(units[0] // n_queries, units[-1] // n_queries + 1)
+    orders = np.empty((len(passes), n_queries), np.int64)
+    for order, number in zip(orders, passes, strict=True):
+        order[:] = np.arange(n_queries)
+        shuffle(order, stream(seed, "preferences", "pass", number))
+    return orders[units // n_queries - passes[0], units % n_queries]
+
+
+def _pieces(work: Piece) -> Iterator[Piece]:
+    """Cut the comparisons into pieces of about equal size; those of one pair are cut only if they exceed one piece."""
+    sizes = work.end - work.begin
+    before, start = np.concatenate([[0], np.cumsum(sizes)]), 0
+    while start < len(sizes):
+        if sizes[start] > _PIECE:
+            first, second, begin, end = (column[start : start + 1] for column in work)
+            for cut in range(int(begin[0]), int(end[0]), _PIECE):
+                yield Piece(first, second, np.array([cut]), np.minimum(cut + _PIECE, end))
+            start += 1
+            continue
+        stop = int(np.searchsorted(before, before[start] + _PIECE, side="right")) - 1
+        yield Piece(*(column[start:stop] for column in work))
+        start = stop
+
+
+def count_sets(settings: Settings, comparisons: int, jobs: int) -> Tally:
+    """Multileave random sets of rankers until each pair has this many comparisons, on average over pairs."""
+    size, rankers = settings.size, len(settings.rankings)
+    lists = -(-comparisons * rankers * (rankers - 1) // (size * (size - 1)))
+    piece = -(-_PIECE // (size * (size - 1) // 2 * SET_BLOCK)) * SET_BLOCK
+    run = count_slates if settings.comparer.compiled else interpreted(count_slates)
+    local = threading.local()
+
+    def count(start: int) -> IntMatrix:
+        if not hasattr(local, "comparison"):
+            local.comparison = settings.comparer.open()
+        counts, won = np.zeros((3, rankers, rankers), np.int64), np.zeros((size, size), np.int8)
+        for begin in range(start, min(start + piece, lists), SET_BLOCK):
+            rng = stream(settings.seed, "preferences", "sets", size, begin // SET_BLOCK)
+            part, arms = min(SET_BLOCK, lists - begin), np.arange(rankers)
+            run(local.comparison, settings.rankings.n_queries, size, part, arms, won, rng, counts)
+        return counts
+
+    starts, sums = range(0, lists, piece), np.zeros((3, rankers, rankers), np.int64)
+    for counts in parallel.run_tasks(
+        count, starts, total=len(starts), jobs=jobs, label="preferences", unit="part of the lists"
+    ):
+        sums += counts
+    return Tally(sums[0], sums[1] * int(SCALE), sums[2] * int(SCALE), np.zeros_like(sums[0]))
+
+
+@kernel
+def count_slates(
+    comparison: Comparison,
+    n_queries: int,
+    size: int,
+    lists: int,
+    arms: IntVector,
+    won: SignMatrix,
+    rng: np.random.Generator,
+    counts: IntMatrix,
+) -> None:
+    """Multileave ``lists`` lists of random sets, and add their outcomes to ``counts[:, i, j]``.
+
+    The counts of i < j are the lists, the wins of i minus those of j, and the lists that one of them won. ``arms`` are
+    all rankers, in any order; the first ``size`` of them, after a partial shuffle, are the set of a list. The set of
+    all rankers is not shuffled, so that a method that solves a program for a set solves it once for a query.
+    """
+    for _ in range(lists):
+        query = random_below(n_queries, rng)
+        for a in range(size if size < arms.shape[0] else 0):
+            other = a + random_below(arms.shape[0] - a, rng)
+            arms[a], arms[other] = arms[other], arms[a]
+        compare_slate(comparison, query, arms, size, won, rng, rng)
+        for a in range(size):
+            for b in range(a + 1, size):
+                i, j, outcome = arms[a], arms[b], int(won[a, b])
+                if i > j:
+                    i, j, outcome = j, i, -outcome
+                counts[0, i, j] += 1
+                counts[1, i, j] += outcome
+                counts[2, i, j] += outcome * outcome

@@ -61,9 +61,10 @@ def test_the_provenance_has_the_settings_and_raised_versions():
 
 
 def test_the_users_of_a_method_in_plain_python_are_not_integrated():
-    mine = method_from_functions(
-        "mine", lambda orders, top, rng: orders[0][:top], lambda orders, shown, clicks: [len(clicks), 0]
-    )
+    def draw(orders, top, rng):
+        return orders[0][:top], [0] * min(top, len(orders[0]))
+
+    mine = method_from_functions("mine", draw, lambda orders, shown, clicks, owners: [len(clicks), 0])
     matrix = estimate_preferences(random_rankings(2, 4, 6), method=mine, comparisons=20)
     assert matrix.provenance["variance_reduction"] == ["control", "stratified"]
 

@@ -57,11 +57,11 @@ def command(
         write_files(out, writers)
     best, measure = table.iloc[0], table["measure"].iloc[0]
     rivals = table[(table["measure"] == measure) & (table["ranker"] != best["ranker"])]
-    undecided = rivals.loc[~(rivals["p"] < _LEVEL), "ranker"].unique()
+    others, worse = rivals["ranker"].nunique(), rivals.loc[rivals["p"] < _LEVEL, "ranker"].nunique()
     print_answer(
         f"{best['ranker']} has the highest {measure}, {best['mean']:.4f} ({best['low']:.3f} to {best['high']:.3f}), of"
         f" {len(rankings)} rankers on {rankings.n_queries:,} queries of {dataset.name}",
-        f"{len(undecided)} of the others are not shown to differ from it (p >= {_LEVEL})" * (not baselines), [gain],
+        f"shown to be better than {worse} of the {others} others (paired test, p < {_LEVEL})" * (not baselines), [gain],
     )  # fmt: skip
     chosen = text if measures or is_set("explain") else text[text["measure"] == measure]
     keys = ["measure", *(["baseline"] if baselines else [])]

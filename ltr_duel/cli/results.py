@@ -99,8 +99,9 @@ def _figures(
     keys = [columns.PROBLEM, columns.HORIZON, columns.POLICY]
     frame = frame.assign(**{columns.LOWER_BOUND: frame[columns.PROBLEM].map(bounds)})
     frame = frame.merge(results.summary(columns.REGRET)[[*keys, columns.REFERENCE_ERROR]], "left", keys)
-    drawn = analysis.plot_facets(frame, names, **figure.keywords)
-    yield f"regret.{figure.figures}", partial(analysis.save_figure, drawn)
+    if len(results.problems) > 1:
+        drawn = analysis.plot_facets(frame, names, **figure.keywords)
+        yield f"regret.{figure.figures}", partial(analysis.save_figure, drawn)
     for (problem, horizon), runs in frame.groupby(keys[:2], sort=False):
         column = names[0] if runs[names[0]].notna().any() else columns.COPELAND
         ax = analysis.plot_regret(

@@ -31,11 +31,14 @@ extensions = [
     "whole_site",  # checks links, anchors, and external resources after the build
 ]
 exclude_patterns = ["_build", "_ext", "**/.ipynb_checkpoints"]
+suppress_warnings = ["misc.highlighting_failure"]  # requests of the HTTP service are shown without their headers
 nitpicky = True
 nitpick_ignore = [
     ("py:exc", "jinja2.UndefinedError"),  # a name of another project
     ("py:class", "ltr_duel.clicks.model.FamilyParams"),  # private defaults of public fields
     ("py:class", "ltr_duel.core.components.NoParams"),
+    ("py:class", "Condition"),
+    ("py:class", "Controls"),
 ]
 
 # Markdown and notebooks. A notebook runs again only if its text changed; results are stored next to the built site.
@@ -53,6 +56,7 @@ nb_execution_show_tb = True
 
 # Docstrings are numpydoc. Types in them are words ("array of float, shape (K, K)"), not links.
 autodoc_typehints = "none"
+autodoc_preserve_defaults = True
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_param = False

@@ -25,7 +25,7 @@ MSLR = corpus(
 )
 YLR1 = corpus("YLR1", real("Yahoo/set1"), optional=True)
 YLR2 = corpus("YLR2", real("Yahoo/set2"), optional=True)
-YANDEX = corpus("Yandex", real("IMAT2009/imat2009_learning.txt", labels="round"), optional=True)
+YANDEX = corpus("Yandex", real("IMAT2009/imat2009_learning.txt", dialect="imat2009", labels="round"), optional=True)
 MQ2008 = corpus("MQ2008", another("MQ2008/Fold1", note="MQ2008 and OHSUMED stand in for YLR1"), optional=True)
 OHSUMED = corpus("OHSUMED", another("OHSUMED/Fold1", note="MQ2008 and OHSUMED stand in for YLR1"), optional=True)
 MQ2007 = [

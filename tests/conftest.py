@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.core import kernel_cache
-from ltr_duel.core.cache_folder import cache_home
+from ltr_duel.core.files import cache_home
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.rankers.rankings import Rankings, inverse
 from ltr_duel.simulation.oracle import FromMatrix

@@ -123,7 +123,7 @@ def runs(source: Any, *policies: str, horizon: int = 2000, repetitions: int = 2)
 
 
 def _versions(keys: Iterable[RunKey]) -> str:
-    said = [" ".join([key.source, f"{key.labels}-labels", *_words(key.oracle)]) for key in keys]
+    said = [" ".join([key.source, "random-labels", *_words(key.oracle)]) for key in keys]
     return " ".join(dict.fromkeys(" ".join(said).split()))
 
 
@@ -213,7 +213,7 @@ def rows() -> dict[str, Callable[[], Made]]:
         ),
         "live halves": partial(
             runs,
-            SimulatedUsers(toy, users(), pairs="team_draft", ties="half", weights=range(1, 7), top=5),
+            SimulatedUsers(toy, users(), pairs="team_draft", ties="half", top=5),
             "mdb",
             horizon=300,
         ),

@@ -54,7 +54,9 @@ class Shown(HTMLParser):
 def a_run(policy, repetition, pulls):
     pulls = np.array(pulls)
     key = RunKey({"oracle": "toy"}, policy, {}, 100, repetition, seed=0)
-    return RunResult(key, policy, np.array([10, 100]), pulls, pulls / 2, pulls.argmax(axis=1), 100)
+    return RunResult(
+        key, policy, np.array([10, 100]), pulls, pulls / 2, pulls.argmax(axis=1), 100, pulls, pulls, np.zeros(2, int)
+    )
 
 
 def results(names=("a", "b", "c"), policy="rucb"):

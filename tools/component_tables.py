@@ -22,7 +22,11 @@ TABLES = {
     "corpora": "ltr_duel.data:CORPORA",
     "columns": "ltr_duel.core.columns:COLUMNS",
 }
-_LEFT_OUT = {"policies": ("regret",), "methods": ("outcome rules", "needs", "costs"), "click models": ("parameters",)}
+_LEFT_OUT = {
+    "policies": ("regret",),
+    "methods": ("list", "who wins", "outcome rules", "needs", "costs"),
+    "click models": ("parameters",),
+}
 _PLACE = re.compile(r"(<!-- begin: ([\w ]+) -->\n).*?(<!-- end: \2 -->)", re.S)
 
 

@@ -36,7 +36,7 @@ SMOKE = (  # tests of every floor that needs no extra
     "tests/cli/test_version.py",
     "tests/cli/test_words.py",
     "tests/clicks",
-    "tests/core/test_core.py",
+    "tests/core/test_kernels.py",
     "tests/data/test_dataset.py",
     "tests/interleaving/test_edges.py",
     "tests/preferences/test_matrix.py",

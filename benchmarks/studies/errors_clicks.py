@@ -37,9 +37,10 @@ def errors_over_corpora(corpora: int) -> tuple[FloatVector, FloatVector, FloatVe
     """Return mean errors of each grade's attractiveness, by user and by query, and the fits' deviation."""
     fits, errors = [], []
     for seed in range(corpora):
-        found = [fit_clicks(corpus(seed), "sdbn", cluster=cluster) for cluster in ("user", "query")]
-        fits.append(found[0].fit.model.theta[:GRADES])
-        errors.append([one.errors[:GRADES] for one in found])
+        sessions = corpus(seed)
+        by_item = [fit_clicks(sessions._replace(graded=graded), "sdbn") for graded in (False, True)]
+        fits.append(by_item[0].fit.model.theta[:GRADES])
+        errors.append([fitted.errors.values[:GRADES] for fitted in by_item])
     by_user, by_query = np.mean(errors, axis=0)
     return by_user, by_query, np.std(fits, axis=0, ddof=1)
 

@@ -106,9 +106,8 @@ def corpus_page(corpus: Corpus) -> str:
     """Return the page of a corpus."""
     facts = {head: fact for head, fact in corpus.facts().items() if head != "corpus" and fact != "?"}
     facts |= {
-        "folds": str(corpus.folds) if corpus.folds > 1 else "",
         "format": f"``{corpus.dialect}``",
-        "read with": f"``{typed}``" if (typed := corpus.reading().as_typed) else "",
+        "read with": "" if corpus.labels == "grades" else f"``--labels {corpus.labels}``",
         "how to get it": corpus.obtain,
     }
     return (

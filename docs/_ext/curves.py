@@ -53,7 +53,7 @@ def draw(frame: pd.DataFrame, name: str, path: Path) -> None:
     """Draw the regret of one policy or method, with all others in grey behind it."""
     ax = Figure(figsize=(5.4, 3.4), dpi=150, layout="constrained").add_subplot()
     means = averaged(frame[frame["policy"] != name], ["policy", "t"], "regret_average", "none")
-    for _, other in means.groupby("policy"):
+    for _, other in means[means["t"] >= 100].groupby("policy"):
         ax.plot(other["t"], other["mean"], color=_OTHERS, lw=0.8, zorder=1)
     plot_regret(frame[frame["policy"] == name], ax, legend=False)
     save_figure(ax, path)

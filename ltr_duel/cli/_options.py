@@ -12,7 +12,7 @@ import click
 
 from ltr_duel import bandits, core, interleaving, logs
 from ltr_duel.cli._words import click_model_names, flag, method_names, policy_names
-from ltr_duel.core import InputError, alone, files
+from ltr_duel.core import InputError, files
 
 option = partial(click.option, show_default=True)
 
@@ -55,7 +55,7 @@ class OutputPath(click.Path):
                 existing = [path]
             if existing and not ctx.meta.get("overwrite"):
                 raise InputError(f"{existing[0]}: already exists; give another name, or --overwrite to replace it")
-            ctx.with_resource(alone.sole_writer(path))
+            ctx.with_resource(files.sole_writer(path))
         return path
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from ltr_duel.core import errors, files, threads
+from ltr_duel.core import errors, files, parallel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,7 @@ def print_at_end(paths: Iterable[Path]) -> None:
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
     """End the process; skip Python's shutdown with ``at_once``, or if abandoned threads are still running."""
-    if not at_once and not threads.abandoned_threads_run():
+    if not at_once and not parallel.abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()
     sys.stderr.flush()

@@ -23,7 +23,6 @@ RANKER_WORDS = {
     "xgboost:FILE": "an XGBoost model, as JSON",
     "onnx:FILE": "an ONNX model",
     "scores:FILE": "a table with a score for each query and document, one ranker for each column",
-    "lists:FILE": "a feature file of ranks, as in LETOR's aggregation corpora",
 }
 
 

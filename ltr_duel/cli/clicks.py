@@ -13,6 +13,8 @@ from ltr_duel.cli._output import is_set, print_answer, print_at_end, print_table
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
+_FEW, _UNRELIABLE = 20, ", too few to be reliable"  # clusters with which standard errors are too small
+
 
 @click.group(cls=Commands)
 def command() -> None:
@@ -29,18 +31,19 @@ def command() -> None:
 @option("--iterations", type=COUNT, default=1000, help="Maximum number of EM steps.")
 @option("--tolerance", type=float, default=1e-9, help="Least gain of the log-likelihood per session in an EM step.")
 @option("--smoothing", type=float, default=1.0, help="Number of successes to add, and of failures.")
-@option("--cluster", default="user", help="Clusters of standard errors: user or query.")
 @click.option("-o", "--out", type=OUT_FILE, help="File for the best model's table (.json), for use with --clicks.")
 @click.option("--qrels", type=OUT_FILE, help="File for grades 0 to 4 of documents with at least 10 impressions.")
 @options.explain
 def fit(
     file: Path, format: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,
-    tolerance: float, smoothing: float, cluster: str, out: Path | None, qrels: Path | None,
+    tolerance: float, smoothing: float, out: Path | None, qrels: Path | None,
 ) -> None:  # fmt: skip
     """Fit click models to the sessions of LOG, evaluate them on held-out sessions, and name the best.
 
     Models: pbm, cascade, dbn, sdbn, ubm, and table, the form that simulations use. --explain compares all models.
     """
+    import pandas as pd
+
     if qrels is not None and format != "yandex":
         if by == "grade" or out is not None:
             other = f"a table for simulations ({out})" if out else "--by grade"
@@ -60,7 +63,7 @@ def fit(
     if out is not None and not sessions.graded:
         raise InputError(f"{out} cannot be written: a table for simulations needs grades on every row of {file}")
     fits = clicks.fit_click_models(
-        sessions, models, train=train, iterations=iterations, tolerance=tolerance, smoothing=smoothing, cluster=cluster
+        sessions, models, train=train, iterations=iterations, tolerance=tolerance, smoothing=smoothing
     )
     best, saved = clicks.best_fit(fits), list[Path]()
     if out is not None:
@@ -77,8 +80,28 @@ def fit(
             f"{graded:,} of {documents:,} documents have a grade, those of at least 10 impressions: the number of these"
             f" limits (fifths) below their attractiveness: {limits}"
         )
-    notes += sorted(clicks.fit_lines(sessions, fits), key=lambda line: not line.startswith("not converged"))
+    stopped = ", ".join(fit.form.name for fit in fits if not fit.fit.converged)
+    limit = f"not converged: {stopped}; raise --iterations, or --tolerance if the likelihood is precise enough"
+    few, items = best.errors.clusters < _FEW, "relevance grades" if sessions.graded else "documents of queries"
+    notes += [
+        limit * bool(stopped),
+        f"standard errors are clustered by {best.errors.cluster} ({best.errors.clusters:,}{_UNRELIABLE * few})",
+        f"{sessions.number:,} sessions, {sessions.click.sum():,} clicks, {sessions.items:,} {items}",
+    ]
     print_answer(f"best: {best.form.name}", "; ".join(best.lines()), notes)
     if is_set("explain"):
-        print_table(clicks.fits_table(fits))
+        print_table(pd.DataFrame(map(_row, fits)))
     print_at_end(saved)
+
+
+def _row(fit: clicks.FittedClicks) -> dict[str, str]:
+    """Return a row of the table of fits: each model's size and log-likelihood."""
+    train, test = fit.train, fit.test
+    return {
+        "model": fit.form.name,
+        "parameters": f"{len(fit.fit.trials):,}",
+        "iterations": f"{fit.fit.iterations:,}" + " (limit)" * (not fit.fit.converged),
+        f"log-likelihood of {train.sessions:,}": f"{train.log_likelihood:.4f}",
+        f"held out, {test.sessions if test else 0:,}": f"{test.log_likelihood:.4f}" if test else "",
+        "source": fit.form.cite,
+    }

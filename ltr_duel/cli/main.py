@@ -18,7 +18,7 @@ from ltr_duel import core
 from ltr_duel.cli._output import end
 from ltr_duel.cli._signals import interruption, signals_as_interrupts, was_interrupted
 from ltr_duel.cli._words import Commands
-from ltr_duel.core import InputError, errors, files, machine, plugins
+from ltr_duel.core import InputError, errors, files, plugins
 
 # Raised for a group without a command by some versions of click; other versions print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -54,11 +54,12 @@ class TopCommands(Commands):
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if wanted and not context.resilient_parsing:
-        machine.plain_compiler_wanted()  # rejects an invalid LTR_DUEL_COMPILER, as all commands that compile do
-        versions = machine.versions_of(["numpy", "scipy", "pyarrow", "duckdb"])
+        compiler = core.compiler()  # rejects an invalid LTR_DUEL_COMPILER, as all commands that compile do
+        versions = core.versions_of(["ltr-duel", "numpy", "scipy", "pyarrow", "duckdb"])
+        own = versions.pop("ltr-duel")
         libraries = ", ".join(f"{name} {version}" for name, version in versions.items())
-        click.echo(f"ltr-duel, version {machine.own_version()}")
-        click.echo(f"Python {platform.python_version()}, {libraries}, {core.host.system()}, {core.compiler()}")
+        click.echo(f"ltr-duel, version {own}")
+        click.echo(f"Python {platform.python_version()}, {libraries}, {core.host.system()}, {compiler}")
         context.exit()
 
 

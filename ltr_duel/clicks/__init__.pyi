@@ -4,8 +4,6 @@ from .fit.api import FittedClicks as FittedClicks
 from .fit.api import best_fit as best_fit
 from .fit.api import fit_click_models as fit_click_models
 from .fit.api import fit_clicks as fit_clicks
-from .fit.api import fit_lines as fit_lines
-from .fit.api import fits_table as fits_table
 from .fit.file import check_clicks_path as check_clicks_path
 from .fit.file import save_clicks as save_clicks
 from .fit.forms import FORMS as FORMS

@@ -4,15 +4,15 @@ Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009; instan
 Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011. A user who examined a
 document of grade g examines the next document with probability 1 - p_click[g] * p_stop[g].
 
-In some public simulators, users can stop after every examined document, clicked or not. In these simulators,
-navigational users stop after one in five irrelevant documents. ``stop_on="examine"`` selects the model of these
-simulators, for comparisons with their results.
+``stop_on="examine"`` is the model of some public simulators, in which users can stop after every examined document,
+clicked or not: navigational users stop after one in five irrelevant documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -42,17 +42,10 @@ class ClickModel:
         that is not noticed is not clicked. With the default, 0, users notice every document.
     p_leave : tuple of float
         For each grade, the probability that the session ends after a document of the grade that was examined but not
-        clicked. If the tuple is empty, users leave with probability 0 for ``stop_on="click"``, and with probability
-        `p_stop` for ``stop_on="examine"``.
+        clicked; only for ``stop_on="click"``. If empty, it is 0, or `p_stop` for ``stop_on="examine"``.
     p_notice : tuple of float
         For each position from the top, a factor of the probability that the document is noticed (empty: 1); the last
         entry also holds for all lower positions.
-
-    Raises
-    ------
-    InputError
-        If the tables differ in length; if a probability is outside 0..1 or ``position_bias`` is negative; if the stop
-        rule does not exist; or if ``p_leave`` is combined with ``stop_on="examine"``.
 
     Examples
     --------
@@ -70,19 +63,15 @@ class ClickModel:
     p_notice: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        name, clicks, leaves = f"click model '{self.name}'", len(self.p_click), len(self.p_leave)
-        if len(self.p_stop) != clicks or not clicks:
-            needs = f"needs one click and one stop probability for each grade, not {clicks} and {len(self.p_stop)}"
-            raise InputError(f"{name} {needs}")
-        if leaves not in (0, clicks):
-            raise InputError(f"{name} needs one probability to leave for each grade, not {leaves}")
-        if leaves and self.stop_on == "examine":
+        name = f"click model '{self.name}'"
+        if not self.p_click or len(self.p_stop) != self.grades or len(self.p_leave) not in (0, self.grades):
+            lengths = f"{self.grades}, {len(self.p_stop)} and {len(self.p_leave)}"
+            raise InputError(f"{name} needs one click, stop (and leave) probability for each grade, not {lengths}")
+        if self.p_leave and self.stop_on == "examine":
             raise InputError(f"{name} has separate probabilities to leave, so stop_on must be 'click'")
-        for kind, values in (("click", self.p_click), ("stop", self.p_stop), ("leave", self.p_leave)):
-            for grade, value in enumerate(values):
-                errors.require_between(f"{name}: {kind} probability of grade {grade}", value, 0, 1)
-        for rank, value in enumerate(self.p_notice, 1):
-            errors.require_between(f"{name}: probability to notice position {rank}", value, 0, 1)
+        for kind in ("p_click", "p_stop", "p_leave", "p_notice"):
+            for k, value in enumerate(getattr(self, kind)):
+                errors.require_between(f"{name}: {kind}[{k}]", value, 0, 1)
         errors.require_one_of("stop rule", self.stop_on, STOP_RULES)
         errors.require_between(f"{name}: position bias", self.position_bias, 0)
 
@@ -93,29 +82,19 @@ class ClickModel:
 
     def attention(self, length: int) -> FloatVector:
         """Return the probability that each position of a list is noticed; shape (length,)."""
-        decay = np.arange(1.0, length + 1) ** -self.position_bias
-        if not self.p_notice:
-            return decay
-        return decay * np.array(self.p_notice)[np.minimum(np.arange(length), len(self.p_notice) - 1)]
+        notice = np.array(self.p_notice or (1.0,))
+        return (
+            np.arange(1.0, length + 1) ** -self.position_bias * notice[np.minimum(np.arange(length), len(notice) - 1)]
+        )
 
     def examination(self, grades: list[int]) -> FloatVector:
-        """Return the probability that each document of a list is reached, in closed form.
+        """Return the probability that each document of a list with these grades is reached, in closed form.
 
-        Parameters
-        ----------
-        grades : list of int
-            Grades of the shown documents, from the top.
-
-        Returns
-        -------
-        ndarray of float64, shape (len(grades),)
-            For each document, the product of the probabilities of not stopping at the documents above.
+        It is the product of the probabilities of not stopping at the documents above; shape (len(grades),).
         """
-        p_click = self.attention(len(grades)) * [self.p_click[g] for g in grades]
-        p_stop = np.array([self.p_stop[g] for g in grades])
-        go_on = 1 - (p_click if self.stop_on == "click" else 1.0) * p_stop
-        if self.p_leave:
-            go_on -= (1 - p_click) * [self.p_leave[g] for g in grades]
+        users = users_of(self, len(grades))
+        p_click = users.attention * users.p_click[grades]
+        go_on = 1 - p_click * users.p_stop[grades] - (1 - p_click) * users.p_leave[grades]
         return np.concatenate([[1.0], np.cumprod(go_on)[:-1]])
 
 
@@ -124,6 +103,9 @@ class FamilyParams(NamedTuple):
 
     stop_on: str = "click"
     position_bias: float = 0.0
+
+
+_LIMITS, _CHOICES = MappingProxyType({"position_bias": (0, None)}), MappingProxyType({"stop_on": STOP_RULES})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -150,22 +132,18 @@ class ClickFamily(components.Component):
 
     tables: dict[int, tuple[tuple[float, ...], tuple[float, ...]]] = field(repr=False)
     params: type[FamilyParams] = field(default=FamilyParams, repr=False)
-    limits: Mapping[str, tuple[float | None, float | None]] = field(
-        default_factory=lambda: {"position_bias": (0, None)}, repr=False
-    )
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"stop_on": STOP_RULES}, repr=False)
+    limits: Mapping[str, tuple[float, float | None]] = field(default_factory=lambda: _LIMITS, repr=False)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _CHOICES, repr=False)
     p_leave: tuple[float, ...] = field(default=(), repr=False)
     p_notice: tuple[float, ...] = field(default=(), repr=False)
     errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
 
     def facts(self) -> dict[str, str]:
         """Return the facts about the component, keyed by column heading."""
-        facts, tables = super().facts(), self.tables.values()
+        tables = self.tables.values()
         click, stop = ("; ".join(" ".join(f"{p:g}" for p in table[side]) for table in tables) for side in (0, 1))
         grades = ", ".join(map(str, sorted(self.tables)))
-        return {"grades": grades, "clicks, by grade": click, "stops, by grade": stop} | {
-            name: facts[name] for name in ("parameters", "source")
-        }
+        return {"grades": grades, "clicks, by grade": click, "stops, by grade": stop, **super().facts()}
 
 
 CLICK_MODELS: components.Registry[ClickFamily] = components.Registry(
@@ -227,22 +205,15 @@ class Users(NamedTuple):
 def users_of(model: ClickModel, top: int) -> Users:
     """Return the kernel's form of a click model, for lists of up to ``top`` documents."""
     p_stop = np.asarray(model.p_stop, np.float64)
-    p_leave = p_stop if model.stop_on == "examine" else np.zeros_like(p_stop)
-    if model.p_leave:
-        p_leave = np.asarray(model.p_leave, np.float64)
-    return Users(np.asarray(model.p_click, np.float64), p_stop, p_leave, model.attention(top))
+    leave = model.p_leave or (model.p_stop if model.stop_on == "examine" else (0.0,) * model.grades)
+    return Users(np.asarray(model.p_click, np.float64), p_stop, np.asarray(leave, np.float64), model.attention(top))
 
 
 @kernel
 def simulate_clicks(
-    users: Users,
-    relevance: SmallIntVector,
-    start: int,
-    shown: IntVector,
-    length: int,
-    clicks: IntVector,
+    users: Users, relevance: SmallIntVector, start: int, shown: IntVector, length: int, clicks: IntVector,
     rng: Generator,
-) -> int:
+) -> int:  # fmt: skip
     """Simulate one user on a list; return the number of clicks.
 
     relevance: grades of all documents.

@@ -1,4 +1,3 @@
-from . import alone as alone
 from . import arguments as arguments
 from . import columns as columns
 from . import components as components
@@ -9,17 +8,14 @@ from . import files as files
 from . import host as host
 from . import jit as jit
 from . import kernel_cache as kernel_cache
-from . import machine as machine
 from . import mapped as mapped
 from . import notebook as notebook
 from . import parallel as parallel
 from . import plugins as plugins
 from . import progress as progress
 from . import schema as schema
-from . import sources as sources
 from . import statistics as statistics
 from . import texts as texts
-from . import threads as threads
 from . import vector as vector
 from ._machine.coins import COINS as COINS
 from ._machine.coins import compare_words as compare_words
@@ -54,7 +50,6 @@ from .arrays import SmallIntVector as SmallIntVector
 from .arrays import as_writable as as_writable
 from .arrays import frozen as frozen
 from .arrays import handed_over as handed_over
-from .cache_folder import cache_home as cache_home
 from .columns import ANSWERS as ANSWERS
 from .columns import CLICKS as CLICKS
 from .columns import COLUMNS as COLUMNS
@@ -111,6 +106,7 @@ from .errors import require_whole as require_whole
 from .errors import several as several
 from .errors import shown as shown
 from .errors import unknown_name as unknown_name
+from .files import cache_home as cache_home
 from .files import replacing as replacing
 from .files import replacing_files as replacing_files
 from .files import replacing_folder as replacing_folder
@@ -119,6 +115,7 @@ from .host import processor as processor
 from .host import still_runs as still_runs
 from .host import system as system
 from .host import total_memory as total_memory
+from .host import versions_of as versions_of
 from .jit import Kernel as Kernel
 from .jit import inlined as inlined
 from .jit import interpreted as interpreted
@@ -126,11 +123,13 @@ from .jit import kernel as kernel
 from .jit import kernel_for as kernel_for
 from .jit import outlined as outlined
 from .jit import uncached_kernel as uncached_kernel
-from .machine import own_version as own_version
-from .machine import versions_of as versions_of
+from .kernel_cache import ROOT as ROOT
+from .kernel_cache import sources_digest as sources_digest
 from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html
 from .numbering import numbered as numbered
+from .parallel import abandon as abandon
+from .parallel import abandoned_threads_run as abandoned_threads_run
 from .parallel import checked_jobs as checked_jobs
 from .parallel import run_tasks as run_tasks
 from .plugins import Plugin as Plugin
@@ -147,10 +146,6 @@ from .random import shuffle as shuffle
 from .random import stream as stream
 from .references import Reference as Reference
 from .references import reference_of as reference_of
-from .sources import ROOT as ROOT
-from .sources import sources_digest as sources_digest
-from .threads import abandon as abandon
-from .threads import abandoned_threads_run as abandoned_threads_run
 from .vector import add_up_to as add_up_to
 from .vector import count_up_to as count_up_to
 from .vector import draw_up_to as draw_up_to

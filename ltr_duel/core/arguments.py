@@ -16,17 +16,15 @@ if TYPE_CHECKING:  # the command line starts without numpy
 
 
 def as_path(what: str, path: Any) -> Path:
-    """Return a path. Raise `InputError` unless it is a string or path, without null characters and not too long."""
-    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
-        raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}")
+    """Return a path. Raise `InputError` unless it is a string or path that the system accepts as a name."""
     try:
-        os.lstat(path)
+        os.lstat(named := Path(path))
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise InputError(f"{path}: {error.strerror}") from None
-    except UnicodeEncodeError:
+    except (TypeError, ValueError):  # no path, or a null character
         raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}") from None
-    return Path(path)
+    return named
 
 
 def require_type(what: str, value: Any, *kinds: type) -> None:
@@ -38,22 +36,21 @@ def require_type(what: str, value: Any, *kinds: type) -> None:
 
 def as_names(what: str, names: Any) -> list[str]:
     """Return a list of names; a single name becomes a list of one. Raise `InputError` for anything else."""
-    given = [names] if isinstance(names, str) else names
-    for name in given if isinstance(given, Iterable) else [given]:
+    given = [names] if isinstance(names, str) or not isinstance(names, Iterable) else list(names)
+    for name in given:
         if not isinstance(name, str):
             raise InputError(f"{what} must be a list of names, not {shown(name)}")
-    return list(given)
+    return given
 
 
-def as_numbers(what: str, values: Any, axes: int = 1) -> NDArray[np.float64]:
-    """Return real numbers as an array with ``axes`` axes. Raise `InputError` for anything else."""
+def as_numbers(what: str, values: Any) -> NDArray[np.float64]:
+    """Return a list of real numbers as an array. Raise `InputError` for anything else."""
     import numpy as np
 
     try:
         numbers = np.asarray(values)
     except ValueError:
-        raise InputError(f"{what} must be numbers in rows of equal length, not {shown(values)}") from None
-    if numbers.dtype.kind not in "fiu" or numbers.ndim != axes or not numbers.size:
-        kind = "a list of numbers" if axes == 1 else "rows of numbers"
-        raise InputError(f"{what} must be {kind}, not {numbers.dtype} of shape {numbers.shape}")
+        numbers = np.empty(0)
+    if numbers.dtype.kind not in "fiu" or numbers.ndim != 1 or not numbers.size:
+        raise InputError(f"{what} must be a list of numbers, not {numbers.dtype} of shape {numbers.shape}")
     return np.asarray(numbers, np.float64)

@@ -41,36 +41,31 @@ def in_one_line(text: str) -> str:
 
 def shown(value: Any) -> str:
     """Return an invalid value as a message shows it: the value, or its type if the value has no short form."""
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**300:
-        return "an integer of more than 300 digits"  # Python refuses to print integers of more than 4,300 digits
-    if value is None or isinstance(value, bool | int | float):
-        return str(value)
     if isinstance(value, str):
         return f"'{value}'"
-    return f"a {type(value).__name__}"
+    return str(value) if value is None or isinstance(value, bool | int | float) else f"a {type(value).__name__}"
 
 
 def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str = "") -> InputError:
     """Build the error ``no <kind> '<name>'; did you mean '...'? (names)``, with ``otherwise`` if no name is close."""
     names = list(legal)
-    close = _close_names(name, names) if isinstance(name, str) and len(name) <= 200 else []
-    hint = f"; did you mean '{close[0]}'?" if close else ";"
+    close = _close_name(name, names) if isinstance(name, str) and len(name) <= 200 else ""
+    hint = f"; did you mean '{close}'?" if close else ";"
     advice = f"; {otherwise}" if otherwise and not close else ""
     return InputError(f"no {kind} {shown(name)}{hint} ({', '.join(names)}){advice}")
 
 
-def _close_names(name: str, names: Sequence[str]) -> list[str]:
-    """Return the name that is meant: the same without case and punctuation, an abbreviation, a beginning, or close."""
-    usual = {_letters(one): one for one in reversed(names)}
+def _close_name(name: str, names: Sequence[str]) -> str:
+    """Return the same name but for case and punctuation, a name abbreviated or begun, a close name, or ""."""
+    usual = {_letters(candidate): candidate for candidate in reversed(names)}
     letters = _letters(name)
-    meant = usual.get(letters) or _ABBREVIATIONS.get(letters)
     begun = sorted(key for key in usual if letters and key.startswith(letters))
-    if meant and meant in names:
-        return [meant]
+    if letters not in usual and _ABBREVIATIONS.get(letters) in names:
+        return _ABBREVIATIONS[letters]
     if begun and begun[-1].startswith(begun[0]):
-        return [usual[begun[0]]]
+        return usual[begun[0]]
     close = difflib.get_close_matches(name, names, n=1)
-    return close or [usual[key] for key in difflib.get_close_matches(letters, list(usual), n=1)]
+    return next(iter(close or [usual[key] for key in difflib.get_close_matches(letters, usual, n=1)]), "")
 
 
 def _letters(name: str) -> str:
@@ -84,17 +79,14 @@ def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
 
 
 def require_between(name: str, value: Any, low: float, high: float | None = None) -> None:
-    """Raise `InputError` unless ``value`` is a number in ``[low, high]``.
-
-    NaN is invalid. The message names the value and the valid range.
-    """
+    """Raise `InputError`, with the valid range, unless ``value`` is a number in ``[low, high]``; NaN is invalid."""
     try:
         legal = bool(value >= low and (high is None or value <= high))
     except (TypeError, ValueError):
         legal = False
     if not legal:
-        within = f"at least {low:g}" if high is None else f"between {low:g} and {high:g}"
-        raise InputError(f"{name} must be {within}, not {shown(value)}")
+        limits = f"at least {low:g}" if high is None else f"between {low:g} and {high:g}"
+        raise InputError(f"{name} must be {limits}, not {shown(value)}")
 
 
 def require_whole(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
@@ -113,20 +105,15 @@ def require_whole(name: str, value: Any, low: int | None = None, high: int | Non
     return number
 
 
-def other_rankers(one: str, its: Sequence[str], other: str, others: Sequence[str]) -> InputError:
-    """Build the error for two things with other rankers: the rankers of one side only, and what makes them equal."""
-    sides = ((one, [name for name in its if name not in others]), (other, [name for name in others if name not in its]))
-    only = [f"only {what} has {listed([*names[:8], *_more(names[8:])])}" for what, names in sides if names]
-    if not only:
-        return InputError(f"{one} has the rankers of {other} in a different order")
-    return InputError(
-        f"{one} has other rankers than {other}: {'; '.join(only)}; features that are constant within each query are"
-        " rankers only with --keep-constant (in Python drop_constant=False)"
+def other_rankers(first: str, its: Sequence[str], second: str, others: Sequence[str]) -> InputError:
+    """Build the error for two things with other rankers, which names the rankers of one side only."""
+    sides = (
+        (first, [name for name in its if name not in others]),
+        (second, [name for name in others if name not in its]),
     )
-
-
-def _more(names: Sequence[str]) -> list[str]:
-    return [f"{len(names)} more"] * bool(names)
+    only = "; ".join(f"only {side} has {listed(names[:8])}" for side, names in sides if names) or "in a different order"
+    advice = "features that are constant within each query are rankers only with --keep-constant"
+    return InputError(f"{first} has other rankers than {second}: {only}; {advice} (in Python drop_constant=False)")
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:

@@ -1,7 +1,4 @@
-"""Output paths are checked before any work; files and folders are written completely or not at all.
-
-A file gets its name after its content is on the disk, so this also holds if the power fails.
-"""
+"""Output paths are checked before any work; files and folders are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -9,16 +6,46 @@ import lzma
 import os
 import secrets
 import shutil
+import stat
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from io import BufferedReader
 from pathlib import Path
 
+import platformdirs
+
+from ltr_duel.core.digest import digest_of
 from ltr_duel.core.errors import InputError
 
-_NAME_KEPT = 60  # characters of a name that are repeated in a temporary name, which may have at most 255 bytes
+
+def cache_home() -> Path:
+    """Return the folder for files that can be rebuilt: ``$LTR_DUEL_HOME``, or else the user's cache folder.
+
+    Returns
+    -------
+    Path
+        The folder, which may not exist yet.
+
+    Raises
+    ------
+    InputError
+        If the user has no home folder.
+
+    Examples
+    --------
+    >>> cache_home().name  # doctest: +SKIP
+    'ltr_duel'
+    """
+    home = os.environ.get("LTR_DUEL_HOME")
+    try:
+        folder = Path(home).expanduser() if home else platformdirs.user_cache_path("ltr_duel")
+    except RuntimeError:
+        folder = Path("~")
+    if folder.parts[:1] == ("~",):  # not expanded
+        raise InputError("there is no home folder for the cache; set LTR_DUEL_HOME to a folder of yours")
+    return folder
 
 
 @contextmanager
@@ -51,11 +78,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
     '1 2 3'
     """
     target = require_file_place(path)
-    temporary = _temporary_name(target, target.suffix[:20])
-    with _writing(temporary, target.parent, path):
-        temporary.touch(exist_ok=False)
+    with _temporary(target.parent, target.suffix[:20], path) as temporary:
+        temporary.touch()
         yield temporary
-        _sync(temporary)
         temporary.replace(target)
 
 
@@ -65,12 +90,9 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
     If another process creates ``path`` in the meantime, the temporary folder is removed and ``path`` stays unchanged.
     """
-    temporary = _temporary_name(path, ".tmp")
-    with _writing(temporary, path.parent, path):
+    with _temporary(path.parent, ".tmp", path) as temporary:
         temporary.mkdir()
         yield temporary
-        for file in temporary.rglob("*"):
-            _sync(file)
         try:
             temporary.rename(path)
         except OSError:
@@ -87,12 +109,10 @@ def replacing_files(folder: str | Path) -> Iterator[Path]:
     """
     folder = Path(folder)
     require_folder_place(folder)
-    temporary = _temporary_name(folder / "writing", "")
-    with _writing(temporary, folder, folder):
+    with _temporary(folder, "", folder) as temporary:
         temporary.mkdir()
         yield temporary
         for file in sorted(temporary.iterdir()):
-            _sync(file)
             file.replace(folder / file.name)
         temporary.rmdir()
 
@@ -101,6 +121,31 @@ def write_text(path: str | Path, text: str) -> None:
     """Write a text file, completely or not at all (see `replacing`)."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
+    """Lock a file or folder against other writers; the system releases the lock when the process ends.
+
+    The lock file is in the cache, under a digest of the path. Without write access to the cache, nothing is locked.
+
+    lock: the file to lock, instead of a file in the cache. If this file cannot be created, `OSError` is raised.
+
+    Raises `InputError` if another process is writing to the path.
+    """
+    from filelock import FileLock, Timeout  # imported here, because the import is slow and many commands write nothing
+
+    with ExitStack() as held:
+        with nullcontext() if lock else suppress(OSError):
+            file = lock or cache_home() / "writers" / digest_of(str(Path(path).resolve()))[:32]
+            file.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                # thread_local: another thread may release the lock
+                held.enter_context(FileLock(file, timeout=0, mode=0o600, thread_local=False))
+            except Timeout:
+                advice = "wait until it is done, or give another path"
+                raise InputError(f"{path}: another process is writing there; {advice}") from None
+        yield
 
 
 @contextmanager
@@ -118,11 +163,10 @@ def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
     except IsADirectoryError:
         raise InputError(f"{path}: this is a directory, but {needed} is needed") from None
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        raise InputError(
-            f"{path}: the compressed stream is damaged or cut short ({error}); get the file again"
-        ) from None
+        fault = f"the compressed stream is damaged or cut short ({error}); get the file again"
+        if isinstance(error, OSError) and error.strerror:
+            fault = f"cannot be read: {error.strerror}"
+        raise InputError(f"{path}: {fault}") from None
 
 
 def require_file_place(path: str | Path) -> Path:
@@ -131,39 +175,30 @@ def require_file_place(path: str | Path) -> Path:
     Raises `InputError` if something other than an ordinary file is at the path, or if a parent is not a folder or
     cannot be written to.
     """
-    path = Path(path)
-    if "\0" in str(path):
-        raise InputError(f"{path}: cannot be written: a file name cannot contain a null character")
     with named_errors(path):
-        if path.is_symlink():
-            with suppress(FileNotFoundError):  # the target may be missing; circular links raise another error
-                path.stat()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if not stat.S_ISREG(Path(path).stat().st_mode):
+                raise InputError(f"{path}: cannot be written: it is a folder, a pipe or a device, not a file")
         target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():
-            raise InputError(f"{path}: cannot be written: it is a folder, a pipe or a device, not a file")
         require_folder_place(target.parent, path)
     return target
 
 
-def require_folder_place(folder: Path, named: Path | None = None) -> None:
+def require_folder_place(folder: Path, named: str | Path | None = None) -> None:
     """Raise `InputError` unless a folder can be written to, or can be made if it is missing.
 
     named: the path that the user gave, for the message; by default the folder.
     """
     with named_errors(named or folder):
-        there = folder
-        while not there.exists() and there != there.parent:
-            there = there.parent
-        if not there.is_dir():
-            raise InputError(f"{named or folder}: cannot be written: {there} is not a folder")
-        if not os.access(there, os.W_OK | os.X_OK):
-            raise InputError(f"{named or folder}: cannot be written: no permission to write in {there}")
-        tempfile.TemporaryFile(dir=there).close()  # the folder of a virtual file system takes no file
+        parent = next(parent for parent in (folder, *folder.parents) if parent.exists())
+        if not parent.is_dir():
+            raise InputError(f"{named or folder}: cannot be written: {parent} is not a folder")
+        tempfile.TemporaryFile(dir=parent).close()
 
 
 def cause(error: OSError) -> str:
     """Return the system's message for an error."""
-    return os.strerror(error.errno) if error.errno else f"{error or 'error of the file system'}".splitlines()[0]
+    return os.strerror(error.errno) if error.errno else str(error).partition("\n")[0]
 
 
 @contextmanager
@@ -177,44 +212,20 @@ def named_errors(path: str | Path, temporary: Path | None = None) -> Iterator[No
         raise InputError(f"{path}: cannot be written: {cause(error)}") from None
 
 
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk; file systems may write names and contents in any order."""
-    with suppress(OSError):  # Windows opens no folders, and some file systems cannot sync them
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 @contextmanager
-def _writing(temporary: Path, folder: Path, named: str | Path) -> Iterator[None]:
-    """Create a folder with its parents; after a failure, remove the temporary path and the folders that were made."""
+def _temporary(folder: Path, suffix: str, named: str | Path) -> Iterator[Path]:
+    """Yield a new hidden path in a folder; after a failure, remove it and the folders that were made."""
+    temporary = folder / f".{secrets.token_hex(8)}{suffix}"
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    with named_errors(named):
-        folder.mkdir(parents=True, exist_ok=True)
     try:
+        with named_errors(named):
+            folder.mkdir(parents=True, exist_ok=True)
         with named_errors(named, temporary):
-            yield
-            sync_folder(folder)
+            yield temporary
     except BaseException:
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
-        temporary.unlink(missing_ok=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         with suppress(OSError):
+            temporary.unlink(missing_ok=True)
             for parent in missing:
                 parent.rmdir()
         raise
-
-
-def _sync(file: Path) -> None:
-    if file.is_dir():
-        sync_folder(file)
-    elif file.is_file():
-        with file.open("rb+") as content:
-            os.fsync(content.fileno())
-
-
-def _temporary_name(path: Path, suffix: str) -> Path:
-    """Return a new hidden name in the folder of another file."""
-    return path.with_name(f".{path.name[:_NAME_KEPT]}.{secrets.token_hex(8)}{suffix}")

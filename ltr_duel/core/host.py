@@ -1,18 +1,20 @@
-"""Functions that differ between operating systems: the processor, memory, processes.
+"""What differs between machines: libraries, the processor, memory, processes.
 
 psutil covers Linux, macOS and Windows. Only this module reads files that exist only on Linux: files in ``/proc`` and of
-control groups, any of which may be missing. The rest of the package uses functions that Python has on every system.
+control groups, any of which may be missing.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import os
+import pkgutil
 import platform
 import socket
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,17 @@ from ltr_duel.core.errors import InputError
 
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _SMALL = 2**26  # bytes; smaller requests are not checked
+_SAME = 5.0  # seconds by which the start of a process may change, because the system computes it from its clock
+
+
+def versions_of(libraries: Iterable[str]) -> dict[str, str | None]:
+    """Return the version of each library (for ``ltr-duel``, of the running code); None for missing libraries."""
+    versions: dict[str, str | None] = dict.fromkeys(libraries)
+    for name in versions:
+        with suppress(importlib.metadata.PackageNotFoundError):
+            own = name == "ltr-duel"  # resolved by name, as `__init__.pyi` imports all packages
+            versions[name] = pkgutil.resolve_name("ltr_duel:__version__") if own else importlib.metadata.version(name)
+    return versions
 
 
 def system() -> str:
@@ -38,31 +51,43 @@ def processor() -> str:
 
 
 def reserve(file: int, size: int) -> None:
-    """Reserve ``size`` bytes of disk space for an open file, if the system supports it.
-
-    Raises `OSError` if the disk has too little space.
-    """
+    """Reserve bytes of disk space for an open file, if the system supports it; raise `OSError` if the disk is full."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, size)
 
 
 def free_memory() -> int:
     """Return the number of bytes that this process may still allocate; a huge number if this is unknown."""
-    return min([_reported("available"), *(max(0, limit - used) for limit, used in _groups())])
+    return min([_memory("available"), *(max(0, limit - used) for limit, used in _groups())])
 
 
 def total_memory() -> int:
     """Return the bytes of memory of the machine, or the lowest limit of this process's control groups if lower."""
-    return min([_reported("total"), *(limit for limit, _ in _groups())])
+    return min([_memory("total"), *(limit for limit, _ in _groups())])
+
+
+def require_memory(what: str, size: float) -> None:
+    """Raise `InputError` if ``what`` needs more bytes than are free; call this before the allocation.
+
+    Without the check, Linux would grant more memory than exists, and kill the process when it uses this memory.
+    """
+    if size > _SMALL and size > (free := free_memory()):
+        raise InputError(f"{what} needs {size / 1e9:,.1f} GB of memory, but only {free / 1e9:,.1f} GB is free")
 
 
 def process_identity(pid: int) -> dict[str, Any]:
     """Return a description that identifies a process, for `still_runs`.
 
     The keys are ``machine`` (a string that differs between containers that do not see each other's processes),
-    ``host``, ``pid`` and ``start`` (a string; None if the process has ended or the system does not report its start).
+    ``host``, ``pid`` and ``start`` (in seconds; None if the process has ended).
     """
-    return {"machine": _machine(), "host": socket.gethostname(), "pid": pid, "start": _start(pid)}
+    import psutil  # imported here, because most commands do not need it
+
+    start = None
+    with suppress(psutil.Error, ValueError, OverflowError):  # the pid may be any number
+        process = psutil.Process(pid)
+        start = None if process.status() == psutil.STATUS_ZOMBIE else process.create_time()
+    return {"machine": _machine(), "host": socket.gethostname(), "pid": pid, "start": start}
 
 
 def still_runs(identity: dict[str, Any]) -> bool | None:
@@ -70,33 +95,19 @@ def still_runs(identity: dict[str, Any]) -> bool | None:
     now = process_identity(identity["pid"])
     if identity["machine"] != now["machine"]:
         return None
-    return now["start"] is not None and identity["start"] == now["start"]
-
-
-def _start(pid: int) -> str | None:
-    try:  # the start, in ticks since boot, because psutil's time on Linux changes with the clock
-        fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-        return None if fields[0] == "Z" else fields[19]
-    except OSError:
-        import psutil  # imported here, because most commands do not need it
-
-        with suppress(psutil.Error, ValueError):  # the pid may be any number
-            process = psutil.Process(pid)
-            return None if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
-    return None
+    return None not in (now["start"], identity["start"]) and abs(now["start"] - identity["start"]) < _SAME
 
 
 @functools.cache
 def _machine() -> str:
-    host = socket.gethostname()
     try:
         boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{host} {boot} {(PROC / 'self/ns/pid').stat().st_ino}"
+        return f"{socket.gethostname()} {boot} {(PROC / 'self/ns/pid').stat().st_ino}"
     except OSError:
-        return f"{host} {uuid.getnode()}"
+        return f"{socket.gethostname()} {uuid.getnode()}"
 
 
-def _reported(name: str) -> int:
+def _memory(name: str) -> int:
     import psutil
 
     with suppress(OSError):
@@ -117,26 +128,3 @@ def _groups() -> Iterator[tuple[int, int]]:
                 limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
                 stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
                 yield limit, used - int(stat.get("inactive_file", 0))
-
-
-def require_memory(what: str, size: float) -> None:
-    """Raise `InputError` if ``what`` needs more memory than is free; call this before the allocation.
-
-    Without the check, Linux would grant more memory than exists, and kill the process when it uses this memory.
-
-    size: in bytes.
-    """
-    if size <= _SMALL:
-        return
-    if size > (free := free_memory()):
-        raise InputError(f"{what} needs {size / 1e9:,.1f} GB of memory, but only {free / 1e9:,.1f} GB is free")
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is ``localhost`` or a loopback address; False for other names, whose address may change."""
-    import ipaddress  # imported here, because most commands do not need it
-
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

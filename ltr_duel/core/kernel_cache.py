@@ -1,24 +1,26 @@
-"""The folder of compiled kernels.
+"""The folder of compiled kernels, named after a digest of the sources of the kernels' floor and of the floors below.
 
-numba stores compiled code as pickles, and a pickle can run any code when it is loaded. The folder is therefore used
-only if it belongs to the user and no other user can write to it.
+numba's disk cache notices an edit of a kernel's file, but not of the files that this file imports. It stores pickles,
+and a pickle can run any code when it is loaded, so the folder is used only if no other user can write to it.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
+import glob
+import hashlib
 import os
 import stat
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 
-from ltr_duel.core.cache_folder import NoHomeError
-from ltr_duel.core.cache_folder import cache_home as cache_home
+from ltr_duel.core.files import cache_home as cache_home
 
-_OTHERS_WRITE = 0o022
-_ELSE = "; delete it, or set LTR_DUEL_HOME to a folder of yours"
-_BETWEEN = ("ltr_duel", "numba", "joblib", "contextlib", "threading")
+ROOT = Path(__file__).resolve().parent.parent
+# The floors with kernels; each imports only floors before it.
+FLOORS = ("core", "bandits", "clicks", "data", "rankers", "interleaving", "preferences", "simulation", "logs", "advice")
+_POLICIES = "bandits/policies"  # apart from its floor, because an edited policy changes no kernel but policies' loops
 
 
 class KernelCacheWarning(UserWarning):
@@ -26,34 +28,23 @@ class KernelCacheWarning(UserWarning):
 
 
 @functools.cache
-def kernel_folder(digest: str) -> str:
-    """Return the folder for a digest of sources; if compiled code cannot be stored safely, warn and return ``""``.
-
-    A missing folder is created, for the user alone.
-    """
+def kernel_folder(modules: frozenset[str], compiler: str) -> str:
+    """Return the folder for kernels of these modules; if compiled code cannot be stored safely, warn and return ""."""
+    top = cache_home() / "kernels"
+    folder = top / kernel_digest(modules, compiler)
     try:
-        top = cache_home() / "kernels"
         top.parent.mkdir(parents=True, exist_ok=True)
-        for folder in (top, top / digest):
-            folder.mkdir(mode=0o700, exist_ok=True)
-        fault = "" if _is_of_the_user(top) else f"{top} is not a folder that only you can write to{_ELSE}"
-    except NoHomeError as error:
-        fault = str(error)
+        for new in (top, folder):
+            new.mkdir(mode=0o700, exist_ok=True)
+        status = top.lstat()
     except OSError as error:
-        fault = f"{top}: {error.strerror}{_ELSE}"
-    if fault:
-        _warn_once(f"compiled code is not kept between runs: {fault}")
+        warn_of_cache(f"{top}: {error.strerror}")
         return ""
-    return str(folder)
-
-
-def _is_of_the_user(folder: Path) -> bool:
-    """Return whether the user can write to a folder, and no other user can put code into it."""
-    status, user = folder.lstat(), getattr(os, "geteuid", None)
-    if user is None:  # a system without user ids
-        return True
-    private = status.st_uid == user() and not (stat.S_ISLNK(status.st_mode) or status.st_mode & _OTHERS_WRITE)
-    return private and os.access(folder, os.W_OK)
+    owner = status.st_uid == getattr(os, "geteuid", lambda: status.st_uid)()  # Windows has no user ids
+    if owner and stat.S_ISDIR(status.st_mode) and not status.st_mode & 0o022 and os.access(top, os.W_OK):
+        return str(folder)
+    warn_of_cache(f"{top} is not a folder that only you can write to")
+    return ""
 
 
 def remove_kernels() -> None:
@@ -63,13 +54,47 @@ def remove_kernels() -> None:
 
 
 @functools.cache
-def _warn_once(sentence: str) -> None:
-    warn_of_cache(sentence)
+def warn_of_cache(fault: str) -> None:
+    """Warn, once for each fault, that compiled code is not kept."""
+    advice = "delete it, or set LTR_DUEL_HOME to a folder of yours"
+    warnings.warn(f"compiled code is not kept between runs: {fault}; {advice}", KernelCacheWarning, stacklevel=2)
 
 
-def warn_of_cache(sentence: str) -> None:
-    """Warn with the location of the nearest caller that is neither in this package nor in a library that calls it."""
-    frame, level = inspect.currentframe(), 1
-    while frame and frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(sentence, KernelCacheWarning, stacklevel=level)
+@functools.cache
+def sources_digest() -> str:
+    """Return the SHA-256 of all Python files of the package."""
+    return _digest(_files(""))
+
+
+@functools.cache
+def kernel_digest(modules: frozenset[str], compiler: str) -> str:
+    """Return a digest of the compiler's settings and of the sources that kernels of these modules depend on.
+
+    These are the files of all floors up to the highest floor of the modules, and those of all policies if one of the
+    modules is a policy.
+    """
+    highest = max(FLOORS.index(module.split(".")[1]) for module in modules)
+    policies = [_POLICIES] * any(module.startswith("ltr_duel.bandits.policies.") for module in modules)
+    parts = [compiler, *map(_floor_digest, [*FLOORS[: highest + 1], *policies])]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _floor_digest(floor: str) -> str:
+    return _digest(file for file in _files(floor) if floor == _POLICIES or not file.startswith(_POLICIES))
+
+
+def _files(floor: str) -> list[str]:
+    files = glob.glob(f"{floor}/**/*.py".lstrip("/"), root_dir=ROOT, recursive=True)  # noqa: PTH207 -- faster than Path
+    return [file.replace(os.sep, "/") for file in files]
+
+
+def _digest(files: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(files):
+        digest.update(f"{file}\0".encode() + hashlib.sha256(_read(file)).digest())
+    return digest.hexdigest()
+
+
+def _read(file: str) -> bytes:
+    return Path(ROOT, file).read_bytes()

@@ -11,7 +11,7 @@ import mmap
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ltr_duel.core import host
-from ltr_duel.core.cache_folder import NoHomeError, cache_home
 from ltr_duel.core.errors import InputError
+from ltr_duel.core.files import cache_home
 
 LARGE = 2**29  # bytes
 
@@ -36,7 +36,9 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None
     size = prod(shape) * np.dtype(dtype).itemsize
     if size < (LARGE if large is None else large):
         return np.zeros(shape, dtype)
-    folder, free = _folder(), free_disk()
+    near = next(folder for folder in (cache_home(), *cache_home().parents) if folder.is_dir())
+    folder = near if os.access(near, os.W_OK) else Path(tempfile.gettempdir())
+    free = shutil.disk_usage(folder).free
     full = InputError(f"{folder}: {size / 1e9:,.1f} GB is needed temporarily, but only {free / 1e9:,.1f} GB is free")
     if size > free:
         raise full
@@ -49,76 +51,56 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None
         return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
 
 
-def free_disk() -> int:
-    """Return the free disk space for large arrays, in bytes."""
-    return shutil.disk_usage(_folder()).free
-
-
 def release_pages(array: NDArray[Any]) -> None:
     """Release the memory of an array in a mapped file, or of a part of the array; written values stay in the file.
 
     array: other threads may use it at the same time. Nothing happens if the array is not in a file.
     """
-    base = _holder(array)
-    if not isinstance(base, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED") or not array.size:
-        return
-    begin, end = np.lib.array_utils.byte_bounds(array)
-    start = begin - np.frombuffer(base, np.uint8).__array_interface__["data"][0]
-    first = start - start % mmap.PAGESIZE
-    base.madvise(mmap.MADV_DONTNEED, first, start + end - begin - first)
+    file = _file(array)
+    if file is not None and hasattr(mmap, "MADV_DONTNEED") and array.size:
+        begin, end = np.lib.array_utils.byte_bounds(array)
+        start = begin - np.frombuffer(file, np.uint8).__array_interface__["data"][0]
+        first = start - start % mmap.PAGESIZE
+        file.madvise(mmap.MADV_DONTNEED, first, start + end - begin - first)
 
 
 @contextmanager
-def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
+def small_pages(arrays: Collection[NDArray[Any]]) -> Iterator[None]:
     """Prevent large pages in mapped arrays that are written in this context and later read at random positions.
 
     Otherwise Linux groups hundreds of pages, and each position that is read counts as two megabytes of memory.
     """
-    held = [base for base in map(_holder, arrays) if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM")]
-    for base in held:
-        base.madvise(mmap.MADV_RANDOM)
+    _advise(arrays, "MADV_RANDOM")
     try:
         yield
     finally:
-        for base in held:
-            base.madvise(mmap.MADV_NORMAL)
+        _advise(arrays, "MADV_NORMAL")
 
 
-def expect_few_reads(arrays: Iterable[NDArray[Any]]) -> None:
+def expect_few_reads(arrays: Collection[NDArray[Any]]) -> None:
     """Make the system read single pages of mapped arrays, for random reads, if they are large and exceed free memory.
 
-    Otherwise the system reads up to several megabytes around each position, and reads the same bytes again later,
-    because they do not stay in memory.
+    Otherwise the system reads up to several megabytes around each position, and reads the same bytes again later.
     """
-    held = [(array.nbytes, _holder(array)) for array in arrays]
-    mappings = [(size, base) for size, base in held if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM")]
-    total = sum(size for size, _ in mappings)
+    total = sum(array.nbytes for array in arrays if _file(array) is not None)
     if total >= LARGE and total > host.free_memory():
-        for _, base in mappings:
-            base.madvise(mmap.MADV_RANDOM)
+        _advise(arrays, "MADV_RANDOM")
 
 
-def is_kept(array: NDArray[Any]) -> bool:
+def is_kept(array: Any) -> bool:
     """Return whether an array is in a file that was mapped for reading, not in memory or in a temporary file."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        if isinstance(base, np.memmap):
-            return base.mode == "r"
-        base = base.base
-    return isinstance(base, mmap.mmap)
+    while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
+        array = array.base
+    return array.mode == "r" if isinstance(array, np.memmap) else isinstance(array, mmap.mmap)
 
 
-def _holder(array: Any) -> Any:
+def _file(array: Any) -> mmap.mmap | None:
     while isinstance(array, np.ndarray):
         array = array.base
-    return array
+    return array if isinstance(array, mmap.mmap) else None
 
 
-def _folder() -> Path:
-    """Return a folder for temporary files on the cache's disk, as the system's temporary folder may be in memory."""
-    try:
-        home = cache_home()
-    except NoHomeError:
-        return Path(tempfile.gettempdir())
-    near = next(folder for folder in (home, *home.parents) if folder.is_dir())
-    return near if os.access(near, os.W_OK) else Path(tempfile.gettempdir())
+def _advise(arrays: Collection[NDArray[Any]], advice: str) -> None:
+    for file in map(_file, arrays):
+        if file is not None and hasattr(mmap, advice):
+            file.madvise(getattr(mmap, advice))

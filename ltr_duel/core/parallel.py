@@ -6,19 +6,22 @@ Threads are sufficient, because kernels release the interpreter's lock; and thre
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from multiprocessing import get_context
 from multiprocessing.pool import Pool, ThreadPool
 from typing import TypeVar
 
-from ltr_duel.core.errors import InputError, require_whole, shown
+from ltr_duel.core.errors import require_whole
 from ltr_duel.core.progress import PlainLine, progress_bar
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 MOST_JOBS = 4096  # threads; each needs memory and an entry in the system's tables
+_MOMENT = 0.2  # seconds
+_abandoned: list[threading.Thread] = []
 
 
 class _Threads(ThreadPool):
@@ -36,7 +39,7 @@ def run_tasks(
     jobs: int,
     label: str,
     unit: str,
-    weight: Callable[[Task], int] | None = None,
+    weight: Callable[[Task], int] = lambda task: 1,
     first_alone: bool = True,
 ) -> Iterator[Answer]:
     """Run ``function`` for each task on ``jobs`` threads (-1: all cores); yield the results in the order of the tasks.
@@ -48,12 +51,9 @@ def run_tasks(
     """
     work = list(tasks)
     workers = min(checked_jobs(jobs), max(1, len(work)))
-    lead = 1 if first_alone and workers > 1 else 0
+    lead = len(work) if workers == 1 else int(first_alone)
 
     def all_answers() -> Generator[Answer, None, None]:
-        if workers == 1:
-            yield from map(function, work)
-            return
         yield from map(function, work[:lead])
         if work[lead:]:
             with _Threads(workers) as pool:  # its exit, also after Ctrl-C, does not wait for tasks
@@ -66,18 +66,27 @@ def run_tasks(
     ):
         for task, answer in zip(work, answers, strict=True):
             yield answer
-            step = weight(task) if weight else 1
-            bar.update(step)
-            done += step
+            bar.update(weight(task))
+            done += weight(task)
             if line.due():
                 line.show(f"{label}: {done / total:.0%}")
 
 
 def checked_jobs(jobs: int) -> int:
     """Return the number of workers for ``jobs``; -1 means all cores."""
-    number = require_whole("the number of jobs", jobs)
-    if number == -1:
-        return os.cpu_count() or 1
-    if number < 1:
-        raise InputError(f"the number of jobs must be at least 1, or -1 for all cores, not {shown(jobs)}")
-    return require_whole("the number of jobs", jobs, 1, MOST_JOBS)
+    return os.cpu_count() or 1 if jobs == -1 else require_whole("the number of jobs", jobs, 1, MOST_JOBS)
+
+
+def abandon(thread: threading.Thread) -> None:
+    """Record a thread that cannot be ended and is no longer waited for."""
+    _abandoned.append(thread)
+
+
+def abandoned_threads_run() -> bool:
+    """Return whether an abandoned thread still runs; if so, the caller must end the process by ``os._exit``.
+
+    Python may crash if it shuts down while a thread runs compiled code. The function waits a moment for each thread.
+    """
+    for thread in _abandoned:
+        thread.join(_MOMENT)
+    return any(thread.is_alive() for thread in _abandoned)

@@ -1,39 +1,16 @@
-"""Progress of long work: a bar on a terminal and in a notebook, otherwise a plain line every 30 seconds.
-
-In a notebook the bar is a widget if ipywidgets is installed, else a line of text. ``tqdm.auto`` makes the same choice,
-but it warns if ipywidgets is missing, and always imports asyncio.
-"""
+"""Progress of long work: a bar on a terminal and in a notebook, otherwise a plain line every 30 seconds."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from tqdm import tqdm
 
 QUICK = 0.5  # seconds; shorter work shows no bar in a notebook, because finished bars remain there
-
-
-class NoBar:
-    """A bar that draws nothing. It does not use tqdm, whose lock fixes the start method of multiprocessing."""
-
-    disable = True  # an attribute of tqdm's bars
-
-    def __enter__(self) -> NoBar:
-        """Begin."""
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """End."""
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        """Return a method that does nothing."""
-        return lambda *_, **__: None
 
 
 class _Bar(tqdm):  # type: ignore[type-arg]  # tqdm has no type parameters at run time
@@ -44,16 +21,10 @@ _Bar.set_lock(threading.RLock())  # tqdm's default lock fixes the start method o
 
 
 def progress_bar(**options: Any) -> Any:
-    """Return ``tqdm(**options)`` in the form for a terminal or notebook, or an object that draws nothing."""
-    if not progress_wanted():
-        return NoBar()
+    """Return ``tqdm(**options)``, which draws only if `progress_wanted`."""
     if _in_notebook():
         options = {"delay": QUICK, "file": sys.stdout} | options  # a notebook shows stderr in red, like an error
-        if importlib.util.find_spec("ipywidgets"):
-            from tqdm.notebook import tqdm as widget
-
-            return widget(**options)
-    return _Bar(**options)
+    return _Bar(disable=not progress_wanted(), **options)
 
 
 def progress_wanted() -> bool:
@@ -66,13 +37,13 @@ def progress_allowed() -> bool:
     return os.environ.get("LTR_DUEL_PROGRESS", "1") != "0"
 
 
-_said: set[str] = set()
+_lines: set[str] = set()
 
 
 def say(line: str) -> None:
     """Write a line to stderr once per process, in commands and notebooks; never if ``LTR_DUEL_PROGRESS=0``."""
-    if line not in _said and progress_allowed() and ("ltr_duel.cli.main" in sys.modules or _in_notebook()):
-        _said.add(line)
+    if line not in _lines and progress_allowed() and ("ltr_duel.cli.main" in sys.modules or _in_notebook()):
+        _lines.add(line)
         print(line, file=sys.stderr, flush=True)
 
 
@@ -83,20 +54,19 @@ class PlainLine:
 
     def __init__(self) -> None:
         self._wanted = progress_allowed() and not progress_wanted()
-        self._shown = time.monotonic()
+        self._last = time.monotonic()
 
     def due(self) -> bool:
         """Return whether it is time for a line."""
-        return self._wanted and time.monotonic() - self._shown >= self.EVERY
+        return self._wanted and time.monotonic() - self._last >= self.EVERY
 
     def show(self, sentence: str) -> None:
         """Write a line."""
-        self._shown = time.monotonic()
+        self._last = time.monotonic()
         print(f"{time.strftime('%H:%M:%S')} {sentence}", file=sys.stderr, flush=True)
 
 
 def _in_notebook() -> bool:
-    """Return whether the code runs in a Jupyter kernel."""
     ipython = sys.modules.get("IPython")  # a Jupyter kernel has always imported it
     shell = ipython.get_ipython() if ipython else None
     return shell is not None and "IPKernelApp" in shell.config

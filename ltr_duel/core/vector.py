@@ -66,14 +66,10 @@ def block_at(base: FloatVector, width: FloatVector, start: int, scale: float, le
 
 @inlined
 def nth_bit(mask: int, n: int) -> int:
-    """Return the position of the n-th set bit (from 0) of 32 bits, by bisection without branches; it must exist."""
-    place = 0
-    for half in (16, 8, 4, 2):
-        below = count_bits(mask & ((1 << half) - 1))
-        beyond = int(n >= below)
-        n -= below * beyond
-        mask, place = mask >> half * beyond, place + half * beyond
-    return place + int(n >= (mask & 1))
+    """Return the position of the n-th set bit (from 0) of a word; it must exist."""
+    for _ in range(n):
+        mask &= mask - 1
+    return int(trailing_zeros(mask))
 
 
 @inlined
@@ -95,15 +91,6 @@ def nth_up_to(values: FloatVector, level: float, n: int) -> int:
             return start + nth_bit(mask, n)
         n -= count
         start += LANES
-
-
-@kernel
-def find_up_to(values: FloatVector, level: float) -> tuple[int, int]:
-    """Count the values that are at most ``level``, and find the first of them; at least one must exist."""
-    count, first = 0, 0
-    for start in range(0, values.shape[0], LANES):
-        count, first = counted(block_up_to(values, start, level), start, count, first)
-    return count, first
 
 
 @kernel
@@ -130,7 +117,9 @@ def random_up_to(values: FloatVector, level: float, count: int, rng: np.random.G
 @kernel
 def draw_up_to(values: FloatVector, level: float, rng: np.random.Generator) -> int:
     """Draw one of the indices whose value is at most ``level``; at least one must exist. Usually there is only one."""
-    count, first = find_up_to(values, level)
+    count, first = 0, 0
+    for start in range(0, values.shape[0], LANES):
+        count, first = counted(block_up_to(values, start, level), start, count, first)
     return first if count == 1 else random_up_to(values, level, count, rng)
 
 

@@ -14,7 +14,8 @@ from .load import format_of as format_of
 from .load import load_dataset as load_dataset
 from .obtain import fetch as fetch
 from .synthetic import make_corpus as make_corpus
-from .table_files import parquet_words as parquet_words
+from .tables import arrow_table as arrow_table
+from .tables import column_of as column_of
 from .text.options import ReadOptions as ReadOptions
 from .text.options import fill_from_text as fill_from_text
 from .text.values import ReadWarning as ReadWarning

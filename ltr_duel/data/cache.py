@@ -1,10 +1,8 @@
 """The cache: folders under ``cache_home()`` whose content can be made again.
 
     corpora/<name>-<key>/    a corpus; the key is a digest of its arrays, so texts with equal arrays share a folder
-        features.npy         float32, column-major, opened as a memory map
-        documents.arrow      relevance, and document ids if there are any
-        queries.arrow        query ids and first rows
-        corpus.json          name, grades, names of features, and the options with which it was read
+        <array>.npy          columns (features), relevance, query_ptr, query_ids, doc_ids (if there are any)
+        corpus.json          name, grades, names of features, ...
         text-<key>           empty: paths, sizes and times of a text with this content, and options for reading it
         corpus-<name>        empty: the name in the catalogue
     arrays/<kinds>-<key>/    orders and ranks of rankers, one .npy file for each
@@ -30,20 +28,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import InputError, arguments, cache_home, digest_of, handed_over, host, mapped
+from ltr_duel.core import InputError, cache_home, digest_of, handed_over, host, mapped
 from ltr_duel.core import files as core_files
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.text.dialects import sidecar_of
 from ltr_duel.data.text.options import ReadOptions
 
-KINDS = ("corpora", "arrays")
 LIMIT = "LTR_DUEL_CACHE_GB"  # the environment variable
 
-_FORMAT = 5  # increase it when a folder has other content, or the same text becomes other numbers
-_DEFAULT_LIMIT = 30.0  # gigabytes
+Arrays = dict[str, NDArray[Any]]
+Kinds = Mapping[str, tuple[DTypeLike, tuple[int, ...]]]  # numeric types and shapes, by names that are names of files
+
+_FORMAT = 6  # increase it when a folder has other content, or the same text becomes other numbers
 _NAME = re.compile(r"\.?[^.].*-[0-9a-f]{20}(\.[0-9a-f]{16}\.tmp)?")  # with a final part: not finished, or being deleted
-_FIELDS = ("name", "grades", "sha256", "lower_is_better", "omitted", "feature_names")  # of a corpus, in corpus.json
-_DAMAGE = (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, MemoryError, RecursionError)
+_FACTS = ("name", "grades", "sha256", "lower_is_better", "omits", "feature_names")  # of a corpus, in corpus.json
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, MemoryError, RecursionError)
 
 
 class Entry(NamedTuple):
@@ -65,166 +64,116 @@ def text_key(files: Sequence[Path], options: ReadOptions) -> str:
 
 def find_corpus(mark: str) -> Path | None:
     """Return the folder with this mark: ``text-<key>`` or ``corpus-<name>``."""
-    try:
+    with suppress(InputError):  # the user has no home folder
         return next((path.parent for path in (cache_home() / "corpora").glob(f"*/{mark}")), None)
-    except InputError:  # the user has no home folder
-        return None
+    return None
 
 
-def keep_corpus(dataset: Dataset, mark: str, options: ReadOptions) -> Path:
+def keep_corpus(dataset: Dataset, mark: str) -> Path:
     """Store a corpus, unless it is stored already; mark its folder and return it. Raises `InputError`."""
-    key = digest_of([dataset.sha256, dataset.grades, dataset.lower_is_better, dataset.omitted, _FORMAT])[:20]
+    key = digest_of([dataset.sha256, dataset.grades, dataset.lower_is_better, dataset.omits, _FORMAT])[:20]
     corpora = cache_home() / "corpora"
     folder = next(corpora.glob(f"[!.]*-{key}"), None)
     if folder is None:
         readable = re.sub(r"[^A-Za-z0-9.-]+", "-", dataset.name).strip("-.")[:39] or "corpus"
         folder = corpora / f"{readable}-{key}"
-        _make_room(dataset.features.nbytes)
-        with core_files.replacing_folder(folder) as temporary:
-            _write_corpus(temporary, dataset, options)
+        arrays = {name: getattr(dataset, name) for name in ("relevance", "query_ptr", "query_ids", "doc_ids")}
+        arrays = {"columns": dataset.features.T} | {name: array for name, array in arrays.items() if array is not None}
+
+        def copy(files: Arrays) -> None:
+            for column, values in zip(files["columns"], arrays["columns"], strict=True):
+                column[:] = values
+                mapped.release_pages(column)
+                mapped.release_pages(values)
+            for name in files.keys() - {"columns"}:
+                files[name][:] = arrays[name]
+
+        facts = {name: getattr(dataset, name) for name in _FACTS}
+        _write(folder, {name: (array.dtype, array.shape) for name, array in arrays.items()}, copy, facts)
     with suppress(OSError):  # another process has just removed the folder, or the cache is read-only
         (folder / mark).touch()
     return folder
 
 
-def is_corpus(path: str | Path) -> bool:
+def is_corpus(path: Path) -> bool:
     """Return whether this folder contains a stored corpus."""
-    try:
-        return (arguments.as_path("a corpus", path) / "corpus.json").is_file()
-    except OSError:  # no permission to read the folder
-        return False
+    with suppress(OSError):  # no permission to read the folder
+        return (path / "corpus.json").is_file()
+    return False
 
 
-def open_corpus(folder: Path, asked: ReadOptions | None = None, *, part: bool = False) -> Dataset:
-    """Open a stored corpus; its features are a read-only memory map.
-
-    Raises `InputError` if a file is damaged, the options are others than those with which the text was read, or a
-    ``part`` is asked for.
-    """
-    again = "remove this folder and read the text again"
+def open_corpus(folder: Path) -> Dataset:
+    """Open a stored corpus; its arrays are read-only memory maps. Raises `InputError` if a file is damaged."""
     try:
         facts = json.loads((folder / "corpus.json").read_bytes())
-        version, options = facts["format"], facts["options"]
-    except _DAMAGE:
-        raise InputError(f"{folder}: corpus.json cannot be read; {again}") from None
-    if version != _FORMAT:
-        raise InputError(f"{folder}: made by another version (format {version}); {again}")
-    chosen = {} if asked is None else asked.chosen
-    if part or any(options.get(key) != value for key, value in chosen.items()):
-        made, wanted = (", ".join(f"{key} {value}" for key, value in how.items()) for how in (options, chosen))
-        raise InputError(
-            f"{folder}: this corpus was read with {made or 'no options'}, not with {wanted or 'a split or fold'}; to"
-            " read it differently, give the path of its text"
-        )
-    try:
-        features = np.asarray(np.load(folder / "features.npy", mmap_mode="r", allow_pickle=False))
-        documents, queries = _read_arrow(folder / "documents.arrow"), _read_arrow(folder / "queries.arrow")
-        dataset = Dataset(
-            features=features,
-            relevance=documents["relevance"],
-            query_ptr=np.append(queries["first_row"], len(features)).astype(np.int64, casting="safe"),
-            query_ids=queries["id"],
-            doc_ids=documents.get("id"),
-            **{field: facts[field] for field in _FIELDS} | {"feature_names": tuple(facts["feature_names"])},
-        )
+        if facts["format"] == _FORMAT:
+            arrays = _read(folder, [file.stem for file in folder.glob("*.npy")])
+            facts["feature_names"] = tuple(facts["feature_names"])
+            given: dict[str, Any] = {"doc_ids": None, **arrays, **{name: facts[name] for name in _FACTS}}
+            return Dataset(given.pop("columns").T, **given)
     except _DAMAGE as error:
-        raise InputError(f"{folder}: a file is missing or damaged ({error}); {again}") from None
-    _mark_used(folder)
-    return dataset
+        raise InputError(f"{folder}: damaged ({error}); remove this folder and read the text again") from None
+    raise InputError(f"{folder}: made by another version; remove this folder and read the text again")
 
 
-def _write_corpus(folder: Path, dataset: Dataset, options: ReadOptions) -> None:
-    with (folder / "features.npy").open("wb", buffering=0) as out:
-        layout = {"descr": "<f4", "fortran_order": True, "shape": dataset.features.shape}
-        np.lib.format.write_array_header_1_0(out, layout)
-        for column in dataset.features.T:
-            data = np.ascontiguousarray(column).data.cast("B")
-            while data:
-                data = data[out.write(data) :]
-            mapped.release_pages(column)
-    _write_arrow(folder / "documents.arrow", {"relevance": dataset.relevance, "id": dataset.doc_ids})
-    _write_arrow(folder / "queries.arrow", {"id": dataset.query_ids, "first_row": dataset.query_ptr[:-1]})
-    facts = {field: getattr(dataset, field) for field in _FIELDS}
-    (folder / "corpus.json").write_text(json.dumps({"format": _FORMAT, **facts, "options": options.chosen}, indent=1))
+def cached_arrays(key: Mapping[str, object] | None, kinds: Kinds, compute: Callable[[Arrays], None]) -> Arrays:
+    """Return read-only arrays: the first call lets ``compute`` fill them, later calls map the stored ones.
 
-
-def _write_arrow(path: Path, columns: dict[str, NDArray[Any] | None]) -> None:
-    import pyarrow as pa
-
-    table = pa.table({name: pa.array(column) for name, column in columns.items() if column is not None})
-    with pa.OSFile(str(path), "wb") as out, pa.ipc.new_file(out, table.schema) as writer:
-        writer.write_table(table)
-
-
-def _read_arrow(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the columns of a file: numbers without a copy, and strings as arrays."""
-    import pyarrow as pa
-
-    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all().combine_chunks()
-    columns = {name: table[name].chunk(0) for name in table.column_names}
-    return {
-        name: np.array(column.to_pylist(), np.str_) if pa.types.is_string(column.type) else column.to_numpy()
-        for name, column in columns.items()
-    }
-
-
-def cached_arrays(
-    key: Mapping[str, object],
-    kinds: Mapping[str, tuple[DTypeLike, tuple[int, ...]]],
-    compute: Callable[[dict[str, NDArray[Any]]], None],
-) -> dict[str, NDArray[Any]]:
-    """Return arrays: the first call computes and stores them, and later calls open the stored arrays as memory maps.
-
-    key: all facts that determine the values (digest of the corpus, columns, tie rule, seed, format version).
-    kinds: numeric types and shapes of the arrays, keyed by names such as ``"orders"``, which are also names of files.
-    compute: function that receives new arrays, keyed as ``kinds``, and fills them.
-
-    Returns read-only arrays in C order. If the cache has too little space, the arrays are not stored.
+    key: all facts that determine the values (digest of the corpus, columns, tie rule, seed, format version). None: the
+        arrays are not stored, but in memory, or in an unnamed file if they are large.
     """
-    named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
-    folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{digest_of(named)[:20]}"
-
-    def opened() -> dict[str, NDArray[Any]]:
-        maps = {kind: np.load(folder / f"{kind}.npy", mmap_mode="r", allow_pickle=False) for kind in kinds}
-        _mark_used(folder)
-        return {kind: np.asarray(array) for kind, array in maps.items()}
-
-    if folder.is_dir():
-        with suppress(*_DAMAGE):  # damaged, or just removed by another process
-            return opened()
-        remove(folder)
-    with suppress(OSError, InputError):  # the disk is full, or another process has just removed the folder
-        _make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values()))
-        with core_files.replacing_folder(folder) as temporary:
-            compute({kind: _new_file(temporary / f"{kind}.npy", *how) for kind, how in kinds.items()})
-        return opened()
+    if key is not None:
+        named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
+        folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{digest_of(named)[:20]}"
+        if folder.is_dir():
+            with suppress(*_DAMAGE):  # damaged, or just removed by another process
+                return _read(folder, kinds)
+            remove(folder)
+        with suppress(OSError, InputError):  # the disk is full, or another process has just removed the folder
+            _write(folder, kinds, compute)
+            return _read(folder, kinds)
     arrays = {kind: mapped.new_array(shape, dtype) for kind, (dtype, shape) in kinds.items()}
     compute(arrays)
     return {kind: handed_over(array) for kind, array in arrays.items()}
 
 
-def _new_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
-    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
-    with path.open("rb+") as file:
-        host.reserve(file.fileno(), path.stat().st_size)  # on a full disk, a write to a mapped file ends the process
-    return array
+def _write(folder: Path, kinds: Kinds, fill: Callable[[Arrays], None], facts: Mapping[str, Any] | None = None) -> None:
+    """Write a folder: ``fill`` receives new arrays, mapped to the files. Raises `InputError`."""
+    _make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values()))
+    with core_files.replacing_folder(folder) as temporary:
+        arrays: Arrays = {}
+        for name, (dtype, shape) in kinds.items():
+            path = temporary / f"{name}.npy"
+            arrays[name] = np.lib.format.open_memmap(path, mode="w+", dtype=np.dtype(dtype), shape=shape)
+            with path.open("rb+") as file:  # on a full disk, a write to a mapped file would end the process
+                host.reserve(file.fileno(), path.stat().st_size)
+        fill(arrays)
+        if facts:
+            (temporary / "corpus.json").write_text(json.dumps({"format": _FORMAT, **facts}, indent=1))
+
+
+def _read(folder: Path, names: Sequence[str] | Kinds) -> Arrays:
+    """Map the arrays of a folder, and mark it as used."""
+    maps = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in names}
+    with suppress(OSError):  # a read-only cache
+        os.utime(folder)
+    return {name: np.asarray(array) for name, array in maps.items()}
 
 
 def entries() -> list[Entry]:
     """Return all folders of the cache, also those of killed processes, the least recently used first."""
-    found = []
-    for kind in KINDS:
-        with suppress(OSError):  # no such folder
-            for path in filter(lambda path: _NAME.fullmatch(path.name), (cache_home() / kind).iterdir()):
-                with suppress(OSError):  # another process has just removed the entry
-                    size = sum(file.lstat().st_size for file in path.iterdir())
-                    found.append(Entry(path, size, path.stat().st_mtime))
-    return sorted(found, key=lambda entry: entry.used)
+    folders = []
+    for path in (path for kind in ("corpora", "arrays") for path in (cache_home() / kind).glob("*")):
+        if _NAME.fullmatch(path.name):
+            with suppress(OSError):  # another process has just removed the folder
+                size = sum(file.lstat().st_size for file in path.iterdir())
+                folders.append(Entry(path, size, path.stat().st_mtime))
+    return sorted(folders, key=lambda entry: entry.used)
 
 
 def limit() -> int:
     """Return the limit on the bytes of all entries: ``LTR_DUEL_CACHE_GB``, by default 30 GB."""
-    text = os.environ.get(LIMIT) or str(_DEFAULT_LIMIT)
+    text = os.environ.get(LIMIT) or "30"
     with suppress(ValueError, OverflowError):
         if (size := int(float(text) * 1e9)) >= 0:
             return size
@@ -242,12 +191,9 @@ def clear() -> int:
 
 
 def remove(path: Path) -> None:
-    """Remove an entry in one step, so that no process finds it incomplete; existing memory maps stay readable.
-
-    On Windows a mapped file cannot be removed, so the entry remains.
-    """
+    """Remove an entry in one step, so that no process finds it incomplete; existing memory maps stay readable."""
     doomed = path.with_name(f".{path.name.lstrip('.')[:60]}.{secrets.token_hex(8)}.tmp")
-    with suppress(OSError):
+    with suppress(OSError):  # on Windows a mapped file cannot be removed
         path.rename(doomed)
         shutil.rmtree(doomed, ignore_errors=True)
 
@@ -266,8 +212,3 @@ def _make_room(size: int) -> None:
             break
         remove(entry.path)
         total -= entry.size
-
-
-def _mark_used(folder: Path) -> None:
-    with suppress(OSError):  # a read-only cache
-        os.utime(folder)

@@ -15,20 +15,14 @@ class Corpus(components.Component):
 
     Parameters
     ----------
-    name : str
-        Name that users type: lower-case letters, digits and hyphens.
-    title : str
-        Name used in sentences.
-    grades : int
-        Number of relevance grades, 2 or more.
-    features : int
-        Number of columns.
+    name, title : str
+        Name that users type, and name used in sentences.
+    grades, features : int
+        Numbers of relevance grades and columns.
     dialect, labels : str
         How its files are read, see `ReadOptions`.
-    licence : str
-        Short name of the licence.
-    terms_url : str
-        The page with the terms, which the user must accept.
+    licence, terms_url : str
+        Short name of the licence, and the page with the terms, which the user must accept.
     obtain : str
         Manual steps if the corpus cannot be downloaded; the beginning of a sentence.
     archive : str
@@ -39,8 +33,6 @@ class Corpus(components.Component):
         Its published digest, ``"sha256:..."`` or ``"md5:..."``; ``""`` if there is none.
     queries, documents : int, optional
         Published numbers for the whole corpus, in which each document counts once; None if not published.
-    folds : int
-        5 if the corpus comes in five folds, else 1.
     main_part : str
         Folder to read inside the unpacked archive, or the beginning of the names of the files to read.
     params, limits, choices, cite, where
@@ -49,10 +41,7 @@ class Corpus(components.Component):
     Examples
     --------
     >>> from ltr_duel.data import CORPORA
-    >>> corpus = CORPORA["mq2008"]
-    >>> corpus.features, corpus.queries
-    (46, 784)
-    >>> corpus.reading(fill="min").chosen
+    >>> CORPORA["mq2008"].reading(fill="min").chosen
     {'dialect': 'letor', 'features': 46, 'fill': 'min'}
     """
 
@@ -69,17 +58,10 @@ class Corpus(components.Component):
     digest: str = field(default="", repr=False)
     queries: int | None = None
     documents: int | None = None
-    folds: int = field(default=1, repr=False)
     main_part: str = field(default="", repr=False)
 
     def reading(self, **given: Any) -> ReadOptions:
-        """Return the options for reading; given values that are not None take precedence.
-
-        Raises
-        ------
-        InputError
-            If a given value is invalid.
-        """
+        """Return the options for reading; given values that are not None take precedence."""
         declared: dict[str, Any] = {"dialect": self.dialect, "features": self.features, "labels": self.labels}
         return ReadOptions(**declared | {key: value for key, value in given.items() if value is not None})
 
@@ -103,7 +85,7 @@ class _Corpora(dict[str, Corpus]):
         raise errors.unknown_name("corpus", name, self)
 
 
-_MICROSOFT: dict[str, Any] = {"licence": "Microsoft research agreement, no redistribution", "folds": 5}
+_MICROSOFT: dict[str, Any] = {"licence": "Microsoft research agreement, no redistribution"}
 _LETOR: dict[str, Any] = {
     **_MICROSOFT, "dialect": "letor",
     "terms_url": "https://www.microsoft.com/en-us/research/project/letor-learning-rank-information-retrieval/",

@@ -10,14 +10,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, arguments, errors, frozen, handed_over, mapped, notebook
+from ltr_duel.core import InputError, errors, frozen, handed_over, mapped, notebook
 
 _ARRAYS: Final = (  # name, kinds of numbers, number of axes
     ("features", "fiu", 2),
     ("relevance", "iu", 1),
     ("query_ptr", "iu", 1),
-    ("query_ids", "", 1),
-    ("doc_ids", "", 1),
+    ("query_ids", "U", 1),
+    ("doc_ids", "U", 1),
 )
 
 
@@ -28,40 +28,36 @@ class Dataset:
     Parameters
     ----------
     features : ndarray of float32, shape (n_docs, n_features)
-        Column-major, so that one feature is contiguous. May be memory-mapped.
+        Column-major, so that one feature is contiguous. May be memory-mapped; not checked for NaN and infinity.
     relevance : ndarray of int16, shape (n_docs,)
         Grades 0..grades-1.
     query_ptr : ndarray of int64, shape (n_queries + 1,)
         First row of each query; the last entry is the number of rows.
     query_ids : ndarray of str, shape (n_queries,)
-        The text after ``qid:``.
     doc_ids : ndarray of str, shape (n_docs,), or None
-        Ids from the lines' comments; None if no comment has an id.
     name : str
         Name of the corpus in plots and reports.
     grades : int
         Number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        Digest of the arrays: features, relevance, query pointers, ids of queries and documents, feature names. Text,
-        its gzipped copy and a table with the same content are thus one corpus. ``""``: it is computed.
+        Digest of features, relevance, query pointers, ids and names of features; ``""``: it is computed. Text, its
+        gzipped copy and a table with the same content are thus one corpus.
     feature_names : tuple of str
         One name for each column; ``"1"``, ``"2"``, ... unless the corpus is recognised.
     lower_is_better : bool
         Whether features are ranks (1 is best), as in the rank-aggregation corpora.
-    omitted : {"", "all zeros", "some zeros"}
-        Which zeros of ``features`` stand for features that text or a sparse matrix omits, without a word of the user
-        on what that means. A model that was trained with missing values needs to know.
+    omits : bool
+        Whether zeros of ``features`` stand for features that text or a sparse matrix omits, and the user did not say
+        what that means. XGBoost needs to know.
 
     Raises
     ------
     InputError
-        If shapes disagree, a grade is out of range, or there is no query. Features are not checked, because they may
-        exceed memory. The functions that read files reject infinity, and reject NaN except with ``fill="nan"``.
+        If shapes disagree, a grade is out of range, or there is no query.
 
     Notes
     -----
-    The arrays are read-only. A given array is copied unless nothing can write to its memory. A file that is mapped
-    read-only, for example, is not copied.
+    The arrays are read-only. A given array is copied unless nothing can write to its memory.
 
     Examples
     --------
@@ -69,8 +65,7 @@ class Dataset:
     >>> corpus = make_corpus(queries=3, documents=10, features=5)
     >>> corpus
     <Dataset synthetic: 3 queries, 33 documents, 5 features, grades 0..4>
-    >>> first_query = corpus.features[corpus.query_ptr[0] : corpus.query_ptr[1]]
-    >>> first_query.shape
+    >>> corpus.features[corpus.query_ptr[0] : corpus.query_ptr[1]].shape  # of the first query
     (13, 5)
     """
 
@@ -84,19 +79,22 @@ class Dataset:
     sha256: str
     feature_names: tuple[str, ...] = field(repr=False)
     lower_is_better: bool = False
-    omitted: str = field(default="", repr=False)
+    omits: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, kinds, axes in _ARRAYS:
-            array = getattr(self, name)
-            if array is not None:
-                object.__setattr__(self, name, _read_only(f"{self.name}: {name}", array, kinds, axes))
+            if getattr(self, name) is None:
+                continue
+            array = frozen(getattr(self, name))
+            if array.ndim != axes or array.dtype.kind not in kinds:
+                raise InputError(f"{self.name}: {name} cannot be {array.dtype} of shape {array.shape}")
+            object.__setattr__(self, name, array)
         errors.require_whole(f"{self.name}: the number of grades", self.grades, 1)
         if self.n_queries < 1 or self.n_docs < 1:
             raise InputError(f"{self.name}: the corpus has no query")
         if self.query_ptr[0] != 0 or self.query_ptr[-1] != self.n_docs or np.any(np.diff(self.query_ptr) < 1):
             raise InputError(f"{self.name}: query_ptr must increase from 0 to the number of documents, {self.n_docs}")
-        if self.relevance.shape != (self.n_docs,) or self.query_ids.shape != (self.n_queries,):
+        if len(self.relevance) != self.n_docs or len(self.query_ids) != self.n_queries:
             raise InputError(f"{self.name}: relevance needs one entry for each document, query_ids one for each query")
         if len(self.feature_names) != self.n_features:
             raise InputError(f"{self.name}: {len(self.feature_names)} names for {self.n_features} features")
@@ -107,35 +105,19 @@ class Dataset:
             object.__setattr__(self, "sha256", self._digest())
 
     @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        *,
-        query: str | None = None,
-        label: str | None = None,
-        document: str | None = None,
-        features: Sequence[str] | None = None,
-        name: str = "frame",
-        grades: int | None = None,
-        fill: float | str | None = None,
-        labels: str = "grades",
-        unlabelled: str = "refuse",
-    ) -> Dataset:
+    def from_frame(cls, frame: Any, *, name: str = "frame", **reading: Any) -> Dataset:
         """Make a corpus from a data frame with one row for each document; the rows of a query are adjacent.
 
         Parameters
         ----------
         frame : data frame
-            Of pandas, Polars, PyArrow or another library that narwhals reads.
-        query, label, document : str, optional
-            Columns with the ids of queries, the grades and the ids of documents; by default those with usual names,
-            such as ``qid``, ``label`` and ``docno``. A corpus needs no ids of documents.
-        features : sequence of str, optional
-            Columns with the features; by default all others but those that were the index of a data frame.
-        name, grades
-            As for `load_dataset`.
-        fill, labels, unlabelled
-            Treatment of missing values, of labels that are no grades, and of label -1; see `ReadOptions`.
+            Of pandas, Polars, PyArrow or another library that narwhals reads. The queries, the grades and the ids of
+            documents, if any, are in columns with usual names, such as ``qid``, ``label`` and ``docno``; all other
+            columns are features, but for those that were the index of a data frame.
+        name : str
+            Name of the corpus in plots and reports.
+        **reading
+            ``fill``, ``labels`` and ``unlabelled`` of `ReadOptions`.
 
         Returns
         -------
@@ -149,19 +131,13 @@ class Dataset:
         Examples
         --------
         >>> import pandas as pd
-        >>> frame = pd.DataFrame({"qid": [7, 7, 8], "grade": [1, 0, 2], "bm25": [0.5, 0.25, 4]})
-        >>> corpus = Dataset.from_frame(frame)
-        >>> corpus, corpus.feature_names, corpus.query_ids.tolist()
-        (<Dataset frame: 2 queries, 3 documents, 1 features, grades 0..2>, ('bm25',), ['7', '8'])
+        >>> Dataset.from_frame(pd.DataFrame({"qid": [7, 7, 8], "grade": [1, 0, 2], "bm25": [0.5, 0.25, 4]}))
+        <Dataset frame: 2 queries, 3 documents, 1 features, grades 0..2>
         """
         from ltr_duel.data.tables import from_frame
         from ltr_duel.data.text.options import ReadOptions
 
-        options = ReadOptions(fill=fill, labels=labels, unlabelled=unlabelled)
-        return from_frame(
-            frame, query=query, label=label, document=document, features=features, options=options, name=name,
-            grades=grades,
-        )  # fmt: skip
+        return from_frame(frame, ReadOptions(**reading), name)
 
     @classmethod
     def from_arrays(
@@ -173,11 +149,7 @@ class Dataset:
         documents: Any = None,
         feature_names: Sequence[str] | None = None,
         name: str = "arrays",
-        grades: int | None = None,
-        fill: float | str | None = None,
-        labels: str = "grades",
-        unlabelled: str = "refuse",
-        omitted: str | None = None,
+        **reading: Any,
     ) -> Dataset:
         """Make a corpus from the arrays with which LightGBM, XGBoost and scikit-learn are trained.
 
@@ -191,10 +163,10 @@ class Dataset:
             Ids of the documents.
         feature_names : sequence of str, optional
             One name for each column; by default the names of a data frame, or ``"1"``, ``"2"``, ...
-        name, grades, fill, labels, unlabelled
-            As for `from_frame`.
-        omitted : {"zero", "missing"}, optional
-            Value of the entries that a sparse matrix omits, as of features that text omits; see `ReadOptions`.
+        name : str
+            Name of the corpus in plots and reports.
+        **reading
+            ``fill``, ``labels``, ``unlabelled`` and ``omitted`` of `ReadOptions`; a sparse matrix omits features.
 
         Returns
         -------
@@ -213,10 +185,7 @@ class Dataset:
         from ltr_duel.data.tables import from_arrays
         from ltr_duel.data.text.options import ReadOptions
 
-        options = ReadOptions(fill=fill, labels=labels, unlabelled=unlabelled, omitted=omitted)
-        return from_arrays(
-            X, y, qid, documents=documents, feature_names=feature_names, options=options, name=name, grades=grades
-        )  # fmt: skip
+        return from_arrays(X, y, qid, documents, feature_names, ReadOptions(**reading), name)
 
     def _digest(self) -> str:
         digest = hashlib.sha256()
@@ -253,13 +222,8 @@ class Dataset:
     def with_relevant(self) -> Dataset:
         """Return the corpus without the queries whose documents all have grade 0.
 
-        All rankings of such a query are equally good, so its comparisons are ties or noise. A simulation on the whole
-        corpus samples such queries as often as the other queries; without such queries, gaps and regrets are larger.
-
-        Returns
-        -------
-        Dataset
-            A corpus with a different ``sha256``.
+        All rankings of such a query are equally good, so its comparisons are ties or noise; without such queries, gaps
+        and regrets are larger.
 
         Raises
         ------
@@ -298,19 +262,6 @@ class Dataset:
         )
 
 
-def _read_only(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
-    """Return ``given`` as a read-only array; it must have ``axes`` axes and one of the ``kinds`` (``""``: any kind)."""
-    try:
-        array = frozen(given)
-    except ValueError:
-        raise InputError(f"{name} must be an array, not {errors.shown(given)}, whose rows differ in length") from None
-    if array.ndim != axes or (kinds and array.dtype.kind not in kinds):
-        what = {"": "strings", "iu": "whole numbers"}.get(kinds, "numbers")
-        shape = "rows of " if axes == 2 else ""
-        raise InputError(f"{name} must be {shape}{what}, not {array.dtype} of shape {array.shape}")
-    return array
-
-
 class Description(NamedTuple):
     """Facts about a corpus; columns are positions from 0."""
 
@@ -329,7 +280,6 @@ def describe(dataset: Dataset) -> Description:
     Parameters
     ----------
     dataset : Dataset
-        The corpus.
 
     Returns
     -------
@@ -341,25 +291,22 @@ def describe(dataset: Dataset) -> Description:
     >>> describe(make_corpus(queries=3, documents=10, grades=2)).grade_counts.tolist()
     [29, 4]
     """
-    arguments.require_type("the corpus", dataset, Dataset)
     starts = dataset.query_ptr[:-1]
     dead, constant, twins, missing = [], [], [], {}
-    first_with: dict[bytes, int] = {}
+    columns: dict[bytes, int] = {}  # the first column with each content
     for number, column in enumerate(dataset.features.T):
         values = np.array(column)
         mapped.release_pages(column)
-        if lost := int(np.count_nonzero(np.isnan(values))):
-            missing[number] = lost
+        if empty := int(np.count_nonzero(np.isnan(values))):
+            missing[number] = empty
         if not np.any(values):
             dead.append(number)
-        elif not lost and np.all(np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)):
+        elif not empty and np.all(np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)):
             constant.append(number)
         else:
             digest = hashlib.sha256((values + np.float32(0)).tobytes()).digest()  # -0 and 0 are equal
-            if (first := first_with.setdefault(digest, number)) != number:
+            if (first := columns.setdefault(digest, number)) != number:
                 twins.append((first, number))
-    irrelevant = np.maximum.reduceat(dataset.relevance, starts) == 0
+    irrelevant = int(np.count_nonzero(np.maximum.reduceat(dataset.relevance, starts) == 0))
     grades = np.bincount(dataset.relevance, minlength=dataset.grades)
-    return Description(
-        dataset.query_sizes, grades, int(np.count_nonzero(irrelevant)), dead, constant, twins, missing
-    )  # fmt: skip
+    return Description(dataset.query_sizes, grades, irrelevant, dead, constant, twins, missing)

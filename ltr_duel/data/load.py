@@ -9,26 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from ltr_duel.core import InputError, arguments, errors, parallel
-from ltr_duel.data.cache import (
-    find_corpus,
-    is_corpus,
-    keep_corpus,
-    limit,
-    open_corpus,
-    remove,
-    text_key,
-)  # fmt: skip
+from ltr_duel.data.cache import find_corpus, is_corpus, keep_corpus, limit, open_corpus, remove, text_key
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.folders import default_name, feature_files
-from ltr_duel.data.table_files import is_table, read_table
+from ltr_duel.data.tables import is_table, read_table
 from ltr_duel.data.text.assemble import read_files
 from ltr_duel.data.text.dialects import dialect_named, recognise_dialect
 from ltr_duel.data.text.options import ReadOptions
-from ltr_duel.data.text.values import usual_grades
+from ltr_duel.data.text.values import MOST_GRADES, usual_grades
 
 KEPT_AFTER = 3.0  # seconds; a corpus that takes longer to read is kept in the cache
-
-_MOST_GRADES = 2**15  # grades are int16
 
 
 def load_dataset(
@@ -56,9 +46,8 @@ def load_dataset(
     path : str or Path
         One of: a file, plain or compressed; a folder with some of the parts train, vali and test, which are joined in
         this order (a query must not be in two parts); a folder with Fold1 to Fold5, of which the test parts are read,
-        which together contain each document once; a folder of the cache; or a table (Parquet, Arrow, CSV, TSV) with
-        columns for the query (``query``, ``qid``, ...), the grade (``label``, ``grade``, ``relevance``, ...), perhaps
-        the document (``document``, ``docno``, ...) and the features.
+        which together contain each document once; a folder of the cache; or a table (Parquet, Arrow, CSV, TSV), see
+        `Dataset.from_frame`.
     name : str, optional
         Name of the corpus in plots and reports; by default derived from the path.
     split : {"train", "vali", "test"}, optional
@@ -73,17 +62,15 @@ def load_dataset(
     jobs : int
         Number of threads, -1 for all cores; the result does not depend on it.
     dialect, features, fill, labels, unlabelled, first_id, omitted
-        See `ReadOptions`. A folder of the cache accepts only the options with which it was read.
+        See `ReadOptions`. A folder of the cache accepts none of them.
     cache : bool
         Whether to use the cache (``LTR_DUEL_HOME``): a corpus that takes more than 3 seconds to read is stored there,
-        and opened from there while paths, sizes and times of its files are the same. If False, the text is read and
-        nothing is written.
+        and opened from there while paths, sizes and times of its files are the same.
 
     Returns
     -------
     Dataset
-        Its ``features`` are exactly ``float32(float(text))``, or the largest float32 for larger values; a feature that
-        is missing from a line is 0, or NaN with ``omitted="missing"``.
+        Its ``features`` are exactly ``float32(float(text))``, or the largest float32 for larger values.
 
     Raises
     ------
@@ -94,28 +81,26 @@ def load_dataset(
     --------
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", prefix="corpus", suffix=".txt") as file:
-    ...     for line in ("1 qid:7 1:0.5 2:3", "0 qid:7 2:1"):
-    ...         print(line, file=file, flush=True)
+    ...     print("1 qid:7 1:0.5 2:3", file=file)
+    ...     print("0 qid:7 2:1", file=file, flush=True)
     ...     corpus = load_dataset(file.name, name="tiny")
-    >>> corpus
-    <Dataset tiny: 1 queries, 2 documents, 2 features, grades 0..1>
-    >>> corpus.features.tolist()
-    [[0.5, 3.0], [0.0, 1.0]]
+    >>> corpus, corpus.features.tolist()
+    (<Dataset tiny: 1 queries, 2 documents, 2 features, grades 0..1>, [[0.5, 3.0], [0.0, 1.0]])
     """
-    if hasattr(path, "columns") or hasattr(path, "shape"):
+    if hasattr(path, "shape"):
         raise InputError(
             "load_dataset reads files; a data frame becomes a corpus with Dataset.from_frame(frame), arrays with"
             " Dataset.from_arrays(X, y, qid)"
         )
     path = arguments.as_path("a corpus", path)
     options = ReadOptions(dialect, features, fill, labels, unlabelled, first_id, omitted)
-    if name is not None:
-        arguments.require_type("the name of a corpus", name, str)
-    grades = None if grades is None else errors.require_whole("the number of grades", grades, 1, _MOST_GRADES)
+    grades = None if grades is None else errors.require_whole("the number of grades", grades, 1, MOST_GRADES)
     names = None if feature_names is None else tuple(arguments.as_names("the names of features", feature_names))
     workers = parallel.checked_jobs(jobs)
     if is_corpus(path):
-        dataset = open_corpus(path, options, part=bool(split or fold))
+        if options.chosen or split is not None or fold is not None:
+            raise InputError(f"{path}: a folder of the cache is read as it is; for options, give the path of its text")
+        dataset = open_corpus(path)
         name, grades = name or dataset.name, grades or dataset.grades
     else:
         files, name = feature_files(path, split, fold), name or default_name(path, split, fold)
@@ -144,20 +129,21 @@ def format_of(path: Path, split: str | None = None, fold: int | None = None, dia
 
 def _open_or_read(files: Sequence[Path], options: ReadOptions, jobs: int, name: str, grades: int | None) -> Dataset:
     """Open the corpus of these files in the cache; otherwise read the text, and store the corpus if this took long."""
-    mark = None
-    with suppress(OSError):  # files that cannot be read are reported by the reader
-        mark = f"text-{text_key(files, options)}"
-    if mark and (folder := find_corpus(mark)):
+    try:
+        key = text_key(files, options)
+    except OSError:
+        return read_files(files, options, jobs, name)  # which reports the file
+    if folder := find_corpus(f"text-{key}"):
         with suppress(InputError):  # damaged, or another process has just removed it
             return open_corpus(folder)
         remove(folder)
     limit()  # refuse a wrong limit before the work
     began = time.monotonic()
     dataset = read_files(files, options, jobs, name)
-    if mark is None or time.monotonic() - began <= KEPT_AFTER:
+    if time.monotonic() - began <= KEPT_AFTER:
         return dataset
     dataset = replace(dataset, grades=grades or dataset.grades)
     with suppress(InputError, OSError):  # the cache is not needed
-        if mark == f"text-{text_key(files, options)}":
-            return open_corpus(keep_corpus(dataset, mark, options))
+        if key == text_key(files, options):
+            return open_corpus(keep_corpus(dataset, f"text-{key}"))
     return dataset

@@ -28,7 +28,6 @@ RETRIES = 4
 _UNRAR = {  # programs that unpack rar, with their arguments
     "unrar": "x -idq -o+ {archive} {folder}/",
     "unar": "-quiet -force-overwrite -no-directory -output-directory {folder} {archive}",
-    "7zz": "x -y -bd -o{folder} {archive}",
     "7z": "x -y -bd -o{folder} {archive}",
     "bsdtar": "-x -f {archive} -C {folder}",
 }
@@ -51,10 +50,8 @@ def fetch(
 ) -> Path:
     """Get a corpus, store it in the cache and return its folder there.
 
-    archive: the archive, if downloaded manually; otherwise files that were unpacked earlier are used, or it is
-        downloaded.
-    folder: where the archive and its unpacked files are; by default ``corpora/<name>``.
-    urls: other addresses of the archive, tried first.
+    archive: the archive, if downloaded manually; by default it is downloaded, unless it was unpacked earlier.
+    folder: of the archive and its unpacked files, by default ``corpora/<name>``. urls: other addresses, tried first.
     reading: options for reading that take precedence over those of the corpus.
     report: is called with a line of text for each step.
     """
@@ -65,42 +62,38 @@ def fetch(
     folder = folder or Path("corpora") / corpus.name
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: this is a file, but a folder for the archive and its files is needed")
-    unpacked, is_new = folder / "unpacked", False
-    if archive or not unpacked.is_dir():
+    unpacked = folder / "unpacked"
+    if is_new := bool(archive) or not unpacked.is_dir():
         source = _checked(archive, corpus) if archive else download(corpus, (*urls, *corpus.urls), folder)
         report(f"unpack   {source}")
         shutil.rmtree(unpacked, ignore_errors=True)
         unpack(source, unpacked)
-        is_new = True
     try:
-        part = _part_to_read(unpacked, corpus)
         name = default_name(Path(corpus.name), split, fold)
         grades = corpus.grades if options.labels == corpus.labels else None
+        part = _part_to_read(unpacked, corpus)
         dataset = load_dataset(part, name=name, split=split, fold=fold, grades=grades, **vars(options))
-    except InputError as error:
+    except InputError:
         if is_new:  # otherwise the next call would use these files
             shutil.rmtree(unpacked)
             with suppress(OSError):  # not empty
                 folder.rmdir()
-        raise InputError(str(error).replace(f"{unpacked}/", f"{archive or folder}: ")) from None
-    whole = split is None and fold is None
-    stored = keep_corpus(dataset, f"corpus-{corpus.name}" if whole else "part", options)
+        raise
+    stored = keep_corpus(dataset, f"corpus-{corpus.name}" if split is None and fold is None else "part")
     report(f"stored   {stored}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents")
     return stored
 
 
 def _part_to_read(folder: Path, corpus: Corpus) -> Path:
-    """Return the path to read in an unpacked archive."""
-    inside = sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))
-    files = [p for p in folder.glob("*") if p.is_file()]
-    declared = [p / corpus.main_part for p in (folder, *inside)] if corpus.main_part else []
-    for path in (*declared[:1], folder, *inside, *declared[1:], *files):
+    """Return the path to read in an unpacked archive: the main part of the corpus, or what has feature files."""
+    folders = [folder, *sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))]
+    for path in (*(p / corpus.main_part for p in folders if corpus.main_part), *folders, *folder.glob("*")):
         try:
             feature_files(path)
         except InputError:
             continue
         return path
-    raise InputError(f"{folder}/no feature files found; is this the archive of {corpus.title}?")
+    raise InputError(f"{folder}: no feature files found; is this the archive of {corpus.title}?")
 
 
 def download(corpus: Corpus, urls: Sequence[str], folder: Path) -> Path:
@@ -128,11 +121,9 @@ def _checked(archive: Path, corpus: Corpus) -> Path:
     """Return the user's archive; raise `InputError` if it is not the published one."""
     if not archive.is_file():
         raise InputError(f"{archive}: there is no such file")
-    if corpus.digest:
-        kind, expected = corpus.digest.split(":")
-        with archive.open("rb") as source:
-            digest = hashlib.file_digest(source, kind).hexdigest()
-        if digest != expected:
+    kind, _, expected = corpus.digest.partition(":")
+    with archive.open("rb") as source:
+        if kind and (digest := hashlib.file_digest(source, kind).hexdigest()) != expected:
             raise InputError(f"{archive}: its {kind} is {digest}, not the published {expected}; get it again")
     return archive
 
@@ -140,8 +131,8 @@ def _checked(archive: Path, corpus: Corpus) -> Path:
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack zip, tar (plain, gz, bz2, xz) or rar; copy the file if it is feature text and not an archive.
 
-    The folder must not exist; it appears only when everything is unpacked. Members cannot leave the folder: zipfile and
-    the filter "data" of tarfile see to it. Raises `InputError` if the archive cannot be unpacked.
+    The folder must not exist; it appears only when everything is unpacked. zipfile and the filter "data" of tarfile
+    keep members inside.
     """
     with core_files.reading(archive, "an archive") as raw:
         head = raw.read(512)
@@ -157,21 +148,16 @@ def unpack(archive: Path, folder: Path) -> None:
                 with tarfile.open(archive) as tarred:
                     tarred.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
                     tarred.extractall(temporary)  # Python 3.11.3 and older have no filters
-            elif _is_text(archive):
-                shutil.copyfile(archive, temporary / archive.name)
             else:
-                raise InputError(f"{archive}: this is neither zip, tar nor rar, or it is cut short; get it again")
+                with core_files.reading(archive, "an archive") as raw:
+                    first = texts.unpacked(archive, raw).peek(1)[:1]
+                if not first or first not in b"0123456789-#":
+                    raise InputError(f"{archive}: this is neither zip, tar nor rar, or it is cut short; get it again")
+                shutil.copyfile(archive, temporary / archive.name)
         except _DAMAGED as error:
             raise InputError(f"{archive}: the archive is damaged or cut short ({error}); get it again") from None
         if not any(temporary.iterdir()):
             raise InputError(f"{archive}: the archive is empty")
-
-
-def _is_text(archive: Path) -> bool:
-    """Return whether a file that is no archive begins like feature text."""
-    with core_files.reading(archive, "an archive") as raw:
-        first = texts.unpacked(archive, raw).peek(1)[:1]
-    return bool(first) and first in b"0123456789-#"
 
 
 def _unpack_rar(archive: Path, folder: Path) -> None:

@@ -79,10 +79,8 @@ def make_corpus(
     if queries * documents * features > _MOST_NUMBERS:
         raise InputError(f"queries x documents x features must be at most {_MOST_NUMBERS:,}, to fit in memory")
     shares = {"ties": ties, "dead": dead, "constant": constant, "twins": twins, "sparsity": sparsity}
-    for label, share in shares.items():
-        errors.require_between(label, share, 0, 1)
-    if dead + constant + twins > 1:
-        raise InputError(f"dead + constant + twins must be at most 1, not {dead + constant + twins:g}")
+    for what, share in (shares | {"dead + constant + twins": dead + constant + twins}).items():
+        errors.require_between(what, share, 0, 1)
 
     low, high = max(1, documents // 2), documents + documents // 2
     sizes = stream(seed, "sizes").integers(low, high, queries, endpoint=True)
@@ -132,22 +130,20 @@ def _plan(features: int, seed: int, numbers: list[int], ties: float) -> list[_Fe
     """Return the features; ``numbers`` are those of dead, constant and twin features."""
     rng = stream(seed, "plan")
     plain = max(features - sum(numbers), 1)
-    kinds = ["plain"] * plain + ["dead"] * numbers[0] + ["constant"] * numbers[1] + ["twin"] * numbers[2]
-    kinds = [kinds[i] for i in rng.permutation(len(kinds))[:features]] if plain > 1 else kinds[:features]
+    kinds = np.repeat(["plain", "dead", "constant", "twin"], [plain, *numbers])
+    kinds = (kinds[rng.permutation(len(kinds))] if plain > 1 else kinds)[:features]
     ranked = np.sort(rng.beta(1.2, 2.0, plain) * 0.85 - 0.2)[::-1]  # few high, many medium, some negative values
     ranked[0] = _BEST
-    strengths = iter(rng.permutation(ranked))
-    strength = [next(strengths) if kind == "plain" else 0.0 for kind in kinds]
-    best = int(np.argmax(strength))
-    models = [i for i, kind in enumerate(kinds) if kind == "plain" and i != best] or [best]
+    strengths = np.zeros(features)
+    strengths[kinds == "plain"] = rng.permutation(ranked)[: np.count_nonzero(kinds == "plain")]
+    best = int(np.argmax(strengths))
+    models = [int(i) for i in np.flatnonzero(kinds == "plain") if i != best] or [best]
 
-    def model() -> int:
-        return models[int(rng.random() * len(models))]
+    def feature(kind: str, strength: float) -> _Feature:
+        counts = bool(rng.random() < ties)
+        return _Feature(kind, strength, counts, models[int(rng.random() * len(models))] if kind == "twin" else -1)
 
-    return [
-        _Feature(kind, strength[number], bool(rng.random() < ties), model() if kind == "twin" else -1)
-        for number, kind in enumerate(kinds)
-    ]
+    return [feature(*pair) for pair in zip(kinds.tolist(), strengths.tolist(), strict=True)]
 
 
 def _values(signal: NDArray[np.float64], number: int, *, counts: bool) -> NDArray[np.float32]:

@@ -1,16 +1,19 @@
-"""Make a `Dataset` from a data frame with one row for each document, or from arrays."""
+"""Make a `Dataset` from a table with one row for each document, in a file or a data frame, or from arrays."""
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, errors, handed_over, mapped, texts
+from ltr_duel.core import InputError, errors, files, handed_over, mapped, texts
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.feature_names import numbered
 from ltr_duel.data.text.options import ReadOptions
@@ -19,37 +22,68 @@ from ltr_duel.data.text.values import (
     ReadWarning,
     as_grades,
     fill_missing,
-    refuse_labels,
+    require_labels,
     usual_grades,
     warn_of_clipped,
-)  # fmt: skip
+)
 
-# Names of columns, in lower case and without "-", "_" and spaces, where the user does not name the column.
-_ROLES = {
+# Names of columns, in lower case and without "-", "_" and spaces.
+ROLES = {
     "query": ("query", "qid", "queryid", "groupid", "group"),
     "label": ("label", "grade", "relevance", "rel", "target"),
     "document": ("document", "docno", "docid", "documentid", "did", "doc", "sampleid", "corpusid"),
 }
-_TABLES = {  # keyed by the columns that identify a table
-    ("impression", "query"): "a click log: 'ltr-duel logs check' and 'logs compare' read it",
-    ("first", "second", "p"): "a preference matrix: 'ltr-duel prefs show' and 'simulate' read it",
-    ("policy", "repetition"): "results of a simulation, a table that pandas.read_parquet reads",
-    ("query", "document"): "a table of scores: give it as --rankers scores:FILE, in addition to a corpus",
-}
 
 
-def from_frame(
-    frame: Any,
-    *,
-    query: str | None = None,
-    label: str | None = None,
-    document: str | None = None,
-    features: Sequence[str] | None = None,
-    options: ReadOptions,
-    name: str,
-    grades: int | None = None,
-    group: bool = False,
-) -> Dataset:
+def is_table(path: Path) -> bool:
+    """Return whether a file is a table: Parquet, Arrow, or text in columns with a header, but not feature text."""
+    try:
+        with files.reading(path, "a corpus") as raw:
+            if raw.peek(6)[:6].startswith((b"PAR1", b"ARROW1")):
+                return True
+            first = texts.unpacked(path, raw).peek(2**12).split(b"\n")[0]
+    except (InputError, OSError):
+        return False  # the reader of text reports it
+    is_text = b"qid:" in first or first.lstrip()[:1].isdigit() or first.startswith((b"#", b"<"))
+    has_header = b"," in first and first[:1].isalpha() and not set(b":#{") & set(first)
+    return not is_text and (bool(re.search(r"\.[ct]sv(\.gz|\.bz2|\.xz)?$", path.name.lower())) or has_header)
+
+
+def read_table(path: Path, options: ReadOptions, name: str) -> Dataset:
+    """Read a table as a corpus; its queries need not be adjacent."""
+    if given := {"dialect", "features", "first_id", "omitted"} & set(options.chosen):
+        raise InputError(f"{path}: this is a table; {given.pop()} applies to feature text only")
+    try:
+        return from_frame(arrow_table(path), options, name, group=True)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def arrow_table(path: Path) -> Any:
+    """Read a file as an Arrow table; columns of ids stay text."""
+    import pyarrow as pa
+    from pyarrow import csv, ipc, parquet
+
+    with files.reading(path, "a table") as raw:
+        head = raw.peek(6)[:6]
+        data = b"" if head.startswith((b"PAR1", b"ARROW1")) else texts.unpacked(path, raw).read()
+    try:
+        if head.startswith(b"PAR1"):
+            return parquet.read_table(path)
+        if head.startswith(b"ARROW1"):
+            return ipc.open_file(pa.memory_map(str(path))).read_all()
+        data = texts.decoded(data).encode()
+        first = data.split(b"\n", 1)[0] + b"\n"
+        parse = csv.ParseOptions(delimiter=max("\t,;", key=first.decode().count))
+        names = csv.read_csv(io.BytesIO(first), parse_options=parse).column_names
+        types = {column: pa.string() for role in ("query", "document") if (column := column_of(role, names))}
+        convert = csv.ConvertOptions(column_types=types, strings_can_be_null=False)
+        return csv.read_csv(io.BytesIO(data), None, parse, convert)
+    except pa.ArrowException as error:
+        raise InputError(f"the table cannot be read ({str(error).splitlines()[0]})") from None
+
+
+def from_frame(frame: Any, options: ReadOptions, name: str, *, group: bool = False) -> Dataset:
     """Make a corpus from a data frame; see `Dataset.from_frame`. ``group``: queries need not be adjacent."""
     import narwhals
 
@@ -58,23 +92,16 @@ def from_frame(
         table = narwhals.from_native(frame, eager_only=True)
     except TypeError:
         raise InputError(f"a data frame is needed, not {errors.shown(frame)}") from None
-    names = table.columns
-    query = column_of_role("the data frame", "query", names, query) or ""  # never empty: only documents may be missing
-    label = column_of_role("the data frame", "label", names, label) or ""
-    document = column_of_role("the data frame", "document", names, document)
-    if features is not None:
-        columns = list(map(str, features))
-    else:
-        others = [column for column in names if column not in (query, label, document)]
-        indices = _pandas_indices(frame)
-        columns = [column for column in others if column not in indices and not texts.is_index_name(str(column))]
-        if left_out := [f"'{column}'" for column in others if column not in columns]:
-            what = f"{name}: left out, as the index of a data frame is no feature: {', '.join(left_out)}"
-            warnings.warn(what, ReadWarning, stacklevel=3)
-    for column in columns:
-        errors.require_one_of("column", column, names)
+    query, label = (column_of(role, table.columns, needed=True) for role in ("query", "label"))
+    document = column_of("document", table.columns)
+    others = [column for column in table.columns if column not in (query, label, document)]
+    indices = _pandas_indices(frame)
+    columns = [column for column in others if column not in indices and not texts.is_index_name(column)]
+    if left_out := [f"'{column}'" for column in others if column not in columns]:
+        what = f"{name}: left out, as the index of a data frame is no feature: {', '.join(left_out)}"
+        warnings.warn(what, ReadWarning, stacklevel=3)
     queries = _ids(table[query], query)
-    documents = None if document is None else _ids(table[document], document)
+    documents = _ids(table[document], document) if document else None
     order: NDArray[np.int64] | slice = slice(None)
     if group and len(queries):
         _, first, code = np.unique(queries, return_index=True, return_inverse=True)
@@ -87,7 +114,6 @@ def from_frame(
         None if documents is None else documents[order],
         options,
         name,
-        grades,
     )
 
 
@@ -95,12 +121,10 @@ def from_arrays(
     X: Any,  # noqa: N803 -- the name that scikit-learn uses
     y: Any,
     qid: Any,
-    *,
     documents: Any,
     feature_names: Sequence[str] | None,
     options: ReadOptions,
     name: str,
-    grades: int | None,
 ) -> Dataset:
     """Make a corpus from arrays; see `Dataset.from_arrays`."""
     import narwhals
@@ -109,53 +133,34 @@ def from_arrays(
 
     X = _with_text_names(X)  # noqa: N806 -- as above
     table = narwhals.from_native(X, eager_only=True, pass_through=True)
-    if table is not X:
-        feature_names = feature_names or list(map(str, table.columns))
     try:
         with sklearn.config_context(assume_finite=True):  # missing and infinite values have messages of their own
             matrix = check_array(X, accept_sparse="csc")
-        labels = np.asarray(y)
-        queries = _ids(qid, "qid")
-        ids = None if documents is None else _ids(documents, "documents")
-        check_consistent_length(matrix, labels, queries, ids)
+        check_consistent_length(matrix, y, qid, documents)
         if matrix.dtype.kind not in "biuf" or any(kind.is_temporal() for kind in getattr(table, "schema", {}).values()):
             raise ValueError("X contains values that are no numbers")
     except (TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"these arrays are no corpus: {error}") from None
 
-    def values(number: int) -> NDArray[np.float64]:
-        column = matrix[:, [number]]
-        return np.asarray(column.toarray() if hasattr(column, "toarray") else column, np.float64).ravel()
+    def column(number: int) -> NDArray[np.float64]:
+        values = matrix[:, [number]]
+        return np.asarray(values.toarray() if hasattr(values, "toarray") else values, np.float64).ravel()
 
-    omits = hasattr(matrix, "toarray") and (hasattr(X, "toarray") or options.omitted is not None)
-    sparse = matrix if omits else None  # libraries read zeros of a sparse data frame as 0
-    names = feature_names or numbered(matrix.shape[1])
-    return _corpus(values, names, _numbers(labels, "y"), queries, ids, options, name, grades, sparse)
-
-
-def column_of_role(what: str, role: str, names: Sequence[str], chosen: str | None = None) -> str | None:
-    """Return the name of the column with a role; None if there is no column of documents."""
-    if chosen is not None:
-        errors.require_one_of("column", str(chosen), names)
-        return str(chosen)
-    plain = {name: "".join(c for c in str(name).lower() if c not in "-_ ") for name in names}
-    found = [name for word in _ROLES[role] for name in names if plain[name] == word]
-    if len(found) > 1 and role != "document":
-        raise InputError(f"{what}: the columns {errors.listed(found)} may both be the {role}; rename one of them")
-    if not found and role != "document":
-        raise InputError(
-            f"{what}: no column '{role}' (or {', '.join(_ROLES[role][1:])}); this is {table_words(names)}; in Python,"
-            f" Dataset.from_frame(frame, {role}=...) names the column"
-        )
-    return found[0] if found else None
+    names = feature_names or (numbered(matrix.shape[1]) if table is X else table.columns)
+    ids = None if documents is None else _ids(documents, "documents")
+    sparse = matrix if hasattr(X, "toarray") else None  # libraries read zeros of a sparse data frame as 0
+    return _corpus(column, names, _numbers(np.asarray(y), "y"), _ids(qid, "qid"), ids, options, name, sparse)
 
 
-def table_words(columns: Sequence[str]) -> str:
-    """Describe a table by its columns, and name the command that reads it, if there is one."""
-    known = (words for needed, words in _TABLES.items() if set(needed) <= set(columns))
-    return next(known, f"a table of {', '.join(map(str, columns[:8]))}{', ...' * (len(columns) > 8)}")
+def column_of(role: str, names: Sequence[str], *, needed: bool = False) -> str:
+    """Return the name of the column with a role; "" if there is none and none is ``needed``."""
+    plain = {name: re.sub("[-_ ]", "", name.lower()) for name in names}
+    columns = [name for word in ROLES[role] for name in names if plain[name] == word]
+    if len(columns) > 1 and role != "document":
+        raise InputError(f"the columns {errors.listed(columns)} may both be the {role}; rename one of them")
+    if needed and not columns:
+        raise InputError(f"no column '{role}' (or {', '.join(ROLES[role][1:])}) among {', '.join(names[:8])}")
+    return columns[0] if columns else ""
 
 
 def _corpus(
@@ -166,14 +171,13 @@ def _corpus(
     documents: NDArray[np.str_] | None,
     options: ReadOptions,
     name: str,
-    grades: int | None,
     sparse: Any = None,
 ) -> Dataset:
     """Make a corpus of columns. ``sparse``: their sparse matrix in CSC form, whose omitted entries may be missing."""
     rows = len(queries)
     if not rows or not names:
         raise InputError("there is no document" if not rows else "there is no column of features")
-    refuse_labels(labels, options, lambda row: f"row {row + 1}")
+    require_labels(labels, options, lambda row: f"row {row + 1}")
     starts = np.flatnonzero(np.append(True, queries[1:] != queries[:-1]))
     ids = queries[starts]
     _, first = np.unique(ids, return_index=True)
@@ -188,23 +192,20 @@ def _corpus(
     clipped = 0
     for number, column in enumerate(names):
         values = column_of(number)
-        missing, infinite = np.isnan(values), np.isinf(values)
-        if np.any(infinite):
-            raise InputError(f"column '{column}', row {np.argmax(infinite) + 1}: the value is infinite")
+        missing = np.isnan(values)
         if np.any(missing) and options.fill is None:
             raise InputError(
                 f"column '{column}', row {np.argmax(missing) + 1}: this cell of the table is empty; choose a"
                 " replacement with --fill (min, nan or a number), in Python with fill="
             )
+        if np.any(infinite := np.isinf(values)):
+            raise InputError(f"column '{column}', row {np.argmax(infinite) + 1}: the value is infinite")
         clipped += int(np.count_nonzero(np.abs(values) > LARGEST_FLOAT))
         matrix[number] = np.clip(values, -LARGEST_FLOAT, LARGEST_FLOAT)
         if sparse is not None and options.omitted == "missing":
             missing |= ~np.isin(np.arange(rows), sparse.indices[slice(*sparse.indptr[number : number + 2])])
         matrix[number, missing] = np.nan  # one pattern of bits, which the digest of the corpus contains
         mapped.release_pages(matrix[number])
-    omitted = ""
-    if sparse is not None and options.omitted is None and sparse.nnz < rows * len(names):
-        omitted = "some zeros" if options.fill not in (None, "nan") or np.any(sparse.data == 0) else "all zeros"
     warn_of_clipped(name, clipped)
     fill_missing(matrix.T, query_ptr, options.fill)
     relevance = as_grades(labels.astype(np.float32), options)
@@ -215,10 +216,10 @@ def _corpus(
         query_ids=ids,
         doc_ids=documents,
         name=name,
-        grades=grades or usual_grades(int(relevance.max())),
+        grades=usual_grades(int(relevance.max())),
         sha256="",
         feature_names=tuple(names),
-        omitted=omitted,
+        omits=sparse is not None and options.omitted is None and sparse.nnz < rows * len(names),
     )
 
 
@@ -233,23 +234,18 @@ def _with_text_names(frame: Any) -> Any:
 
 def _pandas_indices(frame: Any) -> list[str]:
     """Return the columns of an Arrow table that were the index of a pandas data frame."""
-    described = json.loads((getattr(getattr(frame, "schema", None), "metadata", None) or {}).get(b"pandas", b"{}"))
-    return [index for index in described.get("index_columns", ()) if isinstance(index, str)]
+    metadata = getattr(getattr(frame, "schema", None), "metadata", None) or {}
+    indices = json.loads(metadata.get(b"pandas", b"{}")).get("index_columns", ())
+    return [index for index in indices if isinstance(index, str)]
 
 
 def _ids(values: Any, name: str) -> NDArray[np.str_]:
     """Return ids as text, shape (rows,): whole numbers without a decimal point, text unchanged."""
-    words, missing = _cells(values)
+    words = [texts.decoded(cell) if isinstance(cell, bytes) else cell for cell in _cells(values)]
     for row, value in enumerate(words):
-        if missing[row] or value != value or value == "":
-            raise InputError(f"column '{name}', row {row + 1}: there is no id")
-        if isinstance(value, bytes):
-            words[row] = texts.decoded(value)
-        else:
-            words[row] = str(int(value) if isinstance(value, float) and value.is_integer() else value)
-        if "\0" in words[row]:
-            raise InputError(f"column '{name}', row {row + 1}: an id cannot contain a null character")
-    return np.array(words, dtype=np.str_)
+        if value is None or value != value or value == "" or "\0" in str(value):
+            raise InputError(f"column '{name}', row {row + 1}: there is no id, or it contains a null character")
+    return np.array([str(int(x) if isinstance(x, float) and x.is_integer() else x) for x in words], dtype=np.str_)
 
 
 def _numbers(values: Any, name: str) -> NDArray[np.float64]:
@@ -260,27 +256,22 @@ def _numbers(values: Any, name: str) -> NDArray[np.float64]:
         return np.asarray(values.cast(narwhals.Float64).to_numpy(), np.float64)
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return values.astype(np.float64)
-    cells, missing = _cells(values)
-    numbers = np.full(len(cells), np.nan)
-    for row in np.flatnonzero(~missing).tolist():
+    numbers = []
+    for row, cell in enumerate(_cells(values)):
         try:
-            numbers[row] = np.nan if cells[row] == "" else texts.number(cells[row])
+            numbers.append(np.nan if cell is None or cell == "" else texts.number(cell))
         except (TypeError, ValueError):
             raise InputError(
-                f"column '{name}', row {row + 1}: '{cells[row]}' is not a number; leave the column out of the table,"
-                " or in Python name those to read: Dataset.from_frame(frame, features=[...])"
+                f"column '{name}', row {row + 1}: '{cell}' is not a number; leave the column out of the table"
             ) from None
-    return numbers
+    return np.array(numbers, np.float64)
 
 
-def _cells(values: Any) -> tuple[list[Any], NDArray[np.bool_]]:
-    """Return the cells of a column, and which of them are missing."""
+def _cells(values: Any) -> list[Any]:
+    """Return the cells of a column; None if missing."""
     import narwhals
 
     series = narwhals.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, narwhals.Series):
-        return series.to_list(), np.asarray(series.is_null().to_numpy(), np.bool_)
-    cells = values if isinstance(values, np.ndarray) else np.array(values, object)  # integers stay exact
-    if cells.ndim != 1:
-        raise InputError(f"ids and labels must be one-dimensional, not of shape {cells.shape}")
-    return cells.tolist(), np.array([cell is None for cell in cells.tolist()], np.bool_)
+        return [None if empty else cell for cell, empty in zip(series.to_list(), series.is_null(), strict=True)]
+    return list(values.tolist() if hasattr(values, "tolist") else values)

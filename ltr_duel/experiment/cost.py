@@ -17,7 +17,7 @@ from ltr_duel.experiment.progress import duration
 from ltr_duel.experiment.runs import Index
 from ltr_duel.experiment.schedule import Schedule, Shard
 from ltr_duel.experiment.store import Group, Store
-from ltr_duel.simulation import RunKey, checkpoints, places, run_once
+from ltr_duel.simulation import RunKey, arm_ranks, checkpoints, run_once
 
 _LONG_ENOUGH = 0.1  # smallest duration of a trial, in seconds
 _FIRST = 2_000  # steps of the first trial
@@ -56,13 +56,13 @@ def print_estimate(schedule: Schedule, shard: Shard | None, folder: Path | None,
 def _try(schedule: Schedule, group: Group) -> float:
     """Measure the seconds per step in a trial that is long enough, but not longer than the planned run."""
     problem, policy = schedule.problems[group.problem], POLICIES.configure(group.label)
-    key, arm_ranks = RunKey(**schedule.study.key(group), repetition=0), places(problem.matrix)
+    key, ranks = RunKey(**schedule.study.key(group), repetition=0), arm_ranks(problem.matrix)
     horizon = min(_FIRST, group.horizon)
-    run_once(policy, key, problem.oracle, checkpoints(1), arm_ranks)
+    run_once(policy, key, problem.oracle, checkpoints(1), ranks)
     while True:
         times = checkpoints(horizon, schedule.file.spec.checkpoints_per_decade)
         began = time.perf_counter()
-        run_once(policy, replace(key, horizon=horizon), problem.oracle, times, arm_ranks)
+        run_once(policy, replace(key, horizon=horizon), problem.oracle, times, ranks)
         seconds = time.perf_counter() - began
         if seconds > _LONG_ENOUGH or horizon == group.horizon:
             return seconds / horizon

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from ltr_duel.core import InputError, errors, parallel, threads
+from ltr_duel.core import InputError, errors, parallel
 from ltr_duel.experiment.store import StoppedError
 
 BACKENDS = ("threads", "loky", "dask")
@@ -77,7 +77,7 @@ def _threads(jobs: int) -> Iterator[Workers]:
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
         for thread in started:
-            threads.abandon(thread)
+            parallel.abandon(thread)
 
 
 @contextmanager

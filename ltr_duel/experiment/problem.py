@@ -22,7 +22,7 @@ from ltr_duel.core import digest as core_digest
 from ltr_duel.experiment.spec import MATRIX_ANSWERS
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, measure_by_query
-from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, OracleSource, SimulatedUsers, places
+from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, OracleSource, SimulatedUsers, arm_ranks
 
 _MOST_OPEN = 4  # number of problems that a process keeps open; few, because runs are sorted by problem
 
@@ -99,7 +99,7 @@ class Problem:
 
 @functools.lru_cache(maxsize=_MOST_OPEN)
 def open_problem(folder: str) -> tuple[OracleSource, IntVector]:
-    """Return the oracle and the `places` of a problem of the cache; arrays are mapped, not read.
+    """Return the oracle and the `arm_ranks` of a problem of the cache; arrays are mapped, not read.
 
     Raises `InputError` if the folder is not accessible on this machine or cannot be read.
     """
@@ -111,7 +111,7 @@ def open_problem(folder: str) -> tuple[OracleSource, IntVector]:
         texts, rankings = about["rankings"], None
         if texts:
             rankings = Rankings(**texts | {"names": tuple(texts["names"])}, **arrays)
-        return _oracle(about["answers"], matrix, rankings), places(matrix)
+        return _oracle(about["answers"], matrix, rankings), arm_ranks(matrix)
     except FileNotFoundError:
         why = f"not accessible from {socket.gethostname()}; all machines must share the cache (LTR_DUEL_HOME)"
     except (OSError, ValueError, TypeError, KeyError) as error:

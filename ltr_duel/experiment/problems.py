@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import InputError, cache_home, columns, schema, sources, stream
+from ltr_duel.core import InputError, cache_home, columns, kernel_cache, schema, stream
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset
 from ltr_duel.experiment.problem import Problem, users_oracle
@@ -246,7 +246,7 @@ def _estimate(rankings: Rankings, spec: CorpusSpec, settings: dict[str, Any], re
     settings = settings | {"variance_reduction": spec.variance_reduction}
     plain = spec.ties == "redraw_at_inference" or spec.variance_reduction == "none"
     comparisons = spec.comparisons or (MANY if plain else FEW)
-    inputs = [rankings.provenance, rankings.names, settings, comparisons, spec.seed, sources.sources_digest()]
+    inputs = [rankings.provenance, rankings.names, settings, comparisons, spec.seed, kernel_cache.sources_digest()]
     path, size = cache_home() / "preferences" / f"{core_digest.digest_of(inputs)}.parquet", len(rankings)
     if not path.is_file() and not reading.estimate:
         ordered = 0.5 + 0.1 * np.sign(np.arange(size) - np.arange(size)[:, None])

@@ -63,7 +63,7 @@ class Schedule:
             "repetitions": spec.repetitions,
             "problems": [problem.about(spec.regrets) for problem in self.problems],
             "policies": {policy.label: self._policy_key(policy) for policy in policies},
-            "key": {"labels": "random"} | key,
+            "key": key,
         }
         study, groups = Study("", about, []), list[Group]()
         for problem, horizon, label in product(range(len(self.problems)), spec.horizon, spec.labels):
@@ -97,7 +97,7 @@ class Schedule:
     def _policy_key(self, policy: components.Configured[Policy]) -> dict[str, Any]:
         """Return the fields of a run's key that depend on its policy."""
         name, late = policy.component.name, (self.file.spec.batch, self.file.spec.delay) != (1, 0)
-        plugin = next((plugin.sha256 for plugin in self.file.plugins if plugin.defines("policy", name)), "")
+        plugin = next((plugin.sha256 for plugin in self.file.plugins if ("policy", name) in plugin.components), "")
         source = source_of(policy.component, plugin, late=late)
         return {"policy": name, "params": policy.params._asdict(), "source": source}
 

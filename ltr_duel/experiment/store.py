@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, arguments, files
 
-_FORMAT = "ltr_duel.study/1"
+_FORMAT = "ltr_duel.study/2"
 
 
 class StoppedError(InputError):

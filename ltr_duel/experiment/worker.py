@@ -10,7 +10,7 @@ import traceback
 from typing import Any, NamedTuple
 
 from ltr_duel.bandits import POLICIES, PolicyError
-from ltr_duel.core import IntVector, handed_over, host, machine, plugins, sources
+from ltr_duel.core import IntVector, handed_over, host, kernel_cache, plugins
 from ltr_duel.experiment.counts import Counts, encode_run
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.simulation import RunKey, checkpoints, run_once
@@ -69,9 +69,9 @@ def _times(horizon: int, per_decade: int) -> IntVector:
 def environment() -> dict[str, Any]:
     """Describe the current process: versions of the libraries, sources of this package, machine."""
     return {
-        "versions": machine.versions_of(_LIBRARIES),
+        "versions": host.versions_of(_LIBRARIES),
         "python": platform.python_version(),
-        "sources_sha256": sources.sources_digest(),
+        "sources_sha256": kernel_cache.sources_digest(),
         "processor": host.processor(),
         "system": host.system(),
         "host": socket.gethostname(),

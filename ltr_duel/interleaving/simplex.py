@@ -46,12 +46,11 @@ class Program(NamedTuple):
 def new_program(rows: int, columns: int) -> Program:
     """Allocate a program."""
     m, n = rows + 1, columns + 2 * rows
-    vectors = np.zeros((4, n))
+    worth, cost, total, reduced = np.zeros((4, n))
     value, price, entering = np.zeros((3, m))
-    return Program(
-        np.zeros((rows, n)), *vectors[:3], np.zeros((m, m)), value, np.zeros(m, np.int64), price, entering, vectors[3],
-        np.zeros(n, np.uint8),
-    )  # fmt: skip
+    basis, barred = np.zeros(m, np.int64), np.zeros(n, np.uint8)
+    inverse = np.zeros((m, m))
+    return Program(np.zeros((rows, n)), worth, cost, total, inverse, value, basis, price, entering, reduced, barred)
 
 
 @kernel

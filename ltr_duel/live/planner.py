@@ -49,7 +49,7 @@ class Planner:
         self._left = tuple(left) or every
         _, policy, params = POLICIES.configure(settings.policy)
         if self._left == every:
-            key = RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed, labels="random")
+            key = RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed)
             rng, order = run_streams(key).policy, run_order(key, len(every))
         else:
             rng, order = stream(settings.seed, "left", *self._left), np.arange(len(self._left))

@@ -14,7 +14,7 @@ from typing import Any
 
 import uvicorn
 
-from ltr_duel.core import InputError, files, host, schema
+from ltr_duel.core import InputError, files, schema
 from ltr_duel.live.app import LOG, make_app
 from ltr_duel.live.experiment import Experiment
 from ltr_duel.live.settings import Settings, read_settings
@@ -106,9 +106,10 @@ def _compile(settings: Settings) -> None:
 
 
 def _server(app: Any, service: ServiceSettings) -> uvicorn.Config:
+    local = service.host in ("localhost", "127.0.0.1", "::1")
     return uvicorn.Config(
         app,
-        http="auto" if host.is_loopback(service.host) else "h11",  # httptools is faster, h11 limits the size of a head
+        http="auto" if local else "h11",  # httptools is faster, h11 limits the size of a head
         h11_max_incomplete_event_size=_LARGEST_HEAD,
         limit_concurrency=service.connections,
         timeout_keep_alive=IDLE,

@@ -168,7 +168,7 @@ def read_keys(path: str | Path, *, create: bool = False) -> Keys:
 
 
 def write_secret(path: Path, text: str) -> None:
-    """Write a new file with a secret, readable only by its owner; completely and durably, or not at all.
+    """Write a new file with a secret, readable only by its owner; completely or not at all.
 
     If another process creates the file at the same time, its file stays.
     """
@@ -184,7 +184,6 @@ def write_secret(path: Path, text: str) -> None:
             except OSError:  # the file exists meanwhile, or the file system has no links
                 if not path.exists():
                     temporary.replace(path)
-            files.sync_folder(path.parent)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:

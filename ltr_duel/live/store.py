@@ -19,7 +19,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, alone, arguments, errors, files
+from ltr_duel.core import InputError, arguments, errors, files
 from ltr_duel.live.settings import Settings, parse_settings
 from ltr_duel.live.validation import FORGOTTEN, StoreError
 
@@ -63,7 +63,7 @@ class Store:
         self.path = arguments.as_path("a store", path).resolve()
         with ExitStack() as stack:
             try:
-                stack.enter_context(alone.sole_writer(self.path, self.path.with_name(f"{self.path.name}-lock")))
+                stack.enter_context(files.sole_writer(self.path, self.path.with_name(f"{self.path.name}-lock")))
             except OSError as error:
                 raise InputError(f"{path}: cannot be written: {files.cause(error)}") from None
             if meta is not None and not self.path.exists():

@@ -125,7 +125,8 @@ def _users(log: ClickLog, rows: Relation, facts: dict[str, Any]) -> Iterator[Fin
         return
     n, named = facts["n"], 'FROM impressions WHERE "user" IS NOT NULL GROUP BY "user"'
     sql = f'SELECT CAST(sum(n - 1) AS BIGINT) AS n FROM (SELECT count(*) AS n {named}, "query", time) AS r'
-    repeated = log.engine.query(sql, impressions=rows)["n"][0].as_py()
+    table = log.table if {"user", "query", "time"} <= set(log.table.columns) else rows  # joins of clicks need memory
+    repeated = log.engine.query(sql, impressions=table)["n"][0].as_py() or 0
     sentence = f"{repeated:,} rows have the same user, query and time as another row"
     yield limited("repeated rows", repeated / n, RATE / 10, sentence)
     each = f'SELECT "user", count(*) AS n, count(CASE WHEN array_length(clicks) > 0 THEN 1 END) AS clicked {named}'

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, IntVector, arguments, checked_seed, errors, mapped
-from ltr_duel.data import Dataset, cached_arrays
+from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
@@ -70,14 +69,12 @@ def feature_rankers(
     >>> rankings.names, rankings.order.shape == rankings.rank.shape
     (('2', '1'), True)
     """
-    if not isinstance(dataset, Dataset):
-        raise InputError(f"rankers require a Dataset, not {errors.shown(dataset)}")
+    arguments.require_type("the corpus", dataset, Dataset)
     seed = checked_seed(seed)
     left_out = constant_features(dataset) if drop_constant and features is None else ()
     names = dataset.feature_names if features is None else arguments.as_names("features", features)
     for name in names:
-        if name not in dataset.feature_names:
-            raise errors.unknown_name(f"feature in {dataset.name} called", name, dataset.feature_names)
+        errors.require_one_of(f"feature in {dataset.name} called", name, dataset.feature_names)
     names = tuple(name for name in names if name not in left_out)
     if left_out and not names:
         raise InputError(
@@ -85,12 +82,13 @@ def feature_rankers(
             " Python drop_constant=False) ranks by them"
         )
     key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
+    key |= {"lower_is_better": dataset.lower_is_better}
     stored = mapped.is_kept(dataset.features) if cache is None else cache
-    make = partial(cached_arrays, {**key, "lower_is_better": dataset.lower_is_better}) if stored else None
     columns = [dataset.feature_names.index(name) for name in names]
     rankings = rankings_from_scores(
-        dataset, names, lambda k: feature_scores(dataset, columns[k]), ties=ties, seed=seed, jobs=jobs, make=make
-    )
+        dataset, names, lambda k: feature_scores(dataset, columns[k]),
+        ties=ties, seed=seed, jobs=jobs, key=key if stored else None,
+    )  # fmt: skip
     return replace(rankings, left_out=left_out)
 
 

@@ -16,8 +16,7 @@ all retrieved documents, in the order of the tie rule.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ Grades = NDArray[np.int16]
 _GDEVAL_HIGHEST = 4
 _ALL = 1 << 40  # a cut-off that includes all documents
 _QUERIES = 200  # number of queries after which memory is released
+DEFAULT_MEASURES = ("NDCG@10", "ERR@10", "MAP", "MRR", "P@10", "R@10")
 
 
 class _Query(NamedTuple):
@@ -39,65 +39,51 @@ class _Query(NamedTuple):
     shown: Grades  # (K, at most k): grades in the order of each ranker
     best: Grades  # (n,): all grades of the query, the highest first
     highest: int  # the highest possible grade
+    k: int  # the cut-off
+
+    @property
+    def relevant(self) -> int:
+        """Number of relevant documents, at least 1 because it is a divisor."""
+        return max(int((self.best > 0).sum()), 1)
 
 
 def _gain(grades: Grades) -> NDArray[np.float64]:
     return 2.0 ** grades.astype(np.float64) - 1
 
 
-def _ndcg(query: _Query, k: int) -> FloatVector:
-    return _shares_of_ideal(_gain(query.shown), _gain(query.best))
-
-
-def _linear_ndcg(query: _Query, k: int) -> FloatVector:
-    return _shares_of_ideal(query.shown.astype(np.float64), query.best.astype(np.float64))
-
-
-def _shares_of_ideal(shown: FloatMatrix, best: FloatVector) -> FloatVector:
-    depth = shown.shape[1]
+def _ndcg(query: _Query) -> FloatVector:
+    depth = query.shown.shape[1]
     discount = 1 / np.log2(np.arange(2, depth + 2))
-    ideal = float((best[:depth] * discount).sum())
-    return (shown * discount).sum(axis=1) / ideal if ideal > 0 else np.zeros(len(shown))
+    ideal = float((_gain(query.best)[:depth] * discount).sum())
+    return (_gain(query.shown) * discount).sum(axis=1) / ideal if ideal > 0 else np.zeros(len(query.shown))
 
 
-def _err(query: _Query, k: int) -> FloatVector:
+def _err(query: _Query) -> FloatVector:
     stops = _gain(query.shown) / 2.0**query.highest
     reached = np.cumprod(np.hstack([np.ones((len(stops), 1)), 1 - stops[:, :-1]]), axis=1)
     return np.asarray((reached * stops / np.arange(1, stops.shape[1] + 1)).sum(axis=1))
 
 
-def _average_precision(query: _Query, k: int) -> FloatVector:
+def _average_precision(query: _Query) -> FloatVector:
     relevant = query.shown > 0
     precision = np.cumsum(relevant, axis=1) / np.arange(1, relevant.shape[1] + 1)
-    return np.asarray((precision * relevant).sum(axis=1) / _relevant(query))
+    return np.asarray((precision * relevant).sum(axis=1) / query.relevant)
 
 
-def _reciprocal_rank(query: _Query, k: int) -> FloatVector:
+def _reciprocal_rank(query: _Query) -> FloatVector:
     relevant = query.shown > 0
     return np.where(relevant.any(axis=1), 1.0 / (relevant.argmax(axis=1) + 1), 0.0)
 
 
-def _precision(query: _Query, k: int) -> FloatVector:
-    return np.asarray((query.shown > 0).sum(axis=1) / k)
-
-
-def _recall(query: _Query, k: int) -> FloatVector:
-    return np.asarray((query.shown > 0).sum(axis=1) / _relevant(query))
-
-
-def _relevant(query: _Query) -> int:
-    """Return the number of relevant documents, at least 1 because it is a divisor."""
-    return max(int((query.best > 0).sum()), 1)
-
-
-_LINEAR = "nDCG(dcg='log2')"  # the name in ir_measures of NDCG with the gain grade
-_KINDS: dict[str, Callable[[_Query, int], FloatVector]] = {
-    "NDCG": _ndcg, _LINEAR: _linear_ndcg, "ERR": _err, "MAP": _average_precision, "MRR": _reciprocal_rank,
-    "P": _precision, "R": _recall,
-}  # fmt: skip
-_OTHER_NAMES = {"AP": "MAP", "RR": "MRR", "RECIP_RANK": "MRR", "PRECISION": "P", "RECALL": "R"}  # of other tools
+_KINDS: dict[str, Callable[[_Query], FloatVector]] = {
+    "NDCG": _ndcg,
+    "ERR": _err,
+    "MAP": _average_precision,
+    "MRR": _reciprocal_rank,
+    "P": lambda query: np.asarray((query.shown > 0).sum(axis=1) / query.k),
+    "R": lambda query: np.asarray((query.shown > 0).sum(axis=1) / query.relevant),
+}
 _WHOLE_LIST = ("MAP", "MRR")  # measures whose cut-off is optional
-DEFAULT_MEASURES = ("NDCG@10", "ERR@10", "MAP", "MRR", "P@10", "R@10")
 
 
 class Measure(NamedTuple):
@@ -108,40 +94,27 @@ class Measure(NamedTuple):
     k: int
 
 
-def measure_named(measure: str | object) -> Measure:
-    """Parse ``NDCG@10``, ``MAP``, ... in any case; MAP and MRR may have a cut-off, the others require it.
-
-    The names of ir_measures and trec_eval, such as ``AP`` and ``ndcg_cut_10``, are understood, and the objects of
-    ir_measures, whose ``nDCG@10`` has the gain grade.
-    """
-    text = str(measure)
-    if not isinstance(measure, str):
-        if not hasattr(measure, "NAME"):
-            raise InputError(f"a measure must be a name or an object of ir_measures, not {errors.shown(measure)}")
-        text = re.sub("^nDCG(?=@|$)", _LINEAR, text)
-    plain = re.sub(r"""(?i)^ndcg\(dcg=(['"])exp-log2\1\)""", "NDCG", text.strip())
-    plain = re.sub(r"""(?i)^ndcg\(dcg=(['"])log2\1\)""", _LINEAR, plain)
-    kind, at, cut = re.sub(r"(_cut)?_(?=\d+$)", "@", plain).partition("@")
-    kind = kind if kind == _LINEAR else _OTHER_NAMES.get(kind.upper(), kind.upper())
+def measure_named(measure: str) -> Measure:
+    """Parse ``NDCG@10``, ``MAP``, ... in any case; MAP and MRR may have a cut-off, the others require it."""
+    kind, at, cut = str(measure).upper().partition("@")
     if kind not in _KINDS:
-        raise errors.unknown_name(
-            "measure", text, [*(f"{one}@k" for one in _KINDS if one not in _WHOLE_LIST), *_WHOLE_LIST]
-        )
+        names = [name if name in _WHOLE_LIST else f"{name}@k" for name in _KINDS]
+        raise errors.unknown_name("measure", measure, names)
     if not at and kind in _WHOLE_LIST:
         return Measure(kind, kind, _ALL)
     if not cut.isdecimal() or not 1 <= int(cut[:9]) <= 100_000:
-        raise InputError(f"measure '{text}': write a cut-off from 1 to 100,000, as in '{kind}@10'")
+        raise InputError(f"measure '{measure}': write a cut-off from 1 to 100,000, as in '{kind}@10'")
     return Measure(f"{kind}@{int(cut)}", kind, int(cut))
 
 
-def measure_by_query(rankings: Rankings, measure: str | object = "NDCG@10") -> FloatMatrix:
+def measure_by_query(rankings: Rankings, measure: str = "NDCG@10") -> FloatMatrix:
     """Return a measure of each ranker on each query.
 
     Parameters
     ----------
     rankings : Rankings
         If the tie rule reorders ties in each comparison, the order stored in ``rankings`` is measured.
-    measure : str or a measure of ir_measures
+    measure : str
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
 
     Returns
@@ -176,7 +149,7 @@ def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[F
         shown = grades[rankings.order[:, start : min(stop, start + deepest)]]
         best = np.sort(grades)[::-1]
         for table, (_, kind, k) in zip(tables, measures, strict=True):
-            table[:, number] = _KINDS[kind](_Query(shown[:, :k], best, highest), k)
+            table[:, number] = _KINDS[kind](_Query(shown[:, :k], best, highest, k))
         if number % _QUERIES == 0:
             mapped.release_pages(rankings.order)
     return tables
@@ -184,7 +157,7 @@ def measures_by_query(rankings: Rankings, measures: Sequence[Measure]) -> list[F
 
 def evaluate_rankers(
     rankings: Rankings,
-    measures: Sequence[str | object] = DEFAULT_MEASURES,
+    measures: Sequence[str] = DEFAULT_MEASURES,
     *,
     baseline: str | Sequence[str] = (),
     confidence: float = 0.95,
@@ -194,7 +167,7 @@ def evaluate_rankers(
     Parameters
     ----------
     rankings : Rankings
-    measures : sequence of str or of measures of ir_measures
+    measures : sequence of str
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k``, ``R@k``.
     baseline : str or sequence of str, optional
         Rankers, chosen before their results were seen, with which the others are compared instead of with the best.
@@ -233,26 +206,24 @@ def evaluate_rankers(
     """
     errors.require_between("the confidence of the intervals", confidence, 0.5, 0.999999)
     arguments.require_type("rankings", rankings, Rankings)
-    single = isinstance(measures, str) or not isinstance(measures, Iterable)
-    wanted = [measure_named(measure) for measure in ([measures] if single else measures)]
+    wanted = [measure_named(measure) for measure in arguments.as_names("measures", measures)]
     if not wanted or len(set(wanted)) < len(wanted):
         raise InputError("the same measure is named twice" if wanted else "name at least one measure")
     baselines = dict.fromkeys(arguments.as_names("baselines", baseline))
     for name in baselines:
-        if name not in rankings.names:
-            raise errors.unknown_name("ranker", name, rankings.names)
-    arms = [rankings.names.index(name) for name in baselines]
+        errors.require_one_of("ranker", name, rankings.names)
+    references = [rankings.names.index(name) for name in baselines]
     tables = zip(wanted, measures_by_query(rankings, wanted), strict=True)
-    rows = (_of_measure(rankings, measure.name, values, confidence, arms) for measure, values in tables)
+    rows = (_evaluation(rankings, measure.name, values, confidence, references) for measure, values in tables)
     return pd.concat(rows, ignore_index=True)
 
 
-def _of_measure(
+def _evaluation(
     rankings: Rankings, measure: str, values: FloatMatrix, confidence: float, baselines: list[int]
 ) -> pd.DataFrame:
-    means = values.mean(axis=1)
-    order, queries = np.argsort(-means, kind="stable"), values.shape[1]
-    low, high = np.full(len(means), np.nan), np.full(len(means), np.nan)
+    means, (arms, queries) = values.mean(axis=1), values.shape
+    order = np.argsort(-means, kind="stable")
+    low, high = np.full(arms, np.nan), np.full(arms, np.nan)
     if queries > 1:
         reach = statistics.student_reach(values.std(axis=1, ddof=1) / np.sqrt(queries), queries - 1.0, confidence)
         unseen = float(statistics.clopper_pearson(0, queries, confidence)[1])  # highest share of other values
@@ -260,25 +231,16 @@ def _of_measure(
         low = np.where(alike, means * (1 - unseen), np.maximum(means - reach, 0))
         high = np.where(alike, means + (1 - means) * unseen, np.minimum(means + reach, 1))
     references = baselines or [int(order[0])]
-    p = _corrected(values, references, 0 if baselines else len(means) * (len(means) - 1) // 2)
-    names = np.array(rankings.names, dtype=object)
-    tables = [
-        pd.DataFrame(
-            {
-                "measure": measure,
-                "ranker": names[order],
-                **({"baseline": names[reference]} if baselines else {}),
-                "mean": means[order],
-                "low": low[order],
-                "high": high[order],
-                "difference": means[order] - means[reference],
-                "p": p[reference, order],
-                "queries": queries,
-            }
-        )
-        for reference in references
-    ]
-    return pd.concat(tables, ignore_index=True)
+    p = _corrected(values, references, 0 if baselines else arms * (arms - 1) // 2)
+    table = pd.DataFrame({"measure": measure, "ranker": np.array(rankings.names, object)[order]})
+    table = table.assign(mean=means[order], low=low[order], high=high[order])
+    compared = []
+    for reference in references:
+        rows = table.assign(difference=means[order] - means[reference], p=p[reference, order], queries=queries)
+        if baselines:
+            rows.insert(2, "baseline", rankings.names[reference])
+        compared.append(rows)
+    return pd.concat(compared, ignore_index=True)
 
 
 def _corrected(values: FloatMatrix, references: list[int], family: int) -> FloatMatrix:

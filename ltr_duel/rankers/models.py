@@ -39,10 +39,9 @@ def model_rankers(
     dataset : Dataset
     models : mapping of str to estimator or callable
         An object with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM or XGBoost booster), or a
-        function. The method or function receives features, shape (n, n_features), and returns one score for each
-        document; a higher score is better. ``predict`` receives at most 65,536 documents per call; a function receives
-        all documents. Columns are matched by name if model and corpus have names, else by position;
-        a warning says so if only the model has names.
+        function. It receives features, shape (n, n_features), ``predict`` at most 65,536 documents per call, and
+        returns one score for each document; a higher score is better. Columns are matched by name if model and corpus
+        have names, else by position; a warning says so if only the model has names.
     ties, seed, jobs
         As for `feature_rankers`.
 
@@ -53,8 +52,7 @@ def model_rankers(
     Raises
     ------
     InputError
-        If there is no model, a model was fitted on other features, or a model does not return one finite number for
-        each document.
+        If a model was fitted on other features, or does not return one finite number for each document.
 
     Examples
     --------
@@ -63,8 +61,6 @@ def model_rankers(
     >>> model_rankers(corpus, {"sum": lambda features: features.sum(axis=1)}).names
     ('sum',)
     """
-    if not models:
-        raise InputError("there is no model to rank by")
     names = tuple(models)
     scores = {name: fitted_scores(name, model, dataset) for name, model in models.items()}
     rankings = rankings_from_scores(dataset, names, lambda k: scores[names[k]].copy(), ties=ties, seed=seed, jobs=jobs)
@@ -86,7 +82,7 @@ def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64
     if "xgboost" in libraries and not classes:
         booster = model.get_booster() if hasattr(model, "get_booster") else model
         fit = {} if booster is model else {"best": booster.attr("best_iteration"), "missing": model.missing}
-        return predicted(label, model_files.xgboost_predict(label, booster, dataset, **fit)[0], dataset)
+        return predicted(label, model_files.xgboost_predict(label, booster, dataset, **fit), dataset)
     if "lightgbm" in libraries and not classes:
         booster = getattr(model, "booster_", model)
         return predicted(label, model_files.lightgbm_predict(label, booster, dataset), dataset)
@@ -94,7 +90,7 @@ def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64
     columns = model_columns(label, int(getattr(model, "n_features_in_", dataset.n_features)), names, dataset)
 
     def predict(features: NDArray[np.float32]) -> Any:
-        features = features if columns is None else features[:, columns]
+        features = features[:, columns]
         return model.predict(features if names is None else pd.DataFrame(features, columns=names))
 
     return predicted(label, predict, dataset)
@@ -122,46 +118,35 @@ def checked_scores(model: str, predictions: Any, documents: int) -> NDArray[np.f
     return flat
 
 
-def model_columns(model: str, trained: int, names: Iterable[Any] | None, dataset: Dataset) -> list[int] | None:
-    """Return the columns of the corpus that a model predicts from, in its order; None for all, as they are.
+def model_columns(model: str, trained: int, names: Iterable[Any] | None, dataset: Dataset) -> list[int] | slice:
+    """Return the columns of the corpus that a model predicts from, in its order.
 
     Columns are matched by name if the corpus has all names of the model (LightGBM writes blanks as underscores), else
-    by position, with a `MatchWarning` if only the model has names. The usual numbers, such as f0 or Column_0, are no
-    names. Raises `InputError` if names or numbers of features disagree.
+    by position, with a `MatchWarning` if only the model has names. Names such as f0, f1 or Column_0 only count.
     """
-    given = () if names is None else names
-    wanted, own = ([re.sub(r"\s", "_", str(name)) for name in some] for some in (given, dataset.feature_names))
-    position = {name: column for column, name in enumerate(own)}
-    if wanted and len(position) == len(own) and position.keys() >= set(wanted):
-        columns = [position[name] for name in wanted]
-        return None if columns == list(range(dataset.n_features)) else columns
-    numbered = [number for name in wanted if (number := re.fullmatch(r"(\D*)(\d+)", name))]
-    usual = len(numbered) == len(wanted) and len({number[1] for number in numbered}) == 1
-    if usual:
-        order = [int(number[2]) for number in numbered]
-        if order != sorted(order):
-            raise InputError(
-                f"{model} was trained on features in the order {', '.join(wanted[:4])}, ..., and {dataset.name} has no"
-                " such names; give names of its features (feature_names)"
-            )
-    elif wanted and not all(name.isdecimal() for name in own):
-        unknown = next(name for name in wanted if name not in position)
-        raise InputError(f"{model} was trained on a feature called '{unknown}', which {dataset.name} does not have")
+    wanted, own = (
+        [re.sub(r"\s", "_", str(name)) for name in given]
+        for given in (() if names is None else names, dataset.feature_names)
+    )
+    if wanted and len(set(own)) == len(own) and set(wanted) <= set(own):
+        return [own.index(name) for name in wanted]
+    matches = [number for name in wanted if (number := re.fullmatch(r"(\D*)(\d+)", name))]
+    numbers = [int(match[2]) for match in matches]
+    numbered = len(numbers) == len(wanted) and len({match[1] for match in matches}) < 2
+    some = ", ".join(wanted[:4]) + ", ..." * (len(wanted) > 4)
     check_features(model, trained, dataset)
-    if wanted and not usual:
-        some = ", ".join(wanted[:4]) + ", ..." * (len(wanted) > 4)
+    if not numbered or numbers != sorted(numbers):
+        if numbered or not all(map(str.isdecimal, own)):
+            raise InputError(f"{model} was trained on features called {some}, which {dataset.name} does not have")
         note = f"{dataset.name} has none; they are matched by position"
         warnings.warn(f"{model} was trained on features with names ({some}), and {note}", MatchWarning, stacklevel=2)
-    return None
+    return slice(None)
 
 
 def check_features(model: str, trained: int, dataset: Dataset) -> None:
     """Raise `InputError` if a model was trained on a different number of features."""
-    if trained == dataset.n_features:
-        return
-    way = ""
-    if trained == dataset.n_features + 1:
-        way = "; LightGBM and XGBoost read text with ids from 1 as if they began at 0, and so does --first-id 0"
-    if trained > dataset.n_features:
-        way += f"; if the text only omits the last features, --features {trained} adds them"
-    raise InputError(f"{model} was trained on {trained:,} features; {dataset.name} has {dataset.n_features:,}{way}")
+    if trained != dataset.n_features:
+        raise InputError(
+            f"{model} was trained on {trained:,} features; {dataset.name} has {dataset.n_features:,}; --features N adds"
+            " features that the text omits, and --first-id 0 counts from 0, as LightGBM and XGBoost read text"
+        )

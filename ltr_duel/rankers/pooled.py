@@ -11,17 +11,16 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from ltr_duel.core import InputError, digest, errors, several
 from ltr_duel.data import Dataset, ReadWarning, usual_grades
-from ltr_duel.rankers.kinds import pooled_scores
-from ltr_duel.rankers.records import Row, document_rows, judgement_rows, number_or_nan, run_rows
+from ltr_duel.rankers.records import Rows, document_index, judgement_rows, run_rows, score_rows
 from ltr_duel.rankers.runs import MatchedRun, match_run
 
 _HIGHEST = 30  # the highest possible grade
@@ -34,7 +33,6 @@ class Pool(NamedTuple):
     runs: dict[str, MatchedRun]  # for `run_rankers`
     unjudged: int  # number of documents without a judgement; their grade is 0
     left_out: int  # number of queries without a judgement, or for which no run retrieves a document
-    negative: int  # number of documents with a negative grade, which becomes 0
     depth: int  # maximum number of documents taken from a run for a query
 
 
@@ -80,45 +78,39 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
         raise InputError(f"runs must be a mapping of names to runs, not {errors.shown(runs)}")
     if not runs:
         raise InputError("there is no run to pool documents from")
-    judged = _judgements(qrels)
-    retrieved = {label: list(run_rows(label, run)) for label, run in runs.items()}
-    pooled: dict[str, set[str]] = defaultdict(set)
-    for rows in retrieved.values():
-        by_query: dict[str, list[tuple[float, str]]] = defaultdict(list)
-        for _, query, document, score in rows:
-            by_query[query].append((-score, document))
-        for query, best in by_query.items():
-            pooled[query].update(document for _, document in sorted(best)[:depth])
-    queries = [query for query in judged if query in pooled]
+    judged = judgement_rows(qrels)
+    for row in np.flatnonzero((judged.value % 1 != 0) | (judged.value > _HIGHEST)):
+        grade = f"the grade must be a whole number of at most {_HIGHEST}, not {judged.value[row]:g}"
+        raise InputError(f"{judged.position(row)}: {grade}")
+    retrieved = {label: run if isinstance(run, Rows) else run_rows(label, run) for label, run in runs.items()}
+    pooled = pd.concat([_best(rows, depth) for rows in retrieved.values()])
+    queries = [query for query in dict.fromkeys(judged.query.tolist()) if query in set(pooled["query"])]
     if not queries:
         raise InputError("no query has both a judgement and a document that a run retrieves")
-    documents = {query: sorted({*judged[query], *pooled[query]}) for query in queries}
-    pairs = [(query, document) for query in queries for document in documents[query]]
-    grades = [max(0, judged[query].get(document, 0)) for query, document in pairs]
+    pairs = pd.concat([judged.pairs.to_frame(index=False), pooled]).drop_duplicates()
+    pairs = pairs[pairs["query"].isin(queries)]
+    order = np.lexsort((pairs["document"].to_numpy(str), pd.Index(queries).get_indexer(pairs["query"])))
+    pairs = pairs.iloc[order]
+    given = pd.Series(judged.value, judged.pairs).reindex(pd.MultiIndex.from_frame(pairs)).to_numpy()
+    grades = np.nan_to_num(np.maximum(given, 0)).astype(np.int16)
     dataset = Dataset(
         features=np.zeros((len(pairs), 0), np.float32),
-        relevance=np.array(grades, np.int16),
-        query_ptr=np.cumsum([0, *(len(documents[query]) for query in queries)]),
+        relevance=grades,
+        query_ptr=np.append(0, pairs.groupby("query", sort=False).size().cumsum()),
         query_ids=np.array(queries),
-        doc_ids=np.array([document for _, document in pairs]),
+        doc_ids=pairs["document"].to_numpy(str),
         name=name or (Path(qrels).name if isinstance(qrels, str | Path) else "pooled runs"),
-        grades=usual_grades(max(grades)),
+        grades=usual_grades(int(grades.max())),
         sha256="",
         feature_names=(),
     )
-    negative = sum(grade < 0 for query in queries for grade in judged[query].values())
-    if negative:
+    if negative := int((given < 0).sum()):
         note = f"{dataset.name}: {several(negative, 'judgement')} below 0, read as grade 0"
         warnings.warn(note, ReadWarning, stacklevel=2)
-    places = document_rows(dataset)
-    return Pool(
-        dataset,
-        {label: match_run(_digest(runs[label], rows), rows, places, len(pairs)) for label, rows in retrieved.items()},
-        sum(document not in judged[query] for query, document in pairs),
-        len({*judged, *pooled}) - len(queries),
-        negative,
-        depth,
-    )
+    index = document_index(dataset)
+    matched = {label: match_run(_digest(runs[label], rows), rows, index) for label, rows in retrieved.items()}
+    left_out = len({*judged.query.tolist(), *pooled["query"]}) - len(queries)
+    return Pool(dataset, matched, int(np.isnan(given).sum()), left_out, depth)
 
 
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
@@ -134,10 +126,12 @@ def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", read
         raise InputError(f"{path}: judgements are not feature files; options for reading feature files are not allowed")
     runs: dict[str, Any] = {}
     for word in words:
-        named = re.fullmatch(r"([^=:,]+=)?(run|scores):(.+)", word.strip())
-        if named:
+        if named := re.fullmatch(r"([^=:,]+=)?(run|scores):(.+)", word.strip()):
             source = Path(folder) / named[3]
-            runs |= {str(source): source} if named[2] == "run" else pooled_scores(source)
+            if named[2] == "run":
+                runs[str(source)] = source
+            else:
+                runs |= {f"{source}: {name}": rows for name, rows in score_rows(source).items()}
     if not runs:
         raise InputError(
             f"{path}: requires runs; give --rankers run:FILE (in a spec: rankers = ['run:FILE']), or a table of scores"
@@ -146,25 +140,16 @@ def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", read
     return pool_runs(Path(folder) / file, runs)
 
 
-def _digest(run: Any, rows: list[Row]) -> str:
+def _best(rows: Rows, depth: int) -> pd.DataFrame:
+    """Return the first documents of each query, by descending score and then by id."""
+    run = pd.DataFrame({"query": rows.query, "document": rows.document, "score": rows.value})
+    best = run.sort_values(["score", "document"], ascending=[False, True]).groupby("query").head(depth)
+    return best[["query", "document"]]
+
+
+def _digest(run: Any, rows: Rows) -> str:
     """Return the digest of a run: of its file, or of its rows."""
     if isinstance(run, str | Path):
         return digest.sha256_file(Path(run))
-    text = "".join(f"{row.query}\x1f{row.document}\x1f{row.value}\n" for row in rows)
+    text = "".join(f"{query}\x1f{document}\x1f{score}\n" for query, document, score in zip(*rows[2:], strict=True))
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _judgements(qrels: Any) -> dict[str, dict[str, int]]:
-    judged: dict[str, dict[str, int]] = defaultdict(dict)
-    first: dict[tuple[str, str], str] = {}
-    for where, query, document, value in judgement_rows(qrels):
-        grade = number_or_nan(value)
-        if not grade.is_integer() or grade > _HIGHEST:
-            raise InputError(f"{where}: the grade must be a whole number of at most {_HIGHEST}, not '{value}'")
-        if (query, document) in first:
-            before = f"first in {first[query, document]}"
-            raise InputError(f"{where}: document {document} is judged a second time for query {query}, {before}")
-        judged[query][document], first[query, document] = int(grade), where
-    if not judged:
-        raise InputError("there is no judgement")
-    return dict(judged)

@@ -47,11 +47,10 @@ class Rankings:
     provenance : dict
         Corpus, its digest, tie rule and seed, as JSON.
     tied : ndarray of uint8, shape (K, n_docs), or empty
-        1 where the document at this position of the order ties with the document above it. Stored only for tie rules
-        that order ties again in each comparison.
+        1 where the document at this position of the order ties with the document above it, for tie rules that order
+        ties again in each comparison.
     tied_documents : ndarray of int64, shape (K,), or empty
-        Number of documents that the tie rule orders, because another document of their query has the same score; empty
-        if the scores are not known.
+        Number of documents that the tie rule orders; empty if the scores are not known.
     left_out : tuple of str
         Features that are no rankers because they are constant within every query.
     query_ids : ndarray of str, shape (n_queries,), or None
@@ -62,10 +61,6 @@ class Rankings:
     ------
     InputError
         If two rankers have the same name, or there is no ranker.
-
-    Notes
-    -----
-    The arrays are read-only. A given array is copied unless it is read-only already.
 
     Examples
     --------
@@ -101,16 +96,10 @@ class Rankings:
         return len(self.names)
 
     def __getitem__(self, wanted: Sequence[str | int]) -> Rankings:
-        """Return the rankings of the given rankers (names or positions), in the given order.
-
-        Raises
-        ------
-        InputError
-            If a name does not exist.
-        """
+        """Return the rankings of the given rankers (names or positions), in the given order."""
         if isinstance(wanted, str) or not isinstance(wanted, Iterable):
             raise InputError(f"rankers are chosen by a list of names or positions, not by {errors.shown(wanted)}")
-        picks = [self._position(one) for one in wanted]
+        picks = [self._position(ranker) for ranker in wanted]
         return replace(
             self,
             names=tuple(self.names[k] for k in picks),
@@ -136,30 +125,23 @@ class Rankings:
         return int(np.diff(self.query_ptr).max())
 
     def __repr__(self) -> str:
-        return f"<{self._said()}>"
+        return f"<{self._summary()}>"
 
     def _repr_html_(self) -> str:
-        return notebook.notebook_html([self._said()], ("position", "ranker"), list(enumerate(self.names)))
+        return notebook.notebook_html([self._summary()], ("position", "ranker"), list(enumerate(self.names)))
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         corpus = f" on {self.provenance['corpus']}" if "corpus" in self.provenance else ""
-        return (
-            f"Rankings{corpus}: {several(len(self), 'ranker')}, {several(self.n_queries, 'query')},"
-            f" {several(len(self.relevance), 'document')},"
-            f" grades 0..{self.grades - 1}"
-            + f"; left out, constant within each query: {errors.listed(self.left_out)}"
-            * bool(self.left_out)
-        )
+        sizes = f"{several(len(self), 'ranker')}, {several(self.n_queries, 'query')}"
+        left_out = f"; left out, constant within each query: {errors.listed(self.left_out)}" if self.left_out else ""
+        documents = several(len(self.relevance), "document")
+        return f"Rankings{corpus}: {sizes}, {documents}, grades 0..{self.grades - 1}{left_out}"
 
     def _position(self, wanted: str | int) -> int:
-        if isinstance(wanted, str):
-            if wanted not in self.names:
-                raise errors.unknown_name("ranker", wanted, self.names)
-            return self.names.index(wanted)
-        place = errors.require_whole("the position of a ranker", wanted)
-        if not 0 <= place < len(self):
-            raise InputError(f"rankers are numbered from 0 to {len(self) - 1}; there is no {errors.shown(place)}")
-        return place
+        if not isinstance(wanted, str):
+            return errors.require_whole("the position of a ranker", wanted, 0, len(self) - 1)
+        errors.require_one_of("ranker", wanted, self.names)
+        return self.names.index(wanted)
 
 
 def _rows(array: NDArray[Any], picks: list[int]) -> NDArray[Any]:

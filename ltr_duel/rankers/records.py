@@ -6,253 +6,188 @@ pandas made floats lose their ``.0``.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ltr_duel.core import FloatVector, InputError, errors, files, texts
-from ltr_duel.data import Dataset
+from ltr_duel.data import Dataset, arrow_table, column_of
 
-QUERY = "qid", "query_id", "query"  # usual names of columns, with _ for -
-DOCUMENT = "docno", "doc_id", "docid", "corpus_id", "document"
-GRADE = "label", "relevance", "grade", "score"
-SCORE = ("score",)
-_TREC_RUN = "'<query> Q0 <document> <rank> <score> <tag>'"
-
-Table = dict[str, Sequence[Any]]
-Rows = dict[str, dict[str, int]]  # query id -> document id -> row of the corpus
+_TREC = {"grade": "<query> 0 <document> <grade>", "score": "<query> Q0 <document> <rank> <score> <tag>"}
 
 
-class Row(NamedTuple):
-    """A document of a query with its grade or score, and where it was read, for messages."""
+class Rows(NamedTuple):
+    """Documents of queries, each once, with a grade or a score."""
 
-    where: str
-    query: str
-    document: str
-    value: Any
+    source: str  # for messages, before the number: "run.trec:" or "qrels, row "
+    numbers: Sequence[int]  # (n,) of lines or rows
+    query: NDArray[np.str_]  # (n,)
+    document: NDArray[np.str_]  # (n,)
+    value: FloatVector  # (n,) finite
+
+    def position(self, row: Any) -> str:
+        """Return where a row was read, for messages."""
+        return f"{self.source}{self.numbers[row]}"
+
+    @property
+    def pairs(self) -> pd.MultiIndex:
+        """The query and the document of each row."""
+        return pd.MultiIndex.from_arrays([self.query, self.document], names=["query", "document"])
 
 
-def judgement_rows(qrels: Any) -> Iterator[Row]:
-    """Yield the rows of judgements: a TREC file, a table with a header, a frame, a dictionary or records."""
+def judgement_rows(qrels: Any) -> Rows:
+    """Return judgements: of a TREC file, a table with a header, a data frame, a dictionary or records."""
     if not isinstance(qrels, str | Path):
-        yield from object_rows("qrels", qrels.qrels_iter() if hasattr(qrels, "qrels_iter") else qrels, GRADE)
-        return
+        return _object_rows("qrels", qrels.qrels_iter() if hasattr(qrels, "qrels_iter") else qrels, "grade")
     path = Path(qrels)
     with files.reading(path, "a file of judgements") as raw:
-        parquet = raw.peek(4)[:4] == b"PAR1"
-        head = "" if parquet else texts.decoded(texts.unpacked(path, raw).readline()).strip()
-    if parquet or any("" not in _columns(next(csv.reader([head], delimiter=mark), []), GRADE) for mark in "\t,;"):
-        table = read_table(path, "a file of judgements")
-        columns = _columns(table, GRADE)
-        _require_all(str(path), columns, GRADE)
-        yield from _rows(f"{path}: row", zip(*(table[name] for name in columns), strict=True))
-        return
-    for where, words in lines_of_words(path, "a file of judgements"):
-        if len(words) != 4:
-            raise InputError(
-                f"{where}: a judgement has 4 words, '<query> 0 <document> <grade>', not {len(words)}; a table needs a"
-                " header, such as query-id, corpus-id, score"
-            )
-        yield Row(where, words[0], words[2], words[3])
+        is_parquet = raw.peek(4)[:4] == b"PAR1"
+        header = b"" if is_parquet else texts.unpacked(path, raw).readline()
+    names = re.split("[\t,;]", texts.decoded(header).replace('"', "").strip())
+    if is_parquet or (column_of("query", names) and column_of("document", names)):
+        return _frame_rows(f"{path}: row ", _table(path), "grade")
+    return _trec_rows(path, "grade")
 
 
-def run_rows(label: str, run: Any) -> Iterator[Row]:
-    """Yield the rows of a run, with finite scores: a TREC file, a frame, a dictionary or records."""
-    rows = _trec_run(Path(run)) if isinstance(run, str | Path) else object_rows(f"run '{label}'", run, SCORE)
-    for row in rows:
-        yield row._replace(value=finite(row.where, row.value))
+def run_rows(label: str, run: Any) -> Rows:
+    """Return a run: of a TREC file, a data frame, a dictionary or records."""
+    if not isinstance(run, str | Path):
+        return _object_rows(f"run '{label}'", run, "score")
+    path = Path(run)
+    rows = _trec_rows(path, "score")
+    starts = np.flatnonzero(np.append(True, rows.query[1:] != rows.query[:-1])[: len(rows.query)])
+    again = starts[pd.Series(rows.query[starts]).duplicated().to_numpy()]
+    if again.size:
+        query = rows.query[again[0]]
+        first = rows.numbers[int(np.argmax(rows.query == query))]
+        raise InputError(
+            f"{rows.position(again[0])}: query {query} was listed before, from line {first} on; the lines of a query"
+            f" must be adjacent (as after sort -s -k1,1 {path.name})"
+        )
+    return rows
 
 
-def _trec_run(path: Path) -> Iterator[Row]:
-    """Yield the lines of a run file; the lines of a query must be adjacent."""
-    blocks: dict[str, tuple[str, str]] = {}  # the first and last line of each query
-    current = ""
-    for number, (where, words) in enumerate(lines_of_words(path, "a run file")):
-        if len(words) != 6:
-            other = (
-                "; a table (Parquet, CSV) with the columns query, document and one of scores is read by scores:FILE,"
-                " and in Python pool_runs takes a dictionary {query: {document: score}}"
-            ) * (number == 0)
-            raise InputError(f"{where}: a line of a run has 6 words, {_TREC_RUN}, not {len(words)}{other}")
-        query, line = words[0], where.rpartition(":")[2]
-        first, last = blocks.get(query, (line, line))
-        if query != current and query in blocks:
-            before = f"in line {first}" if first == last else f"in lines {first} to {last}"
-            raise InputError(
-                f"{where}: query {query} was listed before, {before}; the lines of a query must be adjacent"
-                f" (as after sort -s -k1,1 {path.name})"
-            )
-        blocks[query], current = (first, line), query
-        yield Row(where, query, words[2], words[4])
+def score_rows(path: Path) -> dict[str, Rows]:
+    """Return a run for each column of a table of scores; a document with an empty cell is not retrieved."""
+    table = _table(path)
+    columns = list(map(str, table))
+    keys = [column_of(role, columns) for role in ("query", "document")]
+    names = [name for name in columns if name not in keys and not texts.is_index_name(name)]
+    if "" in keys or not names:
+        raise InputError(f"{path}: a table of scores needs a query, a document and scores, but has {columns}")
+    return {name: _frame_rows(f"{path}: row ", table[table[name].notna()], name) for name in names}
 
 
-def lines_of_words(path: Path, kind: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield ``path:line`` and the words of each nonempty line of a text file; only ASCII blanks separate words."""
-    with files.reading(path, kind) as raw:
+def document_index(dataset: Dataset) -> pd.MultiIndex:
+    """Return the pairs of query and document of a corpus, in its order."""
+    if dataset.doc_ids is None:
+        raise InputError(
+            f"{dataset.name}: its documents have no ids, so run files cannot be matched; in feature text, the end of"
+            " each line is '# docid = ID'"
+        )
+    index = pd.MultiIndex.from_arrays([np.repeat(dataset.query_ids, dataset.query_sizes), dataset.doc_ids])
+    if not index.is_unique:
+        query, document = index[index.duplicated()][0]
+        raise InputError(f"{dataset.name}: query {query} has document {document} twice, so runs would be ambiguous")
+    return index
+
+
+def _trec_rows(path: Path, kind: str) -> Rows:
+    """Read a TREC file of judgements or a run; only ASCII blanks separate words."""
+    form, rows = _TREC[kind], []
+    with files.reading(path, "a TREC file") as raw:
         for number, line in enumerate(texts.unpacked(path, raw), 1):
-            if b"\0" in line:
-                raise InputError(f"{path}:{number}: the line contains a null character")
-            if words := line.split():
-                yield f"{path}:{number}", [texts.decoded(word) for word in words]
+            words = [texts.decoded(word) for word in line.split()]
+            if words and len(words) != len(form.split()):
+                raise InputError(
+                    f"{path}:{number}: a line has {len(form.split())} words, '{form}', not {len(words)}; a table needs"
+                    " a header with query, document and grade or scores, and tables of scores are read by scores:FILE"
+                )
+            if words:
+                rows.append((number, words[0], words[2], words[form.split().index(f"<{kind}>")]))
+    return _rows(f"{path}:", kind, *zip(*rows, strict=True)) if rows else _rows(f"{path}:", kind, (), (), (), ())
 
 
-def object_rows(what: str, given: Any, values: tuple[str, ...]) -> Iterator[Row]:
-    """Yield the rows of a dictionary ``{query: {document: value}}``, a frame, or records with attributes."""
-    triples: Iterable[Any]
-    if isinstance(given, Mapping):
-        for query, documents in given.items():
-            if not isinstance(documents, Mapping):
-                raise InputError(f"{what}: a dictionary must be {{query: {{document: value}}}}; that of {query} is not")
-        triples = ((query, *pair) for query, documents in given.items() for pair in documents.items())
-    elif isinstance(given, pd.DataFrame):
-        if not given.columns.is_unique:
-            raise InputError(f"{what}: two columns are called '{given.columns[given.columns.duplicated()][0]}'")
-        columns = _columns(given, values)
-        _require_all(what, columns, values)
-        triples = zip(*(given[column] for column in columns), strict=True)
-    elif isinstance(given, Iterable):
-        triples = _attributes(what, given, values)
-    else:
+def _object_rows(what: str, given: Any, kind: str) -> Rows:
+    """Return the rows of a dictionary ``{query: {document: value}}``, a data frame, or records with attributes."""
+    if isinstance(given, pd.DataFrame):
+        return _frame_rows(f"{what}, row ", given.rename(columns=str).reset_index(drop=True), kind)
+    if isinstance(given, Mapping) and all(isinstance(documents, Mapping) for documents in given.values()):
+        triples = [(query, *pair) for query, documents in given.items() for pair in documents.items()]
+        return _frame_rows(f"{what}, row ", pd.DataFrame(triples, None, ["query", "document", kind], object), kind)
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
         forms = "a file, a dictionary {query: {document: value}}, a DataFrame or records"
         raise InputError(f"{what}: must be {forms}, not {errors.shown(given)}")
-    yield from _rows(f"{what}, row", triples)
+    records = list(given)
+    keys = _keys(f"{what}, row ", dir(records[0]), kind) if records else ["", "", ""]
+    values = ([getattr(record, key) for record in records] for key in keys)
+    return _rows(f"{what}, row ", kind, range(1, len(records) + 1), *values)
 
 
-def _attributes(what: str, records: Iterable[Any], values: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-    for record in records:
-        names = [next((name for name in usual if hasattr(record, name)), "") for usual in (QUERY, DOCUMENT, values)]
-        _require_all(what, names, values)
-        yield tuple(getattr(record, name) for name in names)
+def _frame_rows(source: str, frame: pd.DataFrame, kind: str) -> Rows:
+    if not frame.columns.is_unique:
+        raise InputError(f"{source}1: two columns are called '{frame.columns[frame.columns.duplicated()][0]}'")
+    keys = _keys(source, list(map(str, frame)), kind)
+    return _rows(source, kind, (frame.index + 1).tolist(), *(frame[key].tolist() for key in keys))
 
 
-def _rows(where: str, triples: Iterable[Any]) -> Iterator[Row]:
-    for number, (query, document, value) in enumerate(triples, 1):
-        row = f"{where} {number}"
-        yield Row(row, id_text(row, query), id_text(row, document), value)
-
-
-def _columns(names: Iterable[Any], values: tuple[str, ...] = ()) -> list[Any]:
-    """Return the names of the columns with the query, the document and the value; "" for one that is missing."""
-    usual = {str(name).strip().lower().replace("-", "_"): name for name in names}
-    wanted = (QUERY, DOCUMENT, values) if values else (QUERY, DOCUMENT)
-    return [next((usual[name] for name in group if name in usual), "") for group in wanted]
-
-
-def _require_all(what: str, columns: list[Any], values: tuple[str, ...]) -> None:
-    if "" in columns:
-        raise InputError(f"{what}: the rows have no {' or '.join((QUERY, DOCUMENT, values)[columns.index('')])}")
-
-
-def score_table(path: Path) -> tuple[list[tuple[str, str]], dict[str, FloatVector]]:
-    """Read a table of scores: query and document of each row, and the scores of each other column.
-
-    An empty cell is NaN: the ranker does not retrieve the document. The index of a data frame is no ranker.
-    """
-    table = read_table(path, "a table of scores")
-    query, document = keys = _columns(table)
-    _require_all(str(path), keys, ())
-    names = [name for name in table if not (texts.is_index_name(name) or name in keys)]
-    if not names:
-        raise InputError(f"{path}: there is no column of scores in addition to '{query}' and '{document}'")
-    ids = [
-        (id_text(f"{path}: row {number}", a), id_text(f"{path}: row {number}", b))
-        for number, (a, b) in enumerate(zip(table[query], table[document], strict=True), 1)
-    ]
-
-    def cell(name: str, number: int, value: Any) -> float:
-        empty = not value.strip() if isinstance(value, str) else bool(pd.isna(value))
-        return math.nan if empty else finite(f"{path}: row {number}", value, f"score of '{name}'")
-
-    scores = {name: np.array([cell(name, n, value) for n, value in enumerate(table[name], 1)]) for name in names}
-    return ids, scores
-
-
-def read_table(path: Path, kind: str) -> Table:
-    """Return the columns of a table: Parquet, or text separated by commas, tabs or semicolons, as strings."""
-    with files.reading(path, kind) as raw:
-        if raw.peek(4)[:4] == b"PAR1" or path.suffix == ".parquet":
-            return _parquet(path)
-        text = io.TextIOWrapper(texts.unpacked(path, raw), "utf-8", "surrogateescape", newline="")
-        first = text.readline()
-        reader = csv.reader(chain([first], text), delimiter=max(",\t;", key=first.count))
-        try:
-            lines = [(reader.line_num, [_redecoded(cell) for cell in cells]) for cells in reader if cells]
-        except csv.Error as error:
-            raise InputError(f"{path}:{reader.line_num}: not a line of a table ({error})") from None
-    if not lines:
-        raise InputError(f"{path}: the table is empty")
-    (_, names), *rows = lines
-    for number, cells in rows:
-        if len(cells) != len(names):
-            raise InputError(f"{path}:{number}: {len(cells)} cells, but the table has {len(names)} columns")
-    if len(set(names)) < len(names):
-        raise InputError(f"{path}: two columns have the same name: {', '.join(names)}")
-    columns = zip(*(cells for _, cells in rows), strict=True) if rows else ((),) * len(names)
-    return dict(zip(names, columns, strict=True))
-
-
-def _parquet(path: Path) -> Table:
-    from pyarrow import ArrowException
-    from pyarrow import parquet as arrow_parquet
-
+def _keys(source: str, names: list[str], kind: str) -> list[str]:
+    """Return the names of the columns of query, document and value."""
     try:
-        table = arrow_parquet.read_table(path).to_pandas()
-    except (ArrowException, ValueError, OSError) as error:
-        raise InputError(f"{path}: not a Parquet table ({str(error).splitlines()[0]})") from None
-    return {str(name): table[name].tolist() for name in table}
+        query = "qid" if "qid" in names else column_of("query", names, needed=True)  # PyTerrier's query is its text
+        label = column_of("label", names) if kind == "grade" else ""
+        value = label or {"grade": "score"}.get(kind, kind)
+        if value not in names:
+            raise InputError(f"no column '{value}' among {', '.join(names[:8])}")
+        return [query, column_of("document", names, needed=True), value]
+    except InputError as error:
+        raise InputError(f"{source.removesuffix(' row ').rstrip(':,')}: {error}") from None
 
 
-def _redecoded(cell: str) -> str:
-    return cell if cell.isascii() else texts.decoded(cell.encode("utf-8", "surrogateescape"))
+def _rows(source: str, kind: str, numbers: Any, queries: Any, documents: Any, values: Any) -> Rows:
+    """Return rows; raise `InputError` for a missing id, a pair that appears twice, and a value that is not finite."""
+    query, document = (np.array(list(map(_id_text, cells)), np.str_) for cells in (queries, documents))
+    rows = Rows(source, numbers, query, document, np.array(list(map(_number, values)), np.float64))
+    for row in np.flatnonzero((rows.query == "") | (rows.document == "")):
+        raise InputError(f"{rows.position(row)}: an id is missing, or contains a null character")
+    for row in np.flatnonzero(~np.isfinite(rows.value)):
+        cell = f"'{values[row]}'" if isinstance(values[row], str) else errors.shown(values[row])
+        what = kind if kind in _TREC else f"score of '{kind}'"
+        raise InputError(f"{rows.position(row)}: the {what} must be a finite number, not {cell}")
+    for row in np.flatnonzero(rows.pairs.duplicated()):
+        same = (rows.query == rows.query[row]) & (rows.document == rows.document[row])
+        pair = f"document {rows.document[row]} of query {rows.query[row]}"
+        raise InputError(f"{rows.position(row)}: {pair} appears a second time, first in {rows.position(same.argmax())}")
+    return rows
 
 
-def number_or_nan(value: Any) -> float:
-    """Return a number, or NaN for a value that is none."""
+def _table(path: Path) -> pd.DataFrame:
+    try:
+        table = arrow_table(path)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    names = list(map(str, table.column_names))
+    return pd.concat([pd.Series(column.to_pylist(), dtype=object) for column in table.columns], axis=1, keys=names)
+
+
+def _number(value: Any) -> float:
     try:
         return texts.number(value)
     except (TypeError, ValueError, OverflowError):
         return math.nan
 
 
-def finite(where: str, value: Any, what: str = "score") -> float:
-    """Return a finite number; raise `InputError` for anything else."""
-    number = number_or_nan(value)
-    if not math.isfinite(number):
-        cell = f"'{value}'" if isinstance(value, str) else errors.shown(value)
-        raise InputError(f"{where}: the {what} must be a finite number, not {cell}")
-    return number
-
-
-def id_text(where: str, value: Any) -> str:
-    """Return an id as text; raise `InputError` for a missing id."""
+def _id_text(value: Any) -> str:
+    """Return an id as text; "" if it is missing or contains a null character."""
     if isinstance(value, bytes):
         value = texts.decoded(value)
     elif not isinstance(value, str):
         value = int(value) if isinstance(value, float | np.floating) and float(value).is_integer() else value
-        value = "" if str(value) in ("None", "nan", "<NA>") else str(value)
-    if not value:
-        raise InputError(f"{where}: the id of the query or document is missing")
-    if "\0" in value:
-        raise InputError(f"{where}: the id of the query or document contains a null character")
-    return str(value)
-
-
-def document_rows(dataset: Dataset) -> Rows:
-    """Return the row of each document, keyed by query id and document id."""
-    if dataset.doc_ids is None:
-        raise InputError(f"{dataset.name}: its documents have no ids, so run files cannot be matched to them")
-    rows: Rows = {}
-    for query, start, stop in zip(dataset.query_ids, dataset.query_ptr, dataset.query_ptr[1:], strict=False):
-        ids = dataset.doc_ids[start:stop].tolist()
-        rows[str(query)] = dict(zip(ids, range(int(start), int(stop)), strict=True))
-        if len(rows[str(query)]) < len(ids):
-            twice = next(name for name in ids if ids.count(name) > 1)
-            raise InputError(f"{dataset.name}: query {query} has document {twice} twice, so runs would be ambiguous")
-    return rows
+        value = "" if value is None or value is pd.NA or value != value else str(value)
+    return "" if "\0" in value else str(value)

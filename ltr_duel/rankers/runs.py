@@ -7,16 +7,17 @@ not retrieve are ranked after all retrieved documents, in the order of the tie r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from ltr_duel.core import FloatVector, InputError, arguments
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
-from ltr_duel.rankers.records import Row, Rows
+from ltr_duel.rankers.records import Rows
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
 
@@ -24,36 +25,23 @@ from ltr_duel.rankers.ties import TieRule
 class MatchedRun(NamedTuple):
     """A run, matched to a corpus."""
 
-    sha256: str  # digest of the file, or of the rows of a run that is no file
     scores: FloatVector  # (n_docs,); NaN for documents that the run does not retrieve
-    lines: int
-    retrieved: int  # number of documents of the corpus that the run retrieves
-    unknown_queries: int  # number of queries of the run that are not in the corpus
-    unknown_documents: int  # number of lines whose query is in the corpus but whose document is not
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """Facts for the provenance, as JSON."""
-        return {name: getattr(self, name) for name in ("sha256", "retrieved", "unknown_queries", "unknown_documents")}
+    about: dict[str, Any]  # sha256, and numbers of retrieved documents, unknown queries and unknown documents
 
 
-def match_run(sha256: str, run: Iterable[Row], rows: Rows, documents: int) -> MatchedRun:
-    """Match the rows of a run, which have finite scores, to the rows of a corpus of this number of documents."""
-    scores, unknown_queries = np.full(documents, np.nan), set[str]()
-    lines = unknown_documents = 0
-    for where, query, document, score in run:
-        lines += 1
-        row = rows.get(query, {}).get(document, -1)
-        if query not in rows:
-            unknown_queries.add(query)
-        elif row < 0:
-            unknown_documents += 1
-        elif not np.isnan(scores[row]):
-            raise InputError(f"{where}: document {document} is retrieved a second time for query {query}")
-        else:
-            scores[row] = score
-    retrieved = int((~np.isnan(scores)).sum())
-    return MatchedRun(sha256, scores, lines, retrieved, len(unknown_queries), unknown_documents)
+def match_run(sha256: str, rows: Rows, documents: pd.MultiIndex) -> MatchedRun:
+    """Match the rows of a run to the documents of a corpus (see `document_index`)."""
+    positions = documents.get_indexer(rows.pairs)
+    scores, is_known = np.full(len(documents), np.nan), positions >= 0
+    scores[positions[is_known]] = rows.value[is_known]
+    of_corpus = np.isin(rows.query, documents.levels[0].to_numpy(str))
+    about = {
+        "sha256": sha256,
+        "retrieved": int(is_known.sum()),
+        "unknown_queries": len(np.unique(rows.query[~of_corpus])),
+        "unknown_documents": int((of_corpus & ~is_known).sum()),
+    }
+    return MatchedRun(scores, about)
 
 
 def run_rankers(
@@ -88,14 +76,12 @@ def run_rankers(
     [[1, 0]]
     """
     arguments.require_type("the corpus", dataset, Dataset)
-    arguments.require_type("runs", runs, Mapping)
-    names = tuple(runs)
     for name, run in runs.items():
         arguments.require_type("each run", run, MatchedRun)
         if len(run.scores) != dataset.n_docs:
             other = f"a corpus of {len(run.scores):,}, not {dataset.n_docs:,} documents"
             raise InputError(f"run '{name}' was matched to {other}")
     scores = [run.scores for run in runs.values()]
-    rankings = rankings_from_scores(dataset, names, lambda k: scores[k], ties=ties, seed=seed, jobs=jobs)
+    rankings = rankings_from_scores(dataset, tuple(runs), lambda k: scores[k], ties=ties, seed=seed, jobs=jobs)
     about = {name: run.about for name, run in runs.items()}
     return replace(rankings, provenance={**rankings.provenance, "runs": about})

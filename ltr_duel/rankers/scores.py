@@ -9,25 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import (
-    InputError,
-    IntVector,
-    as_writable,
-    checked_seed,
-    errors,
-    handed_over,
-    mapped,
-    numbered,
-    parallel,
-)
-from ltr_duel.data import Dataset
+from ltr_duel.core import InputError, IntVector, as_writable, checked_seed, errors, mapped, numbered, parallel
+from ltr_duel.data import Dataset, cached_arrays
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.sorting import Ranked, Scored, blocks_of, rank_documents
 from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, salt_of
 
 Arrays = dict[str, NDArray[Any]]  # orders, ranks, tied_documents; also ties, if each comparison orders them again
-Kinds = Mapping[str, tuple[DTypeLike, tuple[int, ...]]]
-Make = Callable[[Kinds, Callable[[Arrays], None]], Arrays]
 
 
 class Ranker(NamedTuple):
@@ -43,9 +31,8 @@ def coverage(scores: NDArray[Any], dataset: Dataset) -> dict[str, Any]:
     starts = dataset.query_ptr[:-1]
     scores = np.where(scores > -np.inf, scores, np.nan)
     counts = np.add.reduceat(~np.isnan(scores), starts, dtype=np.int64)
-    several = counts > 1
-    alike = np.fmax.reduceat(scores, starts)[several] == np.fmin.reduceat(scores, starts)[several]
-    equal = bool(several.any() and alike.all())
+    alike = (np.fmax.reduceat(scores, starts) == np.fmin.reduceat(scores, starts))[counts > 1]
+    equal = bool(alike.size and alike.all())
     return {"retrieved": int(counts.sum()), "queries": int(np.count_nonzero(counts)), "equal_scores": equal}
 
 
@@ -57,7 +44,7 @@ def rankings_from_scores(
     ties: TieRule = "fixed_random",
     seed: int = 0,
     jobs: int = -1,
-    make: Make | None = None,
+    key: Mapping[str, object] | None = None,
 ) -> Rankings:
     """Rank the documents of each query by given scores.
 
@@ -72,9 +59,8 @@ def rankings_from_scores(
         rule. If no document of a query is retrieved, the tie rule orders all of them.
     ties, seed, jobs
         As for `feature_rankers`.
-    make : callable, optional
-        ``make(kinds, compute)`` returns an array for each name in ``kinds``, which maps names to dtypes and shapes:
-        either stored arrays, or new arrays that ``compute`` has filled. By default the arrays are not stored.
+    key : mapping, optional
+        All facts that determine the scores; then orders and ranks are kept in the cache.
 
     Returns
     -------
@@ -94,13 +80,12 @@ def rankings_from_scores(
     >>> dataset.relevance[rankings.order[0, : dataset.query_ptr[1]]].tolist()  # of the first query
     [4, 2, 2, 1, 1, 1, 1, 0]
     """
-    if not isinstance(ties, str) or ties not in TIE_RULES:
-        raise errors.unknown_name("tie rule", ties, TIE_RULES)
+    errors.require_one_of("tie rule", ties, TIE_RULES)
     seed = checked_seed(seed)
-    if dataset.query_sizes.max() > np.iinfo(np.int16).max:
-        largest, most = int(dataset.query_sizes.argmax()), f"at most {np.iinfo(np.int16).max:,} are possible"
-        query, size = dataset.query_ids[largest], dataset.query_sizes[largest]
-        raise InputError(f"{dataset.name}: query {query} has {size:,} documents; {most}")
+    size, most = dataset.query_sizes.max(), np.iinfo(np.int16).max
+    if size > most:
+        query = dataset.query_ids[dataset.query_sizes.argmax()]
+        raise InputError(f"{dataset.name}: query {query} has {size:,} documents; at most {most:,} are possible")
     documents, query_ptr = document_keys(dataset.query_ids, dataset.query_ptr), as_writable(dataset.query_ptr)
     blocks, untied = list(blocks_of(query_ptr)), np.zeros(0, np.uint8)
 
@@ -124,7 +109,7 @@ def rankings_from_scores(
     if ties in REDRAWING:
         kinds["ties"] = np.uint8, shape
     kinds["tied_documents"] = np.int64, shape[:1]
-    arrays = (make or _made)(kinds, compute)
+    arrays = cached_arrays(key, kinds, compute)
     about = {"corpus": dataset.name, "corpus_sha256": dataset.sha256, "ties": ties, "tie_seed": seed}
     return Rankings(
         names,
@@ -139,13 +124,6 @@ def rankings_from_scores(
         query_ids=dataset.query_ids,
         doc_ids=dataset.doc_ids,
     )
-
-
-def _made(kinds: Kinds, compute: Callable[[Arrays], None]) -> Arrays:
-    """Make the arrays in memory, or in an unnamed file if they are large."""
-    arrays = {name: mapped.new_array(shape, dtype) for name, (dtype, shape) in kinds.items()}
-    compute(arrays)
-    return {name: handed_over(array) for name, array in arrays.items()}
 
 
 def _bits(name: str, values: Any, dataset: Dataset) -> IntVector:

@@ -1,4 +1,4 @@
-"""Rankers named by words: features, run files, models, tables of scores, rank lists.
+"""Rankers named by words: features, run files, tables of scores, models.
 
     features    features:1,5,23    run:bm25.trec.gz    lightgbm:model.txt    scores:scores.parquet    mine=run:a.trec
 
@@ -9,7 +9,7 @@ better. Rankers of several kinds can be combined in one `Rankings`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,14 +18,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError, arguments, checked_seed, errors
+from ltr_duel.core import InputError, arguments, checked_seed, digest, errors
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.features import constant_features, feature_rankers, feature_scores
-from ltr_duel.rankers.kinds import KINDS
+from ltr_duel.rankers.model_files import open_lightgbm, open_onnx, open_xgboost
 from ltr_duel.rankers.rankings import Rankings
+from ltr_duel.rankers.records import Rows, document_index, run_rows, score_rows
+from ltr_duel.rankers.runs import match_run
 from ltr_duel.rankers.scores import Ranker, coverage, rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
 
+
+def open_run(dataset: Dataset, path: Path) -> list[Ranker]:
+    """``run:FILE``: the documents that a retrieval system returned, in TREC's format, plain or compressed."""
+    name = Path(path.name.removesuffix(".gz")).stem
+    return _matched(dataset, path, "run", {f"run:{name}": run_rows(name, path)})
+
+
+def open_scores(dataset: Dataset, path: Path) -> list[Ranker]:
+    """``scores:FILE``: a table (Parquet or text) with query, document, and one column of scores for each ranker."""
+    return _matched(dataset, path, "scores", score_rows(path))
+
+
+def _matched(dataset: Dataset, path: Path, kind: str, runs: dict[str, Rows]) -> list[Ranker]:
+    documents, sha256, rankers = document_index(dataset), digest.sha256_file(path), []
+    for name, rows in runs.items():
+        run = match_run(sha256, rows, documents)
+        if not run.about["retrieved"]:
+            raise InputError(f"{path}: none of the {len(rows.value):,} documents of {name} is in {dataset.name}")
+        rankers.append(Ranker(name, run.scores.copy, {"kind": kind, "file": path.name, **run.about}))
+    return rankers
+
+
+KINDS: dict[str, Callable[[Dataset, Path], list[Ranker]]] = {
+    "lightgbm": open_lightgbm,
+    "onnx": open_onnx,
+    "run": open_run,
+    "scores": open_scores,
+    "xgboost": open_xgboost,
+}
 _PLAIN_FEATURE = {"kind": "features"}  # the description of a feature that is not renamed
 
 
@@ -62,8 +93,7 @@ def rankers_named(
     Returns
     -------
     Rankings
-        ``provenance["rankers"]`` contains the origin of each ranker, with the digest of its file, but no entry for a
-        feature that is not renamed.
+        ``provenance["rankers"]`` contains the origin of each ranker but plain features, with the digest of its file.
 
     Raises
     ------
@@ -77,8 +107,7 @@ def rankers_named(
     >>> rankers_named(corpus, ["features:1,3"]).names == (corpus.feature_names[0], corpus.feature_names[2])
     True
     """
-    if not isinstance(dataset, Dataset):
-        raise InputError(f"rankers require a Dataset, not {errors.shown(dataset)}")
+    arguments.require_type("the corpus", dataset, Dataset)
     seed = checked_seed(seed)
     parsed = [_parsed(dataset, word) for word in arguments.as_names("rankers", words)] or [("", "features", "")]
     if not dataset.n_features and any(kind == "features" for _, kind, _ in parsed):
@@ -89,41 +118,36 @@ def rankers_named(
         return feature_rankers(dataset, features=features, ties=ties, seed=seed, drop_constant=drop_constant, jobs=jobs)
     every = drop_constant and any((kind, text) == ("features", "") for _, kind, text in parsed)
     constant = constant_features(dataset) if every else ()
-    rankers: list[Ranker] = []
+    rankers: dict[str, Ranker] = {}
     for name, kind, text in parsed:
         if kind == "features":
             features = [feature for feature in _features(dataset, text) if text or feature not in constant]
-            opened = [_feature_ranker(dataset, feature) for feature in features]
+            columns = map(dataset.feature_names.index, features)
+            scores = (partial(feature_scores, dataset, column) for column in columns)
+            opened = [Ranker(*pair, _PLAIN_FEATURE) for pair in zip(features, scores, strict=True)]
         else:
             opened = KINDS[kind](dataset, Path(folder) / text)
         if name and len(opened) != 1:
             raise InputError(f"'{name}={kind}:{text}' opens {len(opened)} rankers; a name applies to a single ranker")
         if name:
             opened = [opened[0]._replace(name=name, about=opened[0].about | {"named": opened[0].name})]
-        rankers += opened
-    abouts: dict[str, dict[str, Any]] = {}
-    for ranker in rankers:
-        if ranker.name in abouts:
-            first = abouts[ranker.name]
-            origin = f"{first['kind']}:{first.get('file', '')}"
-            raise InputError(f"two rankers are called '{ranker.name}'; rename one: NAME={origin}")
-        abouts[ranker.name] = ranker.about
+        for ranker in opened:
+            if ranker.name in rankers:
+                raise InputError(f"two rankers are called '{ranker.name}'; rename one: NAME={kind}:{text}")
+            rankers[ranker.name] = ranker
+    abouts = {name: ranker.about for name, ranker in rankers.items()}
 
     def scores_of(k: int) -> NDArray[np.floating[Any]]:
-        name, scores, about = rankers[k].name, rankers[k].scores(), rankers[k].about
-        if about["kind"] != "features":
-            abouts[name] = about | coverage(scores, dataset)
+        ranker = list(rankers.values())[k]
+        scores = ranker.scores()
+        if ranker.about["kind"] != "features":
+            abouts[ranker.name] = ranker.about | coverage(scores, dataset)
         return scores
 
-    rankings = rankings_from_scores(dataset, tuple(abouts), scores_of, ties=ties, seed=seed, jobs=jobs)
+    rankings = rankings_from_scores(dataset, tuple(rankers), scores_of, ties=ties, seed=seed, jobs=jobs)
     described = {name: about for name, about in abouts.items() if about != _PLAIN_FEATURE}
-    left_out = tuple(feature for feature in constant if feature not in abouts)
+    left_out = tuple(feature for feature in constant if feature not in rankers)
     return replace(rankings, provenance={**rankings.provenance, "rankers": described}, left_out=left_out)
-
-
-def _feature_ranker(dataset: Dataset, feature: str) -> Ranker:
-    column = dataset.feature_names.index(feature)
-    return Ranker(feature, partial(feature_scores, dataset, column), _PLAIN_FEATURE)
 
 
 def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:

@@ -12,15 +12,14 @@ Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ltr_duel.clicks import ClickModel, click_model
 from ltr_duel.core import (
-    InputError,
     IntVector,
     SignMatrix,
     Streams,
@@ -39,16 +38,6 @@ from ltr_duel.preferences import draw_winner_set, estimate_preferences
 from ltr_duel.rankers import Rankings, require_rankings
 
 KEYS = ["method", "clicks", "rankers"]
-
-
-class _Cell(NamedTuple):
-    """One repetition for one method, click model and size of the set."""
-
-    method: str
-    comparer: Comparer
-    size: int
-    repetition: int
-    picks: IntVector  # the winner, then the other rankers; empty if no set of this size has a winner
 
 
 def measure_distortion(
@@ -122,24 +111,18 @@ def measure_distortion(
     multileavings = errors.require_whole("the number of multileavings", multileavings, 1, 10**9)
     repetitions = errors.require_whole("the number of repetitions", repetitions, 1, 10**6)
     seed = checked_seed(seed)
-    if not isinstance(sizes, Iterable):
-        raise InputError(f"sizes of sets must be a list of numbers, not {errors.shown(sizes)}")
     sizes = [errors.require_whole("the number of rankers in a set", size, 2, len(rankings)) for size in sizes]
-    chosen = list(dict.fromkeys(map(str.strip, arguments.as_names("methods", methods)))) or [
-        method.name for method in METHODS if method.slates
-    ]
-    given = [clicks] if isinstance(clicks, str) or not isinstance(clicks, Iterable) else clicks
-    comparers = [
-        [_multileaver(rankings, model, method, top) for method in chosen]
-        for model in (click_model(one, rankings.grades) for one in given)
-    ]
-    cells = []
-    for of_model in comparers:
-        model = of_model[0].clicks
+    chosen = list(dict.fromkeys(arguments.as_names("methods", methods))) or [m.name for m in METHODS if m.slates]
+    cells: list[tuple[str, Comparer, int, int, IntVector]] = []  # method, its comparer, size, repetition, set
+    for name in [clicks] if isinstance(clicks, str | ClickModel) else clicks:
+        model, comparers = click_model(name, rankings.grades), {}
+        for method in chosen:
+            require_able(method, sets=True)
+            rule = METHODS.configure(method).component.default_outcome(sets=True)
+            comparers[method] = Comparer(rankings, model, method, rule, top)
         matrix = estimate_preferences(
             rankings,
             clicks=model,
-            method="probabilistic",
             outcome="marginal_sign",  # the paper's rule
             comparisons=comparisons,
             variance_reduction=variance_reduction,
@@ -150,29 +133,26 @@ def measure_distortion(
         for size in dict.fromkeys(sizes):
             keys = [(seed, "distortion", "set", model.name, size, repetition) for repetition in range(repetitions)]
             sets = [draw_winner_set(matrix, size, stream(*key)) for key in keys]
-            cells += [
-                _Cell(method, comparer, size, repetition, picks)
-                for method, comparer in zip(chosen, of_model, strict=True)
-                for repetition, picks in enumerate(sets)
-            ]
-    rows = parallel.run_tasks(
-        lambda cell: _measure(cell, multileavings, seed),
-        cells,
-        total=len(cells),
-        jobs=jobs,
-        label="distortion",
-        unit="set",
-    )
+            for method, comparer in comparers.items():
+                cells += [(method, comparer, size, repetition, picks) for repetition, picks in enumerate(sets)]
+
+    def measured(cell: tuple[str, Comparer, int, int, IntVector]) -> tuple[Any, ...]:
+        """Multileave one set, and return a row of the table."""
+        method, comparer, size, repetition, picks = cell
+        key = (method, comparer.clicks.name, size, repetition)
+        if not picks.size:
+            return (*key, "", np.nan, np.nan)
+        streams = Streams(*(stream(seed, "distortion", *key, name) for name in Streams._fields))
+        run = multileave_often if comparer.compiled else interpreted(multileave_often)
+        lead, won = np.zeros(size, np.int64), np.zeros((size, size), np.int8)
+        run(comparer.open(), picks, multileavings, won, lead, streams)
+        deficit = -lead[1:] / np.sqrt(multileavings)  # of the winner, in standard errors
+        return (*key, rankings.names[picks[0]], 100 * float((deficit > 0).mean()), 100 * float((deficit > 2).mean()))
+
+    rows = parallel.run_tasks(measured, cells, total=len(cells), jobs=jobs, label="distortion", unit="set")
     frame = pd.DataFrame(rows, columns=[*KEYS, "repetition", "winner", "percent", "percent_clear"])
-    frame.attrs.update(
-        rankings.provenance,
-        multileavings=multileavings,
-        comparisons=comparisons,
-        top=top,
-        seed=seed,
-        queries=rankings.n_queries,
-        rankers=len(rankings),
-    )
+    about = {"multileavings": multileavings, "comparisons": comparisons, "top": top, "seed": seed}
+    frame.attrs.update(rankings.provenance, queries=rankings.n_queries, rankers=len(rankings), **about)
     return frame
 
 
@@ -183,7 +163,6 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
     the mean of ``percent`` (NaN for a single repetition); and ``repetitions``, the number of repetitions that have a
     winner.
     """
-    arguments.require_type("the table", frame, pd.DataFrame)
     cells = frame.groupby(KEYS, sort=False)
     repetitions = cells["percent"].count()
     return pd.DataFrame(
@@ -194,26 +173,6 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
             "repetitions": repetitions,
         }
     ).reset_index()
-
-
-def _multileaver(rankings: Rankings, model: ClickModel, method: str, top: int) -> Comparer:
-    require_able(method, sets=True)
-    return Comparer(rankings, model, method, METHODS.configure(method).component.default_outcome(sets=True), top)
-
-
-def _measure(cell: _Cell, multileavings: int, seed: int) -> tuple[Any, ...]:
-    """Multileave one set, and return a row of the table."""
-    comparer, picks, size = cell.comparer, cell.picks, cell.size
-    key = (cell.method, comparer.clicks.name, size, cell.repetition)
-    if not picks.size:
-        return (*key, "", np.nan, np.nan)
-    streams = Streams(*(stream(seed, "distortion", *key, name) for name in Streams._fields))
-    run = multileave_often if comparer.compiled else interpreted(multileave_often)
-    lead, won = np.zeros(size, np.int64), np.zeros((size, size), np.int8)
-    run(comparer.open(), picks, multileavings, won, lead, streams)
-    deficit = -lead[1:] / np.sqrt(multileavings)  # of the winner, in standard errors
-    winner = comparer.rankings.names[picks[0]]
-    return (*key, winner, 100 * float((deficit > 0).mean()), 100 * float((deficit > 2).mean()))
 
 
 @kernel

@@ -71,28 +71,17 @@ def identify(
             legal = ", ".join(policy.name for policy in POLICIES if policy.identifies)
             raise InputError(f"policy '{configured.label}' has no stopping rule; policies that stop: {legal}")
     results = simulate(
-        source,
-        policies,
-        horizon=limit,
-        repetitions=repetitions,
-        seed=seed,
-        jobs=jobs,
-        preferences=preferences,
-        checkpoints_per_decade=1,
+        source, policies, horizon=limit, repetitions=repetitions, seed=seed, jobs=jobs, preferences=preferences
     )
     winner = results.matrix.condorcet_winner
     if winner is None:
         raise InputError("identification requires a Condorcet winner; the preference matrix has none")
-    frame = pd.DataFrame(
-        {
-            core_columns.POLICY: [run.label for run in results.runs],
-            core_columns.REPETITION: [run.key.repetition for run in results.runs],
-            STOPPED_AT: [run.decisions - 1.0 if run.decisions < limit else np.inf for run in results.runs],
-            core_columns.RECOMMENDED: [results.matrix.names[run.recommended[-1]] for run in results.runs],
-        }
-    )
-    named = frame[core_columns.RECOMMENDED] == winner
-    return frame.assign(**{WRONG: (np.isfinite(frame[STOPPED_AT]) & ~named).astype(int)})
+    frame = results.to_frame(("average",)).groupby([core_columns.POLICY, core_columns.REPETITION], sort=False).tail(1)
+    stopped = np.array([run.decisions - 1.0 if run.decisions < limit else np.inf for run in results.runs])
+    columns = [core_columns.POLICY, core_columns.REPETITION, STOPPED_AT, core_columns.RECOMMENDED]
+    frame = frame.assign(**{STOPPED_AT: stopped})[columns].reset_index(drop=True)
+    wrong = np.isfinite(stopped) & (frame[core_columns.RECOMMENDED] != winner)
+    return frame.assign(**{WRONG: wrong.astype(int)})
 
 
 def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -117,8 +106,8 @@ def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
     [['dkwt', 2, 1.0, 0.0]]
     """
     rows = []
-    for policy, mine in runs.groupby(core_columns.POLICY, sort=False):
-        times = np.sort(mine[STOPPED_AT].to_numpy())
-        q25, median, q75 = (float(times[int((len(times) - 1) * q)]) for q in (0.25, 0.5, 0.75))
-        rows.append((policy, len(mine), float(np.isfinite(times).mean()), q25, median, q75, float(mine[WRONG].mean())))
+    for policy, own in runs.groupby(core_columns.POLICY, sort=False):
+        times = own[STOPPED_AT].to_numpy()
+        quartiles = np.quantile(times, (0.25, 0.5, 0.75), method="lower")
+        rows.append((policy, len(own), np.isfinite(times).mean(), *quartiles, own[WRONG].mean()))
     return pd.DataFrame(rows, columns=[core_columns.POLICY, "runs", "stopped", "q25", "median", "q75", WRONG])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final, Protocol, runtime_checkable
 
 from ltr_duel.bandits import MatrixOracle
-from ltr_duel.core import InputError, IntVector, as_writable, errors
+from ltr_duel.core import InputError, IntVector, arguments, as_writable, errors
 from ltr_duel.preferences import PreferenceMatrix
 
 INDEPENDENT_COINS: Final = "independent_coins"  # value of ``sets`` that lets policies compare sets on a matrix
@@ -18,7 +18,7 @@ COINS_NOTE: Final = (
     " information than one list of documents. Regret with simulated users may be many times as high."
 )
 COINS_LABEL: Final = "sets: independent coins, m (m - 1) / 2 a step"
-_MATRIX: Final = "matrix"
+MATRIX: Final = "matrix"  # the oracle in the provenance of `FromMatrix`
 
 
 @runtime_checkable
@@ -90,20 +90,13 @@ class FromMatrix(OracleSource):
     """
 
     def __init__(self, matrix: PreferenceMatrix, *, sets: str = "") -> None:
-        if not isinstance(matrix, PreferenceMatrix):
-            raise InputError(f"an oracle of coins needs a PreferenceMatrix, not {errors.shown(matrix)}")
-        if sets:
-            errors.require_one_of("way to compare sets on a matrix", sets, (INDEPENDENT_COINS,))
+        arguments.require_type("the matrix of an oracle", matrix, PreferenceMatrix)
+        errors.require_one_of("way to compare sets on a matrix", sets, ("", INDEPENDENT_COINS))
         self.matrix = matrix
         self.refuses_sets = not sets
         self.names = matrix.names
-        self.provenance = {"oracle": _MATRIX, "matrix": matrix.digest}
+        self.provenance = {"oracle": MATRIX, "matrix": matrix.digest}
 
     def open(self) -> MatrixOracle:
         """Return an oracle that shares the matrix, which kernels do not change."""
         return MatrixOracle(as_writable(self.matrix.p))
-
-
-def tosses_coins(provenance: dict[str, Any]) -> bool:
-    """Return whether, in each step, an oracle with this provenance tosses a coin of the matrix for each pair."""
-    return bool(provenance.get("oracle") == _MATRIX)

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ltr_duel.core import errors
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, errors
 from ltr_duel.preferences import PreferenceMatrix, gaps
 
 
@@ -35,18 +34,14 @@ REGRETS: Mapping[str, Definition] = {
         "utility", "exposure", "utility of the best arm, minus the mean of the compared arms; needs utilities"
     ),
     "ndcg": Definition(
-        "ndcg",
-        "exposure",
-        "NDCG of the best ranker, minus the mean of the compared arms; needs the NDCG of each ranker",
+        "ndcg", "exposure", "NDCG of the best ranker, minus the mean of the compared arms; needs each ranker's NDCG"
     ),
 }
 DEFAULT_REGRETS = ("average", "strong", "weak", "copeland", "borda")
 MEASURED = ("utility", "ndcg")  # these regrets require values that are not in the matrix, one for each arm
 
 
-def loss_per_arm(
-    matrix: PreferenceMatrix, definition: str, values: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def loss_per_arm(matrix: PreferenceMatrix, loss: str, values: FloatVector | None = None) -> FloatVector:
     """Return the loss of one impression of each arm, shape (K,); NaN if required values or the winner are missing.
 
     ``average``: the gap to the Condorcet winner, p[winner, j] - 1/2. A pair costs the mean of its two gaps, a slate the
@@ -55,33 +50,29 @@ def loss_per_arm(
     ``ndcg``: the highest of ``values``, minus the value of arm j (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq.
     4). Raises `InputError` for other names.
     """
-    if definition == "average":
+    unknown = np.full(len(matrix), np.nan)
+    if loss == "average":
         gap = gaps(matrix)
-        return np.full(len(matrix), np.nan) if gap is None else gap
-    if definition == "copeland":
-        scores = matrix.copeland_scores / max(1, len(matrix) - 1)
-    elif definition == "borda":
-        scores = matrix.borda_scores
-    elif definition in MEASURED:
-        scores = np.full(len(matrix), np.nan) if values is None else np.asarray(values, np.float64)
+        return unknown if gap is None else gap
+    errors.require_one_of("regret", loss, ("copeland", "borda", *MEASURED))
+    if loss in MEASURED:
+        scores = unknown if values is None else values
     else:
-        raise errors.unknown_name("regret", definition, REGRETS)
+        scores = matrix.borda_scores if loss == "borda" else matrix.copeland_scores / max(1, len(matrix) - 1)
     return np.asarray(scores.max() - scores)
 
 
-def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
+def arm_ranks(matrix: PreferenceMatrix) -> IntVector:
     """Return the rank of each arm, from 0 for the best, shape (K,). Ranks define the best and worst arm of a slate.
 
     Arms are sorted by the gap to the Condorcet winner or, if there is none, by the Copeland score. Equal arms keep the
     order of the matrix; their order does not affect regret.
     """
     loss = loss_per_arm(matrix, "copeland" if matrix.condorcet_winner is None else "average")
-    place = np.empty(len(matrix), np.int64)
-    place[np.argsort(loss, kind="stable")] = np.arange(len(matrix))
-    return place
+    return np.argsort(np.argsort(loss, kind="stable"))
 
 
-def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.float64]:
+def cumulative_regret(exposure: FloatMatrix, loss: FloatVector) -> FloatVector:
     """Return the regret up to each checkpoint. Arms are added in their order, so that all machines give the same bits.
 
     exposure: shape (..., K); impressions of each arm, or the number of steps in which the arm was the best (or the
@@ -94,7 +85,7 @@ def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) 
     return total
 
 
-def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -> NDArray[np.float64]:
+def reference_errors(matrix: PreferenceMatrix, displayed: FloatMatrix) -> FloatVector:
     """Return, for each row of impressions, the standard error that the error of the matrix causes in average regret.
 
     For given impressions, average regret is the sum over the arms of gap times impressions. It is linear in the gaps,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from ltr_duel.simulation.regret import reference_errors as errors_of_reference
 from ltr_duel.simulation.run_result import RunResult, lateness_note
 from ltr_duel.simulation.statistics import final_rows, identified, summarise, with_correct
 
-_TOGETHER = 256  # number of runs whose regret is computed at once
+_TOGETHER = 256  # number of runs whose regret is computed at once, which is faster than one by one
 
 
 class Results:
@@ -51,18 +52,18 @@ class Results:
     def __init__(
         self, runs: Sequence[RunResult], matrix: PreferenceMatrix, values: Mapping[str, FloatVector] | None = None
     ) -> None:
-        if not isinstance(matrix, PreferenceMatrix):
-            raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
-        self.runs = tuple(runs) if isinstance(runs, Iterable) else (runs,)
+        arguments.require_type("the matrix that measures regret", matrix, PreferenceMatrix)
+        self.runs, self.matrix = tuple(runs), matrix
         for run in self.runs:
-            if not isinstance(run, RunResult):
-                raise InputError(f"results require a list of RunResult, not of {errors.shown(run)}")
+            arguments.require_type("each run", run, RunResult)
             if run.pulls.shape[1:] != (len(matrix),):
                 raise InputError(f"the run '{run.label}' has {run.pulls.shape[-1]} arms; the matrix has {len(matrix)}")
-        self.matrix = matrix
-        if not isinstance(values, Mapping | None):
-            raise InputError(f"values must be a mapping, {{'utility': [...]}}, not {errors.shown(values)}")
-        self.values = {name: _measured_values(name, given, len(matrix)) for name, given in (values or {}).items()}
+        self.values: dict[str, FloatVector] = {}
+        for name, numbers in (values or {}).items():
+            errors.require_one_of("regret that is measured by values", name, MEASURED)
+            self.values[name] = frozen(arguments.as_numbers(name, numbers))
+            if len(self.values[name]) != len(matrix):
+                raise InputError(f"{name} must be {len(matrix)} numbers, one for each arm")
 
     def __repr__(self) -> str:
         return f"<{self._described()}>"
@@ -71,12 +72,8 @@ class Results:
         if not self.runs:
             return notebook.notebook_html([self._described()])
         header = ("policy", "average regret", "Copeland regret", "names the winner", "steps to the winner")
-        sentences = [
-            self._described(),
-            "Means over the runs at the horizon; median of the steps to the winner.",
-            *self.notes,
-        ]
-        return notebook.notebook_html(sentences, header, self.final().to_numpy().tolist())
+        means = "Means over the runs at the horizon; median of the steps to the winner."
+        return notebook.notebook_html([self._described(), means, *self.notes], header, self.final().to_numpy().tolist())
 
     def _described(self) -> str:
         longest = max((int(run.checkpoints[-1]) for run in self.runs), default=0)
@@ -107,58 +104,47 @@ class Results:
         recommended : str
             The ranker that the policy would choose if it had to stop after step t.
         outcomes : float
-            Number of outcomes received so far, one for each pair of different rankers that was compared; NaN if the
-            run did not count outcomes.
+            Number of outcomes received so far, one for each pair of different rankers that was compared.
         """
-        wanted = tuple(arguments.as_names("regrets", regrets)) or (*DEFAULT_REGRETS, *self.values)
-        if not self.runs:
-            raise InputError("there is no run")
-        names, rows = np.array(self.matrix.names, dtype=object), [len(run.checkpoints) for run in self.runs]
-        outcomes = [
-            np.full(n, np.nan) if run.outcomes is None else run.outcomes for run, n in zip(self.runs, rows, strict=True)
-        ]
+        names = tuple(arguments.as_names("regrets", regrets)) or (*DEFAULT_REGRETS, *self.values)
+        recommended = self._joined("recommended")
         return pd.DataFrame(
             {
-                core_columns.POLICY: np.repeat(np.array([run.label for run in self.runs], dtype=object), rows),
-                core_columns.REPETITION: np.repeat([run.key.repetition for run in self.runs], rows),
-                core_columns.T: np.concatenate([run.checkpoints for run in self.runs]),
-                **{core_columns.regret_column(name): self._regret(name) for name in wanted},
-                core_columns.RECOMMENDED: names[np.concatenate([run.recommended for run in self.runs])],
-                core_columns.OUTCOMES: np.concatenate(outcomes).astype(np.float64),
+                **self._rows(1),
+                **{core_columns.regret_column(name): self._regret(name) for name in names},
+                core_columns.RECOMMENDED: np.array(self.matrix.names, dtype=object)[recommended],
+                core_columns.OUTCOMES: self._joined("outcomes").astype(np.float64),
             }
         )
-
-    def _regret(self, name: str) -> FloatVector:
-        """Return `RunResult.regret` of all runs, concatenated; for speed, `_TOGETHER` runs are computed at once."""
-        errors.require_one_of("regret", name, REGRETS)
-        kind, loss = REGRETS[name].counts, loss_per_arm(self.matrix, REGRETS[name].loss, self.values.get(name))
-        parts = []
-        for first in range(0, len(self.runs), _TOGETHER):
-            runs = self.runs[first : first + _TOGETHER]
-            counts = [getattr(run, kind) for run in runs]
-            complete = [
-                np.full(run.pulls.shape, np.nan) if c is None else c for run, c in zip(runs, counts, strict=True)
-            ]
-            parts.append(cumulative_regret(np.concatenate(complete), loss))
-        return np.concatenate(parts)
 
     def pulls_frame(self) -> pd.DataFrame:
         """Return the pulls as a table with the columns policy, repetition, t, arm, pulls, exposure."""
+        arms, counts = list(self.matrix.names), {name: self._joined(name) for name in ("pulls", "exposure")}
+        columns = self._rows(len(arms)) | {"arm": pd.Categorical(arms * len(counts["pulls"]), categories=arms)}
+        columns[core_columns.POLICY] = pd.Categorical(columns[core_columns.POLICY], categories=self.policies)
+        return pd.DataFrame(columns | {name: count.ravel() for name, count in counts.items()})
+
+    def _joined(self, name: str) -> Any:
         if not self.runs:
             raise InputError("there is no run")
-        size, rows = len(self.matrix), np.array([len(run.checkpoints) for run in self.runs])
-        labels = np.repeat(np.array([run.label for run in self.runs], dtype=object), rows * size)
-        arms = list(self.matrix.names)
-        return pd.DataFrame(
-            {
-                core_columns.POLICY: pd.Categorical(labels, categories=self.policies),
-                core_columns.REPETITION: np.repeat([run.key.repetition for run in self.runs], rows * size),
-                core_columns.T: np.repeat(np.concatenate([run.checkpoints for run in self.runs]), size),
-                "arm": pd.Categorical(arms * rows.sum(), categories=arms),
-                "pulls": np.concatenate([run.pulls.ravel() for run in self.runs]),
-                "exposure": np.concatenate([run.exposure.ravel() for run in self.runs]),
-            }
-        )
+        return np.concatenate([getattr(run, name) for run in self.runs])
+
+    def _rows(self, copies: int) -> dict[str, Any]:
+        """Return the columns policy, repetition and t, with ``copies`` rows for each checkpoint of each run."""
+        rows = [len(run.checkpoints) * copies for run in self.runs]
+        return {
+            core_columns.POLICY: np.repeat(np.array([run.label for run in self.runs], dtype=object), rows),
+            core_columns.REPETITION: np.repeat([run.key.repetition for run in self.runs], rows),
+            core_columns.T: np.repeat(self._joined("checkpoints"), copies),
+        }
+
+    def _regret(self, name: str) -> FloatVector:
+        """Return `RunResult.regret` of all runs, concatenated."""
+        errors.require_one_of("regret", name, REGRETS)
+        kind, loss = REGRETS[name].counts, loss_per_arm(self.matrix, REGRETS[name].loss, self.values.get(name))
+        starts = range(0, len(self.runs), _TOGETHER)
+        counts = ([getattr(run, kind) for run in self.runs[start : start + _TOGETHER]] for start in starts)
+        return np.concatenate([cumulative_regret(np.concatenate(part), loss) for part in counts])
 
     @property
     def policies(self) -> list[str]:
@@ -182,10 +168,10 @@ class Results:
         winner = self.matrix.condorcet_winner
         ends = identified(with_correct(self.to_frame(("average", "copeland")), winner), winner)
         ends = ends.rename(columns={core_columns.CORRECT: "accuracy"})
-        of_policy = ends.groupby(core_columns.POLICY, sort=False)
+        steps = ends.groupby(core_columns.POLICY, sort=False)[core_columns.IDENTIFIED_AT].median()
         means = [core_columns.REGRET, core_columns.regret_column("copeland"), "accuracy"]
         table = final_rows(ends, [core_columns.POLICY]).groupby(core_columns.POLICY, sort=False)[means].mean()
-        return table.assign(steps_to_winner=of_policy[core_columns.IDENTIFIED_AT].median()).reset_index()
+        return table.assign(steps_to_winner=steps).reset_index()
 
     def summary(self, column: str = "") -> pd.DataFrame:
         """Return mean, spread and quantiles at the horizon for each policy, and paired tests against the best policy.
@@ -202,12 +188,12 @@ class Results:
         reference_error, is the standard error that the matrix adds to the mean of average regret (`reference_errors`);
         for other regrets, it is NaN if they depend on an estimated matrix, else 0.
         """
-        column = column or self._default_column
+        usual = "average" if self.matrix.condorcet_winner is not None else "copeland"
+        column = column or core_columns.regret_column(usual)
         regret = core_columns.regret_name(column)
         table = summarise(self.to_frame((regret,) if regret in REGRETS else ()), column)
         if column == core_columns.REGRET:
-            moved = dict(zip(self.policies, self.reference_errors(), strict=True))
-            return table.assign(**{core_columns.REFERENCE_ERROR: table[core_columns.POLICY].map(moved)})
+            return table.assign(**{core_columns.REFERENCE_ERROR: self.reference_errors()})
         exact = regret in MEASURED or not self.matrix.standard_error.any()
         return table.assign(**{core_columns.REFERENCE_ERROR: 0.0 if exact else np.nan})
 
@@ -233,31 +219,12 @@ class Results:
         ]
         return errors_of_reference(self.matrix, np.array(displayed))
 
-    @property
-    def _default_column(self) -> str:
-        return core_columns.regret_column("average" if self.matrix.condorcet_winner is not None else "copeland")
-
-    def to_csv(self, path: str | Path) -> Path:
-        """Write the tidy table as CSV, with all digits of the numbers."""
-        path = arguments.as_path("a table", path)
-        with files.replacing(path) as temporary:
-            self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
-        return path
-
     def save(self, folder: str | Path) -> Path:
         """Write results.parquet, pulls.parquet and runs.json; the same runs always give the same bytes."""
-        runs = [{"digest": run.key.digest, "decisions": run.decisions, **run.key.__dict__} for run in self.runs]
+        runs = [{"digest": run.key.digest, "decisions": run.decisions, **vars(run.key)} for run in self.runs]
         folder = arguments.as_path("results", folder)
         with files.replacing_files(folder) as temporary:
             for name, frame in (("results", self.to_frame()), ("pulls", self.pulls_frame())):
                 pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), temporary / f"{name}.parquet")
             (temporary / "runs.json").write_text(json.dumps(runs, indent=1, sort_keys=True))
         return folder / "results.parquet"
-
-
-def _measured_values(name: str, given: object, size: int) -> FloatVector:
-    errors.require_one_of("regret that is measured by values", name, MEASURED)
-    values: FloatVector = frozen(arguments.as_numbers(name, given))
-    if values.shape != (size,):
-        raise InputError(f"{name} must be {size} numbers, one for each arm, not of shape {values.shape}")
-    return values

@@ -11,15 +11,15 @@ from ltr_duel.bandits import POLICIES, Policy, compile_ahead, require_room
 from ltr_duel.core import InputError, IntVector, checked_seed, components, errors, parallel
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import INDEPENDENT_COINS, FromMatrix, OracleSource
-from ltr_duel.simulation.regret import places
+from ltr_duel.simulation.regret import arm_ranks
 from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run_result import RunKey, source_of
 from ltr_duel.simulation.single_run import open_run, run_once
 
 _LONGEST = 10**15  # up to 2 T pulls must fit in 64 bits with a margin
 _DENSEST = 10_000  # checkpoints per decade
-_Task = tuple[components.Configured[Policy], RunKey]
 _MOST_REPETITIONS = 10**6  # all runs are kept in memory; an experiment (`ltr_duel.experiment`) writes them to disk
+_Task = tuple[components.Configured[Policy], RunKey]
 
 
 def simulate(
@@ -84,51 +84,46 @@ def simulate(
     >>> run.checkpoints[-1], run.recommended[-1], run.exposure[-1].sum()
     (np.int64(1000), np.int64(0), np.float64(1000.0))
     """
-    oracle, matrix, other = _problem(source, preferences)
+    oracle, matrix, measured_by = _problem(source, preferences)
     chosen = _configured(policies)
     for policy in chosen:
         check_fits(policy, oracle)
     times = checkpoints(horizon, checkpoints_per_decade)
-    horizon, checkpoints_per_decade = int(horizon), int(checkpoints_per_decade)
-    repetitions = errors.require_whole("the number of repetitions", repetitions, 1, _MOST_REPETITIONS)
+    horizon, repetitions = (
+        int(horizon),
+        errors.require_whole("the number of repetitions", repetitions, 1, _MOST_REPETITIONS),
+    )
     batch = errors.require_whole("the batch", batch, 1, horizon)
     delay = errors.require_whole("the delay", delay, 0, horizon)
-    seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
-
-    late = (batch, delay) != (1, 0)
+    seed, jobs, late = checked_seed(seed), parallel.checked_jobs(jobs), (batch, delay) != (1, 0)
+    tasks: list[_Task] = []
     for policy in chosen:
-        require_room(
-            policy.component,
-            policy.params,
-            len(matrix),
-            horizon=horizon,
-            in_turn=late and not policy.component.any_order,
-            runs=min(jobs, repetitions * len(chosen)),
-        )
-    arm_ranks = places(matrix)
-    tasks = [
-        (
-            policy,
-            RunKey(
-                oracle.provenance,
-                policy.component.name,
-                policy.params._asdict(),
-                horizon,
-                repetition,
-                seed,
-                checkpoints_per_decade,
-                other,
-                source_of(policy.component, late=late),
-                batch=batch,
-                delay=delay,
-            ),
-        )
-        for policy in chosen
-        for repetition in range(repetitions)
-    ]
-    _compile(tasks[::repetitions], oracle, arm_ranks, jobs, compiled=compiled)
-    runs = parallel.run_tasks(
-        lambda task: run_once(*task, oracle, times, arm_ranks, compiled=compiled),
+        component, params = policy.component, policy.params
+        in_turn, runs = late and not component.any_order, min(jobs, repetitions * len(chosen))
+        require_room(component, params, len(matrix), horizon=horizon, in_turn=in_turn, runs=runs)
+        tasks += [
+            (
+                policy,
+                RunKey(
+                    oracle.provenance,
+                    component.name,
+                    params._asdict(),
+                    horizon,
+                    repetition,
+                    seed,
+                    int(checkpoints_per_decade),
+                    measured_by,
+                    source_of(component, late=late),
+                    batch,
+                    delay,
+                ),
+            )
+            for repetition in range(repetitions)
+        ]
+    ranks = arm_ranks(matrix)
+    _compile(tasks[::repetitions], oracle, ranks, jobs, compiled=compiled)
+    results = parallel.run_tasks(
+        lambda task: run_once(*task, oracle, times, ranks, compiled=compiled),
         tasks,
         total=len(tasks),
         jobs=jobs,
@@ -136,15 +131,15 @@ def simulate(
         unit="run",
         first_alone=False,
     )
-    return Results(list(runs), matrix)
+    return Results(list(results), matrix)
 
 
-def _compile(tasks: list[_Task], oracle: OracleSource, arm_ranks: IntVector, jobs: int, *, compiled: bool) -> None:
+def _compile(tasks: list[_Task], oracle: OracleSource, ranks: IntVector, jobs: int, *, compiled: bool) -> None:
     """Compile the loops of runs, and run one step of each, because two threads must not compile the same loop."""
-    opened = (open_run(*task, oracle, checkpoints(1), arm_ranks, compiled=compiled) for task in tasks)
+    opened = (open_run(*task, oracle, checkpoints(1), ranks, compiled=compiled) for task in tasks)
     compile_ahead((run.call for run, _, _ in opened), jobs)
     for task in tasks:
-        run_once(*task, oracle, checkpoints(1), arm_ranks, compiled=compiled)
+        run_once(*task, oracle, checkpoints(1), ranks, compiled=compiled)
 
 
 def _problem(
@@ -156,16 +151,15 @@ def _problem(
             f"the source of outcomes must be a PreferenceMatrix or an oracle, not {errors.shown(source)};"
             " pass PreferenceMatrix(p) for an array p of win probabilities; a custom oracle inherits from OracleSource"
         )
-    oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
-    is_own = isinstance(oracle, FromMatrix) and (preferences is None or isinstance(source, PreferenceMatrix))
-    matrix = oracle.matrix if isinstance(oracle, FromMatrix) and is_own else preferences
-    if matrix is None:
-        raise InputError("regret of simulated users is measured by a preference matrix: pass preferences=")
-    if not isinstance(matrix, PreferenceMatrix):
-        raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
-    if tuple(oracle.names) != tuple(matrix.names):
-        raise errors.other_rankers("the preference matrix", matrix.names, "the oracle", oracle.names)
-    return oracle, matrix, "" if is_own else matrix.digest
+    if isinstance(source, PreferenceMatrix):
+        return FromMatrix(source), source, ""
+    if preferences is None and isinstance(source, FromMatrix):
+        return source, source.matrix, ""
+    if not isinstance(preferences, PreferenceMatrix):
+        raise InputError("regret is measured by a preference matrix: pass preferences=, a PreferenceMatrix")
+    if tuple(source.names) != preferences.names:
+        raise errors.other_rankers("the preference matrix", preferences.names, "the oracle", source.names)
+    return source, preferences, preferences.digest
 
 
 def _configured(policies: str | Policy | Sequence[str | Policy]) -> list[components.Configured[Policy]]:
@@ -235,8 +229,9 @@ def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
     is compiled, for an unknown policy or an invalid number of jobs.
     """
     names = list(dict.fromkeys(POLICIES.configure(name).component.name for name in policies)) or POLICIES.names()
-    chosen, matrix = [POLICIES.configure(name) for name in names], PreferenceMatrix(np.full((2, 2), 0.5))
+    matrix = PreferenceMatrix(np.full((2, 2), 0.5))
     oracle = FromMatrix(matrix)
-    tasks = [(one, RunKey(oracle.provenance, one.label, one.params._asdict(), 1000, 0, 0)) for one in chosen]
-    _compile(tasks, oracle, places(matrix), parallel.checked_jobs(jobs), compiled=True)
-    return list(names)
+    chosen = [POLICIES.configure(name) for name in names]
+    tasks = [(policy, RunKey({}, policy.label, policy.params._asdict(), 1000, 0, 0)) for policy in chosen]
+    _compile(tasks, oracle, arm_ranks(matrix), parallel.checked_jobs(jobs), compiled=True)
+    return names

@@ -12,15 +12,14 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.bandits import MatrixOracle
-from ltr_duel.core import FloatVector, InputError, IntVector, as_writable, errors
+from ltr_duel.core import InputError, IntVector, arguments, as_writable, errors
 from ltr_duel.core import columns as core_columns
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import OracleSource
-from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm, places
+from ltr_duel.simulation.regret import REGRETS, arm_ranks, cumulative_regret, loss_per_arm
 from ltr_duel.simulation.results import Results
 
 _MOST = 100  # matrices
-
 DYNAMIC = "regret_dynamic"
 STATIC = "regret_static"
 
@@ -59,32 +58,29 @@ class FromSchedule(OracleSource):
 
     def __init__(self, matrices: Sequence[PreferenceMatrix], changes: Sequence[int]) -> None:
         self.matrices = tuple(matrices)
-        if not 2 <= len(self.matrices) <= _MOST or not all(isinstance(m, PreferenceMatrix) for m in self.matrices):
-            raise InputError(f"a schedule needs 2 to {_MOST} PreferenceMatrix objects, not {errors.shown(matrices)}")
+        errors.require_between("the number of matrices of a schedule", len(self.matrices), 2, _MOST)
+        for matrix in self.matrices:
+            arguments.require_type("a matrix of the schedule", matrix, PreferenceMatrix)
+            if matrix.names != self.matrices[0].names:
+                raise errors.other_rankers("a matrix", matrix.names, "the first", self.matrices[0].names)
         self.names = self.matrices[0].names
-        for matrix in self.matrices[1:]:
-            if matrix.names != self.names:
-                raise errors.other_rankers("a matrix of the schedule", matrix.names, "the first", self.names)
         self.changes = tuple(errors.require_whole("a change", step, 1, 10**15) for step in changes)
         if len(self.changes) != len(self.matrices) - 1 or list(self.changes) != sorted(set(self.changes)):
             raise InputError(
                 f"{len(self.matrices)} matrices need {len(self.matrices) - 1} ascending steps at which they change,"
-                f" not {errors.shown(changes)}"
+                f" not {list(self.changes)}"
             )
-        self.provenance = {
-            "oracle": "schedule",
-            "matrices": [matrix.digest for matrix in self.matrices],
-            "changes": list(self.changes),
-        }
+        digests = [matrix.digest for matrix in self.matrices]
+        self.provenance = {"oracle": "schedule", "matrices": digests, "changes": list(self.changes)}
 
     def open(self) -> MatrixOracle:
         """Return an oracle with a copy of the first matrix, which `enter` overwrites."""
         return MatrixOracle(as_writable(self.matrices[0].p.copy()))
 
     def enter(self, stage: int, opened: MatrixOracle) -> IntVector:
-        """Let an opened oracle answer by matrix ``stage``; return the rank of each arm in it, see `places`."""
+        """Let an opened oracle answer by matrix ``stage``; return the rank of each arm in it, see `arm_ranks`."""
         opened.p[:] = self.matrices[stage].p
-        return places(self.matrices[stage])
+        return arm_ranks(self.matrices[stage])
 
     def average(self, horizon: int) -> PreferenceMatrix:
         """Return the mean of the matrices over the steps 1 to ``horizon``; its winner is the best fixed arm."""
@@ -131,32 +127,18 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
     """
     errors.require_one_of("regret", regret, REGRETS)
     definition, frames = REGRETS[regret], []
-    now = [loss_per_arm(matrix, definition.loss) for matrix in schedule.matrices]
+    losses = np.array([loss_per_arm(matrix, definition.loss) for matrix in schedule.matrices])
     for run in results.runs:
-        winner = schedule.average(int(run.checkpoints[-1])).condorcet_winner
-        fixed = [_gaps_to(matrix, winner if definition.loss == "average" else None) for matrix in schedule.matrices]
+        fixed, winner = np.full_like(losses, np.nan), schedule.average(int(run.checkpoints[-1])).condorcet_winner
+        if winner is not None and definition.loss == "average":
+            fixed = np.array([matrix.p[matrix.index(winner)] - 0.5 for matrix in schedule.matrices])
         counts = np.asarray(getattr(run, definition.counts), np.float64)
-        stages = np.searchsorted(schedule.changes, run.checkpoints)
-        frames.append(
-            pd.DataFrame(
-                {
-                    core_columns.POLICY: run.label,
-                    core_columns.REPETITION: run.key.repetition,
-                    core_columns.T: run.checkpoints,
-                    DYNAMIC: _accumulated(counts, now, stages),
-                    STATIC: _accumulated(counts, fixed, stages),
-                }
-            )
-        )
+        steps = np.diff(counts, axis=0, prepend=np.zeros((1, counts.shape[1])))
+        stages = np.searchsorted(schedule.changes, run.checkpoints)  # of all steps since the last checkpoint
+        columns = {core_columns.POLICY: run.label, core_columns.REPETITION: run.key.repetition}
+        columns |= {core_columns.T: run.checkpoints}
+        for name, loss in ((DYNAMIC, losses), (STATIC, fixed)):
+            each = [cumulative_regret(row, loss[stage]) for row, stage in zip(steps, stages, strict=True)]
+            columns[name] = np.cumsum(each)
+        frames.append(pd.DataFrame(columns))
     return pd.concat(frames, ignore_index=True)
-
-
-def _gaps_to(matrix: PreferenceMatrix, arm: str | None) -> FloatVector:
-    return np.full(len(matrix), np.nan) if arm is None else matrix.p[matrix.index(arm)] - 0.5
-
-
-def _accumulated(counts: FloatVector, losses: Sequence[FloatVector], stages: IntVector) -> FloatVector:
-    """Add up the losses of the stages; all steps between two checkpoints are in the stage of the second."""
-    steps = np.diff(counts, axis=0, prepend=np.zeros((1, counts.shape[1])))
-    each = [cumulative_regret(row, losses[stage]) for row, stage in zip(steps, stages, strict=True)]
-    return np.cumsum(each)

@@ -96,46 +96,38 @@ def measure_sensitivity(
     pairs = errors.require_whole("the number of pairs", pairs, 1, 10**9)
     impressions = errors.require_whole("the number of impressions", impressions, 1, 10**9)
     repetitions = errors.require_whole("the number of repetitions", repetitions, 1, 10**6)
-    seed = checked_seed(seed)
     errors.require_between("the least difference of NDCG@10", least_gap, 0, 1)
-    model = click_model(clicks, rankings.grades)
-    chosen = list(dict.fromkeys(map(str.strip, arguments.as_names("methods", methods)))) or METHODS.names()
+    seed, model = checked_seed(seed), click_model(clicks, rankings.grades)
+    chosen = list(dict.fromkeys(arguments.as_names("methods", methods))) or METHODS.names()
     comparers = {method: Comparer(rankings, model, method, "", top) for method in chosen}
     quality = measure_by_query(rankings, "NDCG@10").mean(axis=1)
     times = checkpoints(impressions, per_decade=8)
     cells = list(product(chosen, draw_pairs(quality, pairs, least_gap, seed)))
 
     def accuracy_of(cell: tuple[str, tuple[int, int]]) -> FloatVector:
-        return _accuracy(comparers[cell[0]], *cell, times, repetitions, seed)
+        """Return the accuracy of a method on a pair (better, worse) at each checkpoint."""
+        (method, pair), comparer = cell, comparers[cell[0]]
+        count = count_pairs if comparer.configured.component.pairs else count_sets
+        run = count if comparer.compiled else interpreted(count)
+        comparison, correct, won = comparer.open(), np.zeros(len(times)), np.zeros((2, 2), np.int8)
+        key = ("sensitivity", method, model.name, *(rankings.names[k] for k in pair))
+        for repetition in range(repetitions):
+            streams = Streams(*(stream(seed, *key, repetition, name) for name in Streams._fields))
+            run(comparison, np.array(pair), won, times, correct, streams)
+        return correct / repetitions
 
     tables = []
     curves = parallel.run_tasks(accuracy_of, cells, total=len(cells), jobs=jobs, label="sensitivity", unit="pair")
     for (method, (better, worse)), accuracy in zip(cells, curves, strict=True):
-        row = {
-            "method": method,
-            "clicks": model.name,
-            "better": rankings.names[better],
-            "worse": rankings.names[worse],
-            "gap": quality[better] - quality[worse],
-        }
+        names, gap = (
+            {"better": rankings.names[better], "worse": rankings.names[worse]},
+            quality[better] - quality[worse],
+        )
+        row = {"method": method, "clicks": model.name, **names, "gap": gap}
         tables.append(pd.DataFrame({**row, "impressions": times, "accuracy": accuracy, "repetitions": repetitions}))
     frame = pd.concat(tables, ignore_index=True)
     frame.attrs.update(rankings.provenance, top=top, seed=seed, least_gap=least_gap)
     return frame
-
-
-def _accuracy(
-    comparer: Comparer, method: str, pair: tuple[int, int], times: IntVector, repetitions: int, seed: int
-) -> FloatVector:
-    """Return the accuracy of a method on a pair (better, worse) at each checkpoint."""
-    walk = lead_of_pair if comparer.configured.component.pairs else lead_of_set
-    run = walk if comparer.compiled else interpreted(walk)
-    comparison, won, correct = comparer.open(), np.zeros((2, 2), np.int8), np.zeros(len(times))
-    key = ("sensitivity", method, comparer.clicks.name, *(comparer.rankings.names[k] for k in pair))
-    for repetition in range(repetitions):
-        streams = Streams(*(stream(seed, *key, repetition, name) for name in Streams._fields))
-        run(comparison, np.array(pair), won, times, correct, streams)
-    return correct / repetitions
 
 
 def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) -> list[tuple[int, int]]:
@@ -158,14 +150,14 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
     rows = []
     for method, part in frame.groupby("method", sort=False):
         curves = part.pivot(index="impressions", columns=["better", "worse"], values="accuracy")
-        needed = np.array([_needed(curves[pair], accuracy) for pair in curves])
-        median = float(np.quantile(needed, 0.5, method="higher"))
-        last = curves.iloc[-1]
+        sure = (curves >= accuracy)[::-1].cummin()[::-1].to_numpy()  # at this checkpoint and all later ones
+        needed = np.where(sure[-1], curves.index[sure.argmax(axis=0)], np.inf)
+        median, last = np.quantile(needed, 0.5, method="higher"), curves.iloc[-1]
         rows.append(
             {
                 "method": method,
                 "impressions": median if np.isfinite(median) else np.nan,
-                "pairs_sure": np.isfinite(needed).mean(),
+                "pairs_sure": sure[-1].mean(),
                 "accuracy": last.mean(),
                 "standard_error": last.std(ddof=1) / np.sqrt(len(last)),
             }
@@ -173,18 +165,11 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
     return pd.DataFrame(rows)
 
 
-def _needed(curve: pd.Series[float], accuracy: float) -> float:
-    """Return the first checkpoint from which the curve stays at or above ``accuracy``; infinity if there is none."""
-    missed = np.flatnonzero(curve < accuracy)
-    first = missed[-1] + 1 if missed.size else 0
-    return float(curve.index[first]) if first < len(curve) else np.inf
-
-
 @kernel
-def lead_of_pair(
+def count_pairs(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, correct: FloatVector, streams: Streams
 ) -> None:
-    """Compare two rankers as a pair; add to ``correct[c]`` the result of `leads` at checkpoint c."""
+    """Compare two rankers as a pair; add the result of `leads` at checkpoint c to ``correct[c]``."""
     n_queries, balance, t = comparison.lists.query_ptr.shape[0] - 1, 0.0, 0
     for c in range(times.shape[0]):
         while t < times[c]:
@@ -195,10 +180,10 @@ def lead_of_pair(
 
 
 @kernel
-def lead_of_set(
+def count_sets(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, correct: FloatVector, streams: Streams
 ) -> None:
-    """Compare two rankers as a set; add to ``correct[c]`` the result of `leads` at checkpoint c."""
+    """Compare two rankers as a set; add the result of `leads` at checkpoint c to ``correct[c]``."""
     n_queries, balance, t = comparison.lists.query_ptr.shape[0] - 1, 0.0, 0
     for c in range(times.shape[0]):
         while t < times[c]:

@@ -7,7 +7,7 @@ import numpy as np
 from ltr_duel.bandits import Lateness, Policy, Recorder, Run, new_recorder, random_order, relabelled, suited
 from ltr_duel.core import IntVector, Streams, components, handed_over, stream
 from ltr_duel.simulation.oracle import OracleSource
-from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult
+from ltr_duel.simulation.run_result import RunKey, RunResult
 
 
 def run_once(
@@ -15,18 +15,18 @@ def run_once(
     key: RunKey,
     oracle: OracleSource,
     times: IntVector,
-    place: IntVector | None = None,
+    ranks: IntVector,
     *,
     compiled: bool = True,
 ) -> RunResult:
     """Run a policy once; its version for sets, if it has one and the oracle compares sets of more than two arms.
 
-    place: ranks of the arms, see `places`; by default the order of the oracle's names, which the result's arms have.
+    ranks: of the arms, see `arm_ranks`.
     """
     horizon = int(times[-1])
     changes = [step for step in oracle.changes if step < horizon]
     times = np.union1d(times, np.array(changes, np.int64))
-    run, counts, order = open_run(configured, key, oracle, times, place, compiled=compiled)
+    run, counts, order = open_run(configured, key, oracle, times, ranks, compiled=compiled)
     back = np.argsort(order)
     for stage, step in enumerate([*changes, horizon]):
         if oracle.changes:
@@ -51,26 +51,22 @@ def open_run(
     key: RunKey,
     oracle: OracleSource,
     times: IntVector,
-    place: IntVector | None = None,
+    ranks: IntVector,
     *,
     compiled: bool = True,
 ) -> tuple[Run, Recorder, IntVector]:
     """Return a run before its first step, its recorder, and the order in which its policy numbers the arms."""
     _, policy, params = suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
-    size = len(oracle.names)
+    size, late = len(oracle.names), None
+    if (key.batch, key.delay) != (1, 0):
+        late = Lateness(key.batch, key.delay, stream(key.seed, key.repetition, "batches", key.configuration))
     order = run_order(key, size)
-    counts = new_recorder(size, times, order if place is None else place[order])
+    counts = new_recorder(size, times, ranks[order])
     run = Run(
         policy, params, size, relabelled(oracle.open(), order), run_streams(key), counts,
-        horizon=key.horizon, compiled=oracle.compiled, plain=not compiled, late=_lateness(key),
+        horizon=key.horizon, compiled=oracle.compiled, plain=not compiled, late=late,
     )  # fmt: skip
     return run, counts, order
-
-
-def _lateness(key: RunKey) -> Lateness | None:
-    if key.batch == 1 and key.delay == 0:
-        return None
-    return Lateness(key.batch, key.delay, stream(key.seed, key.repetition, "batches", key.configuration))
 
 
 def run_streams(key: RunKey) -> Streams:
@@ -84,6 +80,4 @@ def run_order(key: RunKey, size: int) -> IntVector:
 
     The order is the same for all policies of a repetition.
     """
-    if key.labels == AS_GIVEN:
-        return np.arange(size)
     return random_order(size, stream(key.seed, key.repetition, "labels"))

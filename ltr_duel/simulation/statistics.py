@@ -122,14 +122,12 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     [[10.0, 2.0, 2.0, 1.0, 3.0], [20.0, 1.0, 4.0, 4.0, 4.0]]
     """
     errors.require_one_of("spread", spread, SPREADS)
-    if column not in frame:
-        raise errors.unknown_name("column", column, [str(name) for name in frame.columns])
+    errors.require_one_of("column", column, frame.columns)
     known = frame[frame[column].notna()]
     line = known.groupby(list(keys[:-1]), sort=False, dropna=False).ngroup() if len(keys) > 1 else 0
     known = known.assign(_line=line)
     groups = known.groupby(["_line", keys[-1]])[column]
-    table = groups.agg(runs="count", mean="mean", sd="std", low="min", high="max")
-    table["sd"] = table["sd"].fillna(0.0)
+    table = groups.agg(runs="count", mean="mean", sd="std", low="min", high="max").fillna({"sd": 0.0})
     if spread == "quantiles":
         table["low"], table["high"] = groups.quantile(QUANTILES[0]), groups.quantile(QUANTILES[-1])
     elif spread != "range":
@@ -144,12 +142,10 @@ def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame
 
     frame: columns policy, repetition, t, and the column to summarise. Raises `InputError` if this column is missing.
     """
-    if column not in frame:
-        raise errors.unknown_name("column", column, [str(name) for name in frame.columns])
+    errors.require_one_of("column", column, frame.columns)
     values = final_rows(frame).pivot(index=columns.REPETITION, columns=columns.POLICY, values=column)
     values = values[list(dict.fromkeys(frame[columns.POLICY]))]
-    means = values.mean()
-    best = means.idxmin() if means.notna().any() else None
+    best = values.mean().idxmin() if values.notna().any(axis=None) else None
     rows = []
     for policy in values.columns:
         own = values[policy].dropna()
@@ -164,16 +160,13 @@ def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame
 
 
 def _paired(difference: FloatVector) -> dict[str, float]:
-    result = dict.fromkeys(("difference", "p_wilcoxon", "p_t", "effect", "probability"), float("nan"))
     if len(difference) < 2:
-        return result
-    spread = difference.std(ddof=1)
-    result["difference"] = float(difference.mean())
-    result["probability"] = float((difference > 0).mean() + 0.5 * (difference == 0).mean())
-    if not difference.any():
-        return result | {"p_wilcoxon": 1.0, "p_t": 1.0, "effect": 0.0}
-    result["p_wilcoxon"] = core_statistics.signed_rank_p(difference)
-    result["p_t"] = core_statistics.mean_test(difference)
-    if spread > 0:
-        result["effect"] = float(difference.mean() / spread)
-    return result
+        return dict.fromkeys(("difference", "p_wilcoxon", "p_t", "effect", "probability"), float("nan"))
+    mean, spread, same = float(difference.mean()), difference.std(ddof=1), not difference.any()
+    return {
+        "difference": mean,
+        "p_wilcoxon": 1.0 if same else core_statistics.signed_rank_p(difference),
+        "p_t": 1.0 if same else core_statistics.mean_test(difference),
+        "effect": 0.0 if same else mean / spread if spread > 0 else float("nan"),
+        "probability": float((difference > 0).mean() + 0.5 * (difference == 0).mean()),
+    }

@@ -122,39 +122,37 @@ class FromUtilities(OracleSource):
 
     def __init__(self, means: Sequence[float] | FloatVector, link: str = "linear", names: Sequence[str] = ()) -> None:
         errors.require_one_of("link", link, LINKS)
-        self._means, self._link = np.ascontiguousarray(arguments.as_numbers("means", means)), link
-        legal = np.isfinite(self._means)
-        if link != "normal":
-            legal &= (self._means >= 0) & (self._means <= 1)
-        if not legal.all():
-            bounds = "finite" if link == "normal" else "between 0 and 1"
-            raise InputError(f"a mean must be {bounds}, not {self._means[~legal][0]}")
+        self._means, self._link = np.ascontiguousarray(arguments.as_numbers("means", means)), LINKS.index(link)
+        for mean in self._means:
+            errors.require_between("a mean", mean, *((-1e9, 1e9) if self._link == NORMAL else (0, 1)))
         size = len(self._means)
-        self.names = tuple(arguments.as_names("names", names)) or tuple(str(k) for k in range(size))
+        self.names = tuple(arguments.as_names("names", names)) or tuple(map(str, range(size)))
         if len(set(self.names)) != len(self.names) or len(self.names) != size:
             raise InputError(f"{size} arms need {size} different names")
-        digest_input = self._means.tobytes() + (b"" if link == "normal" else str(self._means.shape).encode())
-        digest = hashlib.sha256(digest_input).hexdigest()
-        about: dict[str, object] = {"oracle": "normal scores", "utilities": digest}
-        if link != "normal":
-            about = {
-                "oracle": "utilities", "distribution": "bernoulli", "utilities": digest, "link": link, "common": False,
-            }  # fmt: skip
+        # These two forms are part of the names of runs.
+        about: dict[str, object] = {"oracle": "normal scores", "utilities": _digest(self._means.tobytes())}
+        if self._link != NORMAL:
+            digest = _digest(self._means.tobytes() + str(self._means.shape).encode())
+            about = {"oracle": "utilities", "distribution": "bernoulli", "utilities": digest}
+            about |= {"link": link, "common": False}
         self.provenance = numbered(about, utilities=UTILITY_NUMBERS)
 
     def open(self) -> UtilityOracle:
         """Return the oracle of one run, with separate scratch memory."""
-        return UtilityOracle(self._means, LINKS.index(self._link), np.zeros(len(self._means)))
+        return UtilityOracle(self._means, self._link, np.zeros(len(self._means)))
 
     def preferences(self) -> PreferenceMatrix:
         """Return the exact preference matrix."""
-        if self._link == "normal":
+        if self._link == NORMAL:
             p = scipy.special.ndtr((self._means[:, None] - self._means) / sqrt(2))
         else:
-            kind = LINKS.index(self._link)
-            win = np.array([[win_probability(u, v, kind) for v in (1.0, 0.0)] for u in (1.0, 0.0)])
+            win = np.array([[win_probability(u, v, self._link) for v in (1.0, 0.0)] for u in (1.0, 0.0)])
             chances = np.stack([self._means, 1 - self._means], axis=1)
             p = chances @ win @ chances.T
         p = 0.5 * (p + 1 - p.T)  # corrects rounding errors
         np.fill_diagonal(p, 0.5)
         return PreferenceMatrix(p, self.names, provenance={"source": self.provenance})
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

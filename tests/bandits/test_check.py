@@ -10,9 +10,8 @@ import pytest
 
 from ltr_duel.bandits.check import check_policy
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
-from ltr_duel.core import interpreted, kernel
+from ltr_duel.core import compiler, interpreted, kernel
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.machine import plain_compiler_wanted
 from ltr_duel.core.random import random_below
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix
@@ -230,7 +229,7 @@ UNCOMPILED = {  # the wrong function, and the message
 
 @pytest.mark.parametrize("mistake", UNCOMPILED)
 def test_what_cannot_be_compiled_is_said_in_one_sentence(mistake):
-    if "allocates" in mistake and plain_compiler_wanted():
+    if "allocates" in mistake and "plain" in compiler():
         pytest.skip("the plain compiler counts references: kernels may allocate")
     part, function, reason = UNCOMPILED[mistake]
     line, helper = function.__code__.co_firstlineno, interpreted(allocating).__code__.co_firstlineno + 2
@@ -242,8 +241,9 @@ def test_what_cannot_be_compiled_is_said_in_one_sentence(mistake):
 
 
 def test_errors_of_a_compiler_whose_texts_are_not_understood_are_one_sentence_too(monkeypatch):
-    for pattern in ("_PLACE", "_NOISE", "_PLAIN", "_QUALIFIED", "_MISSING"):
+    for pattern in ("_PLACE", "_NOISE", "_MODULES"):
         monkeypatch.setattr(f"ltr_duel.core.compile_errors.{pattern}", re.compile("(?!)"))
+    monkeypatch.setattr("ltr_duel.core.compile_errors._CAUSES", {})
     part, function, _ = UNCOMPILED["uses what numba does not know"]
     line = function.__code__.co_firstlineno
     with pytest.raises(PolicyError, match=f"^select of policy 'mine' cannot be compiled: .*:{line}: [A-Z].*") as caught:

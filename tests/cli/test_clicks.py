@@ -43,7 +43,7 @@ def test_a_fitted_model_goes_from_the_log_to_clicks(succeed, corpus, users, tmp_
     assert best == "best: sdbn" and "satisfaction by grade: " in parameters and file == str(out)
     assert note.endswith("more with --explain)")
     about = json.loads(out.read_text())
-    assert about["held_out"] < 0 and (about["errors_by"], about["users"]) == ("user", 0)
+    assert about["held_out"] < 0 and (about["errors_by"], about["clusters"]) == ("query", 20)
     words = ["--rankers", "features:1,2", "--comparisons", 200, "--clicks", out, "--out", tmp_path / "m.parquet"]
     succeed("prefs", "estimate", corpus, *words)
     assert f"clicks: {out}#" in succeed("prefs", "show", tmp_path / "m.parquet", "--explain")
@@ -53,7 +53,7 @@ def test_a_fit_that_stopped_early_is_the_first_note_and_explain_compares_all_mod
     words = ("clicks", "fit", users, "--model", "pbm", "--iterations", 2)
     assert succeed(*words).splitlines()[2].startswith("note: not converged: pbm; raise --iterations")
     shown = succeed(*words, "--explain")
-    assert "2 (limit)" in shown and "standard errors assume that sessions are independent" in shown
+    assert "2 (limit)" in shown and "standard errors are clustered by query (20)" in shown
 
 
 def test_sessions_of_yandex_are_fitted_by_document(succeed, refuse, tmp_path):

@@ -42,7 +42,7 @@ def inputs(tmp_path_factory):
 def here(inputs, monkeypatch):
     """Work in this folder; let a command end normally even if threads are running; restore the signal handlers."""
     monkeypatch.chdir(inputs)
-    monkeypatch.setattr("ltr_duel.core.threads.abandoned_threads_run", lambda: False)
+    monkeypatch.setattr("ltr_duel.core.parallel.abandoned_threads_run", lambda: False)
     monkeypatch.setattr(_signals, "_received", [])
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -85,7 +85,7 @@ def test_an_error_after_an_interrupt_is_its_consequence(here, ltr_duel, monkeypa
 @pytest.mark.parametrize(("running", "at_once"), [(False, False), (True, False), (False, True)])
 def test_python_is_not_shut_down_while_abandoned_threads_run(running, at_once, monkeypatch):
     codes, printed = [], io.BytesIO()
-    monkeypatch.setattr("ltr_duel.core.threads.abandoned_threads_run", lambda: running)
+    monkeypatch.setattr("ltr_duel.core.parallel.abandoned_threads_run", lambda: running)
     monkeypatch.setattr(os, "_exit", codes.append)
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed))
     print("text", end="")

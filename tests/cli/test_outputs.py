@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import click
@@ -10,7 +9,7 @@ import pytest
 
 from ltr_duel.cli._options import OutputPath
 from ltr_duel.cli.main import cli
-from ltr_duel.core.alone import sole_writer
+from ltr_duel.core.files import sole_writer
 
 INPUTS = r"--(users|data|plugin|source|config|keys|experiments|archive|folder)"
 
@@ -71,4 +70,4 @@ def test_the_default_folder_is_refused_too(refuse, tmp_path, monkeypatch):
 def test_a_second_process_is_told_that_a_path_is_in_use(refuse, corpus, tmp_path):
     words = ("simulate", "arxiv", "--horizon", "10", "--out", tmp_path / "out")
     with sole_writer(tmp_path / "out"):
-        refuse(f"another process ({os.getpid()}) is writing there; wait until it is done", *words)
+        refuse("another process is writing there; wait until it is done", *words)

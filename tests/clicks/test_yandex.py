@@ -26,13 +26,13 @@ def written(folder, lines, name="sessions"):
     return folder / name
 
 
-@pytest.mark.parametrize("name", ["sessions", "sessions.gz"])
-def test_a_click_counts_for_the_last_list_of_its_session_with_the_document(tmp_path, name):
-    sessions = read_yandex(written(tmp_path, FIRST, name))
-    assert sessions.ptr.tolist() == [0, 3, 5, 7] and sessions.query.tolist() == [0, 0, 1] and sessions.user is None
-    assert sessions.click.tolist() == [False, True, False, False, True, False, False]
-    a, b, c, again_c, again_b, other_a, other_b = sessions.item
-    assert (again_c, again_b) == (c, b) and len({a, b, c, other_a, other_b}) == sessions.items == 5
+def test_a_click_counts_for_the_last_list_of_its_session_with_the_document(tmp_path):
+    for name in ("sessions", "sessions.gz"):
+        sessions = read_yandex(written(tmp_path, FIRST, name))
+        assert sessions.ptr.tolist() == [0, 3, 5, 7] and sessions.query.tolist() == [0, 0, 1] and sessions.user is None
+        assert sessions.click.tolist() == [False, True, False, False, True, False, False]
+        a, b, c, again_c, again_b, other_a, other_b = sessions.item
+        assert (again_c, again_b) == (c, b) and len({a, b, c, other_a, other_b}) == sessions.items == 5
 
 
 def test_a_click_of_the_second_challenge_counts_for_its_page(tmp_path):

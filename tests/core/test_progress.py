@@ -2,58 +2,53 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
 
-from ltr_duel.core import progress
+from ltr_duel.core import InputError, progress
 from ltr_duel.core.parallel import run_tasks
-from ltr_duel.core.progress import PlainLine, progress_wanted
+from ltr_duel.core.progress import PlainLine
 
 
-@pytest.fixture
-def notebook(monkeypatch):
-    """Make the process look like a Jupyter kernel: IPython is loaded, and stderr is not a terminal."""
-    shell = SimpleNamespace(config={"IPKernelApp": {}})
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    monkeypatch.setenv("LTR_DUEL_PROGRESS", "1")
-    return shell
+def run(jobs=1, total=4):
+    return list(run_tasks(lambda x: x * x, range(total), total=total, jobs=jobs, label="estimate", unit="pair"))
 
 
-def test_without_a_terminal_lines_say_how_far_long_work_is(monkeypatch, capsys):
+def test_answers_are_in_the_order_of_the_tasks_on_any_number_of_workers():
+    for jobs in (1, 2, -1):
+        assert run(jobs, 20) == [x * x for x in range(20)]
+    with pytest.raises(InputError, match="number of jobs must be between 1 and 4096, not 0"):
+        run(0)
+
+
+def test_without_a_terminal_lines_report_the_progress_of_long_work(monkeypatch, capsys):
     monkeypatch.setenv("LTR_DUEL_PROGRESS", "1")
     monkeypatch.setattr(PlainLine, "EVERY", 0.0)
-    list(run_tasks(abs, range(4), total=4, jobs=1, label="estimate", unit="pair"))
+    run()
     assert [line.split(" ", 1)[1] for line in capsys.readouterr().err.splitlines()] == [
         f"estimate: {part}%" for part in (25, 50, 75, 100)
     ]
     monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
-    list(run_tasks(abs, range(4), total=4, jobs=1, label="estimate", unit="pair"))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    run()
     assert not capsys.readouterr().err
 
 
-def test_progress_is_drawn_on_a_terminal_only_and_can_be_switched_off(monkeypatch):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert progress_wanted()
-    monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
-    assert not progress_wanted()
-
-
-def test_a_notebook_has_a_bar_and_no_lines_once_work_takes_a_while(notebook, monkeypatch, capsys):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # without ipywidgets
+def test_a_notebook_has_a_bar_on_stdout_once_work_takes_a_while(monkeypatch, capsys):
+    shell = SimpleNamespace(config={"IPKernelApp": {}})  # as in a Jupyter kernel
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setenv("LTR_DUEL_PROGRESS", "1")
     monkeypatch.setattr(PlainLine, "EVERY", 0.0)
     monkeypatch.setattr(progress, "QUICK", 60.0)
-    list(run_tasks(abs, range(4), total=4, jobs=1, label="estimate", unit="pair"))
+    run()
     assert capsys.readouterr() == ("", "")
     monkeypatch.setattr(progress, "QUICK", 0.0)
-    list(run_tasks(abs, range(4), total=4, jobs=1, label="estimate", unit="pair"))
+    run()
     shown, errors = capsys.readouterr()
-    assert "estimate: 100%|" in shown and "4.00/4.00" in shown
-    assert shown.count("\n") == 1, "one line, drawn over and over"
-    assert not errors
+    assert "estimate: 100%|" in shown and "4.00/4.00" in shown and not errors
 
 
 HOST = """

@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ltr_duel.core.texts import decoded
+
 NUMBER = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 LINE = re.compile(
-    rb"[ \t]*(" + NUMBER + rb")[ \t]+qid:([^\x00-\x20#]+)((?:[ \t]+[0-9]+:" + NUMBER + rb")*)[ \t]*(?:#[^\x00]*|\r)?",
+    rb"[ \t]*(" + NUMBER + rb")[ \t]+qid:([^\x00-\x20#]+)((?:[ \t]+[0-9]+:" + NUMBER + rb")*)[ \t]*(?:#.*|\r)?",
     re.DOTALL,
 )
-NOTHING = re.compile(rb"[ \t]*(?:\r|#[^\x00]*)?", re.DOTALL)
+NOTHING = re.compile(rb"[ \t]*(?:\r|#.*)?", re.DOTALL)
 MOST_FEATURES = 10_000
 
 LARGEST = float(np.finfo(np.float32).max)
@@ -54,16 +56,7 @@ def read(data: bytes) -> Answer:
 
 
 def _holds_a_blank(query: bytes) -> bool:
-    """Return whether there is an invalid blank: in UTF-8, whose last letter may be cut, or in Latin-1."""
-    for cut in range(4):
-        try:
-            text = query[: len(query) - cut].decode("utf-8")
-        except UnicodeDecodeError as error:
-            if error.reason != "unexpected end of data":
-                break
-        else:
-            return any(ord(c) > 127 and (c.isspace() or c in "\u200b\ufeff") for c in text)
-    return b"\xa0" in query
+    return not query.isascii() and any(map(str.isspace, decoded(query)))
 
 
 def _values(text: bytes) -> dict[int, np.float32] | None:

@@ -11,9 +11,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from ltr_duel.core import InputError
 from ltr_duel.data import ReadWarning, load_dataset
@@ -85,38 +82,7 @@ def check(file: Path, data: bytes) -> bool:
     return True
 
 
-def run(folder: Path, seed: int, inputs: int) -> None:
-    rng = np.random.default_rng(seed)
-    legal = sum(check(folder / "corpus.txt", mutated(rng)) for _ in range(inputs))
-    assert 0.03 * inputs < legal < 0.7 * inputs  # valid and invalid texts both occur
-
-
-def test_a_sample_of_damaged_files(tmp_path: Path) -> None:
-    run(tmp_path, seed=1, inputs=1_000)
-
-
-numbers = st.one_of(
-    st.floats(width=32, allow_nan=False, allow_infinity=False).map(repr),
-    st.from_regex(r"[+-]?[0-9]{1,20}\.?[0-9]{0,20}([eE][+-]?[0-9]{1,2})?", fullmatch=True),
-)
-features = st.lists(st.tuples(st.integers(1, 300), numbers), max_size=6)
-documents = st.tuples(
-    st.integers(0, 4), st.sampled_from("abc"), features, st.sampled_from(["", " #docid = d 1", "# x", " "])
-)
-ends = st.sampled_from(["\n", "\r\n", " \n"])
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(documents, min_size=1, max_size=6), ends)
-def test_written_documents(tmp_path_factory: pytest.TempPathFactory, rows: list, end: str) -> None:  # type: ignore[type-arg]
-    text = "".join(
-        f"{grade} qid:{query} {' '.join(f'{i}:{value}' for i, value in values)}{comment}{end}"
-        for grade, query, values, comment in rows
-    )
-    check(tmp_path_factory.getbasetemp() / "corpus.txt", text.encode())
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.binary(max_size=80))
-def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    check(tmp_path_factory.getbasetemp() / "corpus.txt", b"0 qid:1 1:1\n" + data)
+def test_damaged_and_strange_text_is_read_like_the_reference_or_refused(tmp_path):
+    rng = np.random.default_rng(1)
+    valid = sum(check(tmp_path / "corpus.txt", mutated(rng)) for _ in range(400))
+    assert 0.03 * 400 < valid < 0.7 * 400  # valid and invalid texts both occur

@@ -72,7 +72,7 @@ def test_the_matrix_of_a_corpus_is_estimated_with_the_reductions_that_the_spec_n
 ERRORS = [
     ("horizon =", "horizonz =", "no key 'horizonz'; did you mean 'horizon'?"),
     ("horizon = [50, 300]", "horizon = [50, 0]", "horizon[1]: the value must be between 1 and"),
-    ("horizon = [50, 300]", "horizon = nan", "horizon: must be a whole number"),
+    ("horizon = [50, 300]", "horizon = nan", "horizon: the value must be a whole number"),
     ("horizon = [50, 300]", "horizon = [50, 50]", "horizon[1]: 50 is given twice"),
     ('"rucb"', '"rubc"', "policies[0]: no policy 'rubc'; did you mean 'rucb'?"),
     ('"rucb"', '"rucb:alpha=0.001"', "alpha must be at least 0.01"),

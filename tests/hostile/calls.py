@@ -6,33 +6,31 @@ CALLS = """
 simulate(arxiv(), 'random', horizon=1.5) => the horizon must be a whole number, not 1.5
 simulate(arxiv(), 'random', horizon=True) => the horizon must be a whole number, not True
 simulate(arxiv(), 'random', horizon=np.array([1, 2])) => must be a whole number, not a ndarray
-simulate(arxiv(), 'random', horizon=10**400) => not an integer of more than 300 digits
+simulate(arxiv(), 'random', horizon=10**400) => (401 characters)
 simulate(arxiv(), 'random', horizon=10, seed=np.random.default_rng(0)) => a whole number, not a Generator
 simulate(arxiv(), [['rucb']]) => must be a name or an object of that kind, not a list
 simulate(np.eye(2), 'rucb') => or an oracle, not a ndarray
-simulate(FromMatrix(arxiv()), 'rucb', preferences=np.eye(2)) => measured by a PreferenceMatrix, not by a ndarray
+simulate(FromMatrix(arxiv()), 'rucb', preferences=np.eye(2)) => pass preferences=, a PreferenceMatrix
 FromUtilities([1j]) => not complex128
 FromUtilities([[1.0, 2.0]]) => not float64 of shape (1, 2)
 Results([], arxiv()).to_frame() => there is no run
 estimate_preferences(corpus()) => must be Rankings,~not a Dataset
 estimate_preferences(rankings(), at_most=10**30, target_error=0.1) => at most 1,073,741,824 comparisons
 estimate_preferences(rankings(), outcome=5) => no outcome rule of probabilistic called 5
-SimulatedUsers(rankings(), weights='x') => query weights must be a list of numbers
-measure_distortion(rankings(), sizes=3) => sets must be a list of numbers, not 3
 
 make_corpus(queries=10**12) => must be at most 10,000,000,000
 load_dataset(None) => the path of a file or folder, not None
 load_dataset(chr(0)) => the path of a file or folder, not '\\x00'
-load_dataset('small.txt', fill=[1]) => finite number of float32,~not a list
-load_dataset('small.txt', dialect=[1, 2]) => the dialect must be a str, not a list
+load_dataset('small.txt', fill=[1]) => the fill must be between~not a list
+load_dataset('small.txt', dialect=[1, 2]) => no dialect a list
 load_dataset('small.txt', grades=2) => grades 0..2 do not fit in 0..1
 load_dataset('small.txt', feature_names=['x']) => 1 names for 3 features
 replace(corpus(), query_ptr=np.array([1, 2])) => must increase from 0
 write_svmlight(corpus(), '.') => it is a folder, a pipe or a device, not a file
 feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
 rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long
-rankings()[[-1]] => numbered from 0 to 2; there is no -1
-evaluate_rankers(rankings(), 5) => a measure must be a name or an object of ir_measures, not 5
+rankings()[[-1]] => the position of a ranker must be between 0 and 2, not -1
+evaluate_rankers(rankings(), 5) => measures must be a list of names, not 5
 run_rankers(corpus(), {'a': 5}) => each run must be a MatchedRun, not 5
 interleave({'a': ['x'], 'b': ['y']}).credit(5) => a list of document ids, not 5
 

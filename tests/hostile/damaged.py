@@ -24,8 +24,8 @@ from tests.hostile.commands import FILES
 GOOD = "1 qid:1 1:0.5 2:3\n0 qid:1 2:1\n2 qid:2 1:4 2:2\n"
 NULLS = GOOD.replace("0.5", "NULL")
 FACTS = {
-    "format": 5, "omitted": "", "name": "forged", "grades": 3, "sha256": "0", "lower_is_better": False,
-    "feature_names": ["1", "2"], "options": {},
+    "format": 6, "omits": False, "name": "forged", "grades": 3, "sha256": "0", "lower_is_better": False,
+    "feature_names": ["1", "2"],
 }  # fmt: skip
 Table = dict[str, tuple[Any, ...]]
 
@@ -92,25 +92,25 @@ TABLES: dict[str, Table] = {  # words of the command, which end with the name of
         "no feature": ("0 qid:1\n1 qid:1\n", "no line has a feature"),
         "web page": ("<!DOCTYPE html><html>", "a web page, not data"),
         "cut gzip": (gzip.compress(GOOD.encode() * 50)[:-9], "damaged or cut short"),
-        "NUL": ("0 qid:1 1:1\n0 qid:1 1:\0\n", "a NUL byte"),
+        "NUL": ("0 qid:1 1:1\n0 qid:1 1:\0\n", "'\\x00' in '1:\\x00' is not a finite number"),
         "no label": ("qid:1 1:1\n", "a.txt:1:1: the line starts with 'qid:1'"),
         "huge id": (f"1 qid:1 {'9' * 20}:1\n", "is too large; valid ids are 1..10000; --features N allows more"),
         "id 0": ("1 qid:1 0:1\n", "--first-id 0 reads ids that start at 0"),
         "twice": ("1 qid:1 1:1 1:1\n", "a.txt:1:13: feature 1 occurs twice on this line; each id may occur once"),
         "infinite": ("1 qid:1 1:inf\n", "is not a finite number"),
-        "escape codes": ("1 qid:1 1:\x1b[31m\n", "feature value '?[31m'"),
+        "escape codes": ("1 qid:1 1:\x1b[31m\n", "feature value '\\x1b[31m'"),
         "NULL": (NULLS, "feature 1 is NULL; choose a replacement with --fill"),
-        "half a label": (GOOD.replace("1 qid", "0.5 qid", 1), "label 0.5 is not a whole number; ~--labels round"),
-        "unlabelled": ("-1 qid:1 1:1\n", "--unlabelled zero reads it as grade 0"),
+        "half a label": (GOOD.replace("1 qid", "0.5 qid", 1), "label 0.5 is not a relevance ~--labels round"),
+        "unlabelled": ("-1 qid:1 1:1\n", "--unlabelled zero reads -1 as grade 0"),
         "query again": (GOOD + "0 qid:1 1:1 2:2\n", "the lines of a query must be adjacent"),
-        "carriage return": ("1 qid:1 1:1\r2:2\n", "a carriage return inside the line"),
+        "carriage return": ("1 qid:1 1:1\r2:2\n", "'\\r2:2' is not '<id>:<value>'"),
         "fill of ranks": (NULLS, "fill it with 'last', not with 'min'", "--fill", "min", "--dialect", "letor-agg"),
         "empty folder": (Path.mkdir, "no feature file in this folder"),
         "query in two parts": (folder(train_txt=GOOD, test_txt=GOOD), "~--split train"),
         "no such part": (folder(train_txt=GOOD), "no 'vali' part in this folder", "--split", "vali"),
-        "another version": (folder(corpus_json=json.dumps(FACTS | {"format": 1})), "another version (format 1)"),
-        "forged size": (folder(corpus_json=json.dumps(FACTS), features_npy=huge_npy()), "missing or damaged"),
-        "deep nesting": (folder(corpus_json="[" * 50_000), "remove this folder and read the text again"),
+        "another version": (folder(corpus_json=json.dumps(FACTS | {"format": 1})), "made by another version; remove"),
+        "forged size": (folder(corpus_json=json.dumps(FACTS), columns_npy=huge_npy()), "damaged (~); remove"),
+        "deep nesting": (folder(corpus_json="[" * 50_000), "damaged (~); remove this folder and read the text again"),
     },
     "data fetch imat2009 --accept-terms --folder c --archive given": {
         "empty": (b"", "neither zip, tar nor rar"),

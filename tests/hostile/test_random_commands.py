@@ -39,7 +39,7 @@ NUMBERS = ["1", "2", "3", "20", "0", "-1", "1.5", "1e1", "nan", "inf", "-inf", "
 SMALL = {"--horizon", "--repetitions", "--comparisons", "--impressions", "--pairs", "--at-most", "--jobs", "--budget"}
 _WORDS = """
 rucb mdb rucb:alpha=1 rucb:alpha=x rubc all: random_slate navigational navigationl probabilistic balanced sosm
-team_draft:x=1 features features:9 1 run:run.trec scores:m.csv lists:small.txt a=features:1 NDCG@10 ERR@3 average
+team_draft:x=1 features features:9 1 run:run.trec scores:m.csv a=features:1 NDCG@10 ERR@3 average
 marginal_sign min 0.5 a,b b=c 3/2 claims 2,3 letor , : = - --
 """
 WORDS = [*_WORDS.split(), *NUMBERS, " ", "a\nb", "x" * 300, "\udcff", "é\u0301\u202e"]

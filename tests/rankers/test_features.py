@@ -29,14 +29,6 @@ def test_documents_are_ordered_by_the_feature_highest_first_within_each_query():
     assert rankings.rank.tolist() == [[2, 1, 3, 2, 1]]
 
 
-def test_rank_is_the_inverse_of_order():
-    rng = np.random.default_rng(0)
-    rankings = feature_rankers(make_dataset(rng.integers(0, 4, (60, 5)), [10, 20, 30]))
-    for order, rank in zip(rankings.order, rankings.rank, strict=True):
-        for start, stop in zip(rankings.query_ptr, rankings.query_ptr[1:], strict=False):
-            assert rank[start:stop][order[start:stop]].tolist() == list(range(1, stop - start + 1))
-
-
 def test_ties_are_fixed_by_the_seed_and_differ_between_rankers_and_queries():
     dataset = make_dataset(np.zeros((400, 2)), [200, 200])
     one, again, other = (feature_rankers(dataset, seed=seed, drop_constant=False).order for seed in (1, 1, 2))
@@ -47,10 +39,8 @@ def test_ties_are_fixed_by_the_seed_and_differ_between_rankers_and_queries():
 
 
 def test_ties_do_not_leak_the_order_of_the_file():
-    order = feature_rankers(make_dataset(np.zeros((20_000, 1)), [20] * 1000), drop_constant=False).order.reshape(
-        1000, 20
-    )
-    first = np.bincount(order[:, 0], minlength=20)
+    rankings = feature_rankers(make_dataset(np.zeros((20_000, 1)), [20] * 1000), drop_constant=False)
+    first = np.bincount(rankings.order.reshape(1000, 20)[:, 0], minlength=20)
     assert ((first - 50) ** 2 / 50).sum() < 19 + 6 * np.sqrt(2 * 19)
 
 
@@ -61,12 +51,6 @@ def test_ties_of_one_query_do_not_depend_on_the_rest_of_the_corpus():
     assert (together == alone).all()
 
 
-def test_ties_by_file_keep_the_order_of_the_file():
-    assert feature_rankers(make_dataset(np.zeros((5, 1)), [5]), ties="file", drop_constant=False).order.tolist() == [
-        [0, 1, 2, 3, 4]
-    ]
-
-
 def test_columns_constant_within_every_query_are_reported_and_dropped():
     dataset = make_dataset([[1, 5, 0], [1, 6, 0], [2, 7, 0], [2, 7, 0]], [2, 2])
     assert constant_features(dataset) == ("1", "3")
@@ -74,18 +58,10 @@ def test_columns_constant_within_every_query_are_reported_and_dropped():
     assert left.names == ("2",) and repr(left).endswith("left out, constant within each query: 1 and 3>")
     assert feature_rankers(dataset, drop_constant=False).names == ("1", "2", "3")
     assert feature_rankers(dataset, features=["2", "3"]).names == ("2", "3"), "named ones are used"
-    for words, kept in ((["features"], ("2",)), (["features:1,2"], ("1", "2")), (["a=features:3", "2"], ("a", "2"))):
-        assert rankers_named(dataset, words).names == kept
-        assert rankers_named(dataset, words, drop_constant=False).names == (
-            ("1", "2", "3") if words == ["features"] else kept
-        )
+    assert rankers_named(dataset, ["features"]).names == ("2",)
+    assert rankers_named(dataset, ["a=features:3", "2"]).names == ("a", "2")
     with pytest.raises(InputError, match="no ranker is left"):
         feature_rankers(make_dataset([[1], [1]], [2]))
-
-
-def test_the_number_of_workers_changes_nothing():
-    dataset = make_dataset(np.random.default_rng(1).integers(0, 3, (500, 8)), [250, 250])
-    assert (feature_rankers(dataset, jobs=1).order == feature_rankers(dataset, jobs=2).order).all()
 
 
 def test_the_share_of_tied_documents_is_a_mean_over_rankers_and_goes_with_a_subset():
@@ -104,14 +80,6 @@ def test_a_subset_keeps_order_and_refuses_unknown_names():
         rankings[["9"]]
 
 
-def test_unknown_features_and_tie_rules_are_refused():
-    dataset = make_dataset([[1.0], [2.0]], [2])
-    with pytest.raises(InputError, match="no feature in toy called 'BM25'"):
-        feature_rankers(dataset, features=["BM25"])
-    with pytest.raises(InputError, match="no tie rule 'fixed'; did you mean 'fixed_random'"):
-        feature_rankers(dataset, ties="fixed")
-
-
 def test_a_query_too_long_for_16_bits_is_refused():
     with pytest.raises(InputError, match=r"query q0 has 40,000 documents; at most 32,767"):
         feature_rankers(make_dataset(np.zeros((40_000, 1)), [40_000]), drop_constant=False)
@@ -127,19 +95,10 @@ def test_orders_are_computed_once_and_mapped_from_disk(tmp_path, monkeypatch):
     dataset = make_dataset(np.random.default_rng(3).integers(0, 3, (200, 4)), [100, 100])
     plain = feature_rankers(dataset)
     assert not is_kept(plain.order) and not list(tmp_path.iterdir())
-    first = feature_rankers(dataset, cache=True)
+    first, other = (feature_rankers(dataset, cache=True, seed=seed) for seed in (0, 1))
+    assert (other.order != plain.order).any(), "another seed, another entry"
     monkeypatch.setattr("ltr_duel.rankers.scores.rank_documents", None)  # nothing is sorted a second time
-    second = feature_rankers(dataset, cache=True)
-    for one in (first, second):
-        assert is_kept(one.order) and is_kept(one.rank)
-        assert (one.order == plain.order).all() and (one.rank == plain.rank).all()
-        assert one.tied_share == plain.tied_share
-    monkeypatch.undo()
-    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path))
-    assert (feature_rankers(dataset, cache=True, seed=1).order != plain.order).any(), "another seed, another entry"
-
-
-def test_a_feature_without_values_or_without_differences_in_each_query_is_constant():
-    nan = np.nan
-    dataset = make_dataset([[nan, nan, nan], [nan, nan, 7], [nan, 7, nan], [nan, 7, nan]], [2, 2])
-    assert constant_features(dataset) == ("1", "2"), "a document with a value is ranked before one without"
+    for rankings in (first, feature_rankers(dataset, cache=True)):
+        assert is_kept(rankings.order) and is_kept(rankings.rank)
+        assert (rankings.order == plain.order).all() and (rankings.rank == plain.rank).all()
+        assert rankings.tied_share == plain.tied_share

@@ -7,7 +7,6 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.rankers import constant_features, rankings_from_scores
-from ltr_duel.rankers.sorting import Ranked, Scored, rank_documents
 from ltr_duel.rankers.ties import REDRAWING, TIE_RULES
 from tests.rankers.test_features import make_dataset
 from tests.reference.rankings import constant_columns, ordered
@@ -38,12 +37,8 @@ SCORES = {
     "subnormal doubles": one_step_apart(np.float64, 0.0),
     "in steps of 2^-40": 1 + RNG.integers(0, 40, DOCUMENTS) * 2.0**-40,
 }
-SINGLE = {
-    **{name: scores.astype(np.float32) for name, scores in SCORES.items() if "largest" not in name},
-    "one step of a single apart": one_step_apart(np.float32, 1.0),
-    "subnormal singles": one_step_apart(np.float32, 0.0),
-}
-CASES = [pytest.param(one, id=f"{name}, {one.dtype}") for some in (SCORES, SINGLE) for name, one in some.items()]
+SCORES["one step of a single apart"] = one_step_apart(np.float32, 1.0)
+SCORES["subnormal singles"] = one_step_apart(np.float32, 0.0)
 
 
 def assert_as_reference(dataset, scores, ties, seed=5):
@@ -60,34 +55,21 @@ def assert_as_reference(dataset, scores, ties, seed=5):
 
 
 @pytest.mark.parametrize("ties", TIE_RULES)
-@pytest.mark.parametrize("scores", CASES)
-def test_orders_ranks_and_ties_are_those_of_a_sort_of_the_whole_corpus(scores, ties):
-    assert_as_reference(make_dataset(np.zeros((DOCUMENTS, 1)), SIZES), scores, ties)
+@pytest.mark.parametrize("name", SCORES)
+def test_orders_ranks_and_ties_are_those_of_a_sort_of_the_whole_corpus(name, ties):
+    assert_as_reference(make_dataset(np.zeros((DOCUMENTS, 1)), SIZES), SCORES[name], ties)
 
 
-@pytest.mark.parametrize("ties", TIE_RULES)
 @pytest.mark.parametrize("kind", ["different", "tied", "close"])
-def test_a_query_of_32767_documents_is_ordered_like_any_other(ties, kind):
+def test_a_query_of_32767_documents_is_ordered_like_any_other(kind):
     sizes = [3, 32_767, 1]
     numbers = np.arange(sum(sizes))
     RNG.shuffle(numbers)
     scores = {"different": numbers / 7, "tied": numbers * 0.0, "close": 1 + numbers // 3 * 2.0**-52}[kind]
-    assert_as_reference(make_dataset(np.zeros((len(numbers), 1)), sizes), scores, ties)
+    assert_as_reference(make_dataset(np.zeros((len(numbers), 1)), sizes), scores, "resample")
 
 
-@pytest.mark.parametrize("scores", [[2.0], [np.nan], [-np.inf]])
-def test_one_document_has_rank_1(scores):
-    rankings = rankings_from_scores(make_dataset([[0]], [1]), ("a",), lambda k: np.array(scores))
-    assert (rankings.order.tolist(), rankings.rank.tolist()) == ([[0]], [[1]])
-
-
-@pytest.mark.parametrize("given", [np.arange(12.0)[::2], np.arange(6.0).astype(">f8"), np.arange(6)])
-def test_scores_may_lie_in_memory_in_any_way(given):
-    dataset = make_dataset(np.zeros((6, 1)), [4, 2])
-    assert rankings_from_scores(dataset, ("a",), lambda k: given).order.tolist() == [[3, 2, 1, 0, 1, 0]]
-
-
-@pytest.mark.parametrize("given", [np.zeros(5), np.zeros(7), np.zeros((6, 1)), np.array(["a"] * 6)])
+@pytest.mark.parametrize("given", [np.zeros(5), np.zeros((6, 1)), np.array(["a"] * 6)])
 def test_scores_that_are_not_one_number_a_document_are_refused(given):
     with pytest.raises(InputError, match=r"'a' has scores of .* one number for each of the 6 documents is needed"):
         rankings_from_scores(make_dataset(np.zeros((6, 1)), [4, 2]), ("a",), lambda k: given)
@@ -98,30 +80,6 @@ def test_scores_are_computed_once_for_orders_ranks_and_ties():
     dataset = make_dataset(np.zeros((6, 1)), [4, 2])
     rankings_from_scores(dataset, ("a", "b"), lambda k: calls.append(k) or np.zeros(6), ties="resample", jobs=1)
     assert calls == [0, 1]
-
-
-def unmixed(keys):
-    """Return the numbers that the finaliser of splitmix64 maps to these numbers."""
-
-    def unfolded(x, shift):
-        y = x
-        for _ in range(64 // shift):
-            y = x ^ (y >> np.uint64(shift))
-        return y
-
-    for shift, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9)):
-        keys = unfolded(keys, shift) * np.uint64(pow(factor, -1, 2**64))
-    return unfolded(keys, 30)
-
-
-def test_tied_documents_whose_hashes_differ_in_the_last_bits_alone_are_ordered_by_these():
-    hashes = np.uint64(2**63) + np.array([9, 4, 0, 7, 1, 3], np.uint64)
-    order, rank, tied = np.empty(6, np.int16), np.empty(6, np.int16), np.empty(6, np.uint8)
-    with np.errstate(over="ignore"):
-        scored = Scored(np.zeros(6, np.int64), np.array([0, 6]), unmixed(hashes), np.uint64(0), True)
-        rank_documents(scored, [np.array([0])], Ranked(order, rank, tied))
-    assert order.tolist() == np.argsort(hashes).tolist() == [2, 4, 5, 1, 3, 0]
-    assert tied.tolist() == [0, 1, 1, 1, 1, 1]
 
 
 def test_constant_columns_are_those_whose_extremes_are_equal_in_each_query():
@@ -138,10 +96,9 @@ def test_constant_columns_are_those_whose_extremes_are_equal_in_each_query():
     assert set(names) >= {str(k + 1) for k in (*range(10), 40)}
 
 
-@pytest.mark.parametrize("first", [0, 63, 64, 65, 319, 320, 999])
-@pytest.mark.parametrize("value", [2.0, np.nan])
-def test_a_column_that_varies_in_a_single_query_is_not_constant(first, value):
-    column = np.repeat(np.arange(1000.0), 3)
-    column[3 * first + 1] = value
-    expected = () if value != column[3 * first] else ("1",)
-    assert constant_features(make_dataset(column[:, None], [3] * 1000)) == expected
+@pytest.mark.parametrize("first", [0, 63, 64, 319, 320, 999])
+def test_a_column_that_varies_in_a_single_query_is_not_constant(first):
+    for value in (-1.0, np.nan):
+        column = np.repeat(np.arange(1000.0), 3)
+        column[3 * first + 1] = value
+        assert constant_features(make_dataset(column[:, None], [3] * 1000)) == ()

@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.clicks.fit.em import Fit, divided
 from ltr_duel.clicks.fit.form import TINY, Entries, enter, step
 from ltr_duel.clicks.fit.forms import FORMS, dbn
-from ltr_duel.clicks.fit.likelihood import Lists, Score, Work, click_chances, lists_of, score, session_entries, work_for
+from ltr_duel.clicks.fit.likelihood import Lists, Work, lists_of, session_entries, work_for
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.core import FloatVector, kernel
 
 
-def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 1.0) -> Fit:
-    """Fit one model with the given number of steps."""
+def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 1.0) -> Any:
+    """Return one model, fitted with the given number of steps."""
     form, items, ranks = FORMS[name], sessions.items, sessions.longest
     size = max(block.stop for _, block in form.slices(items, ranks))
     theta, true, asked = np.full(size, 0.5), np.empty(size), np.empty(size)
@@ -38,26 +37,9 @@ def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 
             add_chained(model, lists_of(sessions), work_for(ranks), true, asked)
         else:
             add_entries(model, lists_of(sessions), work_for(ranks), true, asked)
-        theta = divided(true, asked, smoothing)
-    return Fit(form.model(theta, items, ranks), asked, iterations, True, -1)
-
-
-def judged(name: str, found: Fit, sessions: Sessions) -> Score:
-    """Return the figures of a model on held-out sessions; for the cascade, impossible sessions count as in PyClick."""
-    model = found.model
-    known = score(model, sessions)
-    if name != "cascade":
-        return known
-    whole, chances, mass = 0.0, np.empty(model.ranks), np.empty(model.ranks + 1)
-    for s, (start, stop) in enumerate(zip(sessions.ptr[:-1], sessions.ptr[1:], strict=True)):
-        click_chances(model, lists_of(sessions), s, mass, chances)
-        clicked = np.flatnonzero(sessions.click[start:stop])
-        first = clicked[0] if len(clicked) else stop - start  # below the first click, no click is possible
-        whole += np.log1p(-chances[:first]).sum() / (stop - start)
-        if len(clicked):
-            below = (stop - start - 1 - first) * np.log(TINY)
-            whole += (np.log(max(chances[first], TINY)) + below) / (stop - start)
-    return known._replace(log_likelihood=whole / sessions.number)
+        trials = asked + 2 * smoothing
+        theta = np.divide(true + smoothing, trials, out=np.full(size, 0.5), where=trials > 0).clip(TINY, 1 - TINY)
+    return form.model(theta, items, ranks)
 
 
 @kernel
@@ -78,8 +60,8 @@ def add_chained(model: dbn.Model, lists: Lists, work: Work, true: FloatVector, a
 def add_all(out: Entries, count: int, true: FloatVector, asked: FloatVector) -> None:
     """Add the entries of a session."""
     for e in range(count):
-        true[out.which[e]] += out.true[e]
-        asked[out.which[e]] += out.asked[e]
+        true[out.which[e]] += out.successes[e]
+        asked[out.which[e]] += out.trials[e]
 
 
 @kernel

@@ -8,6 +8,7 @@ import pytest
 from ltr_duel.core import InputError
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation import identification_table, identify
+from tests.conftest import ROCK_PAPER_SCISSORS
 
 LINE = PreferenceMatrix([[0.5, 0.7, 0.9], [0.3, 0.5, 0.7], [0.1, 0.3, 0.5]])
 CERTAIN = PreferenceMatrix([[0.5, 1.0, 1.0], [0.0, 0.5, 1.0], [0.0, 0.0, 0.5]])
@@ -40,12 +41,8 @@ def test_a_run_that_meets_its_limit_has_not_stopped():
     assert (row["stopped"], row["median"], row["wrong"]) == (0, inf, 0)
 
 
-def test_policies_without_a_stopping_rule_are_refused():
+def test_identification_needs_a_stopping_rule_and_a_winner():
     with pytest.raises(InputError, match=r"'rucb' has no stopping rule; policies that stop: .*dkwt"):
         identify(LINE, ["dkwt", "rucb"])
-
-
-def test_a_matrix_without_a_winner_is_refused():
-    circle = PreferenceMatrix([[0.5, 0.9, 0.1], [0.1, 0.5, 0.9], [0.9, 0.1, 0.5]])
     with pytest.raises(InputError, match="identification requires a Condorcet winner"):
-        identify(circle, "dkwt", repetitions=1, jobs=1)
+        identify(ROCK_PAPER_SCISSORS, "dkwt", repetitions=1, jobs=1)

@@ -20,19 +20,26 @@ from ltr_duel.core import plugins
 from ltr_duel.data import load_dataset, make_corpus, write_svmlight
 from ltr_duel.interleaving import METHODS
 from ltr_duel.logs import simulate_log
-from ltr_duel.preferences import arxiv
+from ltr_duel.preferences import arxiv, save_preferences
 from ltr_duel.rankers import feature_rankers
-from ltr_duel.simulation import simulate
 from tests.site.snippets import DOCS, ROOT, run_command, run_page, steps
 
 PAGES = sorted(page.name for page in DOCS.glob("*.md"))
 QUICK = ("first_regret_curve.md", "own_rankers.md", "winners.md")  # run in every test of the package
-NOTHING_RUNS = ("architecture.md", "glossary.md", "index.md", "performance.md", "serving.md", "statistics.md")
+NOTHING_RUNS = (
+    "architecture",
+    "glossary",
+    "index",
+    "log_formats",
+    "performance",
+    "policies",
+    "questions",
+    "serving",
+    "statistics",
+)
 ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reason or the test that runs them
     # Python
     "from collections import defaultdict": "it needs runs of two months: tests/interleaving/test_plain.py",
-    '"""The arm with the best win rate against a random one."""': "a plug-in file: tests/cli/test_plugin_files.py",
-    '"""Coin flips': "a plug-in file: tests/cli/test_plugin_files.py",
     "from typing import NamedTuple": "a plug-in file: tests/cli/test_plugin_files.py",
     "import lightgbm": "a recipe: tests/rankers/test_recipes.py",
     "from ltr_duel import estimate_preferences\nfrom ltr_duel.rankers": "a recipe: tests/rankers/test_recipes.py",
@@ -46,7 +53,6 @@ ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reaso
     "ltr-duel demo --data qrels": "as the line above it with a million steps: tests/rankers",
     "ltr-duel demo --out demo": "tools/release_check.py, and tests/cli",
     "ltr-duel reproduce multi": "it takes minutes: tests/papers",
-    "ltr-duel run experiments": "it needs another machine: tests/experiment",
     "ltr-duel sensitivity WEB30K": "it takes many minutes: tests/simulation/test_sensitivity.py",
     "python -m benchmarks": "it takes minutes: tests/test_benchmarks.py, tests/test_rank_policies.py",
     # commands whose requirements a test cannot meet
@@ -61,7 +67,6 @@ ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reaso
     "dask ": "it needs these machines: tests/experiment/test_cluster.py",
     "export ": "settings of a cluster: tests/experiment/test_cluster.py",
     "sbatch ": "it needs Slurm: tests/experiment/test_cluster.py",
-    "make ": "a target of the Makefile",
     "pip ": "it asks an index: tools/release_check.py",
     "python": "beside its file: tests/examples",
 }
@@ -97,8 +102,10 @@ def desk(tmp_path, monkeypatch, real_data):
         (tmp_path / name).write_text("".join(lines))
     for name in ("new.trec.gz", "bm25.trec.gz", "mine.run.gz"):
         (tmp_path / name).write_bytes(gzip.compress("".join(run).encode()))
-    simulate_log("clicks.parquet", feature_rankers(corpus, features=["1", "2"]), horizon=2000, returning=300)
-    simulate(arxiv(), "rucb", horizon=100, repetitions=2).matrix.save("matrix.parquet")
+    simulate_log(
+        "clicks.parquet", feature_rankers(corpus, features=list(corpus.feature_names[:2])), horizon=2000, returning=300
+    )
+    save_preferences(arxiv(), "matrix.parquet")
     for file, page, marker in (
         ("mine.py", "own_policy.md", "def select"),
         ("coin_flip.py", "methods.md", "Coin flips"),
@@ -125,7 +132,7 @@ def test_a_page_runs_as_printed(page, desk):
     written = re.findall(r"(?:estimate|simulate) .*--(?:out|log) (\S+[.]\w+)", (DOCS / page).read_text("utf-8"))
     for name in written:
         (desk / name).unlink(missing_ok=True)  # a file of the fixture
-    assert (run_page(DOCS / page, left_out) > 0) == (page not in NOTHING_RUNS)
+    assert (run_page(DOCS / page, left_out) > 0) == (page.removesuffix(".md") not in NOTHING_RUNS)
 
 
 def test_what_no_test_runs_as_printed_is_named_with_a_reason():
@@ -144,9 +151,9 @@ def options_of(words):
 
 
 def test_every_command_that_a_page_prints_exists_with_its_options():
-    pages = [*ROOT.glob("*.md"), *DOCS.glob("*.md")]
+    pages = [ROOT / "README.md", *DOCS.glob("*.md")]
     printed = {step.text for page in pages for step in steps(page) if step.text.startswith("ltr-duel ")}
-    printed |= {text for page in pages for text in re.findall(r"`(ltr-duel [a-z][^`]*)`", page.read_text("utf-8"))}
+    printed |= {text for page in pages for text in re.findall(r"`(ltr-duel [a-z]+ [^`]*)`", page.read_text("utf-8"))}
     assert len(printed) > 60
     for command in sorted(printed - {"ltr-duel COMMAND --help"}):
         words = shlex.split(command)[1:]

@@ -101,12 +101,6 @@ def test_a_link_that_leads_nowhere_and_a_script_from_elsewhere_are_found(tmp_pat
     ]
 
 
-def test_formulas_of_docstrings_survive_markdown(extension):
-    assert extension("pages").as_markdown("O(|slate| K^2), p_i * q_j < `x_y` of ``a*b``") == (
-        r"O(\|slate\| K^2), p\_i \* q\_j \< `x_y` of `a*b`"
-    )
-
-
 def test_every_public_plot_is_drawn_on_the_page_of_figures():
     packages = [path.parent.name for path in Path(ltr_duel.__file__).parent.glob("*/__init__.pyi")]
     public = {name for package in packages for name in importlib.import_module(f"ltr_duel.{package}").__all__}
@@ -131,3 +125,10 @@ def test_every_link_between_pages_leads_to_a_file_and_a_heading_of_the_repositor
             assert not anchor or target not in pages or anchor in anchors(pages[target]), f"{page.name}: {link}"
     listed = set(re.findall(r"^(\w+)$", pages[DOCS / "index.md"], re.M))
     assert {page.stem for page in DOCS.glob("*.md")} - {"index"} <= listed
+
+
+def test_the_walk_of_the_architecture_names_files_that_exist_once():
+    walk = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## A walk")[2].partition("\n## ")[0]
+    files = re.findall(r"`([\w/]+\.py)`", walk)
+    assert len(files) > 20 and len(set(files)) == len(files)
+    assert [file for file in files if not (Path(ltr_duel.__file__).parent / file).is_file()] == []

@@ -75,31 +75,24 @@ def served(folder: Path, extra: dict[str, str]) -> Iterator[str]:
         thread.join()
 
 
-def chromium(address: str, profile: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Open an address; return the resulting page and the console messages."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("needs a Chromium to look at pages with")
-    command = [
-        program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-        f"--user-data-dir={profile}", "--enable-logging=stderr", "--window-size=1300,1000",
-        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", *options, address,
-    ]  # fmt: skip
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=1800, check=True)
-
-
 def walk(
     folder: Path, pages: list[str], profile: Path, width: int, theme: str, axe: str = ""
 ) -> tuple[list[dict], list[str]]:
     """Return the observations of each page, and the console messages; with axe-core's source also its findings."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("needs a Chromium to look at pages with")
     text = _WALK.format(width=width, theme=theme, pages=json.dumps(pages), axe=str(bool(axe)).lower())
     with served(folder, {"/walk.html": text, "/axe.js": axe}) as address:
-        done = chromium(f"{address}/walk.html", profile, "--dump-dom", "--virtual-time-budget=600000")
+        words = [
+            program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+            "--disable-component-update", "--disable-dev-shm-usage", f"--user-data-dir={profile}", "--dump-dom",
+            "--enable-logging=stderr", "--window-size=1300,1000", "--virtual-time-budget=600000",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"{address}/walk.html",
+        ]  # fmt: skip
+        done = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", timeout=1800, check=True)
     found = re.search(r'<pre id="seen">(.+?)</pre>', done.stdout, re.S)
     assert found, f"the walk did not end:\n{done.stderr[-2000:]}"
-    foreign = [
-        name for seen in json.loads(unescape(found[1])) for name in seen["loaded"] if not name.startswith(address)
-    ]
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    return json.loads(unescape(found[1])), [*console, *foreign]
+    seen = json.loads(unescape(found[1]))
+    foreign = [name for one in seen for name in one["loaded"] if not name.startswith(address)]
+    return seen, [*(line for line in done.stderr.splitlines() if "CONSOLE" in line), *foreign]

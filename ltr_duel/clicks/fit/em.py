@@ -18,10 +18,11 @@ class Fit(NamedTuple):
     """The result of EM."""
 
     model: Any  # the form's ``Model`` with the fitted parameters
-    asked: FloatVector  # expected number of trials of each parameter
+    trials: FloatVector  # expected number of trials of each parameter
     iterations: int
     converged: bool  # False: EM stopped at the maximum number of iterations
     reference: int  # number of the attention parameter that is scaled to 1; -1 for none
+    smoothing: float  # added successes, and added failures, of each parameter
 
 
 def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float, smoothing: float) -> Fit:
@@ -30,38 +31,33 @@ def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float,
     blocks = dict(form.slices(items, ranks))
     size = max(block.stop for block in blocks.values())
     model, work = form.model(np.full(size, _BEGIN), items, ranks), work_for(ranks)
-    lists = lists_of(*sessions.distinct()) if iterations > 1 else lists_of(sessions)
+    lists = lists_of(*sessions.distinct())
     before, steps, converged = -np.inf, 0, False
     while steps < iterations and not converged:
         steps += 1
-        true, asked = np.zeros((2, size))
-        likelihood = add_entries(model, lists, work, true, asked)
+        successes, trials = np.zeros((2, size))
+        likelihood = add_entries(model, lists, work, successes, trials)
         likelihood += smoothing * (np.log(model.theta).sum() + np.log1p(-model.theta).sum())
-        model = model._replace(theta=divided(true, asked, smoothing))
+        smoothed = trials + 2 * smoothing
+        theta = np.divide(successes + smoothing, smoothed, out=np.full(size, _BEGIN), where=smoothed > 0)
+        model = model._replace(theta=np.clip(theta, TINY, 1 - TINY))
         converged = bool(abs(likelihood - before) < tolerance * sessions.number)
         before = likelihood
-    attention = next((block for name, block in blocks.items() if name.startswith("attention")), None)
     reference = -1
-    if attention:  # only the product of attention and attraction is identified: scale the attention with most clicks
+    if attention := next((block for name, block in blocks.items() if name.startswith("attention")), None):
+        # only the product of attention and attraction is identified: scale the attention with most clicks
         clicks = np.zeros(size)
-        add_certain(model, lists, work, clicks)
+        add_clicks(model, lists, work, clicks)
         clicks[: attention.start] = 0
         reference = int(clicks.argmax())
         scale = model.theta[reference]
         model.theta[attention] /= scale
         model.theta[blocks["attraction"]] *= scale
-    return Fit(model, asked, steps, converged, reference)
-
-
-def divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVector:
-    """Return the share of successes among the trials of each parameter."""
-    trials = asked + 2 * smoothing
-    theta = np.where(trials > 0, (true + smoothing) / np.where(trials > 0, trials, 1), _BEGIN)
-    return np.clip(theta, TINY, 1 - TINY)
+    return Fit(model, trials, steps, converged, reference, smoothing)
 
 
 @kernel
-def add_entries(model: Any, lists: Lists, work: Work, true: FloatVector, asked: FloatVector) -> float:
+def add_entries(model: Any, lists: Lists, work: Work, successes: FloatVector, trials: FloatVector) -> float:
     """Add the entries of all sessions, times their frequency; return the log-likelihood."""
     total = 0.0
     for s in range(lists.ptr.shape[0] - 1):
@@ -69,16 +65,16 @@ def add_entries(model: Any, lists: Lists, work: Work, true: FloatVector, asked: 
         weight = lists.weight[s]
         total += weight * likelihood
         for e in range(count):
-            true[work.out.which[e]] += weight * work.out.true[e]
-            asked[work.out.which[e]] += weight * work.out.asked[e]
+            successes[work.out.which[e]] += weight * work.out.successes[e]
+            trials[work.out.which[e]] += weight * work.out.trials[e]
     return total
 
 
 @kernel
-def add_certain(model: Any, lists: Lists, work: Work, clicks: FloatVector) -> None:
+def add_clicks(model: Any, lists: Lists, work: Work, clicks: FloatVector) -> None:
     """Count the clicks to which each attention parameter applies: the entries that are certain successes."""
     for s in range(lists.ptr.shape[0] - 1):
         count, _ = session_entries(model, lists, s, work)
         for e in range(count):
-            if work.out.true[e] == 1.0:
+            if work.out.successes[e] == 1.0:
                 clicks[work.out.which[e]] += lists.weight[s]

@@ -41,8 +41,8 @@ class Entries(NamedTuple):
     """What a session says about its parameters: expected successes and expected trials of each."""
 
     which: IntVector  # (PER_RANK * ranks,) number of the parameter
-    true: FloatVector
-    asked: FloatVector
+    successes: FloatVector
+    trials: FloatVector
 
 
 @dispatched
@@ -58,34 +58,23 @@ def entries(model: Any, rank: Rank, out: Entries, count: int) -> int:
 
 
 @inlined
-def enter(out: Entries, count: int, which: int, true: float, asked: float) -> int:
+def enter(out: Entries, count: int, which: int, successes: float, trials: float) -> int:
     """Write entry number ``count``; return the number of entries."""
-    out.which[count], out.true[count], out.asked[count] = which, true, asked
+    out.which[count], out.successes[count], out.trials[count] = which, successes, trials
     return count + 1
 
 
 class Form(NamedTuple):
-    """A form of click model.
+    """A form of click model: its name, class, source, and the blocks of ``theta`` in order.
 
-    Parameters
-    ----------
-    name : str
-    model : type
-    blocks : tuple of str
-        The blocks of ``theta``, in order: "attraction" and "satisfaction" (a parameter for each item), "attention" (for
-        each rank), "attention, last click" (for each rank and rank of the click above), "going on" (one parameter).
-    cite : str
+    Blocks are "attraction" and "satisfaction" (a parameter for each item), "attention" (for each rank), "attention,
+    last click" (for each rank and rank of the click above), "going on" (one parameter).
     """
 
     name: str
     model: type[Parameters]
     blocks: tuple[str, ...]
     cite: str
-
-    @property
-    def has_table(self) -> bool:
-        """Whether clicks and stops depend on the item only, and attention on the rank only."""
-        return "attention, last click" not in self.blocks
 
     def slices(self, items: int, ranks: int) -> Iterator[tuple[str, slice]]:
         """Yield the name of each block and its part of ``theta``."""
@@ -99,7 +88,7 @@ class Form(NamedTuple):
 
 def register(module: str, *blocks: str, cite: str) -> Form:
     """Make ``step`` and ``entries`` of a module the equations of its ``Model``; return the form."""
-    parts, name = sys.modules[module], module.rpartition(".")[2]
+    parts = sys.modules[module]
     implement(step, parts.Model, parts.step)
     implement(entries, parts.Model, parts.entries)
-    return Form(name, parts.Model, ("attraction", *blocks), cite)
+    return Form(module.rpartition(".")[2], parts.Model, ("attraction", *blocks), cite)

@@ -26,11 +26,11 @@ class Judgements(NamedTuple):
 
     def save(self, path: str | Path) -> Path:
         """Write the grades as a qrels file, and beside it the table as ``NAME.attractiveness.csv``; return its path."""
-        path, rows, judged = Path(path), self.table, self.table.dropna(subset="grade")
+        path, judged = Path(path), self.table.dropna(subset="grade")
         beside = path.with_suffix(".attractiveness.csv")
-        triples = zip(judged["query"], judged["document"], judged["grade"], strict=True)
-        files.write_text(path, "".join(f"{query} 0 {document} {grade}\n" for query, document, grade in triples))
-        files.write_text(beside, rows.drop(columns="grade").to_csv(index=False, float_format="%.6g"))
+        qrels = judged.assign(iteration=0)[["query", "iteration", "document", "grade"]]
+        files.write_text(path, qrels.to_csv(sep=" ", index=False, header=False))
+        files.write_text(beside, self.table.drop(columns="grade").to_csv(index=False, float_format="%.6g"))
         return beside
 
 
@@ -75,24 +75,22 @@ def judge_documents(
     [1, 0]
     """
     errors.require_between("grades", grades, 2, 1000)
-    errors.require_between("min_impressions", min_impressions, 1)
-    if fitted.graded or sessions.names is None:
+    names = sessions.names
+    if fitted.graded or names is None:
         raise InputError("judgements need a click model that was fitted by document, and the names of the documents")
-    fitted_sessions = sessions.select(np.arange(sessions.number) < fitted.train.sessions)
-    impressions = np.bincount(fitted_sessions.item, minlength=sessions.items)
-    shown = impressions > 0
-    value = fitted.blocks["attraction"].values[shown]
-    error = own_errors(fitted.fit, fitted_sessions, fitted.smoothing)[: sessions.items][shown]
-    few = impressions[shown] < min_impressions
-    if few.all():
+    sessions = sessions.select(np.arange(sessions.number) < fitted.train.sessions)
+    impressions = np.bincount(sessions.item, minlength=sessions.items)
+    if impressions.max() < min_impressions:
         most = f"the most are {impressions.max():,}"
         raise InputError(f"no document has {min_impressions} impressions, the least for a grade; {most}")
+    value, error = fitted.blocks["attraction"].values, own_errors(fitted.fit, sessions)[: sessions.items]
+    few = impressions < min_impressions
     limits = np.quantile(value[~few], np.arange(1, grades) / grades, method="inverted_cdf")
-    query, document = (names[shown] for names in sessions.names)
-    for name in (*query, *document):
+    grade = pd.Series(np.searchsorted(limits, value), dtype="Int64").mask(few)
+    query, document = names
+    columns = {"query": query, "document": document, "grade": grade, "attractiveness": value}
+    table = pd.DataFrame(columns | {"error": error, "impressions": impressions})[impressions > 0]
+    for name in (*table["query"], *table["document"]):
         if name.split() != [name]:
             raise InputError(f"{name!r} cannot stand in a qrels file: it is empty or contains white space")
-    grade = pd.Series(np.searchsorted(limits, value), dtype="Int64").mask(few)
-    columns = {"query": query, "document": document, "grade": grade}
-    numbers = {"attractiveness": value, "error": error, "impressions": impressions[shown]}
-    return Judgements(pd.DataFrame(columns | numbers), limits)
+    return Judgements(table.reset_index(drop=True), limits)

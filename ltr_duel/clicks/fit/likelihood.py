@@ -1,8 +1,8 @@
 """The likelihood of a session, its hidden events given its clicks, and how well a model predicts sessions.
 
-Given its clicks, a session yields entries: a parameter, its expected successes ``true`` and its expected trials
-``asked``. EM divides the sum of the successes by the sum of the trials. The score of a parameter t, the derivative of
-the log-likelihood, is the sum of ``(true - t * asked) / (t * (1 - t))`` (Fisher's identity).
+Given its clicks, a session yields entries: a parameter, its expected successes and its expected trials. EM divides the
+sum of the successes by the sum of the trials. The score of a parameter t, the derivative of the log-likelihood, is the
+sum of ``(successes - t * trials) / (t * (1 - t))`` (Fisher's identity).
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ def lists_of(sessions: Sessions, weight: FloatVector | None = None) -> Lists:
 def work_for(ranks: int) -> Work:
     """Return scratch memory for lists of up to this length."""
     n = PER_RANK * ranks
-    out = Entries(np.empty(n, np.int64), np.empty(n), np.empty(n))
-    return Work(np.empty(ranks + 1), np.empty(ranks + 1), out)
+    return Work(np.empty(ranks + 1), np.empty(ranks + 1), Entries(np.empty(n, np.int64), np.empty(n), np.empty(n)))
 
 
 @kernel
@@ -114,62 +113,21 @@ def walk_up(model: Any, lists: Lists, s: int, last: int, work: Work) -> None:
 
 
 class Score(NamedTuple):
-    """How well a model predicts some sessions.
-
-    by_rank: shape (ranks,); for each rank, 2 to the power of the mean of -log2 Pr(click or not), where the probability
-        is not conditional on the clicks above.
-    """
+    """How well a model predicts some sessions."""
 
     log_likelihood: float  # log Pr(click or not | clicks above), averaged over ranks, then over sessions
-    perplexity: float  # mean of `by_rank`; 1 for an oracle, 2 for a coin
-    by_rank: FloatVector
     sessions: int
 
 
 def score(model: Any, sessions: Sessions) -> Score:
     """Return the score of a model."""
-    bits, shown, chances = np.zeros((3, model.ranks))
-    product = np.ones(model.ranks)
-    likelihood = add_bits(model, lists_of(sessions), work_for(model.ranks), chances, product, bits, shown)
-    bits -= np.log2(product)
-    by_rank = 2 ** (bits[shown > 0] / shown[shown > 0])
-    return Score(likelihood / sessions.number, float(by_rank.mean()), by_rank, sessions.number)
+    return Score(add_likelihoods(model, lists_of(sessions), work_for(model.ranks)) / sessions.number, sessions.number)
 
 
 @kernel
-def add_bits(
-    model: Any, lists: Lists, work: Work, chances: FloatVector, product: FloatVector, bits: FloatVector,
-    shown: FloatVector,
-) -> float:  # fmt: skip
-    """Add the bits of each rank; return the sum, over sessions, of the mean log-likelihood of a rank."""
+def add_likelihoods(model: Any, lists: Lists, work: Work) -> float:
+    """Return the sum, over sessions, of the mean log-likelihood of a rank."""
     total = 0.0
     for s in range(lists.ptr.shape[0] - 1):
-        start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
-        total += walk_down(model, lists, s, work)[0] / n
-        click_chances(model, lists, s, work.rest, chances)
-        for k in range(n):
-            p = chances[k] if lists.click[start + k] else 1.0 - chances[k]
-            product[k] *= max(p, TINY * TINY)
-            if product[k] < _SMALL:
-                bits[k] -= np.log2(product[k])
-                product[k] = 1.0
-            shown[k] += 1.0
+        total += walk_down(model, lists, s, work)[0] / (lists.ptr[s + 1] - lists.ptr[s])
     return total
-
-
-@kernel
-def click_chances(model: Any, lists: Lists, s: int, mass: FloatVector, chances: FloatVector) -> None:
-    """Write the probability of a click at each rank of session s, not conditional on the clicks above.
-
-    ``mass[last + 1]``: probability that the rank is reached and that the click above is at ``last``.
-    """
-    mass[0] = 1.0
-    for k in range(lists.ptr[s + 1] - lists.ptr[s]):
-        chances[k], going_on = 0.0, 0.0
-        for last in range(-1, k):
-            attract, notice, after_click, after_skip = step(model, lists.item[lists.ptr[s] + k], k, last)
-            p = mass[last + 1] * attract * notice
-            chances[k] += p
-            going_on += p * after_click
-            mass[last + 1] = (mass[last + 1] - p) * after_skip
-        mass[k + 1] = going_on

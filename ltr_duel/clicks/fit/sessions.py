@@ -15,25 +15,7 @@ _LONGEST = 1000
 
 
 class Sessions(NamedTuple):
-    """The shown lists with their clicks.
-
-    Session s has the ranks ``ptr[s]`` to ``ptr[s + 1] - 1``.
-
-    Parameters
-    ----------
-    ptr : ndarray of int64, shape (sessions + 1,)
-    item : ndarray of int64, shape (ranks of all sessions,)
-        The item at each rank: the number of a query's document, or a relevance grade. All are below ``items``.
-    click : ndarray of bool, shape (ranks of all sessions,)
-    query : ndarray of int64, shape (sessions,)
-        Number of the query.
-    items : int
-    graded : bool
-        Whether items are relevance grades.
-    user : ndarray of int64, shape (sessions,), optional
-        Number of the user, -1 if unknown. Standard errors allow for dependence between sessions of the same user.
-    names : tuple of ndarray of str, each of shape (items,), optional
-        Query and document of each item, if items are documents; judgements need them.
+    """The shown lists with their clicks; session s has the ranks ``ptr[s]`` to ``ptr[s + 1] - 1``.
 
     Examples
     --------
@@ -42,14 +24,14 @@ class Sessions(NamedTuple):
     (1, 2)
     """
 
-    ptr: IntVector
-    item: IntVector
-    click: NDArray[np.bool_]
-    query: IntVector
-    items: int
-    graded: bool
-    user: IntVector | None = None
-    names: tuple[NDArray[np.object_], NDArray[np.object_]] | None = None
+    ptr: IntVector  # (sessions + 1,)
+    item: IntVector  # (ranks,) item at each rank of all sessions: number of a query's document, or relevance grade
+    click: NDArray[np.bool_]  # (ranks,)
+    query: IntVector  # (sessions,) number of the query
+    items: int  # all items are below this number
+    graded: bool  # whether items are relevance grades
+    user: IntVector | None = None  # (sessions,) number of the user, -1 if unknown
+    names: tuple[NDArray[np.object_], NDArray[np.object_]] | None = None  # query and document of each item, as text
 
     @classmethod
     def from_documents(
@@ -61,9 +43,8 @@ class Sessions(NamedTuple):
         ``document`` has an entry for each rank; ``queries`` and ``documents`` are the names of the numbers.
         """
         pairs, item = np.unique(np.repeat(query, lengths) << 32 | document, return_inverse=True)
-        ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         names = np.array(queries, object)[pairs >> 32], np.array(documents, object)[pairs & 0xFFFFFFFF]
-        return cls(ptr, item.astype(np.int64), click, query, len(pairs), False, user, names)
+        return cls(_pointers(lengths), item.astype(np.int64), click, query, len(pairs), False, user, names)
 
     @property
     def number(self) -> int:
@@ -79,10 +60,9 @@ class Sessions(NamedTuple):
         """Return the sessions of a mask."""
         sizes = np.diff(self.ptr)
         inside = np.repeat(mask, sizes)
-        ptr = np.concatenate([[0], np.cumsum(sizes[mask])]).astype(np.int64)
         user = None if self.user is None else self.user[mask]
         item, click, query = self.item[inside], self.click[inside], self.query[mask]
-        return self._replace(ptr=ptr, item=item, click=click, query=query, user=user)
+        return self._replace(ptr=_pointers(sizes[mask]), item=item, click=click, query=query, user=user)
 
     def distinct(self) -> tuple[Sessions, FloatVector]:
         """Return each distinct list of items and clicks as one session without a user, and the frequency of each."""
@@ -101,19 +81,19 @@ class Sessions(NamedTuple):
         return self.select(first), self.select(~first & np.isin(self.query, self.query[first]))
 
 
+def _pointers(lengths: IntVector) -> IntVector:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+
+
 def check_sessions(sessions: Sessions) -> None:
     """Raise `InputError` for sessions that determine no parameter, or whose arrays are inconsistent."""
     ptr, item, click, query, items, _, user, _ = sessions
-    agree = len(ptr) >= 1 and ptr[0] == 0 and ptr[-1] == len(item) == len(click) and len(query) == len(ptr) - 1
+    agree = ptr[0] == 0 and ptr[-1] == len(item) == len(click) and len(query) == len(ptr) - 1
     if not agree or (user is not None and len(user) != len(query)) or (np.diff(ptr) < 1).any():
         raise InputError("sessions: the arrays are inconsistent, or a list is empty")
-    if sessions.number == 0:
-        raise InputError("there is no session to fit click models to")
-    if item.min() < 0 or item.max() >= items:
+    if not click.any() or sessions.longest == 1:
+        raise InputError("click models need a click and lists of several documents, and these sessions have none")
+    if not 0 <= item.min() <= item.max() < items:
         raise InputError(f"sessions: an item is not in 0..{items - 1}")
     if sessions.longest > _LONGEST:
         raise InputError(f"a list has {sessions.longest:,} positions; click models are fitted to at most {_LONGEST:,}")
-    if not click.any():
-        raise InputError("no session has a click: click models cannot be fitted")
-    if sessions.longest == 1:
-        raise InputError("every list has one document, so positions and the behaviour after a click are not observed")

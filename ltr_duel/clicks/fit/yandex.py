@@ -26,31 +26,12 @@ from ltr_duel.core import InputError
 
 
 def read_yandex(path: str | Path) -> Sessions:
-    r"""Read the lists and clicks of a session log of the Yandex challenges into memory.
+    """Read the lists and clicks of a session log of the Yandex challenges into memory.
 
     Each query action is a session of `Sessions`. A click counts for the last impression of its session that shows the
     document; in the second challenge, for the impression with the click's SERPID. Clicks on other documents
-    (advertisements, later pages) are omitted. Items are the documents of each query.
-
-    Parameters
-    ----------
-    path : path
-        A text file, also compressed with the suffix ``.gz``.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line is none of the above.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "sessions.txt"
-    ...     _ = path.write_text("8\t0\tQ\t7\t213\ta\tb\n8\t4\tC\tb\n")
-    ...     sessions = read_yandex(path)
-    >>> sessions.number, sessions.click.tolist()
-    (1, [False, True])
+    (advertisements, later pages) are omitted. Items are the documents of each query. A path that ends with ``.gz`` is
+    decompressed. Raises `InputError` if the file cannot be read, or a line is none of the above.
     """
     queries, documents, users = dict[str, int](), dict[str, int](), dict[str, int]()
     lengths, query, user, document, click = (array("q") for _ in range(5))

@@ -35,11 +35,5 @@ for _name, _clicks, _stops, _cite, _where in (
     ("perfect_binary", {3: (0, 1, 1)}, {3: (0, 0, 0)}, _LEROT, "config-sampler"),
     ("navigational_synthetic", {2: (0.05, 0.8)}, {2: (0, 0.8)}, _LEROT, "configuration of the synthetic evaluation"),
 ):  # fmt: skip
-    CLICK_MODELS.add(
-        ClickFamily(
-            name=_name,
-            tables={grades: (p_click, _stops[grades]) for grades, p_click in _clicks.items()},
-            cite=_cite,
-            where=_where,
-        )
-    )
+    _tables = {grades: (p_click, _stops[grades]) for grades, p_click in _clicks.items()}
+    CLICK_MODELS.add(ClickFamily(name=_name, tables=_tables, cite=_cite, where=_where))

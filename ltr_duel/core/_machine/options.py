@@ -7,12 +7,13 @@ these options.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numba
 
-from ltr_duel.core.machine import plain_compiler_wanted
+from ltr_duel.core.errors import InputError
 
 # No kernel produces a NaN or depends on the sign of a zero; given this promise, LLVM vectorises a maximum.
 _DOCUMENTED: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "nsz"}}
@@ -39,7 +40,14 @@ def is_effective(name: str) -> bool:
         return False
 
 
-_USED = {} if plain_compiler_wanted() else {name: one[0] for name, one in _UNDOCUMENTED.items() if is_effective(name)}
+def _is_plain() -> bool:
+    wanted = os.environ.get("LTR_DUEL_COMPILER", "")
+    if wanted not in ("", "plain"):
+        raise InputError(f"LTR_DUEL_COMPILER must be 'plain' or unset, not '{wanted}'")
+    return bool(wanted)
+
+
+_USED = {} if _is_plain() else {name: value for name, (value, _) in _UNDOCUMENTED.items() if is_effective(name)}
 _CALLED, _INLINED = "no_cpython_wrapper", "forceinline"  # options that only some kernels use
 KERNEL = _DOCUMENTED | {name: value for name, value in _USED.items() if name not in (_CALLED, _INLINED)}
 CALLED = {name: value for name, value in _USED.items() if name == _CALLED}  # for kernels that only other kernels call
@@ -50,4 +58,4 @@ def compiler() -> str:
     """Return a description of the compiler: the version of numba, and the undocumented options that are in use."""
     if numba.config.DISABLE_JIT:
         return "interpreted"
-    return f"numba {numba.__version__}, {', '.join(sorted(_USED)) or 'plain'}"
+    return f"numba {numba.__version__}, {'plain' if _is_plain() else ', '.join(sorted(_USED))}"

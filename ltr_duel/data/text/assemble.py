@@ -13,46 +13,48 @@ from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
 from ltr_duel.data.text import scan
 from ltr_duel.data.text.chunks import estimate_lines
-from ltr_duel.data.text.dialects import Dialect, dialect_named, read_sidecar, recognise_dialect, sidecar_of
+from ltr_duel.data.text.dialects import Dialect, dialect_named, read_sidecar, recognise_dialect
 from ltr_duel.data.text.matrix import Copy, Matrix
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.parse import Parsed, Rules
-from ltr_duel.data.text.parse_errors import parse_error, readable, strange_blank
+from ltr_duel.data.text.parse_errors import parse_error, printable
 from ltr_duel.data.text.pipeline import parse_file
-from ltr_duel.data.text.values import as_grades, fill_missing, refuse_labels, usual_grades, warn_of_clipped
+from ltr_duel.data.text.values import as_grades, fill_missing, require_labels, usual_grades, warn_of_clipped
 
 
 def read_files(files: Sequence[Path], options: ReadOptions, jobs: int, name: str) -> Dataset:
     """Read files, one after the other, as one corpus. By default, the first file determines the dialect."""
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
+    if dialect.lower_is_better and options.fill == "min":
+        raise InputError(
+            "NULL in a rank list marks a document that was not retrieved; fill it with 'last', not with 'min'"
+        )
     declared = options.features or dialect.features
     omitted = np.nan if options.omitted == "missing" else 0.0
-    grammar = scan.Grammar(dialect.query, options.fill is not None, options.first_id, omitted)
-    joined = _Joined(options, Matrix(estimate_lines(files)))
+    rules = Rules(scan.Grammar(dialect.query, options.fill is not None, options.first_id, omitted), declared)
+    corpus = _Corpus(options, Matrix(estimate_lines(files), omitted))
     for file in files:
-        joined.start_file(file, read_sidecar(file) if dialect.query == scan.IN_SIDECAR else None)
-        parse_file(file, Rules(grammar, declared), joined.add, jobs=jobs, columns=joined.width)
-        joined.end_file()
-    columns = declared or joined.width
+        corpus.start_file(file, read_sidecar(file) if dialect.query == scan.IN_SIDECAR else None)
+        parse_file(file, rules, corpus.add, jobs=jobs, columns=corpus.width)
+        corpus.end_file()
+    columns = declared or corpus.width
     if columns == 0:
         raise InputError(f"{files[0]}: no line has a feature; a line is '0 qid:1 1:0.5 2:3'")
-    return joined.dataset(columns, dialect, name)
+    return corpus.dataset(columns, dialect, name)
 
 
-class _Joined:
-    """The chunks so far, joined."""
+class _Corpus:
+    """A corpus that grows by the chunks of its files."""
 
     def __init__(self, options: ReadOptions, matrix: Matrix) -> None:
         self.width = 0  # number of columns
         self._options = options
         self._matrix = matrix
-        self._rows = self._values = self._zeros = self._clipped = 0
-        self._widths: list[tuple[int, int]] = []  # rows and columns of each block
+        self._rows = self._values = self._clipped = 0
         self._query_starts: list[int] = []
         self._queries: dict[bytes, str] = {}  # query -> its first line
         self._labels: list[NDArray[np.float32]] = []
-        self._words: list[NDArray[np.bytes_]] = []
-        self._is_id: list[NDArray[np.bool_]] = []
+        self._documents: list[NDArray[np.bytes_]] = []
 
     def start_file(self, file: Path, sizes: list[int] | None) -> None:
         """Begin a file; ``sizes`` are the sizes of its queries, if the lines do not name their query."""
@@ -64,26 +66,38 @@ class _Joined:
 
     def add(self, parsed: Parsed) -> Copy:
         """Add the next chunk; return a function that copies its features (see `Matrix.put`)."""
-        refuse_labels(parsed.labels, self._options, lambda row: f"{self._where(parsed.lines[row].number)}:1")
+        require_labels(parsed.labels, self._options, lambda row: f"{self._line(parsed.lines[row].number)}:1")
         if self._sizes is None:
             self._add_queries(parsed)
         state = parsed.state
         if state.code != scan.DONE:
             raise parse_error(self._file, parsed.text, self._lines, state, self._options.first_id)
-        copy: Copy = lambda: None  # noqa: E731
-        if rows := len(parsed.labels):
-            self._labels.append(parsed.labels)
-            self._words.append(parsed.words)
-            self._is_id.append(parsed.is_id)
-            self._widths.append(parsed.features.shape)
-            copy = self._matrix.put(parsed.features)
         self.width = max(self.width, parsed.width)
-        self._rows += rows
         self._values += int(state.values)
-        self._zeros += int(state.zeros)
         self._clipped += int(state.clipped)
         self._lines += int(state.lines)
-        return copy
+        if not len(parsed.labels):
+            return lambda: None
+        self._rows += len(parsed.labels)
+        self._labels.append(parsed.labels)
+        self._documents.append(parsed.documents)
+        return self._matrix.put(parsed.features)
+
+    def _add_queries(self, parsed: Parsed) -> None:
+        for row, number, query in parsed.queries():
+            if query == self._last_query:
+                continue
+            line, text = self._line(number), texts.decoded(query)
+            if start := self._queries.get(query):
+                advice = "a query must be in one part; if ids start again in each part, read one part (--split train)"
+                if start.startswith(f"{self._file}:"):
+                    advice = "the lines of a query must be adjacent"
+                raise InputError(f"{line}: query '{printable(query)}' appears again, it began at {start}; {advice}")
+            if not text.isascii() and any(map(str.isspace, text)):
+                raise InputError(f"{line}: 'qid:{printable(query)}' contains a blank that is no space or tab")
+            self._queries[query] = line
+            self._query_starts.append(self._rows + row)
+            self._last_query = query
 
     def end_file(self) -> None:
         """Check that the file contained documents, and add its queries if their sizes are in a separate file."""
@@ -93,10 +107,8 @@ class _Joined:
         if self._sizes is None:
             return
         if sum(self._sizes) != rows:
-            sidecar = sidecar_of(self._file)
-            raise InputError(
-                f"{self._file}: {rows:,} documents, but the sizes in {sidecar} add up to {sum(self._sizes):,}"
-            )
+            total = f"the sizes of its queries in the file beside it add up to {sum(self._sizes):,}"
+            raise InputError(f"{self._file}: {rows:,} documents, but {total}")
         for start in (self._first_row + np.cumsum([0, *self._sizes[:-1]])).tolist():
             self._queries[str(len(self._queries) + 1).encode()] = str(self._file)
             self._query_starts.append(start)
@@ -105,18 +117,12 @@ class _Joined:
         """Return the corpus; called after the last file."""
         matrix, options = self._matrix.features(columns), self._options
         query_ptr = np.array([*self._query_starts, self._rows], dtype=np.int64)
-        documents = self._documents(query_ptr)
-        first = texts.decoded(self._words[0][0]) if self._is_id[0][0] else ""
+        words = np.concatenate(self._documents)
+        documents = _decoded(words) if np.all(words != b"") else None
+        first = "" if documents is None else str(documents[0])
         warn_of_clipped(name, self._clipped)
-        omitted = ""
-        if options.omitted == "missing":
-            self._mark_omitted(matrix)
-        elif options.omitted is None and self._values < matrix.size:
-            omitted = "some zeros" if self._zeros or options.fill not in (None, "nan") else "all zeros"
-        fill_missing(
-            matrix, query_ptr, options.fill, lower_is_better=dialect.lower_is_better,
-            zero_columns=OHSUMED_WITHOUT_MINIMUM if is_ohsumed(columns, first) else frozenset(),
-        )  # fmt: skip
+        zero_columns = OHSUMED_WITHOUT_MINIMUM if is_ohsumed(columns, first) else frozenset[int]()
+        fill_missing(matrix, query_ptr, options.fill, zero_columns)
         relevance = as_grades(np.concatenate(self._labels), options)
         # Ids start at 1 in all corpora that `known_names` recognises.
         names = known_names(matrix, first) if options.first_id else tuple(map(str, range(columns)))
@@ -131,51 +137,11 @@ class _Joined:
             sha256="",
             feature_names=names,
             lower_is_better=dialect.lower_is_better,
-            omitted=omitted,
+            omits=options.omitted is None and self._values < matrix.size,
         )
 
-    def _documents(self, query_ptr: NDArray[np.int64]) -> NDArray[np.str_] | None:
-        """Return the ids of the documents; None if some have none.
-
-        In a corpus without ``docid =``, the first words of comments are ids, as in RankLib, if each document has one,
-        no two documents of a query have the same, and a query has several documents.
-        """
-        words, is_id = np.concatenate(self._words), np.concatenate(self._is_id)
-        if np.any(is_id):
-            return _decoded(words) if np.all(is_id) else None
-        if np.any(words == b"") or self._rows == len(query_ptr) - 1:
-            return None
-        queries = np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr)).tolist()
-        different = len(set(zip(queries, words.tolist(), strict=True))) == self._rows
-        return _decoded(words) if different else None
-
-    def _where(self, line: int) -> str:
-        return f"{self._file}:{self._lines + line}"
-
-    def _add_queries(self, parsed: Parsed) -> None:
-        for row, number, query in parsed.queries():
-            if query == self._last_query:
-                continue
-            where = self._where(number)
-            if start := self._queries.get(query):
-                advice = "a query must be in one part; if ids start again in each part, read one part (--split train)"
-                if start.startswith(f"{self._file}:"):
-                    advice = "the lines of a query must be adjacent"
-                raise InputError(f"{where}: query '{readable(query)}' appears again, it began at {start}; {advice}")
-            if blank := strange_blank(query):
-                raise InputError(
-                    f"{where}: {blank} in 'qid:{readable(query)}' is not a separator; use a space or a tab"
-                )
-            self._queries[query] = where
-            self._query_starts.append(self._rows + row)
-            self._last_query = query
-
-    def _mark_omitted(self, matrix: NDArray[np.float32]) -> None:
-        """Set the columns that a block does not have to NaN; the scanner did so in the block's own columns."""
-        first = 0
-        for rows, columns in self._widths:
-            matrix[first : first + rows, columns:] = np.nan
-            first += rows
+    def _line(self, number: int) -> str:
+        return f"{self._file}:{self._lines + number}"
 
 
 def _decoded(words: NDArray[np.bytes_]) -> NDArray[np.str_]:

@@ -36,8 +36,6 @@ DIALECTS = {
         Dialect("lightgbm", "no query on the line, sizes of the queries in a file .query or .group", IN_SIDECAR),
     )
 }
-
-_IMAT2009 = re.compile(rb"\s*-?\d(?:\.\d+)?(?:\s+(\d{1,3}):[^\s#]+)+\s*#\s*(\d+)\s*")  # label, last id, query
 _RANK = re.compile(rb"\d+:(NULL|\d+(\.0*)?)")
 
 
@@ -48,43 +46,27 @@ def dialect_named(name: str) -> Dialect:
 
 
 def recognise_dialect(file: Path) -> Dialect:
-    """Return a file's dialect, recognised from its first lines."""
+    """Return a file's dialect, recognised from its first document."""
     for text in read_chunks(file, lambda: 2**16):
-        lines = text.tobytes().splitlines()
-        if documents := [line for line in lines if line.strip() and not line.lstrip().startswith(b"#")]:
-            return _of_lines(documents, file)
+        for line in text.tobytes().splitlines():
+            body, _, comment = line.partition(b"#")
+            if words := body.split()[1:]:
+                return DIALECTS[_dialect_of(words, comment, file)]
     return DIALECTS["svmlight"]  # only comments, or a line that is too long; the reader reports it
 
 
-def _of_lines(lines: list[bytes], file: Path) -> Dialect:
-    body, _, comment = lines[0].partition(b"#")
-    words = body.split()[1:]
-    if not any(word.startswith(b"qid:") for word in words):
-        if sidecar_of(file):
-            return DIALECTS["lightgbm"]
-        return DIALECTS["imat2009" if _is_imat2009(lines) else "svmlight"]
-    values = words[1:]
+def _dialect_of(words: list[bytes], comment: bytes, file: Path) -> str:
+    query, *values = words
+    if not query.startswith(b"qid:"):
+        return "lightgbm" if sidecar_of(file) else "svmlight"
     if comment.lstrip().startswith(b"docid"):
-        ranks = len(values) in RANK_LISTS and all(map(_RANK.fullmatch, values))
-        return DIALECTS["letor-agg" if ranks else "letor"]
-    mslr = len(values) == DIALECTS["mslr"].features and values[-1].startswith(b"136:")
-    return DIALECTS["mslr" if mslr else "svmlight"]
-
-
-def _is_imat2009(lines: list[bytes]) -> bool:
-    """Return whether every line has the form of IMAT2009, and a query has several documents.
-
-    Otherwise, the comments may be the ids of the documents.
-    """
-    found = [match for line in lines if (match := _IMAT2009.fullmatch(line))]
-    queries = [match[2] for match in found]
-    most = DIALECTS["imat2009"].features
-    return len(found) == len(lines) > len(set(queries)) and all(int(match[1]) <= (most or 0) for match in found)
+        return "letor-agg" if len(values) in RANK_LISTS and all(map(_RANK.fullmatch, values)) else "letor"
+    return "mslr" if len(values) == 136 and values[-1].startswith(b"136:") else "svmlight"
 
 
 def sidecar_of(file: Path) -> Path | None:
     """Return the file with the sizes of the queries: ``x.query`` or ``x.group`` beside ``x``, ``x.txt`` or ``x.gz``."""
-    plain = file.name.removesuffix(".gz").removesuffix(".bz2").removesuffix(".xz")
+    plain = re.sub(r"\.(gz|bz2|xz)$", "", file.name)
     for name in (f"{stem}.{kind}" for kind in ("query", "group") for stem in (plain, plain.removesuffix(".txt"))):
         sidecar = file.parent / name
         with suppress(OSError):  # the name with the suffix may be too long
@@ -97,16 +79,11 @@ def read_sidecar(file: Path) -> list[int]:
     """Return the sizes of the queries of a feature file."""
     sidecar = sidecar_of(file)
     if sidecar is None:
-        raise InputError(
-            f"{file}: lines have no query, and there is no file {file.name}.query or .group with their sizes"
-        )
-    sizes = []
+        raise InputError(f"{file}: lines have no query, and there is no {file.name}.query or .group with their sizes")
     with files.reading(sidecar, "a file with sizes of queries") as raw:
-        for number, line in enumerate(texts.unpacked(sidecar, raw), start=1):
-            word = line.strip()
-            if word:
-                if not word.isdigit() or int(word) < 1:
-                    shown = texts.decoded(word[:40])
-                    raise InputError(f"{sidecar}:{number}: '{shown}' is not the size of a query (1, 2, ...)")
-                sizes.append(int(word))
-    return sizes
+        lines = [line.strip() for line in texts.unpacked(sidecar, raw)]
+    for number, word in enumerate(lines, start=1):
+        if word and not (word.isdigit() and int(word) > 0):
+            size = texts.decoded(word[:40])
+            raise InputError(f"{sidecar}:{number}: '{size}' is not the size of a query (1, 2, ...)")
+    return [int(word) for word in lines if word]

@@ -33,10 +33,11 @@ class _Segment(NamedTuple):
 
 
 class Matrix:
-    """Collects blocks of rows, in order; ``lines`` is an estimate of their number."""
+    """Collects blocks of rows, in order; ``lines`` estimates their number, ``omitted`` is the value without a block."""
 
-    def __init__(self, lines: int) -> None:
+    def __init__(self, lines: int, omitted: float = 0.0) -> None:
         self._lines = lines
+        self._omitted = omitted
         self._rows = 0
         self._segments = [_Segment(0, np.zeros((0, 0), np.float32))]
         self._unreleased = 0
@@ -65,7 +66,7 @@ class Matrix:
         return copy
 
     def features(self, columns: int) -> NDArray[np.float32]:
-        """Return all rows, shape (rows, columns), column-major; a column that is in no block is 0."""
+        """Return all rows, shape (rows, columns), column-major."""
         if columns > len(self._segments[-1].columns):
             self._begin(self._rows, self._rows, columns)
         *earlier, last = self._segments
@@ -86,6 +87,8 @@ class Matrix:
             size, why = 4 * rows * columns / 1e9, "more than the free memory"
             why = str(error) if isinstance(error, InputError) else why
             raise InputError(f"about {rows:,} documents with {columns:,} features need {size:,.3g} GB: {why}") from None
+        if self._omitted != 0:
+            self._segments[-1].columns[:] = self._omitted
 
 
 @kernel

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
-from ltr_duel.core import InputError, arguments, errors
+from ltr_duel.core import errors
 
 FILLS = ("min", "last", "nan")
-_WAYS = {  # what a message says, and the legal values
-    "labels": ("way to read labels", ("grades", "round", "distinct")),
-    "unlabelled": ("way to treat unlabelled documents", ("refuse", "zero")),
-    "omitted": ("way to read omitted features", ("zero", "missing")),
-}
-_LARGEST = 3.4028235e38  # the largest float32, rounded up
-_READ_ALIKE = ("dialect", "features")  # options that change no number of an existing column
+_LARGEST = 3.4028234e38  # the largest float32, rounded down
 
 
 @dataclass(frozen=True)
@@ -27,7 +20,7 @@ class ReadOptions:
     ----------
     dialect : str, optional
         Format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. None: recognised
-        from the first lines.
+        from the first lines; yahoo, imat2009 and istella must be named.
     features : int, optional
         Number of columns, 1 to 1,000,000; a higher id is an error. None: the dialect's number of columns; if the
         dialect has none, the columns up to the highest id, and an id above 10,000 is an error, because it suggests
@@ -45,8 +38,8 @@ class ReadOptions:
     first_id : {1, 0}
         The id of the first feature. With 0 the columns are called ``"0"``, ``"1"``, ... as in the file.
     omitted : {"zero", "missing"}, optional
-        Value of a feature that a line omits: 0, or NaN, which ``fill`` replaces like NULL. None: 0, but a model that
-        was trained with missing values is refused if zeros and omitted features cannot be told apart.
+        Value of a feature that a line omits: 0, or NaN, which ``fill`` replaces like NULL. None: 0, but XGBoost models,
+        for which omitted features are missing values, are refused.
 
     Raises
     ------
@@ -59,7 +52,7 @@ class ReadOptions:
     'grades'
     >>> ReadOptions(labels="rounded")
     Traceback (most recent call last):
-    ltr_duel.core.errors.InputError: no way to read labels 'rounded'; did you mean 'round'? (grades, round, distinct)
+    ltr_duel.core.errors.InputError: no labels 'rounded'; did you mean 'round'? (grades, round, distinct)
     """
 
     dialect: str | None = None
@@ -71,21 +64,18 @@ class ReadOptions:
     omitted: str | None = None
 
     def __post_init__(self) -> None:
-        if self.dialect is not None:
-            arguments.require_type("the dialect", self.dialect, str)
         if self.features is not None:
             errors.require_whole("features", self.features, 1, 1_000_000)
-        if isinstance(self.fill, str) and self.fill not in FILLS:
-            raise errors.unknown_name("fill", self.fill, [*FILLS, "a number"])
-        if self.fill is not None and not isinstance(self.fill, str) and not _is_float32(self.fill):
-            raise InputError(
-                f"the fill must be a finite number of float32, 'min', 'last' or 'nan', not {errors.shown(self.fill)}"
-            )
-        for name, (way, legal) in _WAYS.items():
-            if name != "omitted" or self.omitted is not None:
-                errors.require_one_of(way, getattr(self, name), legal)
-        if not _is_float32(self.first_id) or self.first_id not in (0, 1):
-            raise InputError(f"the id of the first feature must be 0 or 1, not {errors.shown(self.first_id)}")
+        if isinstance(self.fill, str):
+            if self.fill not in FILLS:
+                raise errors.unknown_name("fill", self.fill, [*FILLS, "a number"])
+        elif self.fill is not None:
+            errors.require_between("the fill", self.fill, -_LARGEST, _LARGEST)
+        errors.require_one_of("labels", self.labels, ("grades", "round", "distinct"))
+        errors.require_one_of("unlabelled", self.unlabelled, ("refuse", "zero"))
+        errors.require_whole("first_id", self.first_id, 0, 1)
+        if self.omitted is not None:
+            errors.require_one_of("omitted", self.omitted, ("zero", "missing"))
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -93,27 +83,10 @@ class ReadOptions:
         values = ((option.name, getattr(self, option.name), option.default) for option in dataclasses.fields(self))
         return {name: value for name, value, default in values if value != default}
 
-    @property
-    def as_typed(self) -> str:
-        """The chosen options that change numbers, in the form of the command line."""
-        typed = {key: value for key, value in self.chosen.items() if key not in _READ_ALIKE}
-        return " ".join(f"--{key.replace('_', '-')} {value}" for key, value in typed.items())
-
-
-def _is_float32(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        return False
-    try:
-        return abs(float(value)) < _LARGEST
-    except OverflowError:  # an integer beyond the range of floats
-        return False
-
 
 def fill_from_text(text: str | None) -> float | str | None:
     """Return the fill for a word of the command line."""
-    if text is None or text in FILLS:
-        return text
     try:
-        return float(text)
+        return text if text is None or text in FILLS else float(text)
     except ValueError:
         raise errors.unknown_name("fill", text, [*FILLS, "a number"]) from None

@@ -14,7 +14,8 @@ from ltr_duel.data.text.tokens import LARGEST, LARGEST_FLOAT
 
 MOST_FEATURES = 10_000  # an id above this number is an error if the number of columns is not declared
 
-_WORD = re.compile(rb"\s*(docid\s*=\s*)?(\S+)")
+_WORD = re.compile(rb"\s*(\S+)")
+_DOCUMENT = re.compile(rb"\s*docid\s*=\s*(\S+)")
 
 
 class Rules(NamedTuple):
@@ -39,8 +40,7 @@ class Parsed(NamedTuple):
     labels: NDArray[np.float32]  # (rows,)
     lines: scan.Records  # (rows,) of `scan.LINE`
     new: NDArray[np.bool_]  # (rows,): the query differs from the query of the row before; True in row 0
-    words: NDArray[np.bytes_]  # (rows,) first word of the comment, or the id of the document
-    is_id: NDArray[np.bool_]  # (rows,) whether the word is after ``docid =``
+    documents: NDArray[np.bytes_]  # (rows,) the word after ``docid =`` in the comment, or empty
     width: int  # number of columns up to the last used column
     state: np.record  # one of `scan.STATE`
 
@@ -82,8 +82,8 @@ def parse_chunk(text: NDArray[np.uint8], room: Room, rules: Rules) -> Parsed:
         state.feature = limit
     lines = block.lines[:rows]
     _round_in_python(text, block)
-    if rules.grammar.query == scan.IN_COMMENT and (missing := scan.query_from_comment(text, lines)) < rows:
-        state.code, state.at = scan.NO_COMMENT, lines[missing].start
+    if rules.grammar.query == scan.IN_COMMENT:
+        _take_queries(text, lines, state)
     new = np.empty(rows, dtype=np.bool_)
     scan.mark_new_queries(text, lines, new)
     used = np.flatnonzero(block.last_row)
@@ -91,8 +91,7 @@ def parse_chunk(text: NDArray[np.uint8], room: Room, rules: Rules) -> Parsed:
     features = block.features[:rows]
     if columns > max(width, room.columns) and not rules.features:  # the estimate was too small, and then too large
         features = np.ascontiguousarray(features[:, : max(width, room.columns)])
-    words, is_id = _first_words(text, lines)
-    return Parsed(text, features, block.labels[:rows], lines, new, words, is_id, width, state)
+    return Parsed(text, features, block.labels[:rows], lines, new, _document_ids(text, lines), width, state)
 
 
 def _round_in_python(text: NDArray[np.uint8], block: scan.Block) -> None:
@@ -110,12 +109,21 @@ def _round_in_python(text: NDArray[np.uint8], block: scan.Block) -> None:
             block.features[row, column] = np.float32(max(-LARGEST_FLOAT, min(value, LARGEST_FLOAT)))
 
 
-def _first_words(text: NDArray[np.uint8], lines: scan.Records) -> tuple[NDArray[np.bytes_], NDArray[np.bool_]]:
-    """Return the first word of each comment, or the id in ``docid = <id>``, and whether it is such an id."""
-    if not np.any(lines.comment_end > lines.comment):
-        return np.zeros(len(lines), "S1"), np.zeros(len(lines), np.bool_)
+def _take_queries(text: NDArray[np.uint8], lines: scan.Records, state: np.record) -> None:
+    """Use the first word of each comment as query; record a line without such a word."""
     raw = text.tobytes()
-    ranges = zip(lines.comment.tolist(), lines.comment_end.tolist(), strict=True)
-    matches = [_WORD.match(raw[start:end]) for start, end in ranges]
-    words = np.array([match[2] if match else b"" for match in matches], np.bytes_)
-    return words, np.array([bool(match and match[1]) for match in matches], np.bool_)
+    for row, span in enumerate(zip(lines.comment.tolist(), lines.comment_end.tolist(), strict=True)):
+        match = _WORD.match(raw, *span)
+        if match is None:
+            state.code, state.at = scan.NO_COMMENT, lines[row].start
+            return
+        lines[row].query, lines[row].query_end = match.span(1)
+
+
+def _document_ids(text: NDArray[np.uint8], lines: scan.Records) -> NDArray[np.bytes_]:
+    if not np.any(lines.comment_end > lines.comment):
+        return np.zeros(len(lines), "S1")
+    raw = text.tobytes()
+    spans = zip(lines.comment.tolist(), lines.comment_end.tolist(), strict=True)
+    matches = [_DOCUMENT.match(raw, *span) for span in spans]
+    return np.array([match[1] if match else b"" for match in matches], np.bytes_)

@@ -18,8 +18,9 @@ from ltr_duel.core import inlined, kernel
 from ltr_duel.data.text.tokens import EXACT, LARGEST_FLOAT, NOT_A_NUMBER, TOO_LARGE, UNSURE, parse_number, usual_token
 
 # Reasons for a stop of the scanner.
-DONE, BAD_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE = range(8)
-NUL_BYTE, STRAY_RETURN, NULL_VALUE, NEED_ROOM, NO_COMMENT = range(8, 13)
+DONE, BAD_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE, NULL_VALUE, NEED_ROOM, NO_COMMENT = (
+    range(11)
+)
 
 STOPPED = 0  # returned instead of a position; no part of a line ends at 0
 LABEL = -1  # the special value of DOUBT's column
@@ -41,8 +42,8 @@ LINE = _record("start query query_end comment comment_end width number", np.int3
 # A number whose float32 is uncertain, so that Python must parse it: row, column (or LABEL), position.
 DOUBT = _record("row column at", np.int32)
 # The scanner's state: reason, position and feature of a stop, number of doubts, number of values that were clipped to
-# the largest float32, number of lines (0 until DONE), number of features on all lines, and how many of them are zero.
-STATE = _record("code at feature doubts clipped lines values zeros", np.int64)
+# the largest float32, number of lines (0 until DONE), and number of features on all lines.
+STATE = _record("code at feature doubts clipped lines values", np.int64)
 
 Records = Any  # record arrays; their fields have no static types
 
@@ -85,9 +86,7 @@ def scan_lines(text, grammar, block):
             at += 1 + (text[at] == _RETURN)
             continue
         if text[at] == _HASH:  # a line with only a comment
-            at = skip_comment(text, at, block)
-            if at == STOPPED:
-                return row
+            at = skip_comment(text, at)
             continue
         if row == len(block.labels):
             stop(block, NEED_ROOM, at, 0)
@@ -152,7 +151,7 @@ def scan_features(text, at, row, grammar, line, block):
     first_id = grammar.first_id
     column = -1
     stamp = row + 1
-    values = zeros = 0
+    values = 0
     while True:
         byte = text[at]
         if byte in (_SPACE, _TAB):
@@ -161,7 +160,6 @@ def scan_features(text, at, row, grammar, line, block):
         if not _ZERO <= byte <= _NINE:
             line.width = column + 1
             block.state[0].values += values
-            block.state[0].zeros += zeros
             return at
         feature, value, end = usual_token(text, at)
         column = feature - first_id
@@ -169,14 +167,12 @@ def scan_features(text, at, row, grammar, line, block):
         if 0 <= column < columns and last_row[column] != stamp:
             last_row[column] = stamp
             features[row, column] = value
-            zeros += value == 0.0
             at = end
             continue
         column, value, end = any_token(text, at, row, grammar, block)
         if end == STOPPED:
             return end
         features[row, column] = value
-        zeros += value == 0.0
         at = end
 
 
@@ -227,25 +223,20 @@ def scan_comment(text, at, line, block):
     line.comment_end = 0
     if text[at] == _HASH:
         line.comment = at + 1
-        at = skip_comment(text, at, block)
-        if at != STOPPED:
-            line.comment_end = at - 1 - (text[at - 2] == _RETURN)
+        at = skip_comment(text, at)
+        line.comment_end = at - 1 - (text[at - 2] == _RETURN)
         return at
-    if text[at] == _RETURN:
+    if text[at] == _RETURN and text[at + 1] == _LINE_FEED:
         at += 1
-        if text[at] != _LINE_FEED:
-            return stop(block, STRAY_RETURN, at - 1, 0)
-    elif text[at] != _LINE_FEED:
+    if text[at] != _LINE_FEED:
         return stop(block, BAD_TOKEN, at, 0)
     return at + 1
 
 
 @inlined
-def skip_comment(text, at, block):
+def skip_comment(text, at):
     """Return the position after the end of the line."""
     while text[at] != _LINE_FEED:
-        if text[at] == 0:
-            return stop(block, NUL_BYTE, at, 0)
         at += 1
     return at + 1
 
@@ -321,21 +312,3 @@ def mark_new_queries(text, lines, new):
                 while same < length and text[here.query + same] == text[before.query + same]:
                     same += 1
                 new[row] = same < length
-
-
-@kernel
-def query_from_comment(text, lines):
-    """Use the first word of each comment as query; return the first row without such a word, or the number of rows."""
-    for row in range(len(lines)):
-        line = lines[row]
-        at = line.comment
-        while at < line.comment_end and (text[at] == _SPACE or text[at] == _TAB):
-            at += 1
-        line.query = at
-        while at < line.comment_end and text[at] > _SPACE:
-            at += 1
-        if at == line.query:
-            return row
-        line.query_end = at
-        line.comment = at
-    return len(lines)

@@ -123,10 +123,7 @@ def parse_number(text, at):
             byte = int(np.int64(text[at]))
         if at == first:
             return 0.0, at, NOT_A_NUMBER
-        if down:
-            power -= exponent
-        else:
-            power += exponent
+        power += -exponent if down else exponent
     value, code = scaled(integer, kept, power)
     if negative:
         value = -value

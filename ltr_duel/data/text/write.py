@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ltr_duel.core import InputError, errors, files
+from ltr_duel.core import arguments, files
 from ltr_duel.data.dataset import Dataset
 
 _CHUNK = 2**17  # values per block of rows
@@ -28,13 +28,12 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
     path : str or Path
         The file, which appears under this name when it is complete. It is gzipped if the name ends in ``.gz``.
     sparse : bool
-        Whether to omit values that are 0. By default they are written, also those that stand for features that were
-        omitted (``dataset.omitted``), which are then no longer missing for XGBoost.
+        Whether to omit values that are 0. By default they are written, also those of omitted features, which are then
+        no longer missing for XGBoost.
 
     Returns
     -------
     Path
-        The file.
 
     Raises
     ------
@@ -50,8 +49,7 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
     ...     load_dataset(file)
     <Dataset corpus: 2 queries, 7 documents, 4 features, grades 0..4>
     """
-    if not isinstance(dataset, Dataset) or not isinstance(path, str | Path):
-        raise InputError(f"a Dataset and a path are required, not {errors.shown(dataset)} and {errors.shown(path)}")
+    arguments.require_type("the corpus", dataset, Dataset)
     path = Path(path)
     rows = max(1, _CHUNK // dataset.n_features)
     with files.replacing(path) as temporary, temporary.open("wb") as raw:

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy  # submodules are loaded on first use
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
 
-from ltr_duel.core import IntVector, SignMatrix, random_below, stream
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, SignMatrix, random_below, stream
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
@@ -39,98 +38,70 @@ class Params(NamedTuple):
 class Choice(NamedTuple):
     """The solved program of one query and set of rankers."""
 
-    lists: NDArray[np.int64]  # (n_lists, length)
-    cumulative: NDArray[np.float64]  # (n_lists,)
+    lists: IntMatrix  # (n_lists, length)
+    cumulative: FloatVector  # (n_lists,) cumulative probabilities
     feasible: bool  # whether all rankers have the same expected credit at every depth
 
 
-class State:
-    """The programs solved so far."""
+class State(NamedTuple):
+    """Constants, and the programs solved so far, keyed by query and set."""
 
-    def __init__(self, size: Size, params: Params) -> None:
-        self.top = size.top
-        self.samples = params.lists
-        self.solved: dict[tuple[int, ...], Choice] = {}
-
-    def choice(self, lists: Lists, query: int, slate: IntVector) -> Choice:
-        """Return the solved program of a query and a set of rankers."""
-        key = (int(query), *map(int, slate))
-        if key not in self.solved:
-            start, stop = int(lists.query_ptr[query]), int(lists.query_ptr[query + 1])
-            orders = [lists.order[r, start:stop].tolist() for r in slate]
-            length = min(self.top, stop - start)
-            sample = sample_lists(orders, length, self.samples, stream(0, "optimized multileave", *key))
-            credits = np.stack([1.0 / lists.rank[r, start:stop].astype(np.float64) for r in slate])
-            self.solved[key] = solve(sample, credits)
-        return self.solved[key]
+    top: int
+    samples: int
+    solved: dict[tuple[int, ...], Choice]
 
 
-def sample_lists(orders: list[list[int]], length: int, count: int, rng: Generator) -> NDArray[np.int64]:
-    """Draw ``count`` lists; return the distinct lists in order of first appearance, shape (at most count, length)."""
-    found: dict[tuple[int, ...], None] = {}
-    for _ in range(count):
-        shown: list[int] = []
-        for _ in range(length):
-            order = orders[random_below(len(orders), rng)]
-            shown.append(next(d for d in order if d not in shown))
-        found[tuple(shown)] = None
-    return np.array(list(found))
+def init(size: Size, params: Params, outcome: str) -> State:
+    """Return a state without solved programs."""
+    return State(size.top, params.lists, {})
 
 
-def solve(sample: NDArray[np.int64], credits: NDArray[np.float64]) -> Choice:
-    """Find the probabilities of the lists in ``sample``, shape (n_lists, length).
+def choice_of(state: State, lists: Lists, query: int, slate: IntVector) -> Choice:
+    """Return the solved program of a query and a set of rankers."""
+    key = (int(query), *map(int, slate))
+    if key not in state.solved:
+        start, stop = lists.query_ptr[query : query + 2]
+        orders = [lists.order[ranker, start:stop].tolist() for ranker in slate]
+        rng = stream(0, "optimized multileave", *key)
+        sample: dict[tuple[int, ...], None] = {}
+        for _ in range(state.samples):
+            shown: list[int] = []
+            while len(shown) < min(state.top, stop - start):
+                order = orders[random_below(len(orders), rng)]
+                shown.append(next(document for document in order if document not in shown))
+            sample[tuple(shown)] = None
+        state.solved[key] = solve(np.array(list(sample)), 1.0 / lists.rank[slate, start:stop].astype(np.float64))
+    return state.solved[key]
 
-    credits: 1 / rank, shape (rankers, documents).
-    """
-    n_lists, length = sample.shape
-    earned = np.cumsum(credits[:, sample], axis=2)  # (rankers, lists, depth): cumulative credit at each depth
-    weighted = (credits[:, sample] / np.arange(1, length + 1)).sum(axis=2)  # (rankers, lists)
+
+def solve(lists: IntMatrix, credits: FloatMatrix) -> Choice:
+    """Find the probabilities of different lists, (n_lists, length); credits: 1 / rank, shape (rankers, documents)."""
+    n_lists, length = lists.shape
+    earned = np.cumsum(credits[:, lists], axis=2).transpose(0, 2, 1)  # (rankers, depth, lists): cumulative credit
+    weighted = (credits[:, lists] / np.arange(1, length + 1)).sum(axis=2)  # (rankers, lists)
     variance = ((weighted - weighted.mean(axis=0)) ** 2).sum(axis=0)
     total = np.ones((1, n_lists))
-    apart = (earned[1:] - earned[:1]).transpose(0, 2, 1).reshape(-1, n_lists)
-    exact = solve_program(variance, np.vstack([apart, total]), np.append(np.zeros(len(apart)), 1))
-    if exact is not None:
-        return Choice(sample, running_sums(exact), True)
-    # Unknowns: p, then the highest and the lowest expected credit at each depth: low_k <= earned_jk @ p <= high_k.
-    rows = earned.transpose(0, 2, 1).reshape(-1, n_lists)  # one row for each ranker and depth, ranker by ranker
-    depth = np.tile(np.eye(length), (len(earned), 1))
-    none = np.zeros_like(depth)
-    bounds = np.vstack([np.hstack([rows, -depth, none]), np.hstack([-rows, none, depth])])
-    cost = np.concatenate([variance, np.ones(length), -np.ones(length)])
-    solved = solve_program(cost, np.hstack([total, np.zeros((1, 2 * length))]), [1.0], bounds, np.zeros(len(bounds)))
-    if solved is None:
-        raise RuntimeError("the relaxed program always has a solution, but the solver found none")
-    return Choice(sample, running_sums(solved[:n_lists]), False)
-
-
-def solve_program(
-    cost: NDArray[np.float64],
-    equal: NDArray[np.float64],
-    right: ArrayLike,
-    upper: NDArray[np.float64] | None = None,
-    limit: ArrayLike | None = None,
-) -> NDArray[np.float64] | None:
-    """Minimise ``cost @ x`` over x >= 0 with ``equal @ x == right`` and ``upper @ x <= limit``; None if infeasible."""
-    solve: Any = scipy.optimize.linprog  # scipy's annotations forbid missing bounds
-    result = solve(cost, A_ub=upper, b_ub=limit, A_eq=equal, b_eq=right, method="highs")
-    return np.asarray(result.x) if result.success else None
-
-
-def running_sums(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cumulative distribution; negative probabilities are set to 0, and the last entry is exactly 1."""
+    apart = (earned[1:] - earned[:1]).reshape(-1, n_lists)
+    linprog: Any = scipy.optimize.linprog  # scipy's annotations forbid missing bounds
+    exact = linprog(variance, A_eq=np.vstack([apart, total]), b_eq=np.append(np.zeros(len(apart)), 1), method="highs")
+    p = exact.x
+    if not exact.success:
+        # Unknowns: p, then the highest and the lowest expected credit at each depth: low_k <= earned_jk @ p <= high_k.
+        rows = earned.reshape(-1, n_lists)  # one row for each ranker and depth, ranker by ranker
+        depth = np.tile(np.eye(length), (len(earned), 1))
+        none = np.zeros_like(depth)
+        bounds = np.vstack([np.hstack([rows, -depth, none]), np.hstack([-rows, none, depth])])
+        cost = np.concatenate([variance, np.ones(length), -np.ones(length)])
+        equal = np.hstack([total, np.zeros((1, 2 * length))])
+        p = linprog(cost, bounds, np.zeros(len(bounds)), equal, [1.0], method="highs").x[:n_lists]
     cumulative = np.cumsum(np.maximum(p, 0))
-    return np.asarray(cumulative / cumulative[-1])
-
-
-def pick(cumulative: NDArray[np.float64], rng: Generator) -> int:
-    """Draw an index from a cumulative distribution."""
-    return int(np.searchsorted(cumulative, rng.random(), side="right"))
+    return Choice(lists, cumulative / cumulative[-1], exact.success)
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Draw a list with the solved probabilities."""
-    choice = state.choice(lists, query, slate[:size])
-    shown = choice.lists[pick(choice.cumulative, rng)]
+    choice = choice_of(state, lists, query, slate[:size])
+    shown = choice.lists[np.searchsorted(choice.cumulative, rng.random(), side="right")]
     page.shown[: len(shown)] = shown
     page.owner[: len(shown)] = -1
     return len(shown)
@@ -145,11 +116,6 @@ def credit_slate(
     scores = (1.0 / lists.rank[slate[:size]][:, rows].astype(np.float64)).sum(axis=1)
     lead = scores[:, None] - scores
     won[:size, :size] = (lead > _EQUAL).astype(np.int8) - (lead < -_EQUAL)
-
-
-def init(size: Size, params: Params, outcome: str) -> State:
-    """Return a state without solved programs."""
-    return State(size, params)
 
 
 register(

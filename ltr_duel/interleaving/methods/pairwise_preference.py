@@ -51,29 +51,44 @@ def init(size: Size, params: components.NoParams, outcome: str) -> State:
     )
 
 
+@kernel
+def add_candidates(state: State, lists: Lists, column: int, slate: IntVector, size: int, left: int, total: int) -> int:
+    """Add the rankers' documents of a column of the orders; return the number of all candidates so far.
+
+    ``candidates[:left]`` are not yet shown, ``candidates[left:total]`` are shown; new candidates move these up.
+    """
+    for a in range(size):
+        document = lists.order[slate[a], column]
+        if state.listed[document] == 0:
+            state.listed[document] = 1
+            state.candidates[total] = state.candidates[left]
+            state.candidates[left] = document
+            left += 1
+            total += 1
+    return total
+
+
+@kernel
+def clear_candidates(state: State, total: int) -> None:
+    """Forget all candidates."""
+    for m in range(total):
+        state.listed[state.candidates[m]] = 0
+
+
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Show a uniformly drawn candidate at each position."""
     start = lists.query_ptr[query]
     length = min(state.top, lists.query_ptr[query + 1] - start)
-    left, total = 0, 0  # candidates[:left] are not yet shown; candidates[left:total] are shown
+    total = 0
     for i in range(length):
-        for a in range(size):
-            document = lists.order[slate[a], start + i]
-            if state.listed[document] == 0:
-                state.listed[document] = 1
-                state.candidates[total] = state.candidates[left]
-                state.candidates[left] = document
-                left += 1
-                total += 1
-        state.choices[i] = left
-        chosen = random_below(left, rng)
-        left -= 1
+        total = add_candidates(state, lists, start + i, slate, size, total - i, total)
+        left = total - i - 1
+        chosen = random_below(left + 1, rng)
         page.shown[i] = state.candidates[chosen]
         page.owner[i] = -1
         state.candidates[chosen] = state.candidates[left]
         state.candidates[left] = page.shown[i]
-    for m in range(total):
-        state.listed[state.candidates[m]] = 0
+    clear_candidates(state, total)
     return length
 
 
@@ -81,61 +96,45 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Compare the scores."""
-    score_preferences(state, lists, query, slate, size, page, length, n_clicks)
-    for a in range(size):
-        for b in range(a + 1, size):
-            won[a, b] = vector.sign(state.scores[a] - state.scores[b], _EQUAL)
-
-
-@kernel
-def score_preferences(
-    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int
-) -> None:
-    """Write the score of each ranker of the slate into ``state.scores``."""
-    start = lists.query_ptr[query]
+    """Compare the weights of the preferences with which the rankers agree."""
+    start, total = lists.query_ptr[query], 0
     depth = min(length, page.clicks[n_clicks - 1] + 2)  # down to the position after the last click
-    count_choices(state, lists, start, slate, size, page, length, depth)
-    for c in range(n_clicks):
-        state.clicked[page.clicks[c]] = 1
-    for a in range(size):
-        state.scores[a] = 0.0
-    for c in range(n_clicks):
-        x = page.clicks[c]
-        for y in range(depth):
-            low, high = min(state.highest[x], state.highest[y]), max(state.highest[x], state.highest[y])
-            if state.clicked[y] == 1 or min(x, y) < high:
-                continue
-            weight = 1.0
-            for i in range(low, high):  # positions at which only one of the two documents could have been drawn
-                weight *= state.choices[i] / (state.choices[i] - 1.0)
-            preferred, other = start + page.shown[x], start + page.shown[y]
-            for a in range(size):
-                if lists.rank[slate[a], preferred] < lists.rank[slate[a], other]:
-                    state.scores[a] += weight
-
-
-@kernel
-def count_choices(
-    state: State, lists: Lists, start: int, slate: IntVector, size: int, page: Shown, length: int, depth: int
-) -> None:
-    """Write the number of candidates at each position, and the best rank that a ranker gives to each document."""
-    total = 0
     for i in range(depth):
-        for a in range(size):
-            document = lists.order[slate[a], start + i]
-            if state.listed[document] == 0:
-                state.listed[document] = 1
-                state.candidates[total] = document
-                total += 1
+        total = add_candidates(state, lists, start + i, slate, size, total, total)
         state.choices[i] = total - i  # i candidates are already shown
         state.clicked[i] = 0
         highest = length
         for a in range(size):
             highest = min(highest, lists.rank[slate[a], start + page.shown[i]] - 1)
         state.highest[i] = highest
-    for m in range(total):
-        state.listed[state.candidates[m]] = 0
+    clear_candidates(state, total)
+    for c in range(n_clicks):
+        state.clicked[page.clicks[c]] = 1
+    for a in range(size):
+        state.scores[a] = 0.0
+    for c in range(n_clicks):
+        for y in range(depth):
+            add_preference(state, lists, start, slate, size, page, page.clicks[c], y)
+    for a in range(size):
+        for b in range(a + 1, size):
+            won[a, b] = vector.sign(state.scores[a] - state.scores[b], _EQUAL)
+
+
+@kernel
+def add_preference(
+    state: State, lists: Lists, start: int, slate: IntVector, size: int, page: Shown, x: int, y: int
+) -> None:
+    """Add the weight of preferring the document at the clicked position x to the document at y, if this counts."""
+    low, high = min(state.highest[x], state.highest[y]), max(state.highest[x], state.highest[y])
+    if state.clicked[y] == 1 or min(x, y) < high:
+        return
+    weight = 1.0
+    for i in range(low, high):  # positions at which only one of the two documents could have been drawn
+        weight *= state.choices[i] / (state.choices[i] - 1.0)
+    preferred, other = start + page.shown[x], start + page.shown[y]
+    for a in range(size):
+        if lists.rank[slate[a], preferred] < lists.rank[slate[a], other]:
+            state.scores[a] += weight
 
 
 register(

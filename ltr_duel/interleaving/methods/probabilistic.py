@@ -6,12 +6,10 @@ the documents that are not yet shown. Let P_kj be the probability with which ran
 Clicks depend only on the list. So, given the list, the contributors are independent of each other and of the clicks,
 and ranker j contributed position k with probability q_kj = P_kj / sum_i P_ki. A ranker owns the clicks on the documents
 that it contributed. The number of clicks that a ranker owns is a sum of independent Bernoulli variables, and a dynamic
-programme over the clicked positions computes its distribution. For a pair among many rankers, the programme computes
-the distribution of the difference between the pair's numbers of clicks, to which each click adds +1, -1 or 0.
+programme over the clicked positions computes its distribution, or that of the difference between two rankers' numbers.
 
 Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011; for many
-rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (here, the contributor of
-each position is chosen independently of the contributors of other positions).
+rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (positions are independent).
 
 Outcome rules for pairs, of which the first is the default; P1 (P2) is the posterior probability that the first
 (second) ranker owns more clicks than the other ranker:
@@ -19,12 +17,11 @@ Outcome rules for pairs, of which the first is the default; P1 (P2) is the poste
 - ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2, so the mean outcome is the
   same as for ``sampled``. The list keeps the coin that decides.
 - ``marginal_sign``: the first ranker wins if P1 > P2; equal probabilities tie. Published baselines used this rule. It
-  is biased: it favours some rankers under random clicks. It also turns even the smallest lead into a win.
+  turns even the smallest lead into a win, and favours some rankers under random clicks.
 - ``sampled``: the ranker that owns more clicks under the actually drawn contributors wins.
 - ``expectation``: the outcome is P1 - P2; it has the same mean as ``sampled``, with less variance.
 
-``marginal_sign`` and ``sampled`` lead to different preference matrices; never mix them. Each pair of a set of rankers
-is decided by ``sampled``, the default, or ``marginal_sign``.
+``marginal_sign`` and ``sampled`` lead to different preference matrices; never mix them. Sets have these two rules only.
 """
 
 from __future__ import annotations
@@ -50,6 +47,7 @@ from ltr_duel.core import (
     vector,
 )
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
+from ltr_duel.interleaving.methods.team_draft import compare_owned, owned_lead
 from ltr_duel.interleaving.registration import register
 
 OUTCOMES = ("marginal_bernoulli", "marginal_sign", "sampled", "expectation")
@@ -72,7 +70,7 @@ class State(NamedTuple):
     weight: FloatVector  # (longest + 1 + AT_ONCE,) weight[r] = r^-tau, or 0 if r > longest; weight[0] unused
     tail: FloatVector  # (longest + 1 + AT_ONCE,) tail[r] = weight[r] + weight[r + 1] + ...
     used: MarkVector  # (longest,) scratch: 1 for documents already shown; all zero between calls
-    free: IntVector  # (rankers,) scratch: for each ranker of the slate, a rank before which all documents are shown
+    free: IntVector  # (rankers,) scratch: a rank before which all documents are shown, or the number of owned clicks
     ranks: IntVector  # (top,) scratch: ranks that one ranker gives to the shown documents
     source: FloatMatrix  # (top, rankers) scratch: Pr(the ranker contributed click c)
     owned: FloatVector  # (2 top + 3,) scratch: distribution of one ranker's owned clicks, or of two rankers' difference
@@ -104,30 +102,19 @@ def init(size: Size, params: Params, outcome: str) -> State:
 
 
 @kernel
-def first_free(state: State, lists: Lists, ranker: int, start: int, place: int) -> int:
-    """Update and return the first free rank of a ranker: the first rank whose document is not yet shown."""
-    free = state.free[place]
-    while state.used[lists.order[ranker, start + free - 1]] == 1:
-        free += 1
-    state.free[place] = free
-    return free
-
-
-@kernel
 def draw_document(
     state: State, lists: Lists, ranker: int, place: int, start: int, documents: int, u: float, rng: Generator
 ) -> int:
     """Draw, from a ranker's softmax, a document that is not yet shown; ``u`` in [0, 1) determines the first draw.
 
-    The function draws from the first free rank and all later ranks, and repeats the draw if the document is already
-    shown. The document at the first free rank is not yet shown, so a draw succeeds with a probability of at least
-    ``weight[free] / tail[free]``, about ``2 / free`` if tau = 3.
+    Draws are from the first free rank on, and are repeated if the document is already shown. The document at the first
+    free rank is not, so a draw succeeds with a probability of at least ``2 / free`` or so if tau = 3.
     """
-    free = first_free(state, lists, ranker, start, place)
-    end = state.tail[documents + 1]
-    span = state.tail[free] - end
+    free = state.free[place]
+    while state.used[lists.order[ranker, start + free - 1]] == 1:
+        free += 1
     while True:
-        level = state.tail[free] - u * span
+        level = state.tail[free] - u * (state.tail[free] - state.tail[documents + 1])
         r = free
         while r < documents:
             deeper = count_reaching(state.tail, r + 1, level)
@@ -143,18 +130,19 @@ def draw_document(
 
 
 @kernel
-def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Fill the page from top to bottom, and return its length."""
+def draw_list(
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, given: FloatVector, rng: Generator
+) -> int:
+    """Fill the page; ``given`` is empty, or has for each position the number that selects contributor and document."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
     length = min(state.top, documents)
     for a in range(size):
         state.free[a] = 1
     for k in range(length):
-        u = size * uniform(rng)  # one random number for the contributor and the document
+        u = size * (given[k] if given.shape[0] > 0 else uniform(rng))
         place = int(u)
-        u -= place
-        chosen = draw_document(state, lists, slate[place], place, start, documents, u, rng)
+        chosen = draw_document(state, lists, slate[place], place, start, documents, u - place, rng)
         page.shown[k] = chosen
         page.owner[k] = place
         state.used[chosen] = 1
@@ -165,7 +153,7 @@ def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: in
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Draw a list for the slate."""
-    return draw_list(state, lists, query, slate, size, page, rng)
+    return draw_list(state, lists, query, slate, size, page, state.owned[:0], rng)
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
@@ -174,7 +162,16 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
     state.pair[1] = second
     if state.rule == _BERNOULLI:
         state.kept[0] = uniform(rng)
-    return draw_list(state, lists, query, state.pair, 2, page, rng)
+    return draw_list(state, lists, query, state.pair, 2, page, state.owned[:0], rng)
+
+
+def draw_mirrored(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
+) -> int:
+    """Draw a list; ``first`` contributes a document if its number u is below 1/2, and 2u mod 1 selects the document."""
+    state.pair[0] = first
+    state.pair[1] = second
+    return draw_list(state, lists, query, state.pair, 2, page, uniforms, rng)
 
 
 @kernel
@@ -183,10 +180,9 @@ def trace_clicks(
 ) -> None:
     """Write Pr(ranker a contributed click c | list) into ``state.source[c, a]``.
 
-    The function starts at the last clicked position. There, a ranker's remaining weight is the weight of all ranks from
-    its first free rank on, minus the weights of later ranks whose documents are shown higher on the list. The function
-    then goes up the list to the first click, and adds the weight of the document at each position. Adding, unlike
-    subtracting on the way down, avoids cancellation, even for steep weights.
+    At the last click, a ranker's remaining weight is that of all ranks from its first free rank on, minus that of later
+    ranks whose documents are shown higher. From there up to the first click, the weight of each document is added,
+    because subtracting on the way down would cancel steep weights.
     """
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]
@@ -200,8 +196,7 @@ def trace_clicks(
         free = first_left(above, state.ranks, last)
         mass = state.tail[free] - end
         for k in range(last):
-            weight = state.weight[state.ranks[k]]
-            mass -= weight if state.ranks[k] > free else 0.0
+            mass -= state.weight[state.ranks[k]] if state.ranks[k] > free else 0.0
         c = n_clicks - 1
         state.source[c, a] = state.weight[lists.rank[slate[a], start + page.shown[last]]] / mass
         for k in range(last - 1, page.clicks[0] - 1, -1):
@@ -219,6 +214,14 @@ def trace_clicks(
 
 
 @kernel
+def trace_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int) -> None:
+    """Do the same for the two rankers of a pair."""
+    state.pair[0] = first
+    state.pair[1] = second
+    trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)
+
+
+@kernel
 def first_left(above: int, ranks: IntVector, places: int) -> int:
     """Return the first rank not in ``ranks[:places]``; ``above`` is a bit mask of the ranks up to _BITS."""
     free = trailing_zeros(~above) + 1
@@ -228,15 +231,6 @@ def first_left(above: int, ranks: IntVector, places: int) -> int:
         if ranks[m - 1] == free:
             free, m = free + 1, 0
     return free
-
-
-@kernel
-def owned_lead(page: Shown, n_clicks: int) -> int:
-    """Return +1 if the first of two rankers owns more clicks, -1 if it owns fewer clicks, else 0."""
-    balance = 0
-    for c in range(n_clicks):
-        balance += 1 - 2 * page.owner[page.clicks[c]]
-    return vector.sign(balance, 0)
 
 
 @kernel
@@ -278,22 +272,11 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
 
 
 @jit.outlined
-def bound_owned(state: State, size: int, n_clicks: int) -> None:
-    """Write each ranker's Pr(it owns at least one click) and expected number of owned clicks, for `credit_slate`."""
-    state.least[:size] = 1.0
-    state.most[:size] = 0.0
-    for c in range(n_clicks):
-        add_click(state.source[c, :size], state.least[:size], state.most[:size])
-    for a in range(size):
-        state.least[a] = 1.0 - state.least[a]
-
-
-@jit.outlined
-def add_click(source: FloatVector, none: FloatVector, expected: FloatVector) -> None:
-    """Update, for one more click, the probabilities of owning no click and the expected numbers of owned clicks."""
+def add_click(source: FloatVector, least: FloatVector, most: FloatVector) -> None:
+    """Update, for one more click, Pr(at least one click is owned) and the expected number of owned clicks."""
     for a in range(source.shape[0]):
-        none[a] *= 1.0 - source[a]
-        expected[a] += source[a]
+        least[a] += (1.0 - least[a]) * source[a]
+        most[a] += source[a]
 
 
 @jit.outlined
@@ -303,31 +286,19 @@ def compare_bounds(mine_least: float, mine_most: float, least: FloatVector, most
         won[b] = int(mine_least > most[b] + 2 * _EQUAL) - int(mine_most + 2 * _EQUAL < least[b])
 
 
-@jit.outlined
-def distance(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return an upper bound of the absolute lead: the sum over clicks of |Pr(a contributed) - Pr(b contributed)|."""
-    total = 0.0
-    for c in range(n_clicks):
-        total += abs(state.source[c, a] - state.source[c, b])
-    return total
-
-
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     """Apply the outcome rule to the owned clicks."""
     if state.rule == _SAMPLED:
-        outcome = float(owned_lead(page, n_clicks))
-    else:
-        state.pair[0] = first
-        state.pair[1] = second
-        trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)
-        outcome = lead_of_two(state, n_clicks)
-        if state.rule == _SIGN:
-            outcome = float(vector.sign(outcome, _EQUAL))
-        elif state.rule == _BERNOULLI:  # P1 + (1 - P1 - P2) / 2 = (1 + lead) / 2
-            outcome = float(vector.sign(1.0 + outcome - 2.0 * state.kept[0], 0.0))
-    return outcome
+        return owned_lead(page, n_clicks)
+    trace_pair(state, lists, query, first, second, page, n_clicks)
+    lead = lead_of_two(state, n_clicks)
+    if state.rule == _SIGN:
+        return float(vector.sign(lead, _EQUAL))
+    if state.rule == _BERNOULLI:  # P1 + (1 - P1 - P2) / 2 = (1 + lead) / 2
+        return float(vector.sign(1.0 + lead - 2.0 * state.kept[0], 0.0))
+    return lead
 
 
 def credit_slate(
@@ -341,21 +312,17 @@ def credit_slate(
     decide nearly all pairs: 95 to 99% with 100 random rankers.
     """
     if state.rule != _SIGN:
-        state.most[:size] = 0.0
-        for c in range(n_clicks):
-            if page.owner[page.clicks[c]] >= 0:
-                state.most[page.owner[page.clicks[c]]] += 1.0
-        for a in range(size):
-            for b in range(a + 1, size):
-                won[a, b] = vector.sign(state.most[a] - state.most[b], 0.0)
-        return
+        return compare_owned(state.free, size, page, n_clicks, won)
     trace_clicks(state, lists, query, slate, size, page, n_clicks)
-    bound_owned(state, size, n_clicks)
+    state.least[:size] = 0.0
+    state.most[:size] = 0.0
+    for c in range(n_clicks):
+        add_click(state.source[c, :size], state.least[:size], state.most[:size])
     for a in range(size - 1):
         low = a + 1
         compare_bounds(state.least[a], state.most[a], state.least[low:size], state.most[low:size], won[a, low:size])
         for b in range(low, size):
-            if won[a, b] == 0 and distance(state, a, b, n_clicks) > _EQUAL / 2:
+            if won[a, b] == 0:
                 won[a, b] = vector.sign(lead_among_many(state, a, b, n_clicks), _EQUAL)
 
 
@@ -363,36 +330,9 @@ def find_contributors(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
 ) -> None:
     """Trace all clicks at once, because the contributor of a document does not depend on clicks."""
-    if n_clicks > 0:
-        state.pair[0] = first
-        state.pair[1] = second
-        trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)
+    trace_pair(state, lists, query, first, second, page, n_clicks)
     for c in range(n_clicks):
         q[page.clicks[c]] = state.source[c, 0]
-
-
-def draw_mirrored(
-    state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
-) -> int:
-    """Draw a list; at each position, ``first`` contributes if the number u is below 1/2; 2u mod 1 selects the document.
-
-    If the number selects a document that is already shown, a new number is drawn, as in `draw_list`.
-    """
-    start = lists.query_ptr[query]
-    documents = lists.query_ptr[query + 1] - start
-    length = min(state.top, documents)
-    state.free[0] = 1
-    state.free[1] = 1
-    for k in range(length):
-        u = 2.0 * uniforms[k]
-        place = int(u)
-        ranker = second if place == 1 else first
-        chosen = draw_document(state, lists, ranker, place, start, documents, u - place, rng)
-        page.shown[k] = chosen
-        state.used[chosen] = 1
-    for k in range(length):
-        state.used[page.shown[k]] = 0
-    return length
 
 
 register(

@@ -126,6 +126,12 @@ def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
     """Count the clicks that each of the two rankers owns."""
+    return owned_lead(page, n_clicks)
+
+
+@kernel
+def owned_lead(page: Shown, n_clicks: int) -> float:
+    """Return +1 if the first of two rankers owns more clicks, -1 if it owns fewer, else 0."""
     balance = 0
     for c in range(n_clicks):
         owner = page.owner[page.clicks[c]]
@@ -138,12 +144,18 @@ def credit_slate(
     won: SignMatrix,
 ) -> None:  # fmt: skip
     """Count the clicks that each ranker owns."""
+    compare_owned(state.scores, size, page, n_clicks, won)
+
+
+@kernel
+def compare_owned(scores: IntVector, size: int, page: Shown, n_clicks: int, won: SignMatrix) -> None:
+    """Count the clicks that each ranker owns in ``scores``, and compare them."""
     for a in range(size):
-        state.scores[a] = 0
+        scores[a] = 0
     for c in range(n_clicks):
         if page.owner[page.clicks[c]] >= 0:
-            state.scores[page.owner[page.clicks[c]]] += 1
-    rank_scores(state.scores, size, won)
+            scores[page.owner[page.clicks[c]]] += 1
+    rank_scores(scores, size, won)
 
 
 @kernel

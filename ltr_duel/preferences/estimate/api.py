@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import FloatMatrix, InputError, IntVector, errors, machine, parallel
+from ltr_duel.core import FloatMatrix, InputError, IntVector, errors, host, parallel
 from ltr_duel.preferences.estimate.counting import BLOCK, PairCounter, count_sets
 from ltr_duel.preferences.estimate.settings import FEW, MANY, Settings, make_settings
 from ltr_duel.preferences.matrix import PreferenceMatrix
@@ -114,7 +114,7 @@ def estimate_preferences(
     provenance = {
         **settings.provenance,
         "comparisons": comparisons,
-        "versions": machine.versions_of(("ltr-duel", "numba", "numpy")),  # for information: results do not depend on it
+        "versions": host.versions_of(("ltr-duel", "numba", "numpy")),  # for information: results do not depend on it
         **{name: value for name, value in optional.items() if value is not None},
     }
     p, error = preferences_of(tally), _errors(settings, tally)

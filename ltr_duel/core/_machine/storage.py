@@ -1,0 +1,75 @@
+"""Compiled code on disk, and one line on stderr when code has to be compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import event
+from numba.core.caching import FunctionCache
+
+from ltr_duel.core.kernel_cache import remove_kernels, warn_of_cache
+from ltr_duel.core.progress import say
+
+LINE = "compiling on first use, which takes some seconds; later runs load the code if the cache can be written"
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
+    """The stored code of a function; errors of the disk cost time, but do not stop the program.
+
+    Code for types from outside this package is not stored: the source of such a type may be edited, and other processes
+    could not read an index that names its class.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        if _is_from_here(sig):
+            try:
+                return super().load_overload(sig, target_context)
+            except Exception:  # the errors of an unreadable pickle are of any kind
+                remove_kernels()
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if _is_from_here(sig):
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:
+                warn_of_cache(str(error))
+
+
+def compiled(text: Callable[..., Any], options: dict[str, Any], *, stored: bool) -> Any:
+    """Return numba's dispatcher for a function; ``stored`` loads and stores its code beside the function's file."""
+    dispatcher = numba.njit(**options)(text)
+    if stored:
+        dispatcher._cache = _Cache(text)
+    return dispatcher
+
+
+def is_stored(dispatcher: Any, sig: tuple[Any, ...]) -> bool:
+    """Return whether the memory or the disk has code for these types; True if it is never stored."""
+    cache = dispatcher._cache
+    if sig in dispatcher.overloads or not isinstance(cache, _Cache):
+        return True
+    return cache._index_key(sig, dispatcher.targetctx.codegen()) in cache._cache_file._load_index()
+
+
+def _is_from_here(kinds: Any) -> bool:
+    """Return whether no type, at any depth, is a NamedTuple of a class from outside this package."""
+    return all(
+        getattr(kind, "instance_class", _is_from_here).__module__.startswith("ltr_duel.")
+        and (not isinstance(kind, types.BaseTuple) or _is_from_here(kind))
+        for kind in kinds
+    )
+
+
+class _Line(event.Listener):  # type: ignore[misc]
+    def on_start(self, event: Any) -> None:
+        say(LINE)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Line())

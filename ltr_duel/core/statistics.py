@@ -1,0 +1,251 @@
+"""Intervals and tests of a mean or a share, each with its estimand, its assumptions and its source.
+
+The tests that flip signs are exact for few observations. Their hypothesis is that each observation is as likely as its
+negative, independently of the other observations. It holds if two rankers are identical, because the contributor of
+each clicked document is then random. Given the sizes |x|, the signs are fair coins, and the p-value is the probability
+that the sum is at least as far from 0 as the observed sum (Fisher, The Design of Experiments 1935, section 21). An
+observation may be the sum of a cluster of any size; zeros carry no information. If the mean is 0 but the distribution
+is not symmetric, the test is valid for large samples, because the sum is divided by the square root of the sum of
+squares (Janssen, Studentized permutation tests for non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy  # loads its modules on first use
+from numpy.typing import ArrayLike
+
+from ltr_duel.core.arrays import FloatVector, IntVector
+
+_WHOLE = 4000  # maximum number of steps of the lattice on which sums of whole numbers are counted
+_FEWEST, _MOST, _EACH = 1000, 3000, 10  # for other numbers: fewest and most steps, and steps per observation
+_NORMAL, _NORMAL_WHOLE = 300.0, 1000.0  # effective observations above which the sum is treated as normal
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+def student_quantile(probability: ArrayLike, freedom: ArrayLike) -> FloatVector:
+    """Return the quantile of Student's t (Student, Biometrika 1908).
+
+    probability: above 0 and below 1.
+    freedom: degrees of freedom, above 0; they need not be whole.
+
+    Examples
+    --------
+    >>> round(float(student_quantile(0.975, 9)), 3)
+    2.262
+    """
+    return np.asarray(scipy.special.stdtrit(np.asarray(freedom, np.float64), np.asarray(probability, np.float64)))
+
+
+def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> FloatVector:
+    """Return half the width of Student's interval of a mean; infinite if there are no degrees of freedom.
+
+    The estimand is the expected value of the estimate. The interval is exact if the observations are independent and
+    normal. It is an approximation for 20 or more observations of bounded values; for fewer, and for values that are
+    nearly always equal, it is too narrow.
+
+    error: standard errors.
+    freedom: degrees of freedom of the standard errors.
+    confidence: above 0 and below 1.
+
+    Examples
+    --------
+    >>> student_reach([0.1, 0.1], [9.0, 0.0], 0.95).round(3).tolist()
+    [0.226, inf]
+    """
+    freedom = np.asarray(freedom, np.float64)
+    known = freedom > 0
+    quantile = student_quantile((1 + confidence) / 2, np.where(known, freedom, 1.0))
+    return np.where(known, quantile * np.where(known, error, 0.0), np.inf)
+
+
+def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVector:
+    """Return the two-sided p-value, above 0, of "the expected value is 0" by Student's t.
+
+    The assumptions are the same as for `student_reach`. Without degrees of freedom, or without any variation, the data
+    do not determine the error, and the p-value is 1.
+
+    Examples
+    --------
+    >>> student_p([0.2, 1.0], [0.1, 0.0], [9.0, 1.0]).round(3).tolist()
+    [0.077, 1.0]
+    """
+    error, freedom = np.asarray(error, np.float64), np.asarray(freedom, np.float64)
+    known = (freedom > 0) & (error > 0)
+    p = 2 * scipy.special.stdtr(np.where(known, freedom, 1.0), -np.abs(mean) / np.where(known, error, 1.0))
+    return np.where(known, np.maximum(p, _TINY), 1.0)
+
+
+def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[FloatVector, FloatVector]:
+    """Return an interval that covers a share with at least this confidence (Clopper, Pearson, Biometrika 1934).
+
+    The estimand is the probability of a hit. The n trials are independent with the same probability; n is fixed in
+    advance.
+
+    hits, n: number of hits, and of trials, at least 1. Both may be effective numbers, which need not be whole.
+    confidence: above 0 and below 1.
+
+    Examples
+    --------
+    >>> [round(float(end), 3) for end in clopper_pearson(0, 10, 0.95)]
+    [0.0, 0.308]
+    """
+    hits, n, tail = np.asarray(hits, np.float64), np.asarray(n, np.float64), (1 - confidence) / 2
+    low = scipy.special.betaincinv(np.maximum(hits, 1e-9), n - hits + 1, tail)
+    high = scipy.special.betaincinv(hits + 1, np.maximum(n - hits, 1e-9), 1 - tail)
+    return np.where(hits > 0, low, 0.0), np.where(hits < n, high, 1.0)
+
+
+def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
+    """Return the expanded 95 % percentile interval of bootstrap samples.
+
+    Few units make percentile intervals too narrow. The ends are therefore moved outwards, by the factor by which
+    Student's t is wider than the normal distribution, times sqrt(units / (units - 1)) (Hesterberg, What Teachers Should
+    Know About the Bootstrap, The American Statistician 2015, section 5.3). The units must be independent. The interval
+    cannot account for events that occurred in none of the units.
+
+    samples: shape (n,); the statistic of each sample; NaN is ignored.
+    units: number of independent observations, at least 2.
+
+    Examples
+    --------
+    >>> [round(end, 2) for end in bootstrap_interval(np.linspace(0, 1, 1001), units=1000)]
+    [0.02, 0.98]
+    """
+    tail = float(scipy.special.ndtr(-student_quantile(0.975, units - 1) * np.sqrt(units / (units - 1))))
+    low, high = np.nanquantile(samples, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
+    """Return the two-sided p-value, above 0, of "each observation is as likely as its negative".
+
+    The test is exact for whole numbers whose absolute values sum to at most 4,000. Other numbers are rounded to
+    multiples of a step, so that their absolute values sum to 1,000 steps or more; the test of the rounded numbers is
+    exact. If the number of effective observations, (sum x^2)^2 / sum x^4, is above 1,000 (above 300 for numbers that
+    are not whole), the sum is treated as normal. If all observations are 0, the result is 1.
+
+    x: shape (n,); independent observations, or sums of independent clusters.
+    times: number of occurrences of each observation.
+
+    Examples
+    --------
+    >>> sign_flip_p([1.0, 1.0, 0.0, 3.0, 2.0])
+    0.125
+    """
+    values, number = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(times, np.int64))
+    values, number = values[values != 0], number[values != 0]
+    if len(values) == 0:
+        return 1.0
+    values = values / np.abs(values).max()
+    square = float((values**2 * number).sum())
+    steps, whole = _on_a_grid(values, number)
+    if square**2 / float((values**4 * number).sum()) > (_NORMAL_WHOLE if whole else _NORMAL):
+        return max(float(2 * scipy.special.ndtr(-abs((values * number).sum()) / np.sqrt(square))), _TINY)
+    sizes, inverse = np.unique(np.abs(steps[steps != 0]), return_inverse=True)
+    chance = np.ones(1)
+    for size, n in zip(sizes, np.bincount(inverse, number[steps != 0]), strict=True):
+        spread = np.zeros(2 * size * int(n) + 1)
+        spread[:: 2 * size] = _fair_coins(int(n))
+        chance = np.convolve(chance, spread)
+    lead = abs(int(steps @ number))
+    return 1.0 if lead == 0 else min(1.0, max(float(2 * chance[len(chance) // 2 + lead :].sum()), _TINY))
+
+
+def _on_a_grid(x: FloatVector, times: IntVector) -> tuple[IntVector, bool]:
+    """Return the numbers as multiples of a step, and whether the multiples are exact, not rounded."""
+    total, least = (np.abs(x) * times).sum(), np.abs(x).min()
+    for step in (least, least / 2, least / 3):
+        steps = np.round(x / step)
+        if total / step <= _WHOLE and np.allclose(steps, x / step, rtol=0, atol=1e-9):
+            return steps.astype(np.int64), True
+    return np.round(x * (np.clip(_EACH * times.sum(), _FEWEST, _MOST) / total)).astype(np.int64), False
+
+
+def _fair_coins(n: int) -> FloatVector:
+    """Return the probabilities of 0 to n heads of n fair coins."""
+    heads, log = np.arange(n + 1.0), scipy.special.gammaln
+    return np.asarray(np.exp(log(n + 1) - log(heads + 1) - log(n - heads + 1) - n * np.log(2)), np.float64)
+
+
+def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLike) -> FloatVector:
+    """Return the p-value of `sign_flip_p` for single observations in [-1, 1], computed from their sums.
+
+    If each observation is a win (1), a loss (-1) or a tie (0), this is the exact p-value of the sign test (Dixon, Mood,
+    JASA 1946). For other observations it is the bound of Hoeffding (JASA 1963), which is never below the exact value,
+    or a normal approximation if their sum of squares is above 1,000.
+
+    wins, losses: numbers of observations above and below 0.
+    total, square: sum of the observations, and sum of their squares.
+
+    Examples
+    --------
+    >>> sign_p([5, 0], [0, 0], [5, 0], [5, 0]).tolist()
+    [0.0625, 1.0]
+    """
+    won, lost, square = (np.asarray(part, np.float64) for part in (wins, losses, square))
+    most, least = np.maximum(won, lost), np.minimum(won, lost)
+    exact = 2 * scipy.special.betainc(np.maximum(most, 1.0), least + 1, 0.5)
+    z = np.abs(total) / np.sqrt(np.where(square > 0, square, 1.0))
+    rough = np.where(square > _NORMAL_WHOLE, 2 * scipy.special.ndtr(-z), 2 * np.exp(-(z**2) / 2))
+    p = np.where(square == won + lost, exact, rough)
+    return np.clip(np.where(most > 0, p, 1.0), _TINY, 1.0)
+
+
+def signed_rank_p(x: ArrayLike) -> float:
+    """Return the two-sided p-value of Wilcoxon's signed-rank test, exact also with ties and zeros, by `sign_flip_p`.
+
+    Zeros receive ranks, but the sum omits them (Pratt, JASA 1959).
+
+    x: shape (n,); independent observations, such as paired differences.
+
+    Examples
+    --------
+    >>> signed_rank_p([0.1, 0.5, 0.2, 7.0, 0.3])
+    0.0625
+    """
+    _, inverse, counts = np.unique(np.abs(x), return_inverse=True, return_counts=True)
+    rank = np.cumsum(counts) - (counts - 1) / 2  # the mean rank of equal observations
+    return sign_flip_p(np.sign(x) * rank[inverse])
+
+
+def mean_test(x: ArrayLike) -> float:
+    """Return the two-sided p-value of "the expected value is 0" for independent observations.
+
+    The result is the larger of the p-values of Student's t-test and of `sign_flip_p`, because the t-test alone can give
+    far too small p-values for few, skewed or constant observations.
+
+    x: shape (n,); at least two independent, identically distributed observations, such as paired differences.
+
+    Examples
+    --------
+    >>> round(mean_test([0.25, 0.25, 0.25]), 3)
+    0.25
+    """
+    values = np.asarray(x, np.float64)
+    signs, spread = sign_flip_p(values), values.std(ddof=1)
+    if not spread > 1e-12 * np.abs(values).max(initial=0.0):  # all values are equal, except for rounding
+        return signs
+    return max(signs, float(student_p(values.mean(), spread / np.sqrt(len(values)), len(values) - 1.0)))
+
+
+def holm(p: FloatVector, family: int = 0) -> FloatVector:
+    """Correct p-values of several tests (Holm, Scandinavian Journal of Statistics 1979); NaN stays and is not counted.
+
+    The probability of any false rejection is at most the level, however the tests depend on each other.
+
+    p: shape (n,)
+    family: number of tests that could have been made; by default the number of tests in ``p``. If the best of K items
+        *in the same data* is compared with the K - 1 other items, any of the K (K - 1) / 2 pairs could have been
+        tested, so the number is K (K - 1) / 2. If the reference item was named beforehand, the number is K - 1.
+
+    Examples
+    --------
+    >>> holm(np.array([0.04, np.nan, 0.01]), family=3).tolist()
+    [0.08, nan, 0.03]
+    """
+    corrected = np.full(len(p), np.nan)
+    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]  # NaN is last
+    steps = p[order] * (max(family, len(order)) - np.arange(len(order)))
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return corrected

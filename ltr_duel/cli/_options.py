@@ -74,7 +74,6 @@ def check_plugins(plugins: Iterable[core.plugins.Plugin]) -> None:
     """Raise `InputError` if a compiled policy or method of a plug-in breaks its contract; a run would not detect this.
 
     Compiled policies are compared with their Python form, and compiled methods are tested for the whole contract.
-    Components that run as plain Python are tested at each call.
     """
     for kind, name in (component for plugin in plugins for component in plugin.components):
         import numba
@@ -106,8 +105,6 @@ seed = option("-s", "--seed", type=COUNT, default=0, help="Seed of all random nu
 explain = flag("--explain", help="Print everything behind the answer.")
 top = option("--top", type=COUNT, default=10, help="Number of documents shown to users.")
 batch = option("--batch", type=COUNT, default=1, help="Comparisons that a policy chooses before it receives outcomes.")
-
-
 clicks = option("--clicks", default="navigational", shell_complete=click_model_names, help="Click model.")
 method = option("--method", default="probabilistic", shell_complete=method_names, help="Method of comparing rankers.")
 policy = partial(

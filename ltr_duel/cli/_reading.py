@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,11 +111,8 @@ class Corpus(NamedTuple):
         rankings = rankers.rankers_named(
             dataset, self.words, ties=self.ties, seed=self.tie_seed, drop_constant=not self.keep_constant, jobs=jobs
         )
-        notes = list(_notes(dataset, rankings))
-        for note in notes[:_MOST_NOTES]:
+        for note in islice(_notes(dataset, rankings), _MOST_NOTES):
             print_note(note)
-        if len(notes) > _MOST_NOTES:
-            print_note(f"{len(notes) - _MOST_NOTES:,} more notes on rankers")
         return rankings
 
     def rankings(self, path: Path, jobs: int) -> rankers.Rankings:

@@ -41,9 +41,8 @@ _RESULTS = OutputPath(results=("advice.*", "live.toml"))
 def command(path: Path, corpus: Corpus, jobs: int, out: Path | None, **question: Any) -> None:
     """Recommend what to deploy for rankers, by default the features, of the corpus at PATH.
 
-    Policies and comparison methods are tried on simulated users. The output names the policy and method to deploy, the
-    probability that they find the best ranker within the budget, the impressions until the confidence is reached, and
-    the loss for users until then. --out also writes a page, its numbers as JSON, and live.toml for 'ltr-duel serve'.
+    Policies and comparison methods are tried on simulated users: which finds the best ranker within the budget, how
+    surely, and at which loss for users? --out writes a page, its numbers as JSON, and live.toml for 'ltr-duel serve'.
     """
     answer = advice.advise(corpus.rankings(path, jobs), jobs=jobs, **question)
     if out is not None:
@@ -52,9 +51,3 @@ def command(path: Path, corpus: Corpus, jobs: int, out: Path | None, **question:
     print_answer(verdict, certainty, notes)
     if answer.deploy and is_set("explain"):
         print_table(answer.table())
-        measure = answer.settings["measure"]
-        click.echo(
-            f"lost on the way: {measure} of the best ranker minus {measure} of the lists that"
-            f" '{answer.deploy.worst.users}' users see, per impression; lost after: the same with the ranker named at"
-            " the end; loss: their sum"
-        )

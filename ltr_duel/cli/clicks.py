@@ -13,8 +13,6 @@ from ltr_duel.cli._output import is_set, print_answer, print_at_end, print_table
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
-_FEW, _UNRELIABLE = 20, ", too few to be reliable"  # clusters with which standard errors are too small
-
 
 @click.group(cls=Commands)
 def command() -> None:
@@ -30,13 +28,12 @@ def command() -> None:
 @option("--train", type=float, default=0.75, help="Share of sessions to fit, from the start of the log.")
 @option("--iterations", type=COUNT, default=1000, help="Maximum number of EM steps.")
 @option("--tolerance", type=float, default=1e-9, help="Least gain of the log-likelihood per session in an EM step.")
-@option("--smoothing", type=float, default=1.0, help="Number of successes to add, and of failures.")
 @click.option("-o", "--out", type=OUT_FILE, help="File for the best model's table (.json), for use with --clicks.")
 @click.option("--qrels", type=OUT_FILE, help="File for grades 0 to 4 of documents with at least 10 impressions.")
 @options.explain
 def fit(
     file: Path, format: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,
-    tolerance: float, smoothing: float, out: Path | None, qrels: Path | None,
+    tolerance: float, out: Path | None, qrels: Path | None,
 ) -> None:  # fmt: skip
     """Fit click models to the sessions of LOG, evaluate them on held-out sessions, and name the best.
 
@@ -62,9 +59,7 @@ def fit(
         notes = [f"{log.bad.count:,} bad lines skipped"] * bool(log.bad.count)
     if out is not None and not sessions.graded:
         raise InputError(f"{out} cannot be written: a table for simulations needs grades on every row of {file}")
-    fits = clicks.fit_click_models(
-        sessions, models, train=train, iterations=iterations, tolerance=tolerance, smoothing=smoothing
-    )
+    fits = clicks.fit_click_models(sessions, models, train=train, iterations=iterations, tolerance=tolerance)
     best, saved = clicks.best_fit(fits), list[Path]()
     if out is not None:
         simulated = clicks.best_fit(fits, table=True)
@@ -82,10 +77,10 @@ def fit(
         )
     stopped = ", ".join(fit.form.name for fit in fits if not fit.fit.converged)
     limit = f"not converged: {stopped}; raise --iterations, or --tolerance if the likelihood is precise enough"
-    few, items = best.errors.clusters < _FEW, "relevance grades" if sessions.graded else "documents of queries"
+    items = "relevance grades" if sessions.graded else "documents of queries"
     notes += [
         limit * bool(stopped),
-        f"standard errors are clustered by {best.errors.cluster} ({best.errors.clusters:,}{_UNRELIABLE * few})",
+        f"standard errors are clustered by {best.errors.cluster} ({best.errors.clusters:,})",
         f"{sessions.number:,} sessions, {sessions.click.sum():,} clicks, {sessions.items:,} {items}",
     ]
     print_answer(f"best: {best.form.name}", "; ".join(best.lines()), notes)

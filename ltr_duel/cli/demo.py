@@ -36,10 +36,8 @@ def command(
 ) -> None:  # fmt: skip
     """Find the best ranker under simulated clicks, and measure the regret of policies that search for this ranker.
 
-    Reads a corpus (without --data, a synthetic corpus of MSLR's shape, which is first written as text), builds the
-    rankers (one for each feature, if none are named), estimates all pairwise preferences, runs the policies with
-    simulated users, who click on one shown list at each step, and writes report.html, regret.png, preferences.png,
-    preferences.parquet and results.parquet. Regret is measured by the estimated preferences.
+    Estimates the preferences of the rankers of a corpus (without --data, a synthetic one of MSLR's shape), runs the
+    policies with simulated users, and writes report.html, regret.png, preferences.png and Parquet files.
     """
     if path is None and corpus.reading.is_given:
         raise InputError("options for reading feature files require --data")

@@ -36,10 +36,8 @@ def command(
 ) -> None:  # fmt: skip
     """Evaluate rankers of the corpus at PATH by the relevance grades; the default rankers are the features.
 
-    The table has the best rankers by the first measure; --explain lists all measures, by default six. Its columns are
-    the mean over queries, its 95 % interval, the difference from the best ranker, and p of a paired test against the
-    best ranker. Because the best ranker is selected on the queries of the test, p is corrected by Holm's method for all
-    pairs. With baselines, the difference and p are those from each baseline, corrected for the pairs with a baseline.
+    The table has the best rankers by the first measure, the difference from the best one (or from each baseline), and p
+    of a paired test, corrected by Holm's method for all pairs that could be tested. --explain lists all measures.
     """
     dataset = corpus.load(path)
     rankings = corpus.rank(dataset, jobs=jobs)

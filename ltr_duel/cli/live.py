@@ -17,11 +17,10 @@ import click
 from ltr_duel import live, logs
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import CONTINUED_FILE, OUT_FILE, PATH, LogOptions, option, plan_log_options
-from ltr_duel.cli._output import echo_lines, is_set, print_answer, print_note
+from ltr_duel.cli._output import echo_lines, print_answer, print_note
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, several
 
-_MOST_SETS = 10  # number of printed sets of a plan
 _TIMES = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d")
 
 
@@ -116,7 +115,7 @@ def plan(
 
     A plan contains the probability of each set of rankers for a search. Any number of machines can follow a plan, in
     Python or JavaScript, without a service; this command reads their logs. The same settings, plans, log and time give
-    the same plan on every machine. --explain lists the likeliest sets.
+    the same plan on every machine.
     """
     settings, begin = live.read_settings(config), at.replace(tzinfo=UTC).timestamp() if at else time.time()
     key_file = keys or config.parent / str(settings.serve.get("key_file", "live.keys"))
@@ -149,5 +148,3 @@ def plan(
     held = f" except {made.holdback:g} of them" * bool(serve and made.holdback)
     answer = f"The policy's answer so far: {made.recommended}" * bool(made.learned)
     print_answer(f"{out}: plan {made.version} of '{made.experiment}', {learned}; {sets}{held}", answer, notes)
-    if is_set("explain"):
-        echo_lines(f"  {count / made.draws:7.2%}  {' | '.join(names)}" for names, count in made.sets[:_MOST_SETS])

@@ -15,7 +15,7 @@ from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
 _MARGIN = 0.01  # of a guardrail
-_ROWS = 10  # number of pairs in a printed table
+_ROWS = 10  # number of pairs in a table of parts
 
 
 @click.group(cls=Commands)
@@ -97,28 +97,11 @@ def compare(
         parts += [part] if part is not None else []
         undivided += [f"--by {name}: the log has only one part"] if part is None and name in divisions else []
     if out is not None:
-        preferences.require_suffix(out)
-    margins = dict(map(_guardrail, guards))
-    click_log = log.open(logs.single_outcomes([*outcomes, *margins]), context=divisions, skip_bad=skip_bad)
-    comparison = logs.compare_log(
-        click_log, outcomes, margins, cluster=cluster, confidence=confidence if stop_at is None else stop_at,
-        rankers=rankers, looks=report is not None or stop_at is not None,
-    )  # fmt: skip
-    decision = logs.decide(comparison, stop_at, margin=margin, checks=not no_checks)
-    about = comparison.provenance
-    usual = logs.usual_subgroups(about["first"], about["last"]) if report is not None else []
-    parts = [logs.secondary_outcomes(comparison, stop_at=stop_at)] if comparison.secondary else []
-    undivided, names = list[str](), list(dict.fromkeys((*usual, *divisions)))
-    for name in names:
-        part = logs.subgroups(click_log, comparison, name, stop_at=stop_at, rankers=rankers)
-        parts += [part] if part is not None else []
-        undivided += [f"--by {name}: the log has only one part"] if part is None and name in divisions else []
-    if out is not None:
         preferences.save_preferences(comparison.preferences, out)
     if report is not None:
         logs.save_comparison(comparison, decision, report, parts=parts)
     print_at_end(path for path in (out, report) if path is not None)
-    table = logs.comparison_table(comparison, decision, _ROWS)
+    table = logs.comparison_table(comparison, decision, len(comparison.pairs))
     row = table.iloc[0]
     clearest = f"{row['pair']}: " + ", ".join(f"{name} {row[name]}" for name in table.columns[1:])
     hint = "" if about["users"] else logs.user_hint(click_log.other_columns)
@@ -129,8 +112,6 @@ def compare(
     echo_lines(decision.guardrails)
     if is_set("explain"):
         print_table(table)
-        if (more := len(comparison.pairs) - _ROWS) > 0:
-            click.echo(f"{more:,} more pairs; --report and --out list them")
     asked = [part for part in parts if part.by in ("outcome", *divisions)]  # the others are on the page
     for part in asked:
         print_table(logs.subgroup_table(part, _ROWS))

@@ -41,15 +41,11 @@ def command(
 ) -> None:  # fmt: skip
     """Plan how many impressions show the better ranker: with one look at the end, and with looks at any time.
 
-    With more than two rankers, the plan is for one ranker that is ahead of each of the others by the effect. Numbers
-    are impressions of the whole experiment, and the error probability is divided among all pairs of rankers. How much
-    outcomes vary is taken from a LOG, or from simulated users of the rankers of a corpus (--users), or assumed (only
-    --effect). --explain lists other effects.
+    With more than two rankers, the plan is for one that is ahead of each of the others by the effect. How much outcomes
+    vary is taken from a LOG, or from simulated users of a corpus (--users), or assumed (only --effect).
     """
     if log.is_given and users is not None:
         raise InputError("give either a LOG, or --users with a corpus")
-    if not (log.is_given or users is not None or effects):
-        raise InputError("give a LOG, or --users with a corpus, or --exposures with --events, or an --effect")
     rankers, notes, errors_in = 2, list[str](), f"with power {power:g} at confidence {confidence:g}"
     if users is not None:
         matrix = preferences.estimate_preferences(
@@ -86,9 +82,8 @@ def command(
         [
             *["there are too few users for a close number"] * plan.few_users,
             *notes,
-            f"outcomes have a mean square of {chosen.square:.4f}; clustering multiplies the variance by up to"
-            f" {chosen.design:.3f}; one impression in {chosen.each:.4g} is of this pair; a user or query has about"
-            f" {chosen.size:,.0f} of them",
+            f"outcomes have a mean square of {chosen.square:.4f}; clustering multiplies the variance by"
+            f" {chosen.design:.3f}, because a user or query has about {chosen.size:,.0f} impressions of a pair",
         ],
     )
     if is_set("explain") or len(effects) > 1:
@@ -103,7 +98,7 @@ def _print_assumed(effects: Sequence[float], **settings: Any) -> None:
             plans = logs.plan_impressions(logs.PairVariance("a", "b", 0.0, decided), possible, **settings)
             rows += [(f"{decided:.0%}", plan) for plan in plans]
     if not rows:
-        raise InputError("an effect is a mean outcome: above 0, and at most 1")
+        raise InputError("give a LOG, or --users with a corpus, or an --effect, a mean outcome above 0 and at most 1")
     click.echo("Impressions that show which of two rankers is better, by the share that is decided (not tied).")
     click.echo("A LOG or --users CORPUS tells this share, and how often users return; here they come once.")
     _print_table(rows)

@@ -32,8 +32,8 @@ def command(
 ) -> None:  # fmt: skip
     """Run simulated users of CORPUS, who search and click, under the plans of an experiment.
 
-    The rankers of CONFIG are the corpus's rankers with the same names. For each simulated hour, a plan is made from the
-    earlier logs, as by 'live plan'; then processes follow the plan and log, as the machines of a site do.
+    The rankers of CONFIG are the corpus's rankers with the same names. In each simulated hour, processes follow a plan
+    that is made from the earlier logs, as by 'live plan'.
     """
     settings = live.read_settings(config)
     if settings.credit != "click":

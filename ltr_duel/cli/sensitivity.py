@@ -39,9 +39,8 @@ def command(
 ) -> None:  # fmt: skip
     """Measure how soon each method finds the better of two rankers, by default features, of the corpus at PATH.
 
-    The better ranker has the higher NDCG@10. The table contains, for each method, the number of impressions after which
-    the method is right in a share of --accuracy of the repetitions (median over pairs), the share of pairs that reach
-    this accuracy, and the accuracy at the last impression, with its standard error over pairs.
+    The better ranker has the higher NDCG@10. A method is sure of a pair after the impressions from which it is right in
+    a share of --accuracy of the repetitions; the table has the median over pairs, and the accuracy at the end.
     """
     import pandas as pd
 

@@ -52,15 +52,13 @@ def command(
 ) -> None:  # fmt: skip
     """Run policies against the preference matrix in FILE, and plot their regret.
 
-    In place of FILE, the name of a synthetic or published matrix ('arxiv', 'arith51', ...) is accepted.
+    In place of FILE, the name of a synthetic or published matrix ('arxiv', 'arith51', ...) is accepted. With --users
+    CORPUS each comparison is a query, a shown list, and a simulated user who clicks; regret is measured by the matrix
+    in FILE, or by one that is first estimated from the same users. Policies that compare sets of rankers require
+    --users, or --sets independent-coins, although the outcomes of one list are not independent.
 
-    --log, which requires one policy, writes the impressions of the first repetition as a log for 'ltr-duel logs'.
-
-    With --users CORPUS each comparison is a query, a shown list, and a simulated user who clicks. Regret is measured by
-    the matrix in FILE, or without FILE by a matrix that is first estimated from the same users. Policies that compare
-    sets of rankers require --users, or --sets independent-coins, although the outcomes of one list are not independent.
-
-    Writes results.parquet, pulls.parquet, runs.json and regret.png (see --figures); with --log alone, only the log.
+    Writes results.parquet, pulls.parquet, runs.json and regret.png (see --figures). --log, which requires one policy,
+    writes the impressions of the first repetition for 'ltr-duel logs'; alone, it writes only the log.
     """
     if file is None and users is None:
         raise InputError("give the FILE of a preference matrix, or --users with a corpus")

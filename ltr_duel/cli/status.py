@@ -13,8 +13,6 @@ from ltr_duel.cli._options import PATH
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Command
 
-_MOST = 10  # failures in a report
-
 
 @click.command(cls=Command)
 @click.argument("folder", type=PATH)
@@ -35,12 +33,12 @@ def command(folder: Path, traceback: bool) -> None:
     for claim in status.processes:
         since, process = experiment.duration(time.time() - claim["began"]), claim["process"]
         click.echo(f"running: process {process['pid']} on {process['host']} for {since} ({claim['backend']})")
-    for failure in status.failures if traceback else status.failures[:_MOST]:
+    for failure in status.failures if traceback else status.failures[:10]:
         run = f"{failure['policy']} on {failure['problem']}, horizon {failure['horizon']:,}"
         click.echo(f"failed: {run}, repetition {failure['repetition']}: {failure['error']}")
-        click.echo(failure["traceback"] if traceback else "", nl=traceback)
-    if failures > _MOST and not traceback:
-        click.echo(f"... and {failures - _MOST} more (--traceback prints all)")
+        echo_lines([failure["traceback"]] * traceback)
+    if failures > 10 and not traceback:
+        click.echo(f"... and {failures - 10} more (--traceback prints all)")
     echo_lines(f"{path}: damaged, so its runs count as missing; it can be removed" for path in status.damaged)
     echo_lines(f"{path}: missing; 'ltr-duel run' with the experiment's file writes it again" for path in status.lost)
     if failures:

@@ -207,7 +207,7 @@ def test_power_of_an_effect_alone_depends_on_the_share_that_is_decided(succeed, 
     """z = 1.96 + .84: (2.8 / .1)^2 times .1 to 1 is 78 to 785 impressions, and a little more for the sign test."""
     rows = [line.split() for line in succeed("power", "--effect", 0.1).splitlines() if line[:1].isdigit()]
     assert [row[0] for row in rows] == ["10%", "30%", "60%", "100%"] and 780 < float(rows[-1][2]) < 830
-    refuse("an effect is a mean outcome: above 0, and at most 1", "power", "--effect", 2)
+    refuse("or an --effect, a mean outcome above 0 and at most 1", "power", "--effect", 2)
     refuse("give a LOG, or --users with a corpus", "power")
 
 
@@ -224,7 +224,7 @@ def test_power_from_simulated_users_is_for_a_winner_against_all_others(succeed, 
 def test_power_from_a_log_counts_returning_users(succeed, refuse, tmp_path):
     path, y = tmp_path / "clicks.jsonl", [1 if k % 40 % 3 else -1 for k in range(800)]
     log_of(path, y, user=[k % 40 for k in range(800)])
-    assert "a user or query has about 20 of them" in succeed("power", path, "--effect", 0.2)
+    assert "a user or query has about 20 impressions of a pair" in succeed("power", path, "--effect", 0.2)
     log_of(path, y, user=[k % 6 for k in range(800)])
     shown = succeed("power", path, "--effect", 0.1, "--explain")
     assert "at least " in shown and "note: the errors rest on few clusters (user)" in shown

@@ -98,10 +98,6 @@ def test_a_bad_line_is_named_and_may_be_skipped(ltr_duel, refuse, tmp_path):
     refuse("2 bad lines; 1 may be skipped", "logs", "compare", path, "--skip-bad", 1)
 
 
-def test_the_columns_of_a_log_are_listed(succeed):
-    assert succeed("logs", "columns").startswith("impression  required")
-
-
 def test_control_characters_in_names_do_not_reach_the_terminal(succeed, ltr_duel, tmp_path):
     row = SHOWN | {"user": "x\r\ny\x1b[31m", "\x1b[1m": 1}
     rows = [row | {"impression": f"i{k}", "time": k} for k in range(30)]

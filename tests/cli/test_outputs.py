@@ -60,13 +60,6 @@ def test_a_folder_with_other_files_is_used_and_results_are_replaced_with_overwri
     assert (tmp_path / "results.parquet").read_bytes() != before
 
 
-def test_the_default_folder_is_refused_too(refuse, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "simulation").mkdir()
-    (tmp_path / "simulation" / "runs.json").write_text("years of work")
-    refuse("runs.json: already exists", "simulate", "arxiv", "--horizon", "10")
-
-
 def test_a_second_process_is_told_that_a_path_is_in_use(refuse, corpus, tmp_path):
     words = ("simulate", "arxiv", "--horizon", "10", "--out", tmp_path / "out")
     with sole_writer(tmp_path / "out"):

@@ -67,14 +67,6 @@ def test_explain_prints_the_properties_and_the_settings(succeed, tmp_path):
     assert "Yue and Joachims, ICML 2011, Table 1" in succeed("prefs", "show", "arxiv", "--explain")
 
 
-def test_what_divides_by_a_gap_within_its_error_is_not_determined(succeed, tmp_path):
-    matrix, words = bradley_terry(4), ("gamma_btm", "gamma_rucb", "pairwise policies:")
-    gap = np.sort(matrix.p[0])[1] - 0.5
-    for error, unsure in ((2.0, True), (0.5, False)):
-        shown = succeed("prefs", "show", stored(tmp_path, matrix.p, error * gap), "--explain")
-        assert [f"{word} not determined" in shown for word in words] == [unsure] * 3
-
-
 def test_without_a_condorcet_winner_the_copeland_winners_are_named(succeed, tmp_path):
     path = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "m.parquet")
     shown = succeed("prefs", "show", path, "--explain")

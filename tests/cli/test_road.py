@@ -8,7 +8,7 @@ import pytest
 
 from ltr_duel.advice import api
 from ltr_duel.data import CORPORA, load, load_dataset, make_corpus, write_svmlight
-from ltr_duel.preferences import PreferenceMatrix, load_preferences, save_preferences
+from ltr_duel.preferences import PreferenceMatrix, save_preferences
 from ltr_duel.rankers import evaluate_rankers, rankers_named
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
@@ -198,11 +198,3 @@ def test_the_cache_is_measured_and_cleared_and_stored_corpora_are_listed(succeed
     assert listed.count("  stored     yes\n") == 1 and listed.count("  stored     no\n") == len(CORPORA) - 1
     monkeypatch.setenv("LTR_DUEL_CACHE_GB", "much")
     refuse("LTR_DUEL_CACHE_GB", "data", "cache")
-
-
-def test_a_matrix_may_have_rankers_of_several_kinds(succeed, corpus, tmp_path):
-    (tmp_path / "bm25.trec").write_text("0 Q0 D0-3 1 9 t\n0 Q0 D0-1 2 8 t\n0 Q0 nobody 3 7 t\n")
-    words = ("--rankers", "features:1,2", "--rankers", f"run:{tmp_path / 'bm25.trec'}", "--comparisons", 200)
-    succeed("prefs", "estimate", corpus, *words, "--out", tmp_path / "m.parquet")
-    matrix = load_preferences(tmp_path / "m.parquet")
-    assert matrix.names == ("1", "2", "run:bm25") and set(matrix.provenance["rankers"]) == {"run:bm25"}

@@ -79,10 +79,3 @@ def test_a_list_of_components_has_a_line_for_each_and_fits_a_screen(succeed, mon
         f"{len(registry.names())} in all",
     ]
     assert max(map(len, long)) <= 80
-
-
-def test_a_component_is_described_by_its_name(succeed, refuse):
-    shown = succeed("list", "methods", "probabilistic")
-    for word in ("pairs and sets", "tau=3.0", "marginal_sign, sampled", "CIKM 2011"):
-        assert word in shown
-    refuse("did you mean 'probabilistic'?", "list", "methods", "probabilistc")

@@ -14,8 +14,6 @@ from ltr_duel.advice import advise
 from ltr_duel.cli.main import cli
 from ltr_duel.core import InputError
 from ltr_duel.data import make_corpus
-from ltr_duel.experiment.problems import build_problems
-from ltr_duel.experiment.spec import read_spec
 from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import estimate_preferences
 from ltr_duel.rankers import feature_rankers
@@ -108,20 +106,6 @@ def test_reading_options_reach_the_reader(refuse, monkeypatch, tmp_path, words):
     refuse("enough", *("odd" if word == "PATH" else word for word in words), *given)
     settings = {"fill": "min", "labels": "round", "features": 5, "first_id": 0}
     assert seen == {"split": "test", "fold": None, "cache": False, **settings}
-
-
-def test_a_specification_takes_the_same_keys(tmp_path):
-    """Grades are cut to whole numbers, and NULL is filled, which the default options refuse."""
-    (tmp_path / "odd").mkdir()
-    rows = [f"{grade} qid:{query} 1:NULL 2:{document} 3:{5 - grade}\n"
-            for query in (1, 2, 3) for document, grade in enumerate((0, 2, 1, 0.5))]  # fmt: skip
-    (tmp_path / "odd" / "test.txt").write_text("".join(rows))
-    keys = 'path = "odd", fill = "min", labels = "round", split = "test", features = 4'
-    spec = f'policies = ["random"]\ncorpora = [{{ {keys}, comparisons = 20, rankers = ["features:2,3"] }}]'
-    (problem,) = build_problems(read_spec(tmp_path / "e.toml", spec), jobs=1)
-    assert problem.matrix.names == ("2", "3")
-    with pytest.raises(InputError, match=r"corpora\[0\]: .*(fill|labels) = "):
-        build_problems(read_spec(tmp_path / "e.toml", spec.replace('fill = "min", labels = "round", ', "")), jobs=1)
 
 
 def test_the_list_of_figures_fits_100_columns(succeed):

@@ -35,12 +35,9 @@ prefs --bogus => --bogus
 evaluate => Missing argument 'PATH'
 live export shop.db --out new.csv => shop.db: there is no store of a live experiment
 list methods probabilitic => no comparison method 'probabilitic'; did you mean 'probabilistic'? (
-list clicks navigationl => no click model 'navigationl'; did you mean 'navigational'? (
 
 SIM --policy : => no policy ''; (auto,
 SIM --policy rubc => no policy 'rubc'; did you mean 'rucb'? (auto,
-SIM --policy rucb: => policy 'rucb:': '' must be written as key=value
-SIM --policy rucb:alpha= => alpha must be a number, not ''
 SIM --policy rucb:alpha=nan => alpha must be at least 0.01, not nan
 SIM --policy rucb:alpha=1,alpha=2 => alpha is given twice
 SIM --policy rucb:alpah=1 => no parameter of policy rucb called 'alpah'; did you mean 'alpha'? (
@@ -48,24 +45,19 @@ SIM --policy rucb:alpha={"9" * 400}x =>  characters)
 SIM --policy rucb --policy rucb => a policy is named twice
 SIM --horizon 0 => the horizon must be~not 0
 SIM --horizon {"9" * 400} => the horizon must be between 1 and~(400 characters)
-SIM --horizon nan => 'nan' is not a whole number
 SIM --horizon {"x" * 400} => (402 characters) is not a whole number
 SIM --jobs -2 => the number of jobs must be
 SIM --repetitions {"9" * 5000} => 999...999~(5,0
 SIM --delay -1 => delay must be~not -1
 SIM --rankers features => --rankers and similar options require --users
-SIM --fill 0 => --fill and similar options require --users
-SIM --log x.parquet => --log and similar options require --users
 SIM --plugin absent.py => absent.py: there is no such plug-in file
 simulate --out o => give the FILE of a preference matrix, or --users with a corpus
 simulate absent.csv --out o => absent.csv:
 simulate small.txt --out o => small.txt: not a preference matrix
-simulate m.csv --out /dev/null => /dev/null
 simulate m.csv --out '' => an empty name is not an output path
 simulate m.csv --out m.csv/x/y => cannot be written: m.csv is not a folder
 simulate m.csv --out {"n" * 300} => nnn...~characters
 USERS --clicks navigational:position_bias=-1 => position_bias must be at least 0, not -1
-USERS --slates balanced => balanced
 USERS --top 0 => the number of documents shown must be between 1 and 1000, not 0
 USERS --rankers , => names no feature
 USERS --rankers features:1 => at least two rankers
@@ -76,26 +68,19 @@ EVAL --measure NDCG@1e999 => write a cut-off from 1 to 100,000, as in 'NDCG@10'
 EVAL --ties fixd => no tie rule 'fixd'; (
 EVAL --rankers run:absent => absent: there is no such file
 EVAL --rankers run: => 'run:' requires a file after the colon: run:FILE
-EVAL --rankers =run:x => no kind of ranker '=run'; did you mean 'run'? (
 EVAL --rankers lightgbm:m.csv => m.csv: not a LightGBM model
 EVAL --rankers scores:m.csv => m.csv: a table of scores needs a query, a document and scores
-EVAL --rankers features:1,1 => two rankers have the same name
 evaluate null.txt => feature 1 is NULL;~--fill
 evaluate qrels:small.txt => requires runs; give --rankers run:FILE (in a spec:
 evaluate qrels:small.txt --rankers run:r --labels round => judgements are not feature files
 
-demo --data m.csv --out o => m.csv: no column 'query'
 demo --fill 0 --out o => require --data
-demo --data small.txt --policy rubc --out o => no policy 'rubc'
 demo --data small.txt --out m.csv => m.csv is not a folder
 EST --comparisons 1e30 => at most 1,073,741,824 comparisons of a pair are possible, not 1000
 EST --target-error nan => must be between 1e-05 and 0.5, not nan
-EST --variance-reduction all => 'all' is not one of 'auto', 'none'
 prefs show m.csv --rows -1 => -1 is not in the range
-prefs show arith7 => arith7: no such file, and no matrix of this name: arxiv,
 prefs show {"n" * 300} => File name too long
 sensitivity small.txt --least-gap 1 => no two of the 3 rankers differ by more than 1 in NDCG@10
-sensitivity small.txt --accuracy 2 => the accuracy must be between 0.5 and 1, not 2
 advise small.txt --budget 10 => the budget must be between 100 and 1e+09, not 10
 advise small.txt --budget 1000 --incumbent 9 => no ranker '9'
 logs compare nowhere.jsonl => no such file
@@ -107,40 +92,29 @@ run spec.toml --out folder => folder: contains files that do not belong to an ex
 RUN --backend thread => no backend 'thread'; did you mean 'threads'? (
 RUN --shard 4/3 => --shard must be i/n with 1 <= i <= n, for example 1/8, not '4/3'
 RUN --scheduler x => --scheduler is for --backend dask, not for 'threads'
-status m.csv => m.csv: contains no results of 'ltr-duel run'
 results folder --regret averge => no regret 'averge'; did you mean 'average'? (
 results folder --figures gif => 'gif' is not one of 'png', 'pdf', 'svg'
 reproduce all => name figures (or all) and give --out DIR; --list lists the figures
-reproduce rucb_figure --out o => no figure 'rucb_figure'; did you mean 'rucb_figure_
 reproduce --list --experiments folder => folder: no figure files
 data info /dev/null => /dev/null: this is neither a file nor a folder
 data fetch mq2008 => run this again with --accept-terms
-data fetch mq2008 --accept-terms --archive nowhere --folder c => nowhere: there is no such file
 """
 
 # a file of an experiment, as changes of spec.toml (old -> new), or as a whole => a part of the sentence
 SPECS = f"""
-horizon = 50 -> horizon = {"9" * 5000} => not TOML: Exceeds the limit
 horizon = 50 -> horizon = 2020-01-01 => horizon: the value must be a whole number, not a date
-horizon = 50 -> horizon = [] => horizon: the list is empty
 horizon = 50 -> horizon = {[*range(1, 91)]}; repetitions = 2 -> repetitions = 1e7 => runs; an experiment has at most
 horizon = 50 -> horizn = 50 => no key 'horizn'; did you mean 'horizon'? (
 horizon = 50 -> x = {"[" * 5000}{"]" * 5000} => not TOML
 ["rucb"] -> ["rubc"] => policies[0]: no policy 'rubc'; did you mean 'rucb'? (
 ["rucb"] -> ["rucb", "rucb"] => policies[1]: 'rucb' is given twice
-["rucb"] -> [3] => policies[0]: must be a name with parameters
 ["rucb"] -> [{{name = "rucb", alpha = {[*range(1, 3001)]}, prior_wins = {[*range(3000)]}}}] => for 9,000,000
 p = [[0.5, 0.6 -> answers = "users"\\np = [[0.5, 0.6 => no answers 'users'; (matrix, independent_coins)
-0.6, 0.7] -> nan, 0.7] => matrices[0].p: the value must be between 0 and 1, not nan
 , 0.7 ->  => matrices[0].p: must be a square of numbers
 policies = ["rucb"] => there is no problem
 horizon = 5 => the key 'policies' is missing
-policies = "rucb"\\nmatrices = 3 => matrices: must be written as [[
-CORPUS path = "absent.txt" => corpora[0]: absent.txt: there is no such file
 CORPUS path = "null.txt" => null.txt:1:11: feature 1 is NULL; choose a replacement with fill = (min, nan or a number)
-CORPUS path = "small.txt"\\nouttome = "x" => corpora[0]: no key 'outtome'; did you mean 'outcome'? (
 CORPUS path = "small.txt"\\nclicks = "navigation" => corpora[0].clicks: no click model 'navigation'; did you mean
-CORPUS path = "small.txt"\\nsubsets = {{ size = 30 }} => corpora[0]: a subset of 30 rankers cannot be drawn from 3
 CORPUS path = "small.txt"\\nsynthetic = {{}} => give either 'path' or 'synthetic'
 CORPUS synthetic = {{}}\\nfill = 0 => corpora[0]: 'fill' requires 'path'
 """

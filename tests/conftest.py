@@ -39,7 +39,7 @@ LONGEST = (
     "site/test_pages.py",
     "bandits/test_literal.py",
     "interleaving/test_enumeration.py",
-    "logs/test_errors.py",
+    "logs/test_coverage.py",
     "live/test_counting.py",
 )
 

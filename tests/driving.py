@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ltr_duel.core import interpreted, kernel
 from ltr_duel.core.random import random_below
-from ltr_duel.interleaving.comparison import compare_pair, compare_slate
+from ltr_duel.interleaving.comparison import compare_pair
 
 
 @kernel
@@ -17,17 +17,6 @@ def pairs_often(comparison, first, second, times, rng, totals):
         outcome = compare_pair(comparison, random_below(n_queries, rng), first, second, rng, rng)
         totals[0] += outcome
         totals[1] += outcome * outcome
-
-
-@kernel
-def slates_often(comparison, slate, size, times, rng, won, totals):
-    """Sum of the pairwise outcomes in ``totals`` (size, size), for places a < b."""
-    n_queries = comparison.lists.query_ptr.shape[0] - 1
-    for _ in range(times):
-        compare_slate(comparison, random_below(n_queries, rng), slate, size, won, rng, rng)
-        for a in range(size):
-            for b in range(a + 1, size):
-                totals[a, b] += won[a, b]
 
 
 def fitting(function, comparer):

@@ -223,7 +223,6 @@ def rows() -> dict[str, Callable[[], Made]]:
         },
         "utilities normal": partial(runs, FromUtilities([1.0, 0.5, 0.0], "normal"), "rucb", "mdb", horizon=300),
         "log of pairs": partial(log, "rucb", outcome="sampled"),
-        "log of sets": partial(log, "mdb", slates="team_draft", returning=9),
         "study": study,
     }
 

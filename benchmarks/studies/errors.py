@@ -17,7 +17,7 @@ from benchmarks.studies.tables import table
 from ltr_duel.data import load_dataset
 from ltr_duel.logs import PairVariance, plan_impressions
 from ltr_duel.rankers import rankers_named
-from tests.logs.drawn import (
+from tests.log_studies.drawn_logs import (
     LEVEL,
     coverage,
     differences_from_the_best,
@@ -30,7 +30,7 @@ from tests.logs.drawn import (
     users_needed,
     winner_found,
 )
-from tests.logs.sound import DRAWN, RUNS, SHIFTING, false_alarms_of_checks
+from tests.log_studies.sound_logs import DRAWN, RUNS, SHIFTING, false_alarms_of_checks
 
 RANKERS, IMPRESSIONS, TIES = (2, 5, 10, 20), (100, 300, 1000, 10_000), (0.0, 0.3, 0.95)
 USERS = ("independent", "returning")

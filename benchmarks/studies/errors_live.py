@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 
 from benchmarks.studies.tables import table
-from tests.logs.collected import Case, calibration, coverage, share
+from tests.log_studies.collected_logs import Case, calibration, coverage, share
 
 POLICIES = ("rucb", "double_thompson", "winner_stays_strong")
 

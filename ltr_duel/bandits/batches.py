@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import victories
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, shuffle
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
 class Now:
@@ -73,34 +73,21 @@ def batch_of_step(batches: Batches, t: int) -> int:
 
 
 @kernel
-def drop_beaten(batches: Batches, doubts: FloatMatrix, m: int, bonus: float) -> None:
-    """Remove, one at a time, the arms of batch m that another arm of the batch confidently beats."""
-    place = batches.ends[m]
-    while place < batches.ends[m + 1]:
-        arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
-        if is_beaten(doubts[batches.arms[place]], arms, bonus):
-            remove_arm(batches, m, place)
-            place = batches.ends[m]
-        else:
-            place += 1
-
-
-@kernel
-def is_beaten(doubts: FloatVector, arms: IntVector, bonus: float) -> bool:
-    """Return whether an arm in ``arms`` confidently beats the arm whose row of doubts (see `statistics`) is given."""
-    beaten = False
-    for other in arms:
-        beaten |= doubts[other] > bonus
-    return beaten
-
-
-@kernel
-def remove_arm(batches: Batches, m: int, place: int) -> None:
-    """Remove the arm of batch m at position ``place`` of `arms`."""
-    for k in range(place, arms_left(batches) - 1):
-        batches.arms[k] = batches.arms[k + 1]
-    for k in range(m + 1, batches.now[0].count + 1):
-        batches.ends[k] -= 1
+def drop_beaten(batches: Batches, crossings: FloatMatrix, m: int, bonus: float) -> None:
+    """Remove, one at a time, the arms of batch m that another arm of the batch confidently beats (see `statistics`)."""
+    position = batches.ends[m]
+    while position < batches.ends[m + 1]:
+        row, beaten = crossings[batches.arms[position]], False
+        for other in batches.arms[batches.ends[m] : batches.ends[m + 1]]:
+            beaten |= row[other] > bonus
+        if not beaten:
+            position += 1
+            continue
+        for k in range(position, arms_left(batches) - 1):
+            batches.arms[k] = batches.arms[k + 1]
+        for k in range(m + 1, batches.now[0].count + 1):
+            batches.ends[k] -= 1
+        position = batches.ends[m]
 
 
 @kernel

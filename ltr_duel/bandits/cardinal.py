@@ -115,7 +115,7 @@ def thompson_choose(bandits: ThompsonBandits, bandit: int, t: int, rng: Generato
     """Return the arm with the largest sample of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
     levels = bandits.levels
     known = thompson.Posteriors(bandits.good[bandit], bandits.bad[bandit], bandits.log_mass[bandit], 0)
-    field = thompson.Field(levels.every, levels.odds[bandit], -1, levels.no_doubts, 0.0)
+    field = thompson.Field(levels.every, levels.bits[bandit], -1, levels.zeros, 0.0)
     thompson.renew_level(levels, bandit, known, field, _LOWEST)
     return thompson.draw_largest(levels, bandit, known, field, -1.0, rng)
 

@@ -1,8 +1,8 @@
 """`check_policy` tests whether a policy satisfies the contract of policies.
 
 The tests of this package call `check_policy` for every policy; call it for your own policy. It simulates short runs on
-small matrices in the simulation loop, which itself rejects arms that do not exist. A policy that passes satisfies the
-contract, but its regret may still be high.
+small matrices in the simulation loop, which itself rejects arms that do not exist; for the package's own policies,
+plain Python notices them. A policy that passes satisfies the contract, but its regret may still be high.
 """
 
 from __future__ import annotations
@@ -98,11 +98,13 @@ def _shape(given: Given) -> None:
 
 
 def _indexes(given: Given) -> None:
-    """The policy uses no index that does not exist; only plain Python notices it."""
+    """The policy uses no arm and no index that does not exist; only plain Python notices an index."""
     try:
-        play(given, easy_matrix(5), 60, plain=True)
+        path = play(given, easy_matrix(5), 60, plain=True).path
     except IndexError as error:
         raise PolicyError(f"policy '{given.label}' uses an arm or an index that does not exist: {error}") from error
+    exist = given.component.feedback == "slate" or (path.min() >= 0 and path.max() < 5)  # the loop checks sets
+    _demand(bool(exist), given.label, "chooses an arm that does not exist")
 
 
 def _repeatable(given: Given) -> None:

@@ -54,15 +54,17 @@ def _compiled(policy: Policy, modules: tuple[str, ...], loop: Callable[..., Any]
 def compile_ahead(calls: Iterable[tuple[Policy, Callable[..., Any], tuple[Any, ...]]], jobs: int) -> None:
     """Compile the loops of several calls in up to ``jobs`` processes, which store the code on disk.
 
-    numba compiles under one lock for the whole process. Nothing happens for loops that are compiled or cannot be
-    stored; what a process fails to compile, the caller compiles.
+    numba compiles under one lock for the whole process. Loops with the same oracle go to the same process, because each
+    process compiles the helpers of its loops. Nothing happens for loops that are compiled or cannot be stored; what a
+    process fails to compile, the caller compiles.
     """
     new = set()
     for policy, loop, args in calls:
-        if isinstance(loop, jit.Kernel) and not loop.is_compiled(loop.types_of(*args)):
+        if isinstance(loop, jit.Kernel) and not loop.is_compiled(kinds := loop.types_of(*args)):
             name = f"{loop.__module__}:{loop.__qualname__}"
-            new.add(pickle.dumps((policy.name, name, tuple(sorted(loop.modules)), loop.types_of(*args))))
-    shares = [sorted(new)[k::jobs] for k in range(min(jobs, len(new)))]
+            new.add((str(kinds[2]), pickle.dumps((policy.name, name, tuple(sorted(loop.modules)), kinds))))
+    work, jobs = [call for _, call in sorted(new)], min(jobs, len(new))
+    shares = [work[len(work) * k // jobs : len(work) * (k + 1) // jobs] for k in range(jobs)]
     if len(shares) > 1:
         progress.say(jit.LINE)
         with ThreadPoolExecutor(len(shares)) as threads:

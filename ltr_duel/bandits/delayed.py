@@ -30,7 +30,7 @@ from ltr_duel.bandits.recorder import Recorder, Span, add_pair, add_slate, keep_
 from ltr_duel.bandits.state import Attributes, Copies, Registers, registers, with_copies
 from ltr_duel.core import IntMatrix, IntVector, Streams, dispatched, host, implement, inlined, kernel, random_below
 
-BATCH_NUMBERS = 1  # version of the results of batches, see `ltr_duel.core.numbering`
+BATCH_NUMBERS = 1  # version of the results of batches, see `ltr_duel.core.digest`
 
 
 class Lateness(NamedTuple):

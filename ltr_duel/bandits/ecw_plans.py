@@ -4,9 +4,9 @@ A plan gives the number of duels of each pair, q_ij ln t, such that the constrai
 constraint of arm i is independent of the other constraints, and is solved exactly by sorting the costs r_ij / d_ij of
 the arms j that beat arm i, where r_ij is the regret of a duel of the pair and d_ij the evidence that the duel gives.
 
-The sorted orders and the plan are stored. A duel changes one cost, and thus the part of the plan for one arm. A duel
-that reverses an estimated preference changes the costs of up to K arms. If several arms are estimated Copeland winners,
-each of them has a plan; each step computes all of these plans again, except the plan that was the cheapest before.
+The sorted orders and the plan are stored. A duel changes one cost, and thus the part of the plan for one arm, or, if it
+reverses an estimated preference, the costs of up to K arms. Each estimated Copeland winner has a plan; each step
+computes all of these plans again, except the plan that was the cheapest before.
 """
 
 from __future__ import annotations

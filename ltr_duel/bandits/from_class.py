@@ -50,10 +50,6 @@ def policy_from_class(cls: type, *, name: str = "", **about: Any) -> Policy:
     **about
         Other parameters of `Policy`: ``limits``, ``choices``, ``assumes``, ``cite``, ``any_order``, ``deterministic``.
 
-    Returns
-    -------
-    Policy
-
     Raises
     ------
     PolicyError

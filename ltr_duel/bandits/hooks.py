@@ -92,6 +92,24 @@ def _update_pair(state: Any, params: Any, t: int, slate: IntVector, size: int, w
     update(state, params, t, slate[0], slate[size - 1], won[0, 1] * (size - 1), rng)
 
 
+@dispatched
+def wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
+    """Return whether a policy from outside this package chose an arm that does not exist.
+
+    The tests check the package's own policies instead: in some loops (CCB's), the check doubles the time of a step.
+    """
+    return False
+
+
+def require_arms(kind: type) -> None:
+    """Let the loop of pairs check the arms that policies with this State class choose."""
+    implement(wrong_pair, kind, _wrong_pair)
+
+
+def _wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
+    return is_outside(due, n_arms, t, second) | is_outside(due, n_arms, t, first)  # `or` is not inlined well
+
+
 @kernel
 def is_outside(due: IntVector, n_arms: int, t: int, arm: int) -> bool:
     """Return whether an arm does not exist, to which compiled code must not write; set ``due[1:3]`` for `complaint`."""

@@ -47,8 +47,7 @@ class Learner:
     Raises
     ------
     InputError
-        If the policy or a parameter is unknown; if ``n_arms`` is outside 1..100,000 or too large for the memory; if the
-        horizon is missing; or if ``order`` does not contain each arm once.
+        If an argument is invalid, or ``n_arms`` is above 100,000 or too large for the memory.
 
     Examples
     --------
@@ -130,7 +129,7 @@ class Learner:
         outcomes : iterable of (arms, signs)
             Arms as in `ask`, with +1 or -1 for each pair of positions a < b, row by row: +1 if the arm at position a
             won. A pair needs one sign; a single arm, or an arm that meets itself as a pair, needs none: ``()``. Signs
-            may be bytes, one for each sign, for many outcomes.
+            may be bytes.
 
         Raises
         ------
@@ -194,13 +193,9 @@ class Learner:
         Parameters
         ----------
         policy : str or Policy
-            A policy with the same name, parameters and numbers version (`ltr_duel.core.numbering`).
+            A policy with the same name, parameters and numbers version (`ltr_duel.core.digest`).
         arrays : mapping of str to ndarray
             A `snapshot`.
-
-        Returns
-        -------
-        Learner
 
         Raises
         ------

@@ -17,13 +17,13 @@ from ltr_duel.bandits.delayed import Lateness, new_late, run_late
 from ltr_duel.bandits.hooks import (
     complaint,
     idle_until,
-    is_outside,
     is_outside_in,
     recommend,
     select,
     select_slate,
     update,
     update_slate,
+    wrong_pair,
 )
 from ltr_duel.bandits.oracle import MatrixOracle, Pairs, duel, multiduel
 from ltr_duel.bandits.policy import Policy, PolicyError, require_room
@@ -39,7 +39,7 @@ from ltr_duel.bandits.recorder import (
 )
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
-LOOP_NUMBERS = 1  # version of the results of the loop and of matrix outcomes, see `ltr_duel.core.numbering`
+LOOP_NUMBERS = 1  # version of the results of the loop and of matrix outcomes, see `ltr_duel.core.digest`
 SlateScratch: TypeAlias = tuple[IntVector, SignMatrix]  # memory for the set of a step (K,) and its outcomes (K, K)
 
 
@@ -52,7 +52,7 @@ def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: 
     while t <= span.stop:
         decisions += 1
         first, second = select(state, params, t, streams.policy)
-        if is_outside(due, place.shape[0], t, second) | is_outside(due, place.shape[0], t, first):
+        if wrong_pair(state, due, place.shape[0], t, first, second):
             return decisions
         last, outcome = t, 0
         if first != second:

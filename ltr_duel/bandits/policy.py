@@ -80,7 +80,7 @@ class Policy(components.Component):
         Name of the policy that replaces this policy if sets of arms can be compared.
     numbers : int
         Version number, raised when a given seed and given outcomes lead to other choices than before (see
-        `ltr_duel.core.numbering`).
+        `ltr_duel.core.digest`).
 
     Examples
     --------
@@ -180,6 +180,8 @@ def bind(policy: Policy) -> None:
         raise PolicyError(f"policy '{policy.name}': {error}") from error
     if policy.feedback == "duel":
         hooks.pair_as_slate(policy.state)
+    if not policy.state.__module__.startswith("ltr_duel."):
+        hooks.require_arms(policy.state)
 
 
 _bound: dict[type, dict[str, Callable[..., Any]]] = {}
@@ -199,10 +201,6 @@ def marked(label: str) -> str:
     Parameters
     ----------
     label : str
-
-    Returns
-    -------
-    str
 
     Examples
     --------
@@ -235,10 +233,6 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     **given
         The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... A part
         that is passed here, for example a function of another module, is not looked up.
-
-    Returns
-    -------
-    Policy
 
     Raises
     ------

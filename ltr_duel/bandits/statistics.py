@@ -1,9 +1,9 @@
 """Wins of pairs of arms, and the steps at which confidence bounds cross one half.
 
 Arm i has won w_ij of its n = w_ij + w_ji comparisons with arm j. Let D = n - 2 w_ij. The optimistic bound
-``u_ij = w_ij/n + sqrt(alpha ln t / n)`` is at least 1/2 exactly when ``alpha ln t >= D^2 / (4 n)`` or D <= 0.
-The *doubt* of i against j is D^2 / (4 n), or 0 if D <= 0 or n = 0. The doubt changes only when the pair is compared, so
-the K x K matrix of bounds need not be recomputed in each step.
+``u_ij = w_ij/n + sqrt(alpha ln t / n)`` is at least 1/2 exactly when ``alpha ln t >= D^2 / (4 n)`` or D <= 0. This
+limit, 0 if D <= 0 or n = 0, is the *crossing* of i against j. It changes only when the pair is compared, so the K x K
+matrix of bounds need not be recomputed in each step.
 """
 
 from __future__ import annotations
@@ -47,29 +47,28 @@ def best_arm(values: FloatVector, rng: Generator) -> int:
 
 
 @kernel
-def record_win(wins: IntMatrix, doubts: FloatMatrix, winner: int, loser: int) -> None:
-    """Count a duel, and update the doubts of the two arms against each other."""
+def record_win(wins: IntMatrix, crossings: FloatMatrix, winner: int, loser: int) -> None:
+    """Count a duel, and update the crossings of the two arms against each other."""
     wins[winner, loser] += 1
     won, lost = wins[winner, loser], wins[loser, winner]
     d = won - lost
-    doubt = d * d / (4.0 * (won + lost))
-    doubts[loser, winner] = doubt if d > 0 else 0.0
-    doubts[winner, loser] = doubt if d < 0 else 0.0
+    crossing = d * d / (4.0 * (won + lost))
+    crossings[loser, winner] = crossing if d > 0 else 0.0
+    crossings[winner, loser] = crossing if d < 0 else 0.0
 
 
 @kernel
-def record_points(points: IntMatrix, doubts: FloatMatrix, one: int, other: int, outcome: int) -> None:
-    """Count a comparison that may tie (two points for a win, one point for each arm in a tie); update both doubts.
+def record_points(points: IntMatrix, crossings: FloatMatrix, one: int, other: int, outcome: int) -> None:
+    """Count a comparison that may tie (two points for a win, one point for each arm in a tie); update both crossings.
 
-    With points p, n = (p_ij + p_ji) / 2 and D = (p_ji - p_ij) / 2. Therefore the doubt D^2 / (4 n) is
-    (p_ji - p_ij)^2 / (8 (p_ij + p_ji)).
+    With points p, n = (p_ij + p_ji) / 2 and D = (p_ji - p_ij) / 2.
     """
     points[one, other] += 1 + outcome
     points[other, one] += 1 - outcome
     d = points[one, other] - points[other, one]
-    doubt = d * d / (8.0 * (points[one, other] + points[other, one]))
-    doubts[other, one] = doubt if d > 0 else 0.0
-    doubts[one, other] = doubt if d < 0 else 0.0
+    crossing = d * d / (8.0 * (points[one, other] + points[other, one]))
+    crossings[other, one] = crossing if d > 0 else 0.0
+    crossings[one, other] = crossing if d < 0 else 0.0
 
 
 @kernel
@@ -83,18 +82,18 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 
 
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
-    """Return initial wins, rate, width and doubts; each arm starts with ``prior_wins`` wins against every other.
+    """Return initial wins, rate, width and crossings; each arm starts with ``prior_wins`` wins against every other.
 
     Without prior wins, an unplayed pair has the bound 2 (1 + 1, as x/0 is defined as 1); an arm against itself has 1/2.
     """
     block = np.zeros((4, n_arms, n_arms))  # one array: from 4 MiB, numpy uses huge pages (fewer TLB misses)
-    wins, rate, width, doubts = block[0].view(np.int64), block[1], block[2], block[3]
+    wins, rate, width, crossings = block[0].view(np.int64), block[1], block[2], block[3]
     wins[:] = prior_wins
     rate[:] = 0.5 if prior_wins else 2.0
     width[:] = 1.0 / sqrt(2 * prior_wins) if prior_wins else 0.0
     np.fill_diagonal(rate, 0.5)
     np.fill_diagonal(width, 0.0)
-    return wins, rate, width, doubts
+    return wins, rate, width, crossings
 
 
 @kernel
@@ -131,10 +130,7 @@ def coin_divergence(p: float) -> float:
 
 @kernel
 def last_step_before(level: float) -> int:
-    """Return the last step t with ln t < level, minus one; `NEVER` if no 64-bit step reaches the level.
-
-    One is subtracted so that a rounding error cannot make a jump too long.
-    """
+    """Return the last step t with ln t < level, minus one for rounding errors; `NEVER` if no 64-bit step reaches it."""
     if level >= 43.0:  # ln(2^63) is 43.7
         return NEVER
     if level <= 0.0:

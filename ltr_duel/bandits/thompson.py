@@ -8,11 +8,11 @@ Pr(theta_ij > x) has the same distribution. Let ``m(a, b) = C(a + b, a) x^a (1 -
 
 and a loss ``- m(a, b + 1) x``. ``log_mass`` stores ln m for x = 1/2, because m would underflow.
 
-**Levels.** A row consists of K posteriors, a level, and the probabilities of a sample above it. Coins decide which
-samples are above the level. If there is exactly one, it is the largest, and no sample is drawn. If there are several,
-only these are drawn, conditional on being above; if there is none, all are drawn, conditional on being below. For every
-level, the chosen arm has the same distribution as if all K samples were drawn. Draws use up the row's ``patience``;
-then the posteriors give a new level, which depends only on earlier steps, never on the samples of the current step.
+**Levels.** Coins decide which of a row's K samples are above the row's level. If there is exactly one, it is the
+largest, and no sample is drawn. If there are several, only these are drawn, conditional on being above; if there is
+none, all are drawn, conditional on being below. For every level, the chosen arm has the same distribution as if all K
+samples were drawn. Draws use up the row's ``patience``; then the posteriors give a new level, which depends only on
+earlier steps, never on the samples of the current step.
 
 Functions that run for nanoseconds are `inlined`: a call passes the eighty numbers that describe the arrays of a row.
 """
@@ -77,14 +77,14 @@ class Levels(NamedTuple):
 
     level: FloatVector  # (R,) initially 1/2
     chance: FloatMatrix  # (R, K) Pr(theta > level)
-    odds: tournament.OddsMatrix  # (R, padded K) the first 16 bits of ``chance``
+    bits: tournament.BitsMatrix  # (R, padded K) the first 16 bits of ``chance``
     patience: IntVector  # (R,) draws left before the next level
     lane: tournament.LaneVector  # (8,) random words
     every: IntVector  # (K,) constant: 0, 1, ...
     some: IntVector  # (K,) a list of arms
     mean: FloatVector  # (K,) means of the posteriors of the listed arms
     scale: FloatVector  # (K,) reciprocals of the standard deviations of these posteriors
-    no_doubts: FloatVector  # (K,) constant: zeros
+    zeros: FloatVector  # (K,) constant: zeros
 
 
 class Posteriors(NamedTuple):
@@ -97,36 +97,30 @@ class Posteriors(NamedTuple):
 
 
 class Field(NamedTuple):
-    """The arms that take part in a draw.
-
-    They are all ``arms`` whose doubt (see `statistics`) is at most ``bonus``, except the arm ``without``.
-    """
+    """The arms that take part in a draw: all ``arms`` whose crossing is at most ``bonus``, except ``without``."""
 
     arms: IntVector
-    odds: tournament.WordVector  # in the order of ``arms``
+    bits: tournament.WordVector  # in the order of ``arms``
     without: int
-    doubts: FloatVector  # (K,)
-    bonus: float  # the highest doubt with which an arm takes part
+    crossings: FloatVector  # (K,)
+    bonus: float  # the highest crossing with which an arm takes part
 
 
 def new_levels(rows: int, n_arms: int) -> Levels:
     """Return rows without wins or losses."""
     chance, patience = np.full((rows, n_arms), 0.5), np.full(rows, _FIRST * n_arms)
     lane, every, some = np.zeros(tournament.BLOCK // 4, np.uint64), np.arange(n_arms), np.zeros(n_arms, np.int64)
-    bits = tournament.fair_odds(rows, n_arms)
+    bits = tournament.fair_bits(rows, n_arms)
     return Levels(np.full(rows, 0.5), chance, bits, patience, lane, every, some, *np.zeros((3, n_arms)))
 
 
 @kernel
 def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int, log_mass: float) -> None:
-    """Update an arm of a row after a duel; the arm now has ``a`` wins and ``b`` losses.
-
-    ``log_mass`` is ln(C(a + b, a) / 2^(a + b)), see above.
-    """
+    """Update an arm of a row after a duel; the arm now has ``a`` wins and ``b`` losses."""
     level = levels.level[row]
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
     levels.chance[row, arm] += mass * (1.0 - level) if won else -mass * level
-    levels.odds[row, arm] = tournament.odds_of(levels.chance[row, arm])
+    levels.bits[row, arm] = tournament.bits_of(levels.chance[row, arm])
 
 
 @kernel
@@ -156,7 +150,7 @@ def record_samples(
             mass *= (2.0 - 2.0 * level) * factor
             chance -= mass * level
     levels.chance[row, arm] = chance
-    levels.odds[row, arm] = tournament.odds_of(chance)
+    levels.bits[row, arm] = tournament.bits_of(chance)
     return ratio
 
 
@@ -170,7 +164,7 @@ def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least
 @inlined
 def draw_largest(levels: Levels, row: int, known: Posteriors, field: Field, least: float, rng: Generator) -> int:
     """Return the arm of the field with the largest posterior sample, or -1 if no sample exceeds ``least``."""
-    coins, size = tournament.Coins(field.arms, field.odds, levels.chance[row], levels.lane), field.arms.shape[0]
+    coins, size = tournament.Coins(field.arms, field.bits, levels.chance[row], levels.lane), field.arms.shape[0]
     above, seed = 0, tournament.new_seed(rng)
     for at in range(0, size, tournament.BLOCK):
         mask = tournament.toss_block(coins, seed, at // 4, at, tournament.block_mask(size, at), rng)
@@ -199,7 +193,7 @@ def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
     """Among the first ``count`` arms of a list, keep those in the field for this ``bonus``; return their number."""
     kept = 0
     for k in some[:count]:
-        if k != field.without and field.doubts[k] <= bonus:
+        if k != field.without and field.crossings[k] <= bonus:
             some[kept] = k
             kept += 1
     return kept
@@ -220,9 +214,9 @@ def largest_above(levels: Levels, row: int, count: int, known: Posteriors, rng: 
 
 @kernel
 def largest_below(levels: Levels, row: int, count: int, known: Posteriors, least: float, rng: Generator) -> int:
-    """Return the arm with the largest sample among the first ``count`` of ``some``; all samples are below the level.
+    """Return the arm with the largest sample among the first ``count`` of ``some``, all below the level.
 
-    Returns -1 if no sample exceeds ``least``.
+    Return -1 if no sample exceeds ``least``.
     """
     best, arm, level = least, -1, levels.level[row]
     levels.patience[row] -= 2 * count
@@ -252,7 +246,7 @@ def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: fl
     for k in levels.some[:count]:
         a, b = known.good[k] - known.prior, known.bad[k] - known.prior
         levels.chance[row, k] = chance_above(level, a, b, known.log_mass[k])
-        levels.odds[row, k] = tournament.odds_of(levels.chance[row, k])
+        levels.bits[row, k] = tournament.bits_of(levels.chance[row, k])
 
 
 @kernel

@@ -1,8 +1,8 @@
 """Many Bernoulli samples, *coins*, at once, and a tournament among some arms that is sampled by coins.
 
 Two draws from the policy's generator seed a counter-based generator; each of its 64-bit numbers gives four
-*words* of 16 bits, one for each coin. For a coin with probability p, let ``odds = floor(2^16 p)``. A smaller word wins,
-a larger word loses. If the word equals ``odds``, a further draw wins with probability ``2^16 p - odds``. Each coin
+*words* of 16 bits, one for each coin. For a coin with probability p, let ``bits = floor(2^16 p)``. A smaller word wins,
+a larger word loses. If the word equals ``bits``, a further draw wins with probability ``2^16 p - bits``. Each coin
 therefore wins with probability exactly p, and one coin in 65,536 needs the further draw.
 
 In a tournament, the row of an arm consists of one coin against every other arm, with the probability in `thompson`. The
@@ -35,34 +35,34 @@ from ltr_duel.core import (
     write_words,
 )
 
-OddsMatrix: TypeAlias = NDArray[np.uint16]
+BitsMatrix: TypeAlias = NDArray[np.uint16]
 WordVector: TypeAlias = NDArray[np.uint16]
 LaneVector: TypeAlias = NDArray[np.uint64]
 CountVector: TypeAlias = NDArray[np.int16]
 
-BLOCK = COINS  # number of coins in a block; rows of odds are padded with zeros to whole blocks
+BLOCK = COINS  # number of coins in a block; rows of bits are padded with zeros to whole blocks
 MOST = 2**15  # maximum number of arms in a tournament, so that an int16 can count losses
 _WORD, _HALF = 65536.0, 4294967296.0  # 2^16, 2^32
 
 
 class Coins(NamedTuple):
-    """A row of coins, one for each arm in ``arms``; ``odds[k]`` is the first 16 bits of ``chance[arms[k]]``."""
+    """A row of coins, one for each arm in ``arms``; ``bits[k]`` is the first 16 bits of ``chance[arms[k]]``."""
 
     arms: IntVector
-    odds: WordVector
+    bits: WordVector
     chance: FloatVector  # (K,)
     lane: LaneVector  # scratch: the words of a block
 
 
-def fair_odds(rows: int, coins: int) -> OddsMatrix:
-    """Return the odds of rows of fair coins."""
-    odds = np.zeros((rows, -(-coins // BLOCK) * BLOCK), np.uint16)
-    odds[:, :coins] = 1 << 15
-    return odds
+def fair_bits(rows: int, coins: int) -> BitsMatrix:
+    """Return the bits of rows of fair coins."""
+    bits = np.zeros((rows, -(-coins // BLOCK) * BLOCK), np.uint16)
+    bits[:, :coins] = 1 << 15
+    return bits
 
 
 @inlined
-def odds_of(p: float) -> np.uint16:
+def bits_of(p: float) -> np.uint16:
     """Return the first 16 bits of a probability."""
     return np.uint16(min(max(p * _WORD, 0.0), _WORD - 1.0))
 
@@ -81,7 +81,7 @@ def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rn
     drawn: position of the block's first number in the seed's sequence of 64-bit numbers.
     """
     write_words(coins.lane, seed, drawn)
-    below, equal = compare_words(coins.lane.view(np.uint16), coins.odds[at:])
+    below, equal = compare_words(coins.lane.view(np.uint16), coins.bits[at:])
     if equal & mask != 0:
         below |= toss_equal(coins, at, equal & mask, rng)
     return below & mask
@@ -89,11 +89,11 @@ def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rn
 
 @kernel
 def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
-    """Return which coins of the mask ``equal`` win: their words equal their odds, so one more draw per coin decides."""
+    """Return which coins of the mask ``equal`` win: their words equal their bits, so one more draw per coin decides."""
     wins = 0
     while equal != 0:
         k = trailing_zeros(np.uint64(equal))
-        if uniform(rng) < coins.chance[coins.arms[at + k]] * _WORD - coins.odds[at + k]:
+        if uniform(rng) < coins.chance[coins.arms[at + k]] * _WORD - coins.bits[at + k]:
             wins |= equal & -equal
         equal &= equal - 1
     return wins
@@ -108,7 +108,7 @@ def block_mask(coins: int, at: int) -> int:
 class Tournament(NamedTuple):
     """The coins of all pairs, and scratch memory. Each further array, even an unused one, slows down every step."""
 
-    odds: OddsMatrix  # (K, padded K) the first 16 bits of the probabilities; row i in the order of the seats
+    bits: BitsMatrix  # (K, padded K) the first 16 bits of the probabilities; row i in the order of the seats
     every: IntVector  # (K,) constant: 0, 1, ...
     lane: LaneVector  # (8,) random words
     unmet: IntVector  # (padded K / 32,) masks of the arms that have not yet met all others
@@ -122,25 +122,25 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
     """
     if players > MOST:
         raise InputError(f"a sampled tournament takes at most {MOST:,} arms, not {players:,}")
-    odds, lane = fair_odds(n_arms, n_arms), np.zeros(BLOCK // 4, np.uint64)
-    unmet, lost = np.zeros(odds.shape[1] // BLOCK, np.int64), np.zeros(odds.shape[1], np.int16)
-    return Tournament(odds, np.arange(n_arms), lane, unmet, lost)
+    bits, lane = fair_bits(n_arms, n_arms), np.zeros(BLOCK // 4, np.uint64)
+    unmet, lost = np.zeros(bits.shape[1] // BLOCK, np.int64), np.zeros(bits.shape[1], np.int16)
+    return Tournament(bits, np.arange(n_arms), lane, unmet, lost)
 
 
 @kernel
-def seat(odds: OddsMatrix, place: IntVector, prefer: FloatMatrix, arms: IntVector) -> None:
-    """Assign seats to ``arms``, in this order, and set their odds against each other."""
+def seat(bits: BitsMatrix, place: IntVector, prefer: FloatMatrix, arms: IntVector) -> None:
+    """Assign seats to ``arms``, in this order, and set their bits against each other."""
     for seat_of in range(arms.shape[0]):
         place[arms[seat_of]] = seat_of
         for i in arms:
-            odds[i, seat_of] = odds_of(prefer[i, arms[seat_of]])
+            bits[i, seat_of] = bits_of(prefer[i, arms[seat_of]])
 
 
 @kernel
-def set_odds(odds: OddsMatrix, prefer: FloatMatrix, i: int, j: int, seat_i: int, seat_j: int) -> None:
-    """Set the odds of a pair of seated arms from its probabilities."""
-    odds[i, seat_j] = odds_of(prefer[i, j])
-    odds[j, seat_i] = odds_of(prefer[j, i])
+def set_bits(bits: BitsMatrix, prefer: FloatMatrix, i: int, j: int, seat_i: int, seat_j: int) -> None:
+    """Set the bits of a pair of seated arms from its probabilities."""
+    bits[i, seat_j] = bits_of(prefer[i, j])
+    bits[j, seat_i] = bits_of(prefer[j, i])
 
 
 @kernel
@@ -155,7 +155,7 @@ def most_wins(
 ) -> int:
     """Return the seat of the arm with the most wins among the arms with ``rank == least``; ties are broken at random.
 
-    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. All ``arms``, in the order of
+    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `bits`. All ``arms``, in the order of
     their seats, are opponents. The row of the arm in seat ``favourite`` is sampled first.
     """
     n = arms.shape[0]
@@ -165,7 +165,7 @@ def most_wins(
         seat = turn if turn >= 0 else favourite
         i = arms[seat]
         if rank[i] == least and lost[seat] <= fewest and turn != favourite:
-            toss_arm(tournament, Coins(arms, tournament.odds[i], prefer[i], tournament.lane), seat, seed, rng)
+            toss_arm(tournament, Coins(arms, tournament.bits[i], prefer[i], tournament.lane), seat, seed, rng)
             if lost[seat] < fewest:
                 fewest, ties = lost[seat], 0
             ties += lost[seat] == fewest

@@ -51,7 +51,7 @@ def check(store: Path) -> None:
 
 
 @_store_command
-@click.option("-o", "--out", type=OUT_FILE, required=True, help="The log: .parquet, .csv, .jsonl, or .ndjson (UBI).")
+@click.option("-o", "--out", type=OUT_FILE, required=True, help="The log: .parquet, .csv or .jsonl.")
 @click.option("--events", type=OUT_FILE, help="Table of all events to write (same suffixes).")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to omit.")
 def export(store: Path, out: Path, events: Path | None, without: tuple[str, ...]) -> None:

@@ -55,7 +55,7 @@ def check(log: LogOptions, outcome: str, planned: str | None) -> None:
 @command.command()
 @log_options
 @skip_bad
-@click.option("--cluster", default="", help="user, query, both or impression.  [default: user, else query]")
+@click.option("--cluster", default="", help="user, query or impression.  [default: user, else query]")
 @option("--confidence", type=float, default=0.95, help="Confidence of the intervals; --stop-at replaces it.")
 @click.option("--stop-at", type=float, help="Report whether to stop; this confidence holds for all looks together.")
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: largest mean outcome that is negligible.")
@@ -104,10 +104,9 @@ def compare(
     table = logs.comparison_table(comparison, decision, len(comparison.pairs))
     row = table.iloc[0]
     clearest = f"{row['pair']}: " + ", ".join(f"{name} {row[name]}" for name in table.columns[1:])
-    hint = "" if about["users"] else logs.user_hint(click_log.other_columns)
     failures = logs.finding_lines(decision.findings or (), only_failures=True)
     facts = [line.removeprefix("note: ") for line in logs.comparison_lines(comparison)]
-    notes = [*undivided, *failures, *decision.notes, hint, *facts, *logs.column_notes(comparison, decision)]
+    notes = [*undivided, *failures, *decision.notes, *facts, *logs.column_notes(comparison, decision)]
     print_answer(decision.sentence, clearest, dict.fromkeys(notes))
     echo_lines(decision.guardrails)
     if is_set("explain"):

@@ -87,7 +87,7 @@ def command(
             )  # fmt: skip
         if log is not None:
             written = logs.simulate_log(
-                log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, slates=slates, top=top,
+                log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, top=top,
                 horizon=run["horizon"], returning=returning, seed=run["seed"],
             )  # fmt: skip
             click.echo(f"{log}: {several(written, 'impression')}")

@@ -21,7 +21,7 @@ from numpy.random import Generator
 from ltr_duel.core import FloatVector, InputError, IntVector, SmallIntVector, components, errors, kernel, uniform
 
 STOP_RULES = ("click", "examine")
-CLICK_NUMBERS = 1  # version of the clicks that `simulate_clicks` draws for one seed (`ltr_duel.core.numbering`)
+CLICK_NUMBERS = 1  # version of the clicks that `simulate_clicks` draws for one seed (`ltr_duel.core.digest`)
 
 
 @dataclass(frozen=True)
@@ -186,9 +186,12 @@ def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel
     if grades not in family.tables:
         legal = ", ".join(map(str, sorted(family.tables)))
         fitting = ", ".join(other.name for other in CLICK_MODELS if grades in other.tables)
-        others = f"models for {grades} grades: {fitting}" if fitting else "pass a custom table"
-        corpus = f"this corpus has {grades} (0..{grades - 1})"
-        raise InputError(f"click model '{family.name}' is defined for {legal} grades; {corpus}: {others}")
+        others = f"(0..{grades - 1}): " + (
+            f"models for {grades} grades: {fitting}" if fitting else "pass a custom table"
+        )
+        raise InputError(
+            f"click model '{family.name}' is defined for {legal} grades; this corpus has {grades} {others}"
+        )
     p_click, p_stop = family.tables[grades]
     return ClickModel(label, p_click, p_stop, p_leave=family.p_leave, p_notice=family.p_notice, **params._asdict())
 
@@ -214,11 +217,9 @@ def simulate_clicks(
     users: Users, relevance: SmallIntVector, start: int, shown: IntVector, length: int, clicks: IntVector,
     rng: Generator,
 ) -> int:  # fmt: skip
-    """Simulate one user on a list; return the number of clicks.
+    """Simulate one user on a list, and write the clicked positions; return the number of clicks.
 
-    relevance: grades of all documents.
-    start, shown, length: the list consists of the rows ``start + shown[k]`` of ``relevance``, for k < ``length``.
-    clicks: output; the clicked positions k, in order.
+    The list consists of the rows ``start + shown[k]`` of ``relevance``, the grades of all documents, for k < length.
     """
     count = 0
     for k in range(length):

@@ -90,6 +90,7 @@ from .components import NoParams as NoParams
 from .components import Registry as Registry
 from .components import page_parts as page_parts
 from .digest import digest_of as digest_of
+from .digest import numbered as numbered
 from .digest import sha256_file as sha256_file
 from .dispatch import dispatched as dispatched
 from .dispatch import dispatched_call as dispatched_call
@@ -127,7 +128,6 @@ from .kernel_cache import ROOT as ROOT
 from .kernel_cache import sources_digest as sources_digest
 from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html
-from .numbering import numbered as numbered
 from .parallel import abandon as abandon
 from .parallel import abandoned_threads_run as abandoned_threads_run
 from .parallel import checked_jobs as checked_jobs

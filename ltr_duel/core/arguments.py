@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,15 +15,10 @@ if TYPE_CHECKING:  # the command line starts without numpy
 
 
 def as_path(what: str, path: Any) -> Path:
-    """Return a path. Raise `InputError` unless it is a string or path that the system accepts as a name."""
-    try:
-        os.lstat(named := Path(path))
-    except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            raise InputError(f"{path}: {error.strerror}") from None
-    except (TypeError, ValueError):  # no path, or a null character
-        raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}") from None
-    return named
+    """Return a path. Raise `InputError` unless it is a string or path, without null characters."""
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}")
+    return Path(path)
 
 
 def require_type(what: str, value: Any, *kinds: type) -> None:

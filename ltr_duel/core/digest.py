@@ -1,10 +1,12 @@
-"""SHA-256 digests of files and values. Digests are stored, so the results of these functions must never change."""
+"""What is stored with results: digests, which must never change, and versions of the streams of random numbers."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 
 def sha256_file(path: str | Path) -> str:
@@ -23,3 +25,13 @@ def digest_of(value: object) -> str:
     address.
     """
     return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def numbered(provenance: Mapping[str, Any], **versions: int) -> dict[str, Any]:
+    """Return a provenance whose entry ``numbers`` also contains all given *numbers versions* above 1.
+
+    A component's version is increased when the same seed gives different results; results of one version cannot be
+    continued with another. Results without a stored version have version 1.
+    """
+    raised = {**provenance.get("numbers", {}), **{name: version for name, version in versions.items() if version > 1}}
+    return {**provenance, **({"numbers": raised} if raised else {})}

@@ -1,4 +1,8 @@
-"""One name, many implementations: a kernel calls a function that is selected by the type of the first argument."""
+"""One name, many implementations: a kernel calls a function that is selected by the type of the first argument.
+
+numba resolves the call by type while compiling. The simulation loop calls every policy and oracle in this way, and can
+therefore be stored in the disk cache.
+"""
 
 from __future__ import annotations
 
@@ -18,49 +22,14 @@ R = TypeVar("R")
 _numbers = itertools.count()
 
 
-class Dispatch:
-    """One name, many implementations, selected by the NamedTuple class of the first argument.
-
-    numba resolves the call by type while compiling. The simulation loop calls every policy and oracle in this way, and
-    can therefore be stored in the disk cache. A stub defines the signature; implementations must have the same
-    parameter names. The docstring of the stub states the contract. The body of the stub runs for classes without an
-    implementation, and may raise an error.
-    """
-
-    def __init__(self, stub: Callable[..., Any]) -> None:
-        self._table: dict[type, Callable[..., Any]] = {}
-        self._parameters = list(inspect.signature(stub).parameters)
-        self._stub = stub
-
-    def implement(self, kind: type, function: Callable[..., Any]) -> None:
-        """Make ``function`` the implementation for first arguments of class ``kind``."""
-        text = interpreted(function)  # even a kernel is not compiled separately here, but as a part of its caller
-        given = list(inspect.signature(text).parameters)
-        if given != self._parameters:
-            raise TypeError(
-                f"{kind.__module__}: {self._stub.__name__} takes ({', '.join(self._parameters)}),"
-                f" not ({', '.join(given)})"
-            )
-        if "." not in kind.__name__:
-            # numba names compiled code by the names of classes, without their modules. Without this change of the name,
-            # code could run for another class with the same name and the same types of fields. Names of classes from
-            # outside the package have a number, because the user may define a class again; their code is not stored.
-            number = "" if kind.__module__.startswith("ltr_duel.") else f"number{next(_numbers)}."
-            kind.__name__ = f"{number}{kind.__module__}.{kind.__qualname__}"
-        self._table[kind] = text
-
-    def find(self, kind: type | None) -> Callable[..., Any]:
-        """Return the implementation for a class, or the stub."""
-        return self._table.get(kind, self._stub) if kind else self._stub
-
-
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
-    """Turn a stub into a function that kernels and Python can call; see `Dispatch`.
+    """Turn a stub into a function that kernels and Python can call, with an implementation for each NamedTuple class.
 
-    Use it for functions that take nanoseconds, because numba inlines the implementations before it compiles the caller.
-    The attribute ``dispatch`` of the returned function is the `Dispatch` with the implementations.
+    The stub defines the names of the parameters, and its docstring the contract. Its body runs for classes without an
+    implementation, and may raise an error. Use it for functions that take nanoseconds, because numba inlines the
+    implementations before it compiles the caller. The attribute ``implementations`` has the functions by class.
     """
-    return _dispatched(stub, "always")
+    return _dispatched(stub, "always", KERNEL)
 
 
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
@@ -68,24 +37,34 @@ def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
 
     Without inlining, a call passes the address, shape and strides of each array: 100 to 200 numbers in total.
     """
-    return _dispatched(stub, "never")
+    return _dispatched(stub, "never", INLINED)
 
 
-def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
-    dispatch = Dispatch(stub)
+def _dispatched(stub: Callable[P, R], inline: str, options: dict[str, Any]) -> Callable[P, R]:
+    table: dict[type, Callable[..., Any]] = {}
 
     @functools.wraps(stub)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        return dispatch.find(type(args[0]))(*args, **kwargs)
+        return table.get(type(args[0]), stub)(*args, **kwargs)
 
     def resolve(*args: Any) -> Callable[..., Any]:
-        return compiled_text(dispatch.find(getattr(args[0], "instance_class", None)))
+        return compiled_text(table.get(getattr(args[0], "instance_class", type(None)), stub))
 
-    resolved_as(resolve, call, jit_options=KERNEL if inline == "always" else INLINED, inline=inline)
-    call.dispatch = dispatch  # type: ignore[attr-defined]  # read by `implement`
+    resolved_as(resolve, call, jit_options=options, inline=inline)
+    call.implementations = table  # type: ignore[attr-defined]  # read by `implement`
     return call
 
 
 def implement(stub: Callable[..., Any], kind: type, function: Callable[..., Any]) -> None:
     """Make ``function`` the implementation of a `dispatched` stub for first arguments of class ``kind``."""
-    stub.dispatch.implement(kind, function)  # type: ignore[attr-defined]  # set by `dispatched`
+    text = interpreted(function)  # even a kernel is not compiled separately here, but as a part of its caller
+    wanted, given = (", ".join(inspect.signature(part).parameters) for part in (stub, text))
+    if given != wanted:
+        raise TypeError(f"{kind.__module__}: {stub.__name__} takes ({wanted}), not ({given})")
+    if "." not in kind.__name__:
+        # numba names compiled code by the names of classes, without their modules. Without this change of the name,
+        # code could run for another class with the same name and the same types of fields. Names of classes from
+        # outside the package have a number, because the user may define a class again; their code is not stored.
+        number = "" if kind.__module__.startswith("ltr_duel.") else f"number{next(_numbers)}."
+        kind.__name__ = f"{number}{kind.__module__}.{kind.__qualname__}"
+    stub.implementations[kind] = text  # type: ignore[attr-defined]  # set by `dispatched`

@@ -10,12 +10,6 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 _LONG_WORD = re.compile(r"\S{201,}")
-_ABBREVIATIONS = {  # of the literature, without case and punctuation
-    "dts": "double_thompson", "rmed": "rmed1", "btm": "beat_the_mean", "if": "interleaved_filter",
-    "ss": "self_sparring", "mss": "multi_self_sparring", "ws": "winner_stays", "bi": "balanced", "td": "team_draft",
-    "tdi": "team_draft", "tdm": "team_draft", "pi": "probabilistic", "pm": "probabilistic", "oi": "optimized",
-    "om": "optimized_multileave", "ppm": "pairwise_preference", "dc": "document_constraints",
-}  # fmt: skip
 
 
 class InputError(ValueError):
@@ -56,20 +50,11 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str =
 
 
 def _close_name(name: str, names: Sequence[str]) -> str:
-    """Return the same name but for case and punctuation, a name abbreviated or begun, a close name, or ""."""
-    usual = {_letters(candidate): candidate for candidate in reversed(names)}
-    letters = _letters(name)
-    begun = sorted(key for key in usual if letters and key.startswith(letters))
-    if letters not in usual and _ABBREVIATIONS.get(letters) in names:
-        return _ABBREVIATIONS[letters]
-    if begun and begun[-1].startswith(begun[0]):
-        return usual[begun[0]]
-    close = difflib.get_close_matches(name, names, n=1)
-    return next(iter(close or [usual[key] for key in difflib.get_close_matches(letters, usual, n=1)]), "")
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[\W_]", "", name.casefold())
+    """Return the shortest name that begins so, or a close name, or "", whatever the case."""
+    folded, key = {candidate.casefold(): candidate for candidate in reversed(names)}, name.casefold()
+    begun = [candidate for candidate in folded if len(key) > 2 and candidate.startswith(key)]
+    close = sorted(begun, key=len) or difflib.get_close_matches(key, folded, n=1)
+    return folded[close[0]] if close else ""
 
 
 def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
@@ -103,17 +88,6 @@ def require_whole(name: str, value: Any, low: int | None = None, high: int | Non
     if low is not None:
         require_between(name, number, low, high)
     return number
-
-
-def other_rankers(first: str, its: Sequence[str], second: str, others: Sequence[str]) -> InputError:
-    """Build the error for two things with other rankers, which names the rankers of one side only."""
-    sides = (
-        (first, [name for name in its if name not in others]),
-        (second, [name for name in others if name not in its]),
-    )
-    only = "; ".join(f"only {side} has {listed(names[:8])}" for side, names in sides if names) or "in a different order"
-    advice = "features that are constant within each query are rankers only with --keep-constant"
-    return InputError(f"{first} has other rankers than {second}: {only}; {advice} (in Python drop_constant=False)")
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:

@@ -109,8 +109,8 @@ def open_corpus(folder: Path) -> Dataset:
         if facts["format"] == _FORMAT:
             arrays = _read(folder, [file.stem for file in folder.glob("*.npy")])
             facts["feature_names"] = tuple(facts["feature_names"])
-            given: dict[str, Any] = {"doc_ids": None, **arrays, **{name: facts[name] for name in _FACTS}}
-            return Dataset(given.pop("columns").T, **given)
+            fields: dict[str, Any] = {"doc_ids": None, **arrays, **{name: facts[name] for name in _FACTS}}
+            return Dataset(fields.pop("columns").T, **fields)
     except _DAMAGE as error:
         raise InputError(f"{folder}: damaged ({error}); remove this folder and read the text again") from None
     raise InputError(f"{folder}: made by another version; remove this folder and read the text again")

@@ -60,10 +60,10 @@ class Corpus(components.Component):
     documents: int | None = None
     main_part: str = field(default="", repr=False)
 
-    def reading(self, **given: Any) -> ReadOptions:
+    def reading(self, **options: Any) -> ReadOptions:
         """Return the options for reading; given values that are not None take precedence."""
         declared: dict[str, Any] = {"dialect": self.dialect, "features": self.features, "labels": self.labels}
-        return ReadOptions(**declared | {key: value for key, value in given.items() if value is not None})
+        return ReadOptions(**declared | {key: value for key, value in options.items() if value is not None})
 
     def facts(self) -> dict[str, str]:
         """Return the facts about the corpus, keyed by column heading."""

@@ -230,8 +230,8 @@ class Dataset:
         InputError
             If no query has a document with a grade above 0.
         """
-        kept = np.maximum.reduceat(self.relevance, self.query_ptr[:-1]) > 0
-        rows = np.repeat(kept, self.query_sizes)
+        relevant = np.maximum.reduceat(self.relevance, self.query_ptr[:-1]) > 0
+        rows = np.repeat(relevant, self.query_sizes)
         columns = mapped.new_array((self.n_features, int(rows.sum())), np.float32)
         for column, values in zip(columns, self.features.T, strict=True):
             column[:] = values[rows]
@@ -241,8 +241,8 @@ class Dataset:
             self,
             features=handed_over(columns).T,
             relevance=self.relevance[rows],
-            query_ptr=np.append(0, np.cumsum(self.query_sizes[kept])),
-            query_ids=self.query_ids[kept],
+            query_ptr=np.append(0, np.cumsum(self.query_sizes[relevant])),
+            query_ids=self.query_ids[relevant],
             doc_ids=None if self.doc_ids is None else self.doc_ids[rows],
             sha256="",
         )

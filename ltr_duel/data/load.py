@@ -124,7 +124,7 @@ def format_of(path: Path, split: str | None = None, fold: int | None = None, dia
     if is_table(file):
         return "a table"
     chosen = dialect_named(dialect) if dialect else recognise_dialect(file)
-    return f"{chosen.name} ({'as chosen' if dialect else 'recognised'}): {chosen.about}"
+    return f"{chosen.name} ({'as chosen' if dialect else 'recognised'}): {chosen.form}"
 
 
 def _open_or_read(files: Sequence[Path], options: ReadOptions, jobs: int, name: str, grades: int | None) -> Dataset:

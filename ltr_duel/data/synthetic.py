@@ -79,8 +79,8 @@ def make_corpus(
     if queries * documents * features > _MOST_NUMBERS:
         raise InputError(f"queries x documents x features must be at most {_MOST_NUMBERS:,}, to fit in memory")
     shares = {"ties": ties, "dead": dead, "constant": constant, "twins": twins, "sparsity": sparsity}
-    for what, share in (shares | {"dead + constant + twins": dead + constant + twins}).items():
-        errors.require_between(what, share, 0, 1)
+    for label, share in (shares | {"dead + constant + twins": dead + constant + twins}).items():
+        errors.require_between(label, share, 0, 1)
 
     low, high = max(1, documents // 2), documents + documents // 2
     sizes = stream(seed, "sizes").integers(low, high, queries, endpoint=True)

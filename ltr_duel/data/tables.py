@@ -51,8 +51,8 @@ def is_table(path: Path) -> bool:
 
 def read_table(path: Path, options: ReadOptions, name: str) -> Dataset:
     """Read a table as a corpus; its queries need not be adjacent."""
-    if given := {"dialect", "features", "first_id", "omitted"} & set(options.chosen):
-        raise InputError(f"{path}: this is a table; {given.pop()} applies to feature text only")
+    if chosen := {"dialect", "features", "first_id", "omitted"} & set(options.chosen):
+        raise InputError(f"{path}: this is a table; {chosen.pop()} applies to feature text only")
     try:
         return from_frame(arrow_table(path), options, name, group=True)
     except InputError as error:
@@ -98,8 +98,8 @@ def from_frame(frame: Any, options: ReadOptions, name: str, *, group: bool = Fal
     indices = _pandas_indices(frame)
     columns = [column for column in others if column not in indices and not texts.is_index_name(column)]
     if left_out := [f"'{column}'" for column in others if column not in columns]:
-        what = f"{name}: left out, as the index of a data frame is no feature: {', '.join(left_out)}"
-        warnings.warn(what, ReadWarning, stacklevel=3)
+        note = f"{name}: left out, as the index of a data frame is no feature: {', '.join(left_out)}"
+        warnings.warn(note, ReadWarning, stacklevel=3)
     queries = _ids(table[query], query)
     documents = _ids(table[document], document) if document else None
     order: NDArray[np.int64] | slice = slice(None)
@@ -225,11 +225,11 @@ def _corpus(
 
 def _with_text_names(frame: Any) -> Any:
     """Return a data frame with text as names of its columns, or arrays as they are. Refuse two columns of one name."""
-    given = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
-    names = list(map(str, given))
+    labels = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
+    names = list(map(str, labels))
     if len(set(names)) < len(names):
         raise InputError(f"two columns are called '{next(name for name in names if names.count(name) > 1)}'")
-    return frame.set_axis(names, axis=1) if names != given and hasattr(frame, "set_axis") else frame
+    return frame.set_axis(names, axis=1) if names != labels and hasattr(frame, "set_axis") else frame
 
 
 def _pandas_indices(frame: Any) -> list[str]:

@@ -52,7 +52,7 @@ class Method(components.Component):
         False if numba cannot compile the functions, so that they run as plain Python.
     numbers : int
         Version number, raised when a given seed produces other lists or credits than before (see
-        `ltr_duel.core.numbering`).
+        `ltr_duel.core.digest`).
 
     Examples
     --------

@@ -76,10 +76,6 @@ _CHECKS = (
         f"{_first('grades', f'e IS NULL OR e < 0 OR e > {_GRADES}')} is not a grade (0 to {_GRADES})",
     ),
     Check("grades", "len(grades) <> length", "{len(grades)} grades for {length} shown documents"),
-    Check(
-        "propensity", "NOT (propensity > 0 AND propensity <= 1)",
-        "'propensity' must be above 0 and at most 1, not {propensity}",
-    ),
     Check("dwell clicks", "len(dwell) <> len(clicks)", "{len(dwell)} dwell times for {len(clicks)} clicks"),
     Check(
         "dwell clicks", f"len(list_filter(dwell, lambda e: {_NEGATIVE})) > 0",

@@ -97,15 +97,6 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
         return Means(mean, np.where(n > 1, np.sqrt(variance / n), np.inf), np.maximum(n - 1, 0))
 
 
-def two_way(users: Means, queries: Means, cells: Means) -> Means:
-    """Return errors clustered by users and queries at once (Cameron, Gelbach, Miller, JBES 2011), at least each."""
-    least = np.maximum(users.error, queries.error)
-    with np.errstate(invalid="ignore"):
-        both = users.error**2 + queries.error**2 - cells.error**2
-        error = np.sqrt(np.where(both > least**2, both, least**2))
-    return Means(users.mean, error, np.minimum(users.freedom, queries.freedom))
-
-
 def interval_ends(
     cautious: Means, confidence: float, p: FloatVector | None = None, bound: float = 1.0
 ) -> tuple[FloatVector, FloatVector]:

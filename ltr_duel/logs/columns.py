@@ -60,6 +60,8 @@ def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
     for name, value in other.items():
         text = _text(named(name), kinds[name])
         faults.append(f"WHEN {text} <> '' AND {value} IS NULL THEN {_sentence(name, kinds, types)}")
+    if "owners" in other and "rankers" in kinds and kinds["owners"] != "VARCHAR[]":
+        faults.append(f"WHEN {_ambiguous(other['owners'], _rankers(kinds, types))} THEN {quoted(_EITHER)}")
     if "rankers" in other:  # owners are converted by them
         raw = f"SELECT *, {made['rankers']} AS {other['rankers']} FROM ({raw})"
     chosen = [f"{other.get(name, named(name))} AS {named(name)}" for name in made]
@@ -121,16 +123,16 @@ def _owners(column: str, kind: str, rankers: str) -> str:
     """Return the expression that converts owners (names as text, or positions) to positions in rankers, -1 for none."""
     if kind == "INTEGER[]":  # the type of a written log
         return column
-    entries, either = _entries(column, kind), f"NOT {_ambiguous(column, kind, rankers)}"
     if kind not in ("JSON", "VARCHAR", "VARCHAR[]"):
-        return f"CASE WHEN {either} THEN try_cast({column} AS INTEGER[]) END"
+        return f"try_cast({column} AS INTEGER[])"
     name = "e" if kind == "VARCHAR[]" else "json_extract_string(e, '$')"
     index = f"coalesce(nullif(list_position({rankers}, {name}), 0) - 1, {NO_RANKER})"
     if kind != "VARCHAR[]":
         number = "CASE WHEN json_type(e) <> 'DOUBLE' THEN try_cast(e AS INTEGER) END"
         index = f"CASE WHEN json_type(e) = 'VARCHAR' THEN {index} ELSE coalesce({number}, {NO_RANKER}) END"
+    entries = _entries(column, kind)
     made = f"list_transform({entries}, lambda e: CASE WHEN coalesce({name}, '') = '' THEN -1 ELSE {index} END)"
-    return f"CASE WHEN {either} AND NOT list_contains({made}, {NO_RANKER}) THEN {made}::INTEGER[] END"
+    return f"CASE WHEN NOT list_contains({made}, {NO_RANKER}) THEN {made}::INTEGER[] END"
 
 
 def _entries(column: str, kind: str) -> str:
@@ -141,14 +143,11 @@ def _entries(column: str, kind: str) -> str:
     return f"json_extract({array}, '$[*]')"
 
 
-def _ambiguous(column: str, kind: str, rankers: str) -> str:
-    """Return the SQL of whether all owners are numbers that may be read as names and as positions of other rankers."""
-    if kind == "VARCHAR[]":
-        return "false"
-    some = f"list_filter({_entries(column, kind)}::VARCHAR[], lambda e: e NOT IN ('', '-1', 'null'))"
-    other = f"coalesce(try_cast(e AS INTEGER) <> list_position({rankers}, e) - 1, false)"
-    both = f"list_has_all({rankers}, {some}) AND len(list_filter({some}, lambda e: {other})) > 0"
-    return f"coalesce(list_min({rankers}) < ':' AND {both}, false)"  # numbers sort before a colon
+def _ambiguous(owners: str, rankers: str) -> str:
+    """Return the SQL of whether owners, written as numbers, may be read as names and as positions of other rankers."""
+    given = f"list_filter({owners}, lambda e: e >= 0)"
+    names, other = f"list_has_all({rankers}, {given}::VARCHAR[])", f"coalesce({rankers}[e + 1] <> e::VARCHAR, true)"
+    return f"owners::VARCHAR NOT LIKE '%\"%' AND {names} AND len(list_filter({given}, lambda e: {other})) > 0"
 
 
 def _sentence(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
@@ -164,14 +163,13 @@ def _sentence(name: str, kinds: dict[str, str], types: dict[str, str]) -> str:
         return sentence
     lacks = quoted(f"'owners' contains names, but {NO_RANKERS}")
     rankers = _rankers(kinds, types)
-    either = f"WHEN {_ambiguous(column, kind, rankers)} THEN {quoted(_EITHER)}"
     if kind not in ("JSON", "VARCHAR", "VARCHAR[]"):
-        return f"CASE {either} ELSE {sentence} END"
+        return sentence
     names = column if kind == "VARCHAR[]" else f"list_transform({_entries(column, kind)}, lambda e: e ->> '$')"
     strange = f"list_filter({names}, lambda e: e <> '' AND NOT list_contains({rankers}, e))[1]"
     digits = quoted("; a position in rankers must be a number, not text")
     return (
-        f"CASE {either} WHEN {names} IS NULL THEN {sentence} WHEN {rankers} IS NULL THEN {lacks}"
+        f"CASE WHEN {names} IS NULL THEN {sentence} WHEN {rankers} IS NULL THEN {lacks}"
         f" WHEN len({strange}) > 0 THEN"
         f" 'owner ''' || {strange} || ''' is not a ranker: ' || array_to_string({rankers}, ' or ') ||"
         f" ', null for no ranker' || CASE WHEN regexp_full_match({strange}, '[0-9]+') THEN {digits} ELSE '' END"

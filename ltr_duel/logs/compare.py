@@ -20,14 +20,7 @@ from ltr_duel.logs.comparison import Comparison, compared
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import drift_notes, looks_of, step_of
 from ltr_duel.logs.lost_events import event_notes
-from ltr_duel.logs.ratio import (
-    AnyOutcome,
-    Ratio,
-    credited_outcome,
-    outcome_name,
-    ratio_in,
-    single_outcomes,
-)
+from ltr_duel.logs.outcomes import AnyOutcome, Ratio, credited_outcome, outcome_name, ratio_in, single_outcomes
 from ltr_duel.logs.soundness import check_log, policies_of
 from ltr_duel.logs.sums import CLUSTERS, Grouping, pair_sums
 
@@ -51,8 +44,6 @@ def compare_log(
     that reacts to outcomes, means and intervals are those of a confidence sequence, so that they stay valid, and
     ``warnings`` has a note.
 
-    The log is read by an SQL engine and may be larger than memory; sums are exact for each user and pair.
-
     Parameters
     ----------
     log : ClickLog, path, data frame or Ibis table
@@ -63,9 +54,9 @@ def compare_log(
         guardrails (of ratios, both).
     guardrails : mapping of str to float
         Outcomes (or ratios) that must not get worse, with the largest accepted loss: above 0, of outcomes at most 1.
-    cluster : {"", "user", "query", "both", "impression"}
-        Groups within which outcomes may be correlated: users, queries, both at once, or none. The default is users if
-        the log has users, else queries.
+    cluster : {"", "user", "query", "impression"}
+        Groups within which outcomes may be correlated: users, queries, or none. The default is users if the log has
+        users, else queries.
     confidence : float
         Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
@@ -93,24 +84,24 @@ def compare_log(
     """
     margins, outcomes = dict(guardrails or {}), [outcomes] if isinstance(outcomes, AnyOutcome) else outcomes
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
-    for name, margin in margins.items():
-        most = 1e9 if isinstance(ratio_in(name), Ratio) else 1
-        errors.require_between("the margin of a guardrail", margin, 1e-9, most)
-    if cluster and cluster not in CLUSTERS:
-        raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
+    errors.require_one_of("kind of cluster", cluster or "user", CLUSTERS)
     if not isinstance(log, ClickLog):
         outcomes = outcomes or ("click",)
         log = ClickLog(log, outcome=single_outcomes([*outcomes, *margins]))
     names = [outcome.name for outcome in log.outcomes]
+    guarded = {name: ratio_in(name, names) for name in margins}
+    for name, margin in margins.items():
+        most = 1e9 if isinstance(guarded[name], Ratio) else 1
+        errors.require_between("the margin of a guardrail", margin, 1e-9, most)
     chosen = [ratio_in(name, names) for name in outcomes or (name for name in names if name not in margins)]
     if not chosen:
         raise InputError("every outcome of the log is a guardrail; name the outcome that decides")
-    every = {outcome_name(outcome): outcome for outcome in chosen} | {name: ratio_in(name, names) for name in margins}
+    every = {outcome_name(outcome): outcome for outcome in chosen} | guarded
     results, first = dict[str, Comparison](), outcome_name(chosen[0])
     with progress.progress_bar(total=len(every), desc="outcomes", delay=progress.QUICK, leave=False) as bar:
         for name, outcome in every.items():
             unit = results[first].cluster if results else cluster
-            results[name] = _compared(log, outcome, unit, rankers, confidence, looks=looks, beside=results.get(first))
+            results[name] = _compared(log, outcome, unit, rankers, confidence, looks=looks, primary=results.get(first))
             bar.update()
     return replace(
         results[first],
@@ -122,48 +113,53 @@ def compare_log(
 
 
 def _compared(
-    log: ClickLog, outcome: AnyOutcome, cluster: str, rankers: Collection[str], confidence: float, *,
-    looks: bool, beside: Comparison | None = None,
-) -> Comparison:  # fmt: skip
-    """Return the comparison by one outcome; ``beside`` the primary outcome, it has no warnings.
+    log: ClickLog,
+    outcome: AnyOutcome,
+    cluster: str,
+    rankers: Collection[str],
+    confidence: float,
+    *,
+    looks: bool,
+    primary: Comparison | None,
+) -> Comparison:
+    """Return the comparison by one outcome; beside that of the primary outcome, it has no looks and warnings.
 
-    If a policy reacts to outcomes, the clusters "query" and "both" are replaced by users, or by impressions if no row
-    has a user, which are the units of the confidence sequence.
+    If a policy reacts to outcomes, queries as clusters are replaced by users, or by impressions if no row has a user,
+    which are the units of the confidence sequence.
     """
     outcomes, rows, creditor, facts = credited_outcome(log, outcome, rankers)
     policies, name = policies_of(log.engine, rows), outcome_name(outcome)
     cluster = cluster or ("user" if facts["named"] else "query")
-    if policies and cluster in ("query", "both"):
+    if policies and cluster == "query":
         cluster = "user" if facts["named"] else "impression"
     if policies and isinstance(outcome, Ratio):
         raise InputError(f"{log.path}: the ratio '{name}' can be compared only if no policy reacts to outcomes")
-    if cluster in ("user", "both") and not facts["named"]:
-        raise InputError(f"no impression of {log.path.name} has a user, so errors cannot be clustered by {cluster}")
-    grouping = Grouping(len(creditor.pairs), cluster, facts["named"] == facts["n"])
-    looks = looks and not beside and not isinstance(outcome, Ratio)
+    if cluster == "user" and not facts["named"]:
+        raise InputError(f"no impression of {log.path.name} has a user, so errors cannot be clustered by user")
+    looks = looks and not primary and not isinstance(outcome, Ratio)
     step = step_of(facts["first"], facts["last"]) if looks else 0.0
+    grouping = Grouping(len(creditor.pairs), cluster, facts["named"] == facts["n"])
     sums, *courses = pair_sums(log.engine, outcomes, grouping, step)
-    users, forgotten = (beside.provenance["users"], 0) if beside else _users(log.engine, rows)
+    users, forgotten = (primary.provenance["users"], 0) if primary else _users(log.engine, rows)
     own, events = (
         digest.sha256_file(path) if path and path.is_file() else "" for path in (log.path, log.loaded.events_file)
     )  # not of a folder, several files or a table
-    provenance = {
-        "source": "click log", "log": log.path.name, "sha256": own, "events_sha256": events,
-        "events": name, "denominator": getattr(outcome, "denominator", ""),
-        "method": creditor.method, "outcome": creditor.outcome, "caution": creditor.caution, "cluster": cluster,
-        "impressions": facts["n"], "users": users, "queries": facts["queries"], "first": facts["first"],
-        "last": facts["last"], "bad_lines": log.bad.count, "policies": policies,
+    optional = {
+        "events_sha256": events, "denominator": getattr(outcome, "denominator", ""), "caution": creditor.caution,
+        "policies": policies,
     }  # fmt: skip
-    optional = ("events_sha256", "denominator", "caution", "policies")
-    comparison = compared(
-        sums, tuple(creditor.names), np.array(creditor.pairs), confidence=confidence, impressions=facts["n"],
-        provenance={key: value for key, value in provenance.items() if value or key not in optional},
-    )  # fmt: skip
-    if beside:
+    provenance = {
+        "source": "click log", "log": log.path.name, "sha256": own, "events": name, "method": creditor.method,
+        "outcome": creditor.outcome, "cluster": cluster, "impressions": facts["n"], "users": users,
+        "queries": facts["queries"], "first": facts["first"], "last": facts["last"], "bad_lines": log.bad.count,
+    } | {key: value for key, value in optional.items() if value}  # fmt: skip
+    names, pairs = tuple(creditor.names), np.array(creditor.pairs)
+    comparison = compared(sums, names, pairs, confidence=confidence, impressions=facts["n"], provenance=provenance)
+    if primary:
         return comparison
     interim = looks_of(log.engine, rows, sums, courses, step) if step else []
-    warnings = _warnings(log, rows, comparison, forgotten) + drift_notes(interim, creditor.named_pairs)
-    return replace(comparison, looks=interim, warnings=warnings)
+    warnings = [*_warnings(log, comparison, forgotten), *event_notes(log, rows, comparison.impressions)]
+    return replace(comparison, looks=interim, warnings=warnings + drift_notes(interim, creditor.named_pairs))
 
 
 def _users(engine: Any, rows: Any) -> tuple[int, int]:
@@ -176,7 +172,7 @@ def _users(engine: Any, rows: Any) -> tuple[int, int]:
     return row["users"], row["forgotten"]
 
 
-def _warnings(log: ClickLog, rows: Any, comparison: Comparison, forgotten: int) -> list[str]:
+def _warnings(log: ClickLog, comparison: Comparison, forgotten: int) -> list[str]:
     """Return warnings about the validity of the errors."""
     warnings, cluster, about = list[str](), comparison.cluster, comparison.provenance
     if comparison.adaptive:
@@ -202,4 +198,4 @@ def _warnings(log: ClickLog, rows: Any, comparison: Comparison, forgotten: int) 
             + "; --cluster impression is for the queries of this log only"
             * (cluster == "query")
         )
-    return warnings + event_notes(log, rows, comparison.impressions)
+    return warnings

@@ -15,9 +15,9 @@ from ltr_duel.core import FloatVector, InputError, IntVector, several, statistic
 from ltr_duel.logs.clusters import Means, interval_ends
 from ltr_duel.logs.decision import Decision, decide
 from ltr_duel.logs.looks import Look
-from ltr_duel.logs.ratio import Ratio
+from ltr_duel.logs.outcomes import Ratio
 from ltr_duel.logs.sequential import Intervals, clustered_sequence, confidence_sequence
-from ltr_duel.logs.sums import LINES, PairSums, Sequences
+from ltr_duel.logs.sums import PairSums, Sequences
 from ltr_duel.preferences import PreferenceMatrix
 
 if TYPE_CHECKING:
@@ -29,11 +29,6 @@ class Comparison:
     """Comparison of each pair of a log's rankers by one outcome.
 
     Made by `compare_log`. Arrays have one entry per pair. A positive mean favours the first ranker of the pair.
-
-    Examples
-    --------
-    >>> "cautious" in Comparison.__dataclass_fields__
-    True
     """
 
     names: tuple[str, ...]  # rankers, in their order of appearance in the log
@@ -180,12 +175,11 @@ def compared(
     In the log of a policy that reacts to outcomes, means and intervals are those of the confidence sequence.
     """
     ratio, means, cautious = "denominator" in provenance, sums.means(), sums.cautious()
-    naive, divisor = sums.naive(), sums.counts()
+    naive, divisor = sums.naive(), sums.divisor()
     tests = len(names) * (len(names) - 1) // 2
     error = (1 - confidence) / tests
     if ratio:
-        naive, clusters = means._replace(error=np.full(len(divisor), np.nan)), sums.kinds[0]
-        divisor = np.bincount(clusters.pair, clusters.n * clusters.number, len(divisor)).astype(np.float64)
+        naive = means._replace(error=np.full(len(divisor), np.nan))
     p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())
     low, high = interval_ends(cautious, 1 - error, p, np.inf if ratio else 1.0)
     if "policies" in provenance:
@@ -195,15 +189,5 @@ def compared(
         means = cautious = Means(now.mean, width, now.n - 1)
     return Comparison(
         names, pairs, sums.wins, sums.losses, sums.ties, means, cautious, naive, low, high, p, sums.sequences, divisor,
-        _sizes(sums), impressions, confidence, "impression" if sums.cluster == LINES else sums.cluster, provenance,
+        sums.sizes(), impressions, confidence, sums.cluster, provenance,
     )  # fmt: skip
-
-
-def _sizes(sums: PairSums) -> FloatVector:
-    """Return the mean size of the cluster of a random outcome; for both, the larger of users' and queries' sizes."""
-    sizes = np.ones(len(sums.wins))
-    for clusters in sums.kinds[:2]:
-        n, number = clusters.n.astype(np.float64), clusters.number
-        squares, once = (np.bincount(clusters.pair, part * number, len(sizes)) for part in (n * n, n))
-        sizes = np.maximum(sizes, squares / np.maximum(once, 1.0))
-    return sizes

@@ -7,24 +7,44 @@ methods or rules cannot be added up. Rows are credited together if they have equ
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ltr_duel.core import FloatVector, InputError, IntMatrix, IntVector, errors
-from ltr_duel.interleaving import METHODS, MOST_RANKERS, Page
-from ltr_duel.logs.kernel_credit import Clicked, credit_rows
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    InputError,
+    IntMatrix,
+    IntVector,
+    SignMatrix,
+    errors,
+    interpreted,
+    kernel,
+)
+from ltr_duel.interleaving import (
+    METHODS,
+    MOST_RANKERS,
+    Lists,
+    Method,
+    Page,
+    Shown,
+    Size,
+    credit_pair,
+    credit_slate,
+    room_for,
+)
 from ltr_duel.logs.page_tokens import Pages, read_tokens
 from ltr_duel.logs.table import NO_RANKERS, Impressions, ragged
 
 ANOTHER_LIST = "the page token belongs to another list than 'shown'"
-_SHAPE = (MOST_RANKERS, MOST_RANKERS)
 Wrong = dict[int, str]
 
 
 class Outcomes(NamedTuple):
-    """Outcomes of a batch, in the order of its rows."""
+    """Outcomes of a batch."""
 
     row: IntVector
     pair: IntVector  # indices in `Creditor.pairs`
@@ -41,7 +61,7 @@ class Creditor:
         self.pairs: list[tuple[int, int]] = []  # numbers of two rankers, the smaller number first
         self.method = self.outcome = ""  # method and rule of the first credited row
         self._closed, self.needed = bool(rankers), needed
-        self._number = np.full(_SHAPE, -1)  # index of each pair
+        self._number = np.full((MOST_RANKERS, MOST_RANKERS), -1)  # index of each pair
 
     @property
     def named_pairs(self) -> list[tuple[str, str]]:
@@ -54,7 +74,7 @@ class Creditor:
         return METHODS.configure(self.method).component.caution(self.outcome) if self.method else ""
 
     def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:
-        """Credit rows with page tokens; return outcomes, and a message for each row that has none.
+        """Credit rows with page tokens and sorted clicks; return outcomes, and a message for each row that has none.
 
         Tokens in the form of `Page.to_json` are credited together.
         """
@@ -62,31 +82,29 @@ class Creditor:
         ids, ptr = ragged(have["shown"])
         places, click_ptr = ragged(have["clicks"])
         numbers, owners, kept = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int32), np.zeros(len(ptr) - 1)
-        parts = read_tokens(have["page"], have["shown"], numbers, owners, kept)
-        read = np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)])
-        turns: list[tuple[int, Pages | None]] = [(int(part.rows[0]), part) for part in parts]
-        turns += [(int(row), None) for row in np.setdiff1d(np.arange(len(ptr) - 1), read)]
-        found: list[Outcomes] = []
-        for row, part in sorted(turns, key=lambda turn: turn[0]):  # rankers are numbered in their order of appearance
+        parts: list[tuple[IntVector, Pages | None]] = [
+            (part.rows, part) for part in read_tokens(have["page"], have["shown"], numbers, owners, kept)
+        ]
+        read = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in parts)])
+        parts += [(np.array([row]), None) for row in np.setdiff1d(np.arange(len(ptr) - 1), read)]
+        credits = [Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
+        for rows, part in sorted(parts, key=lambda part: int(part[0][0])):  # rankers in their order of appearance
             try:
                 if part is None:
-                    found.append(self._token(have, row))
+                    credits.append(self._token(have, int(rows[0])))
                     continue
-                self._one_method(part.heads[0].method, part.heads[0].outcome)
-                component, params = METHODS.configure(part.heads[0].method)[1:]
+                head = part.heads[0]
+                self._one_method(head.method, head.outcome)
             except InputError as error:
-                wrong.update(dict.fromkeys([row] if part is None else part.rows.tolist(), str(error)))
+                wrong.update(dict.fromkeys(rows.tolist(), str(error)))
                 continue
-            arms, good = self._arms([head.rankers for head in part.heads], part.rows, wrong)
-            clicked = Clicked(part.rows[good], part.query[good], ptr, numbers, owners, click_ptr, places, kept)
+            arms, good = self._arms([head.rankers for head in part.heads], rows, wrong)
+            clicked = Clicked(rows[good], part.query[good], ptr, numbers, owners, click_ptr, places, kept)
             pair, sign = self.pairs_of(arms)
-            y = credit_rows(component, params, part.heads[0].outcome, part.lists, clicked, arms.shape[1])
-            found.append(Outcomes(np.repeat(clicked.rows, pair.shape[1]), pair.ravel(), (y * sign).ravel()))
-        if not found:
-            return Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)), wrong
-        each, pair, y = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        order = np.argsort(each, kind="stable")
-        return Outcomes(each[order], pair[order], y[order]), wrong
+            _, component, params = METHODS.configure(head.method)
+            y = credit_rows(component, params, head.outcome, part.lists, clicked, arms.shape[1])
+            credits.append(Outcomes(np.repeat(clicked.rows, pair.shape[1]), pair.ravel(), (y * sign).ravel()))
+        return Outcomes(*map(np.concatenate, zip(*credits, strict=True))), wrong
 
     def _token(self, have: dict[str, Any], row: int) -> Outcomes:
         page = Page.from_json(have["page"][row].as_py())
@@ -94,8 +112,7 @@ class Creditor:
         if [str(document) for document in page.shown] != have["shown"][row].as_py():
             raise InputError(ANOTHER_LIST)
         outcomes = page.credit([page.shown[place - 1] for place in have["clicks"][row].as_py()])
-        arms = np.array([[self._ranker(name) for name in page.rankers]])
-        pair, sign = self.pairs_of(arms)
+        pair, sign = self.pairs_of(np.array([[self._ranker(name) for name in page.rankers]]))
         return Outcomes(np.full(pair.size, row), pair.ravel(), np.array(list(outcomes.values())) * sign.ravel())
 
     def start_owners(self, method: str | None, outcome: str | None) -> None:
@@ -108,22 +125,18 @@ class Creditor:
             raise InputError(f"'{label}' ({rule}) cannot credit by owners: give the page token")
         self._one_method(label, rule)
 
-    def _arms(self, sets: list[Any], rows: IntVector, wrong: Wrong) -> tuple[IntMatrix, IntVector]:
+    def _arms(self, sets: Sequence[tuple[str, ...]], rows: IntVector, wrong: Wrong) -> tuple[IntMatrix, IntVector]:
         """Return the numbers of the rankers of each row that names them correctly, and the indices of these rows."""
-        known: dict[tuple[str, ...], list[int] | str] = {}
-        arms, good = [], []
-        for k, names in enumerate(map(tuple, sets)):
-            if names not in known:
-                try:
-                    known[names] = self.arms_of(names)
-                except InputError as error:
-                    known[names] = str(error)
-            if isinstance(one := known[names], str):
-                wrong[int(rows[k])] = one
-            else:
-                arms.append(one)
-                good.append(k)
-        return np.array(arms, np.int64).reshape(len(good), -1), np.array(good, np.int64)
+        arms: dict[tuple[str, ...], list[int]] = {}
+        refused: dict[tuple[str, ...], str] = {}
+        for names in dict.fromkeys(sets):
+            try:
+                arms[names] = self.arms_of(names)
+            except InputError as error:
+                refused[names] = str(error)
+        wrong.update({int(rows[k]): refused[names] for k, names in enumerate(sets) if names in refused})
+        good = [k for k, names in enumerate(sets) if names in arms]
+        return np.array([arms[sets[k]] for k in good], np.int64).reshape(len(good), -1), np.array(good, np.int64)
 
     def arms_of(self, names: Collection[str] | None) -> list[int]:
         """Return the numbers of the rankers of a row; raise `InputError` if they cannot be compared."""
@@ -162,14 +175,88 @@ class Creditor:
         first, second = np.triu_indices(arms.shape[1], 1)
         a, b = arms[:, first], arms[:, second]
         low, high = np.minimum(a, b), np.maximum(a, b)
-        if (new := self._number[low, high] < 0).any():
-            keys = (low * MOST_RANKERS + high)[new]
-            for key in keys[np.sort(np.unique(keys, return_index=True)[1])].tolist():
-                self._number[divmod(key, MOST_RANKERS)] = len(self.pairs)
-                self.pairs.append(divmod(key, MOST_RANKERS))
+        new = self._number[low, high] < 0
+        for pair in dict.fromkeys(zip(low[new].tolist(), high[new].tolist(), strict=True)):
+            self._number[pair] = len(self.pairs)
+            self.pairs.append(pair)
         return self._number[low, high], np.where(a < b, 1, -1)
 
-    def pair(self, a: int, b: int) -> tuple[int, int]:
-        """Return the index of a pair, and +1 if the pair's first ranker is ``a``, -1 if the first ranker is ``b``."""
-        pair, sign = self.pairs_of(np.array([[a, b]]))
-        return int(pair[0, 0]), int(sign[0, 0])
+
+class Clicked(NamedTuple):
+    """Rows to credit, within the arrays of their batch."""
+
+    rows: IntVector
+    query: IntVector  # (rows,) index of the row's query in the lists
+    ptr: IntVector  # row r shows the entries ptr[r]:ptr[r + 1] of numbers and owners
+    numbers: IntVector  # numbers of the shown documents
+    owners: NDArray[np.int32]
+    click_ptr: IntVector
+    clicks: NDArray[np.int32]  # different positions from 1, in ascending order
+    kept: FloatVector  # (rows of the batch,) the value that the method stored with each list; (0,) if it stores none
+
+
+def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
+    """Return the outcomes of each pair a < b of the rankers, shape (rows, rankers (rankers - 1) / 2).
+
+    Rows with the same list length and the same capacity for documents (`room_for`) are credited together, by a state
+    for exactly this length and capacity, as for a single page. So the other rows do not change any bit of an outcome.
+    """
+    out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
+    some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])
+    tops, sizes = np.diff(clicked.ptr)[clicked.rows[some]], np.diff(lists.query_ptr)[clicked.query[some]]
+    rooms = np.array([room_for(size) for size in range(int(sizes.max(initial=0)) + 1)])[sizes]
+    by_pair = rankers == 2 and method.pairs
+    run: Any = credit_pairs if by_pair else credit_slates
+    run = run if method.compiled else interpreted(run)
+    for top, room in np.unique(np.stack([tops, rooms]), axis=1).T.tolist():
+        same = some[(tops == top) & (rooms == room)]
+        part = clicked._replace(rows=clicked.rows[same], query=clicked.query[same])
+        state = method.init(Size(top, room, rankers), params, outcome)
+        page = Shown(*(np.zeros(top, np.int64) for _ in Shown._fields))
+        kept = getattr(state, "kept", clicked.kept) if len(clicked.kept) else clicked.kept
+        y = np.zeros((len(same), out.shape[1]))
+        more = () if by_pair else (np.arange(rankers), np.zeros((rankers, rankers), np.int8))
+        run(state, kept, lists, page, part, y, *more)
+        out[same] = y
+    return out
+
+
+@kernel
+def fill_page(clicked: Clicked, row: int, page: Shown, kept: FloatVector) -> int:
+    """Write a row to the page, and the value stored with its list to the state's array; return the number of clicks."""
+    start, first = clicked.ptr[row], clicked.click_ptr[row]
+    for k in range(clicked.ptr[row + 1] - start):
+        page.shown[k], page.owner[k] = clicked.numbers[start + k], clicked.owners[start + k]
+    n_clicks = clicked.click_ptr[row + 1] - first
+    for k in range(n_clicks):
+        page.clicks[k] = clicked.clicks[first + k] - 1
+    for k in range(kept.shape[0]):
+        kept[k] = clicked.kept[row]
+    return int(n_clicks)
+
+
+@kernel
+def credit_pairs(state: Any, kept: FloatVector, lists: Lists, page: Shown, clicked: Clicked, out: FloatMatrix) -> None:
+    """Credit rows that interleave two rankers."""
+    for n in range(clicked.rows.shape[0]):
+        row = clicked.rows[n]
+        n_clicks = fill_page(clicked, row, page, kept)
+        length = clicked.ptr[row + 1] - clicked.ptr[row]
+        out[n, 0] = credit_pair(state, lists, clicked.query[n], 0, 1, page, length, n_clicks)
+
+
+@kernel
+def credit_slates(
+    state: Any, kept: FloatVector, lists: Lists, page: Shown, clicked: Clicked, out: FloatMatrix, slate: IntVector,
+    won: SignMatrix,
+) -> None:  # fmt: skip
+    """Credit rows that interleave a set of rankers."""
+    for n in range(clicked.rows.shape[0]):
+        row, c = clicked.rows[n], 0
+        n_clicks = fill_page(clicked, row, page, kept)
+        length = clicked.ptr[row + 1] - clicked.ptr[row]
+        credit_slate(state, lists, clicked.query[n], slate, slate.shape[0], page, length, n_clicks, won)
+        for a in range(slate.shape[0]):
+            for b in range(a + 1, slate.shape[0]):
+                out[n, c] = won[a, b]
+                c += 1

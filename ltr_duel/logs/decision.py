@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FEWEST = 20.0  # minimum effective number of observations for a projection
 _FAR = 1000  # a decision that needs more than this multiple of the impressions is not projected
-_CLUSTERS = {"user": "users", "query": "queries", "both": "users and queries"}
+_CLUSTERS = {"user": "users", "query": "queries"}
 
 
 class PairDecision(NamedTuple):
@@ -125,22 +125,19 @@ def decide(
     >>> decision.verdict, decision.winner
     ('stop', 'new')
     """
-    every_look, names = stop_at is not None, comparison.names
-    confidence, tests = comparison.confidence if stop_at is None else stop_at, comparison.tests
+    every_look, names, tests = stop_at is not None, comparison.names, comparison.tests
+    confidence = comparison.confidence if stop_at is None else stop_at
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     now = comparison.intervals(confidence, tests, every_look=every_look)
-    pairs = pair_decisions(
-        now, comparison.named_pairs, tests, comparison.impressions if every_look else 0, confidence=confidence,
-        margin=margin if every_look else 0.0,
-    )  # fmt: skip
+    given = {"confidence": confidence, "margin": margin if every_look else 0.0}
+    pairs = pair_decisions(now, comparison.named_pairs, tests, comparison.impressions * every_look, **given)
     further, ahead = _projection(names, pairs)
-    winner = "" if further else ahead
-    who = "" if comparison.adaptive else _CLUSTERS.get(comparison.cluster, "")
+    winner, verdicts = "" if further else ahead, {pair.verdict for pair in pairs}
+    verdict = "stop" if winner else "go on" if "go on" in verdicts else max(verdicts)
     sentence = _one_look(comparison, pairs, winner)
     if every_look:
+        who = "" if comparison.adaptive else _CLUSTERS.get(comparison.cluster, "")
         sentence = running_sentence(names, pairs, margin, comparison.impressions, "impressions", who)
-    verdicts = {pair.verdict for pair in pairs}
-    verdict = "stop" if winner else "go on" if "go on" in verdicts else max(verdicts)
     findings = tuple(comparison.findings) if checks else None
     failed = [finding.name for finding in findings or () if finding.verdict == "fails"]
     guardrails = _guardrails(comparison, confidence, every_look=every_look)
@@ -152,7 +149,7 @@ def decide(
         held = "The guardrail holds" if len(protecting) == 1 else f"All {len(protecting)} guardrails hold"
         notes.append(f"{held} for ranker '{winner}'.")
     harmed = {frozenset(guardrail[1:3]) for guardrail in guardrails if not guardrail.holds}
-    labels = [_label(pair, frozenset(pair[:2]) in harmed) for pair in pairs]
+    labels = [_label(pair, harmed=frozenset(pair[:2]) in harmed) for pair in pairs]
     if failed or broken:
         notes.append(f"By the primary outcome alone, the result would be: {sentence}")
         verdict, sentence, labels = "no decision", _no_decision(failed, broken, winner), ["no decision"] * len(pairs)
@@ -173,21 +170,19 @@ def pair_decisions(
     errors.require_between("the margin", margin, 0, 1)
     won, lost, alpha = now.low > 0, now.high < 0, (1 - confidence) / tests
     same = ~(won | lost) & (-margin < now.low) & (now.high < margin)
-    to_win = np.full(len(won), np.inf)
-    if impressions:
-        to_win = np.maximum((now.growth(alpha) - 1) * impressions, 1.0)
+    to_win = np.maximum((now.growth(alpha) - 1) * impressions, 1.0) if impressions else np.full(len(won), np.inf)
     more = to_win = np.where(won | lost, 0.0, to_win)
     if margin > 0:
         to_tie = np.maximum((now.growth(alpha, margin) - 1) * max(impressions, 1), 1.0)
         more = np.where(same, 0.0, np.minimum(to_win, to_tie))
-    verdict = np.select([won | lost, same], ["stop", "no difference"], "go on").tolist()
-    side = np.where(won, 0, np.where(lost, 1, 2)).tolist()
     e_value = np.exp(np.minimum(now.log_e, 700.0))
     columns = now.n.astype(np.int64), now.mean, now.low, now.high, now.p, e_value, more, to_win, now.effective
-    return [
-        PairDecision(*pair, verdict[k], (*pair, "")[side[k]], *(column[k].item() for column in columns))
-        for k, pair in enumerate(named_pairs)
-    ]
+    decisions = []
+    for k, pair in enumerate(named_pairs):
+        winner = pair[int(lost[k])] if won[k] or lost[k] else ""
+        verdict = "stop" if winner else "no difference" if same[k] else "go on"
+        decisions.append(PairDecision(*pair, verdict, winner, *(column[k].item() for column in columns)))
+    return decisions
 
 
 def _guardrails(comparison: Comparison, confidence: float, *, every_look: bool) -> list[Guardrail]:
@@ -202,13 +197,11 @@ def _guardrails(comparison: Comparison, confidence: float, *, every_look: bool) 
     return guardrails
 
 
-def _label(pair: PairDecision, harmed: bool) -> str:
+def _label(pair: PairDecision, *, harmed: bool) -> str:
     """Return the verdict of a pair in the table."""
-    if pair.verdict == "go on":
-        return "open"
-    if pair.winner and harmed:
-        return "no decision"
-    return f"{pair.winner} wins" if pair.winner else "no difference"
+    if pair.winner:
+        return "no decision" if harmed else f"{pair.winner} wins"
+    return "open" if pair.verdict == "go on" else "no difference"
 
 
 def _projection(names: Sequence[str], pairs: Sequence[PairDecision]) -> tuple[float, str]:
@@ -245,10 +238,10 @@ def running_sentence(
 ) -> str:  # fmt: skip
     """Return whether to stop; ``unit``: what is counted, by default pages of a live experiment; who: the clusters."""
     further, winner = _projection(names, pairs)
-    if winner and further == 0:
-        later = "So far its mean outcome is ahead; a later change of users or rankers is not ruled out."
-        return f"stop: {winner} wins{_against_all(names)}. {later}"
     if further == 0:
+        if winner:
+            later = "So far its mean outcome is ahead; a later change of users or rankers is not ruled out."
+            return f"stop: {winner} wins{_against_all(names)}. {later}"
         if all(pair.verdict == "no difference" for pair in pairs):
             return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
         return "stop: every pair is decided, and no ranker wins against all others."
@@ -259,11 +252,11 @@ def running_sentence(
         share = ", or a few of them have too large a share of the log," * bool(who)
         return f"go on: too few {who or unit} so far{share} to project how many more {unit} are needed."
     still_open = sum(pair.verdict == "go on" for pair in pairs)
-    which = f" (still open: {still_open} of {len(pairs)} pairs)" if len(pairs) > 1 else ""
+    which = f" (still open: {still_open} of {len(pairs)} pairs)" * (len(pairs) > 1)
     if further > _FAR * impressions:
         return f"go on: the decision needs more than {_FAR:,} times the present number of {unit}{which}."
-    until = f" until {winner} wins against all others" if winner and len(pairs) > 1 else ""
-    more = f", of more {who}" if who.endswith("queries") else ""  # further impressions of the same queries say little
+    until = f" until {winner} wins against all others" * bool(winner and len(pairs) > 1)
+    more = ", of more queries" * (who == "queries")  # further impressions of the same queries say little
     return f"go on: about {further:,.0f} further {unit}{more}{until}, if the means stay as they are{which}."
 
 
@@ -274,12 +267,9 @@ def _one_look(comparison: Comparison, pairs: Sequence[PairDecision], winner: str
     if len(pairs) > 1:
         reason = f"{sum(bool(pair.winner) for pair in pairs)} of {len(pairs)} pairs are decided"
     answer = f"{winner} wins" if winner else "no ranker is shown to win"
-    sentences = [
-        f"{answer}{_against_all(comparison.names)} ({reason}).",
-        "This is valid for one planned look; use --stop-at to look repeatedly.",
-        "" if winner else _never_shown(comparison.names, comparison.named_pairs),
-    ]
-    return " ".join(filter(None, sentences))
+    once = "This is valid for one planned look; use --stop-at to look repeatedly."
+    never = "" if winner else _never_shown(comparison.names, comparison.named_pairs)
+    return f"{answer}{_against_all(comparison.names)} ({reason}). {once} {never}".strip()
 
 
 def _no_decision(failed: Sequence[str], broken: Sequence[Guardrail], winner: str) -> str:
@@ -302,4 +292,4 @@ def _never_shown(names: Sequence[str], shown: Collection[tuple[str, ...]]) -> st
 
 
 def _against_all(names: Sequence[str]) -> str:
-    return f" against each of the {len(names) - 1} others" if len(names) > 2 else ""
+    return f" against each of the {len(names) - 1} others" * (len(names) > 2)

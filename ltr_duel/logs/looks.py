@@ -1,10 +1,8 @@
 """The course of a comparison: its state at the end of each time step, and a test of drift.
 
 If novelty wears off, heavy users come first, or rankers are retrained, the mean of the log differs from the mean after
-the decision. The test therefore compares the first half of a pair's impressions with the second half. The variance of
-the second half's sum is estimated by the variance of the whole sum minus the variance of the first half's sum. If a
-user's outcomes in the two halves are positively correlated, this estimate and the variance of the difference are too
-large, so the test is conservative.
+the decision. The test therefore compares the first half of a pair's impressions with the second, whose variance is that
+of the whole sum minus that of the first half's sum; it is conservative if a user's outcomes in both are correlated.
 """
 
 from __future__ import annotations

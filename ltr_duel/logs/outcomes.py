@@ -1,7 +1,8 @@
 """The outcomes of a log as a relation: one row for each impression and each pair of its rankers.
 
 Credit by owners is computed by the engine. Other credit requires compiled kernels, so rows are credited in batches, and
-the outcomes are stored in a table of the engine. Outcomes are integers, so that sums are exact in any order.
+the outcomes are stored in a table of the engine. Outcomes are integers, so that sums are exact in any order. Ratios of
+two outcomes have rows in the same form.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from ltr_duel.core import InputError, errors
+from ltr_duel.logs.attribution import Outcome
 from ltr_duel.logs.checks import given_owners, kinds_of
 from ltr_duel.logs.credit import Creditor, Wrong
 from ltr_duel.logs.engine import Engine, Relation, quoted
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.table import NO_CREDIT
 
-_AT_ONCE = 1 << 19  # number of outcomes that are stored at a time
 UNIT = 1 << 30  # integer that represents the outcome 1
 _OUTCOMES = 'line BIGINT, time DOUBLE, "user" VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT'
 _NEXT = "CAST(k.{} + 1 AS INTEGER)".format  # a cast, so that sqlglot knows an index, which Spark counts from 0
@@ -50,15 +51,19 @@ def credited(
     ``rows`` has the columns that the credit reads, users, queries and policies, and ``columns``. Rows that cannot be
     credited count as bad lines, unless credit is not needed.
     """
-    names = [one.name for one in log.outcomes]
+    names = [given.name for given in log.outcomes]
     if outcome and outcome not in names:
         how = "name the outcomes also in ClickLog(..., outcome=[...])"
         raise errors.unknown_name("outcome of this log", outcome, names, otherwise=how)
     number = names.index(outcome) if outcome else 0
     key = tuple(rankers), tuple(sorted(columns)), needed, number
-    if key in log.credit:
-        return log.credit[key]
-    creditor, wrong = Creditor(rankers, needed=needed), Wrong()
+    if key not in log.credit:
+        log.credit[key] = _credited(log, Creditor(rankers, needed=needed), columns, number)
+    return log.credit[key]
+
+
+def _credited(log: ClickLog, creditor: Creditor, columns: Collection[str], number: int) -> Credited:
+    wrong, outcome = Wrong(), log.outcomes[number]
     by_kernels = _any(log, ("page",))
     wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *log.context}
     if not by_kernels:  # credit by owners needs no documents, and no lists if there are events
@@ -66,11 +71,11 @@ def credited(
     try:
         rows = log.rows(wanted | {*columns}, number)
     except InputError:  # if no line has credit data, the error reports this lack instead of the bad line
-        if needed:
+        if creditor.needed:
             _require_credit(log)
         raise
-    if by_kernels and log.outcomes[number].value:
-        raise InputError(f"{log.path}: outcome '{names[number]}' is credited by owners; this log has page tokens")
+    if by_kernels and outcome.value:
+        raise InputError(f"{log.path}: outcome '{outcome.name}' is credited by owners; this log has page tokens")
     if by_kernels and not isinstance(log.engine, Engine):
         raise InputError(f"{log.path}: page tokens can be credited only from files, not with --connect")
     parts, rest = list[Relation | None](), rows
@@ -82,13 +87,12 @@ def credited(
     outcomes, *others = filter(None, parts) if any(parts) else [None]
     if outcomes and others:
         outcomes = log.engine.view("SELECT * FROM a UNION ALL SELECT * FROM b", a=outcomes, b=others[0])
-    if needed and not creditor.pairs:
+    if creditor.needed and not creditor.pairs:
         _require_credit(log)
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
     rows = log.without(rows, wrong)
-    log.credit[key] = Credited(outcomes, rows, creditor, log.facts(rows))
-    return log.credit[key]
+    return Credited(outcomes, rows, creditor, log.facts(rows))
 
 
 def _any(log: ClickLog, columns: Collection[str]) -> bool:
@@ -105,9 +109,10 @@ def _require_credit(log: ClickLog) -> None:
         raise InputError(f"{log.path}: {NO_CREDIT}") from None
 
 
-def _add_bad(log: ClickLog, wrong: Wrong) -> None:
-    """Count lines that cannot be credited as bad lines, given their messages."""
-    log.bad.add({line: _VALUES.sub("", sentence) for line, sentence in wrong.items()}, wrong.__getitem__)
+def _refuse(log: ClickLog, sentences: Wrong, wrong: Wrong) -> None:
+    """Count lines that cannot be credited as bad lines, given their messages, and add them to ``wrong``."""
+    log.bad.add({line: _VALUES.sub("", sentence) for line, sentence in sentences.items()}, sentences.__getitem__)
+    wrong |= sentences
 
 
 def _by_owners(
@@ -117,35 +122,34 @@ def _by_owners(
 
     part: whether these are not all rows.
     """
-    mine, engine, given = Wrong(), log.engine, given_owners(rows.columns, by_event=log.loaded.by_event)
+    refused, engine, given = Wrong(), log.engine, given_owners(rows.columns, by_event=log.loaded.by_event)
     sets: dict[tuple[str, ...], list[int]] = {}
     for kind in kinds_of(engine, rows, given) if part or log.bad.count or log.bad.equal else log.kinds:
+        if not kind["given"] and not creditor.needed:
+            continue
         try:
             if not kind["given"]:
-                if not creditor.needed:
-                    continue
                 raise InputError(NO_CREDIT)
             creditor.start_owners(kind.get("method"), kind.get("outcome"))
             sets[tuple(kind.get("rankers") or ())] = creditor.arms_of(kind.get("rankers"))
         except InputError as error:
-            same = [f"({given}) = {kind['given']}"]
-            same += [f"{key} IS NOT DISTINCT FROM {_sql(kind[key])}" for key in kind if key in _KIND]
+            keys = [key for key in ("rankers", "method", "outcome") if key in kind]
+            same = [f"({given}) = {kind['given']}", *(f"{key} IS NOT DISTINCT FROM {_sql(kind[key])}" for key in keys)]
             lines = engine.query(f"SELECT line FROM t WHERE {' AND '.join(same)}", t=rows)["line"].to_pylist()
-            mine |= dict.fromkeys(lines, str(error))
-    _add_bad(log, mine)
-    wrong |= mine
+            refused |= dict.fromkeys(lines, str(error))
+    _refuse(log, refused, wrong)
     if not sets:
         return None
     for size in sorted(set(map(len, sets.values()))):
         creditor.pairs_of(np.array([arms for arms in sets.values() if len(arms) == size]))
-    relations = {"t": log.without(rows, mine)}
+    relations = {"t": log.without(rows, refused)}
     if len(sets) == 1 and max(map(len, sets)) == 2:
         ((first, second),) = sets.values()
-        a, b, pair, sign, source = "0", "1", "0", str(creditor.pair(first, second)[1]), "t"
+        a, b, pair, sign, source = "0", "1", "0", "1" if first < second else "-1", "t"
     else:
         a, b, pair, sign = "k.a", "k.b", "p.pair", "p.sign"
-        places = list(combinations(range(max(map(len, sets))), 2))
-        relations["k"] = engine.small(dict(zip("ab", zip(*places, strict=True), strict=True)))
+        places = zip(*combinations(range(max(map(len, sets))), 2), strict=True)
+        relations["k"] = engine.small(dict(zip("ab", places, strict=True)))
         pairs = [(*two, k, 1) for k, two in enumerate(creditor.named_pairs)]
         pairs += [(two, one, k, -1) for one, two, k, _ in pairs]
         columns = zip(("first", "second", "pair", "sign"), zip(*pairs, strict=True), strict=True)
@@ -169,9 +173,6 @@ def _by_owners(
       FROM (SELECT t.line, t.time, {user}, {query}, {pair} AS pair, {sign} AS sign, {lead} AS lead
             FROM {source}) AS e) AS o"""
     return engine.view(sql, **relations)
-
-
-_KIND = ("rankers", "method", "outcome")
 
 
 def _sql(value: Any) -> str:
@@ -198,23 +199,69 @@ def _by_kernels(log: ClickLog, rows: Relation, creditor: Creditor, number: int, 
     """Return the outcomes from the kernels of the methods. Error messages by line go to ``wrong``."""
     name = f"outcomes_{number}"
     log.engine.execute(f"CREATE OR REPLACE TABLE {name} ({_OUTCOMES})")
-    some = list[Any]()
+    rows = log.engine.view("SELECT * REPLACE (list_sort(list_distinct(clicks)) AS clicks) FROM t", t=rows)
     for batch in log.stream(rows):
-        found, unfit = creditor(batch)
-        here = {int(batch.lines[row]): sentence for row, sentence in sorted(unfit.items())}
-        _add_bad(log, here)
-        wrong |= here
-        table, at = batch.table, pa.array(found.row)
-        columns = {"line": pa.array(batch.lines[found.row]), "time": table.column("time").take(at)}
+        credit, refused = creditor(batch)
+        _refuse(log, {int(batch.lines[row]): sentence for row, sentence in sorted(refused.items())}, wrong)
+        table, at = batch.table, pa.array(credit.row)
+        columns = {"line": pa.array(batch.lines[credit.row]), "time": table.column("time").take(at)}
         for text in ("user", "query"):
             has = text in table.schema.names
             columns[text] = table.column(text).take(at) if has else pa.nulls(len(at), pa.string())
-        y = {"y": found.y, "square": found.y**2}
-        columns |= {"pair": found.pair} | {name: np.round(value * UNIT).astype(np.int64) for name, value in y.items()}
-        some.append(pa.table(columns))
-        if sum(map(len, some)) >= _AT_ONCE:
-            log.engine.insert(name, pa.concat_tables(some))
-            some.clear()
-    if some:
-        log.engine.insert(name, pa.concat_tables(some))
+        columns["pair"] = credit.pair
+        for column, value in (("y", credit.y), ("square", credit.y**2)):
+            columns[column] = np.round(value * UNIT).astype(np.int64)
+        log.engine.insert(name, pa.table(columns))
     return log.engine.table(name)
+
+
+class Ratio(NamedTuple):
+    """A ratio of two outcomes, such as purchases for each click; as text, ``purchase/click``.
+
+    Of a pair of rankers, it is (w - l) / n: by the numerator, the first ranker wins w impressions and loses l; by the
+    denominator, n impressions are not tied. Its error follows from the clusters' sums of both (delta method).
+
+    Examples
+    --------
+    >>> Ratio("purchase", "click").name
+    'purchase/click'
+    """
+
+    numerator: str  # name of an outcome of the log
+    denominator: str
+
+    @property
+    def name(self) -> str:
+        """The ratio as text."""
+        return f"{self.numerator}/{self.denominator}"
+
+
+AnyOutcome = str | Outcome | Ratio
+
+
+def ratio_in(outcome: AnyOutcome, names: Collection[str] = ()) -> AnyOutcome:
+    """Return a `Ratio` if an outcome is the text of one, and not one of the names, else the outcome."""
+    if isinstance(outcome, str) and outcome not in names and outcome.strip("/").count("/") == 1:
+        return Ratio(*outcome.split("/"))
+    return outcome
+
+
+def single_outcomes(outcomes: Collection[AnyOutcome]) -> list[str | Outcome]:
+    """Return the different outcomes that a log must have: of ratios, numerator and denominator."""
+    singles = [given if isinstance(given, Ratio) else (given,) for given in map(ratio_in, outcomes)]
+    return list(dict.fromkeys(name for pair in singles for name in pair))
+
+
+def outcome_name(outcome: AnyOutcome) -> str:
+    """Return the name of an outcome."""
+    return outcome if isinstance(outcome, str) else outcome.name
+
+
+def credited_outcome(log: ClickLog, outcome: AnyOutcome, rankers: Collection[str] = ()) -> Credited:
+    """Return the credited log; the outcomes of a ratio are those of the numerator, with a column ``weight``."""
+    if not isinstance(outcome, Ratio):
+        return credited(log, rankers, outcome=outcome_name(outcome))
+    numerator, denominator = (credited(log, rankers, outcome=name) for name in outcome)
+    sql = "SELECT n.*, abs(d.y) AS weight FROM numerator n JOIN denominator d ON n.line = d.line AND n.pair = d.pair"
+    both = log.engine.keep(sql, numerator=numerator.outcomes, denominator=denominator.outcomes)
+    return numerator._replace(outcomes=both)

@@ -1,11 +1,9 @@
 """Sample sizes: how many impressions a single look at the end needs, and a test that may be looked at at any time.
 
-Both follow in closed form from three numbers of a pair: the mean outcome (the effect), the mean square of an outcome,
-and the design effect, by which clusters multiply the variance of a mean. A test finds an effect if the sum of outcomes
-exceeds its critical value: the larger one of Student's, for the effective number of users and with the one won and the
-one lost cluster that `compare_log` adds, and that of the sign test of clusters, in its normal approximation with a
-correction for continuity. The test at any time has the critical values at the level of the boundary of its normal
-mixture. Below 40 effective users the result is up to a quarter too short, so it is a lower limit ("at least").
+Both follow in closed form from the mean outcome of a pair (the effect), the mean square of an outcome, and the design
+effect, by which clusters multiply the variance of a mean. A test finds an effect if the sum of outcomes exceeds its
+critical value: the larger one of Student's (with the two clusters that `compare_log` adds) and that of the sign test of
+clusters. Below 40 effective users the result is up to a quarter too short, so it is a lower limit ("at least").
 
 The clearest effect of a log is overestimated, because its pair was selected. Effects are therefore shrunk (empirical
 Bayes: Efron, Morris, JASA 1973): the true means of pairs are modelled as draws around 0 with a common variance, which
@@ -170,7 +168,7 @@ def pairs_in_log(comparison: Comparison) -> list[PairVariance]:
         square = np.where(n > 1, naive.error**2 * (n - 1), 0.0) + means.mean**2
         design = means.error**2 * n / (naive.error**2 * (n - 1))
         upper = np.where(np.isnan(design), np.inf, design) * means.freedom / special.chdtri(means.freedom, _SURE)
-        largest = np.where(size <= 1 + 1e-9, 1.0, np.inf if comparison.cluster == "both" else size)
+        largest = np.where(size <= 1 + 1e-9, 1.0, size)
         upper = np.clip(upper, 1.0, largest)  # of users who come once, there is nothing to estimate
     effects = shrunk(comparison.cautious.mean, comparison.cautious.error)
     columns = effects, np.minimum(square, 1.0), upper, np.maximum(size, upper), comparison.impressions / n

@@ -94,9 +94,7 @@ def subgroup_note(confidence: float) -> str:
 def comparison_lines(comparison: Comparison) -> list[str]:
     """Return sentences about data and settings; changes over time belong to the decision."""
     about, cluster = comparison.provenance, comparison.cluster
-    robust = f"clustered by {'user and query' if cluster == 'both' else cluster}"
-    if cluster == "impression":
-        robust = "as if all impressions were independent"
+    robust = "as if all impressions were independent" if cluster == "impression" else f"clustered by {cluster}"
     users = several(about["users"], "user") if about["users"] else "no values in 'user'"
     notes = [*filter(None, [about.get("caution")]), *comparison.warnings]
     return [
@@ -114,7 +112,7 @@ def _whose(comparison: Comparison) -> str:
     """Return the users and queries for which the answer is valid, which depend on the clusters of the errors."""
     queries = comparison.provenance["queries"]
     these = "this query" if queries == 1 else f"these {queries:,} queries"
-    return _WHOSE.get(comparison.cluster, "users and queries like these").format(these)
+    return _WHOSE[comparison.cluster].format(these)
 
 
 def save_comparison(

@@ -2,20 +2,17 @@
 
 Which of two tests applies does not depend on the outcomes, so the error is that of one test.
 
-`clustered_sequence`, for logs with users (or queries): S is the sum of a pair's outcomes so far, V its clustered
-variance. The normal mixture of Robbins (Annals of Mathematical Statistics 1970), sqrt(rho / (V + rho))
-exp(S^2 / (2 (V + rho))), is an e-value of "the mean is 0". Half of the weight is at the rho whose boundary is narrowest
-at V = 1000, the rest is spread over eleven powers of 4 (asymptotically valid: Waudby-Smith, Arbour, Sinha, Kennedy,
-Ramdas. Annals of Statistics 2024). With few users, S^2 / V is replaced by the square of the normal deviate that has the
-p-value of one look.
+`clustered_sequence`, for logs with users (or queries), is the normal mixture of Robbins (Annals of Mathematical
+Statistics 1970) of S, the sum of a pair's outcomes, with its clustered variance V; it is asymptotically valid
+(Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Annals of Statistics 2024). With few users, S^2 / V is replaced by the
+square of the normal deviate that has the p-value of one look.
 
-`confidence_sequence`, for outcomes whose expectation, given the past, is the mean: logs of policies (first impressions
-of users only), live experiments, independent impressions. A bet of a share l < 1 / 2 of the capital that the mean is
-above m multiplies it by 1 + l (y - m); if the mean is at most m, the capital ever grows by 1 / alpha with probability
-at most alpha. The values m that no side refutes form the confidence sequence (Waudby-Smith, Ramdas. JRSS B 2024). Of
-outcomes y other than 1, -1 and 0, sums suffice by Fan's inequality, with x = y - m: 1 + l x >= exp(l x - psi(l) x^2),
-psi(l) = (-log(1 - 2 l) - 2 l) / 4. Half of the weight has the distribution of Proposition 9 of Howard, Ramdas,
-McAuliffe, Sekhon (Annals of Statistics 2021), the other half is uniform over log l.
+`confidence_sequence`, for outcomes whose expectation, given the past, is the mean (logs of policies, live experiments,
+independent impressions), are the values m that no bet refutes: a bet of a share l < 1 / 2 of the capital that the mean
+is above m multiplies it by 1 + l (y - m) (Waudby-Smith, Ramdas. JRSS B 2024). Of outcomes y other than 1, -1 and 0,
+sums suffice by Fan's inequality, 1 + l x >= exp(l x - psi(l) x^2), psi(l) = (-log(1 - 2 l) - 2 l) / 4. Half of the
+weight has the distribution of Proposition 9 of Howard, Ramdas, McAuliffe, Sekhon (Annals of Statistics 2021), the other
+half is uniform over log l.
 """
 
 from __future__ import annotations

@@ -12,18 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ltr_duel.bandits import POLICIES, Policy, Run, duel, multiduel, new_recorder, relabelled
+from ltr_duel.bandits import POLICIES, Policy, Run, duel, new_recorder, relabelled
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import (
     InputError,
     IntMatrix,
     IntVector,
-    SignMatrix,
     Streams,
     coin,
     errors,
     implement,
-    inlined,
     random_below,
     stream,
 )
@@ -33,9 +31,7 @@ from ltr_duel.interleaving import (
     Method,
     click_list,
     credit_pair,
-    credit_slate,
     draw_pair,
-    draw_slate,
 )
 from ltr_duel.logs.table import LOG_COLUMNS
 from ltr_duel.logs.writer import write_log
@@ -54,7 +50,7 @@ class Record(NamedTuple):
     filled: IntVector  # (1,) number of impressions
     query: IntVector  # (rows,)
     user: IntVector  # (rows,)
-    rankers: IntMatrix  # (rows, K)
+    rankers: IntMatrix  # (rows, 2)
     shown: IntMatrix  # (rows, top)
     owner: IntMatrix  # (rows, top) as long as the list; -1 for none
     clicks: IntMatrix  # (rows, top) positions from 0
@@ -64,71 +60,36 @@ class LoggedOracle(NamedTuple):
     """Simulated users whose impressions are recorded."""
 
     pairs: Comparison
-    slates: Comparison
     interests: IntMatrix  # (users, 3) queries of each user; no rows if users do not return
     record: Record
 
 
-@inlined
-def next_visit(oracle: LoggedOracle, rng: np.random.Generator) -> int:
-    """Sample user and query of the next impression; return its empty row in the record."""
-    record, users = oracle.record, oracle.interests.shape[0]
+def _duel(oracle: LoggedOracle, first: int, second: int, streams: Streams) -> int:
+    c, record, outcome = oracle.pairs, oracle.record, 0
+    users = oracle.interests.shape[0]
     row = record.filled[0]
     record.filled[0] += 1
-    record.rankers[row, :], record.shown[row, :], record.clicks[row, :] = -1, -1, -1
     if users == 0:
-        record.query[row] = random_below(oracle.pairs.lists.query_ptr.shape[0] - 1, rng)
+        query = random_below(c.lists.query_ptr.shape[0] - 1, streams.queries)
     else:
-        record.user[row] = random_below(users, rng)
-        record.query[row] = oracle.interests[record.user[row], random_below(oracle.interests.shape[1], rng)]
-    return row
-
-
-@inlined
-def show(record: Record, c: Comparison, row: int, length: int, rng: np.random.Generator) -> int:
-    """Simulate the user's clicks on the drawn list, and record list and clicks; return the number of clicks."""
-    n_clicks = click_list(c, record.query[row], length, rng)
+        record.user[row] = random_below(users, streams.queries)
+        query = oracle.interests[record.user[row], random_below(oracle.interests.shape[1], streams.queries)]
+    record.query[row] = query
+    record.rankers[row, 0], record.rankers[row, 1] = first, second
+    length = draw_pair(c.method, c.lists, query, first, second, c.page, streams.lists)
+    n_clicks = click_list(c, query, length, streams.clicks)
+    record.shown[row, :], record.clicks[row, :] = -1, -1
     for k in range(length):
         record.shown[row, k], record.owner[row, k] = c.page.shown[k], c.page.owner[k]
     for k in range(n_clicks):
         record.clicks[row, k] = c.page.clicks[k]
-    return n_clicks
-
-
-def _duel(oracle: LoggedOracle, first: int, second: int, streams: Streams) -> int:
-    c, record, outcome = oracle.pairs, oracle.record, 0
-    row = next_visit(oracle, streams.queries)
-    record.rankers[row, 0], record.rankers[row, 1] = first, second
-    query = record.query[row]
-    length = draw_pair(c.method, c.lists, query, first, second, c.page, streams.lists)
-    n_clicks = show(record, c, row, length, streams.clicks)
     if n_clicks > 0:
         won = credit_pair(c.method, c.lists, query, first, second, c.page, length, n_clicks)
         outcome = int(won > 0.0) - int(won < 0.0)
     return outcome if outcome != 0 else coin(streams.feedback)
 
 
-def _multiduel(oracle: LoggedOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
-    c, record, repeated = oracle.slates, oracle.record, False
-    row = next_visit(oracle, streams.queries)
-    for a in range(size):
-        record.rankers[row, a] = slate[a]
-        for b in range(a + 1, size):
-            won[a, b], repeated = 0, repeated or slate[a] == slate[b]
-    query = record.query[row]
-    length = draw_slate(c.method, c.lists, query, slate, size, c.page, streams.lists)
-    n_clicks = show(record, c, row, length, streams.clicks)
-    if n_clicks > 0:
-        credit_slate(c.method, c.lists, query, slate, size, c.page, length, n_clicks, won)
-    for a in range(size):
-        for b in range(a + 1, size):
-            if won[a, b] == 0:
-                won[a, b] = coin(streams.feedback)
-    record.filled[0] -= repeated  # a set that contains a ranker twice is not an impression
-
-
 implement(duel, LoggedOracle, _duel)
-implement(multiduel, LoggedOracle, _multiduel)
 
 
 def simulate_log(
@@ -139,7 +100,6 @@ def simulate_log(
     policy: str | Policy = "random",
     pairs: str | Method = "probabilistic",
     outcome: str = "",
-    slates: str | Method = "team_draft",
     top: int = 10,
     horizon: int = 10_000,
     returning: int = 0,
@@ -154,14 +114,13 @@ def simulate_log(
         The suffix selects JSON lines, CSV or Parquet.
     rankings : Rankings
         With a fixed order of ties. The log has the ids of its corpus, or numbers from 0 where this has none.
-    clicks, pairs, outcome, slates, top
-        See `SimulatedUsers`. A log is credited by owners, so the methods are team draft or probabilistic interleaving,
-        by default with the rule ``sampled``.
+    clicks, pairs, outcome, top
+        See `SimulatedUsers`. A log is credited by owners, so the method is team draft or probabilistic interleaving, by
+        default with the rule ``sampled``.
     policy : str or Policy
-        Policy that chooses the rankers of each impression; ``"random"`` samples all pairs uniformly.
+        Policy that chooses the two rankers of each impression; ``"random"`` samples all pairs uniformly.
     horizon : int
-        Number of steps. A step is not an impression if it compares a ranker with itself, or if its set of rankers
-        contains a ranker twice.
+        Number of steps. A step is not an impression if it compares a ranker with itself.
     returning : int
         If positive, the number of returning users, each with three queries; if 0, users do not return.
     seed : int
@@ -172,7 +131,7 @@ def simulate_log(
     ------
     InputError
         For arguments that `SimulatedUsers` rejects, numbers out of range, rankings with random order of ties, a method
-        that cannot credit by owners, or a log without impressions.
+        that cannot credit by owners, a policy of sets of rankers, or a log without impressions.
 
     Examples
     --------
@@ -193,23 +152,21 @@ def simulate_log(
         raise InputError("a log contains one order of tied documents: use rankings with a fixed order of ties")
     if not outcome and METHODS.configure(pairs).component.name == "probabilistic":
         outcome = "sampled"
-    source = SimulatedUsers(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
+    source = SimulatedUsers(rankings, clicks, pairs=pairs, outcome=outcome, top=top)
     label, component, params = POLICIES.configure(policy)
-    duels, oracle, size = component.feedback == "duel", source.open(), len(rankings)
-    method = METHODS.configure(pairs if duels else slates)
-    rule = source.provenance["outcome"] if duels else "".join(method.component.slate_outcomes[:1])
+    if component.feedback != "duel":
+        raise InputError(f"'{label}' compares sets of rankers; a log is simulated with a policy that compares two")
+    method, rule = METHODS.configure(pairs), source.provenance["outcome"]
     if method.component.name != "team_draft" and rule != "sampled":
         raise InputError(
             f"a simulated log is credited by owners, which '{method.label}' ({rule}) cannot do: use team_draft, or"
             " probabilistic with the rule 'sampled'"
         )
-    constant = {"method": method.label, "outcome": rule or None, "policy": label}
-    if not returning:
-        constant["user"] = None
+    constant = {"method": method.label, "outcome": rule, "policy": label} | ({} if returning else {"user": None})
     interests = stream(seed, "logs", "users").integers(0, rankings.n_queries, (returning, _OWN_QUERIES))
-    shapes: list[Any] = [1, _ROWS, _ROWS, *((_ROWS, width) for width in (size, top, top, top))]
-    record = Record(*(np.zeros(shape, np.int64) for shape in shapes))
-    logged = LoggedOracle(oracle.pairs, oracle.slates, interests, record)
+    shapes: list[Any] = [1, _ROWS, _ROWS, *((_ROWS, width) for width in (2, top, top, top))]
+    record, size = Record(*(np.zeros(shape, np.int64) for shape in shapes)), len(rankings)
+    logged = LoggedOracle(source.open().pairs, interests, record)
     key = RunKey(source.provenance, component.name, params._asdict(), horizon, 0, seed, 20, "")
     run = Run(
         component, params, size, relabelled(logged, run_order(key, size)), run_streams(key),
@@ -231,7 +188,7 @@ def simulate_log(
 def _columns(record: Record, number: IntVector, rankings: Rankings) -> dict[str, Any]:
     """Return the recorded impressions, with these numbers, as columns of a log."""
     _, query, user, rankers, shown, owner, clicks = (field[: len(number)] for field in record)
-    listed, named, clicked = shown >= 0, rankers >= 0, clicks >= 0
+    listed, clicked = shown >= 0, clicks >= 0
     documents = (rankings.query_ptr[query][:, None] + shown)[listed]
     names, length = np.array(rankings.names), listed.sum(axis=1)
     return {
@@ -241,7 +198,7 @@ def _columns(record: Record, number: IntVector, rankings: Rankings) -> dict[str,
         "user": _texts(user),
         "shown": _lists(_texts(shown[listed] if rankings.doc_ids is None else rankings.doc_ids[documents]), length),
         "clicks": _lists(pa.array((clicks[clicked] + 1).astype(np.int32)), clicked.sum(axis=1)),
-        "rankers": _lists(pa.array(names[rankers[named]].tolist(), pa.string()), named.sum(axis=1)),
+        "rankers": _lists(pa.array(names[rankers].ravel().tolist(), pa.string()), np.full(len(number), 2)),
         "owners": _lists(pa.array(owner[listed].astype(np.int32)), length),
         "grades": _lists(pa.array(rankings.relevance[documents].astype(np.int32)), length),
     }

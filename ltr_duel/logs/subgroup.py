@@ -19,7 +19,7 @@ from ltr_duel.core import InputError
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import Comparison, compared
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.ratio import credited_outcome
+from ltr_duel.logs.outcomes import credited_outcome
 from ltr_duel.logs.sequential import Intervals
 from ltr_duel.logs.sums import Grouping, pair_sums
 from ltr_duel.logs.table import LOG_COLUMNS

@@ -1,32 +1,27 @@
 """The sums of a log's outcomes for each pair of rankers, computed exactly with integers.
 
-The engine sums the outcomes of each pair and cluster (a user, a query, or both), and returns the number of clusters
-with each combination of sums. This table is small, because most outcomes are wins, losses or ties. It is sufficient,
-because all statistics of independent clusters follow from it.
+The engine sums the outcomes of each pair and cluster (a user or a query), and returns the number of clusters with each
+combination of sums. This table is small, because most outcomes are wins, losses or ties. It is sufficient, because all
+statistics of independent clusters follow from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ltr_duel.core import FloatVector, IntVector, statistics
-from ltr_duel.logs.clusters import (
-    Means,
-    cautious_means,
-    clustered_means,
-    naive_means,
-    two_way,
-)
-from ltr_duel.logs.engine import named
+from ltr_duel.logs.clusters import Means, cautious_means, clustered_means, naive_means
 from ltr_duel.logs.outcomes import UNIT
 
-CLUSTERS = ("user", "query", "both", "impression")
-LINES = "line"  # kind of cluster in the sums of a ratio if each impression is a cluster
-CLUSTER_KEYS = {"user": (("user",),), "query": (("query",),), "both": (("user",), ("query",), ("user", "query"))}
+CLUSTERS = ("user", "query", "impression")
+_SUMS = f"""
+  count(*) AS n, CAST(sum(y) AS BIGINT) AS total, CAST(sum(square) AS BIGINT) AS square,
+  count(CASE WHEN y > 0 THEN 1 END) AS won, count(CASE WHEN y < 0 THEN 1 END) AS lost,
+  count(CASE WHEN y = {UNIT} THEN 1 END) AS ones, count(CASE WHEN y = -{UNIT} THEN 1 END) AS minus,
+  count(CASE WHEN y = 0 THEN 1 END) AS ties"""
 
 
 class Sequences(NamedTuple):
@@ -47,8 +42,7 @@ class Sequences(NamedTuple):
     @property
     def mean(self) -> FloatVector:
         """Mean of the observations; 0 without observations."""
-        n = self.n
-        return (self.wins - self.losses + self.lead) / np.where(n > 0, n, 1.0)
+        return (self.wins - self.losses + self.lead) / np.maximum(self.n, 1.0)
 
     def of(self, pairs: Any) -> Sequences:
         """Return the sums of some of the pairs."""
@@ -60,10 +54,10 @@ class Sequences(NamedTuple):
 
 
 class Clusters(NamedTuple):
-    """Clusters of one kind, sorted; clusters with the same pair and sums are one entry."""
+    """Clusters, sorted; clusters with the same pair and sums are one entry."""
 
     pair: IntVector
-    n: IntVector  # number of outcomes of a cluster
+    n: IntVector  # number of outcomes of a cluster; of a ratio, the sum of the denominator
     total: IntVector  # sum of a cluster's outcomes, in units of 1 / UNIT
     number: IntVector  # number of clusters of the entry
 
@@ -75,7 +69,7 @@ class Clusters(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """The sums of all pairs, in clusters of one type of `CLUSTERS`; vectors have shape (pairs,)."""
+    """The sums of all pairs; vectors have shape (pairs,)."""
 
     cluster: str
     wins: IntVector
@@ -83,10 +77,8 @@ class PairSums:
     ties: IntVector
     sum: FloatVector  # sum of the outcomes
     square: FloatVector  # sum of the squared outcomes
-    sequences: Sequences  # of users' first outcomes (clusters ``user`` and ``both``), or of all outcomes
-    kinds: tuple[
-        Clusters, ...
-    ]  # user: users; query: queries; both: users, queries, pairs of them; impression: none (ratio: lines)
+    sequences: Sequences  # of users' first outcomes if clusters are users, else of all outcomes
+    clusters: Clusters | None  # None if every impression is a cluster (but for a ratio)
 
     def counts(self) -> FloatVector:
         """Return the number of outcomes of each pair."""
@@ -98,42 +90,50 @@ class PairSums:
 
     def means(self) -> Means:
         """Return the means with clustered errors."""
-        return (
-            self.naive() if self.cluster == "impression" else self._clustered(lambda _, *each: clustered_means(*each))
-        )
+        if self.clusters is None:
+            return self.naive()
+        pairs = map(self.clusters.of, range(len(self.wins)))
+        return Means.joined(clustered_means(n[None], total[None], times) for n, total, times in pairs)
 
     def cautious(self) -> Means:
         """Return means and errors for intervals and tests, see `cautious_means`."""
-        if self.cluster == "impression":
+        if self.clusters is None:
             return naive_means(self.counts() + 2, self.sum, self.square + 2)
-        return self._clustered(lambda p, n, total, times: cautious_means(n, total, self.square[p : p + 1], times))
-
-    def _clustered(self, means: Callable[..., Means]) -> Means:
-        found = []
-        for kind in self.kinds:
-            found.append(Means.joined(means(p, *(one[None] for one in kind.of(p))) for p in range(len(self.wins))))
-        return two_way(*found) if self.cluster == "both" else found[0]
+        pairs = zip(map(self.clusters.of, range(len(self.wins))), self.square[:, None], strict=True)
+        return Means.joined(cautious_means(n[None], y[None], square, times) for (n, y, times), square in pairs)
 
     def sign_p(self) -> FloatVector:
-        """Return p-values of the sign test of clusters; for both, the larger of users' and queries' p-values."""
-        if self.cluster == "impression":
+        """Return p-values of the sign test of clusters."""
+        if self.clusters is None:
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
-        kinds = [[statistics.sign_flip_p(*kind.of(p)[1:]) for p in pairs] for kind in self.kinds[:2]]
-        return np.asarray(np.max(kinds, axis=0), np.float64)
+        return np.array([statistics.sign_flip_p(*self.clusters.of(pair)[1:]) for pair in pairs], np.float64)
+
+    def sizes(self) -> FloatVector:
+        """Return the mean size of the cluster of a random outcome."""
+        if self.clusters is None:
+            return np.ones(len(self.wins))
+        return np.maximum(1.0, self.divisor(2) / np.maximum(self.divisor(), 1.0))
+
+    def divisor(self, power: int = 1) -> FloatVector:
+        """Return the sum of the clusters' sizes to a power."""
+        if self.clusters is None:
+            return self.counts()
+        pair, n, _, number = self.clusters
+        return np.bincount(pair, n.astype(np.float64) ** power * number, len(self.wins)).astype(np.float64)
 
 
 class Grouping(NamedTuple):
     """The groups in which outcomes are summed."""
 
     pairs: int  # number of pairs
-    cluster: str  # "user", "query", "both" or "impression"
+    cluster: str  # one of `CLUSTERS`
     named: bool = False  # whether every impression has a user
 
-    def columns(self, keys: tuple[str, ...]) -> str:
+    def columns(self) -> str:
         """Return the SQL of the columns of a cluster; an impression without a user is a cluster of its own."""
-        own = 'CASE WHEN "user" IS NULL THEN line END'
-        return ", ".join(["pair", *map(named, keys), *[own] * ("user" in keys and not self.named)])
+        own = "" if self.named else ', CASE WHEN "user" IS NULL THEN line END'
+        return "pair, " + {"user": f'"user"{own}', "query": "query"}.get(self.cluster, "line")
 
 
 class Course(NamedTuple):
@@ -156,11 +156,6 @@ class Course(NamedTuple):
         return Sequences(ones, minus, ties, n - ones - minus - ties, total - (ones - minus), square - ones - minus)
 
 
-_SUMS = f"""
-  count(*) AS n, CAST(sum(y) AS BIGINT) AS total, CAST(sum(square) AS BIGINT) AS square,
-  count(CASE WHEN y > 0 THEN 1 END) AS won, count(CASE WHEN y < 0 THEN 1 END) AS lost,
-  count(CASE WHEN y = {UNIT} THEN 1 END) AS ones, count(CASE WHEN y = -{UNIT} THEN 1 END) AS minus,
-  count(CASE WHEN y = 0 THEN 1 END) AS ties"""
 # Time and line in a number of fixed size, because engines cannot spill groups with a minimum of lists or texts. The
 # time is exact: a double from 1e9 to 2e9 is a multiple of 2^-22 seconds. The constant makes earlier times positive.
 _LINES = 10**11
@@ -173,23 +168,22 @@ def pair_sums(engine: Any, outcomes: Any, by: Grouping, step: float = 0.0) -> tu
     The second course is of users' first outcomes, if clusters are users, else equal to the first. If outcomes have a
     column ``weight``, they are those of a ratio: the size of a cluster is the sum of its weights.
     """
-    ratio, kinds = "weight" in outcomes.columns, CLUSTER_KEYS.get(by.cluster, ())
-    if kinds or ratio:
+    clustered = by.cluster != "impression" or "weight" in outcomes.columns
+    if clustered:
         outcomes = engine.keep("SELECT * FROM o", o=outcomes)
     course = first = _course(engine, outcomes, step)
-    if by.cluster in ("user", "both"):
-        least = f"SELECT pair, CAST(min({_ORDER}) % {_LINES} AS BIGINT) AS line FROM o GROUP BY {by.columns(('user',))}"
+    if by.cluster == "user":
+        least = f"SELECT pair, CAST(min({_ORDER}) % {_LINES} AS BIGINT) AS line FROM o GROUP BY {by.columns()}"
         sql = f"SELECT o.* FROM o JOIN ({least}) AS f ON o.pair = f.pair AND o.line = f.line"
         first = _course(engine, engine.view(sql, o=outcomes), step)
-    clusters = tuple(_clusters(engine, outcomes, by.columns(keys)) for keys in kinds or ((LINES,),) * ratio)
+    clusters = _clusters(engine, outcomes, by.columns()) if clustered else None
     periods = np.unique(course.period) if len(course.period) else np.zeros(1, np.int64)
     n, won, lost, total, square = (
         course.until(name, periods, by.pairs)[-1] for name in ("n", "won", "lost", "total", "square")
     )
     wins, losses, ties = (part.astype(np.int64) for part in (won, lost, n - won - lost))
     sequences = first.sequences(periods, by.pairs).of(-1)
-    cluster = LINES if ratio and not kinds else by.cluster
-    return PairSums(cluster, wins, losses, ties, total, square, sequences, clusters), course, first
+    return PairSums(by.cluster, wins, losses, ties, total, square, sequences, clusters), course, first
 
 
 def _course(engine: Any, outcomes: Any, step: float) -> Course:
@@ -201,9 +195,10 @@ def _course(engine: Any, outcomes: Any, step: float) -> Course:
 
 
 def _clusters(engine: Any, outcomes: Any, columns: str) -> Clusters:
-    size = "CAST(sum(weight) AS BIGINT)" if "weight" in outcomes.columns else "count(*)"
+    ratio = "weight" in outcomes.columns
+    size = "CAST(sum(weight) AS BIGINT)" if ratio else "count(*)"
     each = f"SELECT pair, {size} AS n, CAST(sum(y) AS BIGINT) AS total FROM outcomes GROUP BY {columns}"
     sql = f"""SELECT pair, n, total, count(*) AS number FROM ({each}) AS c WHERE n > 0 OR total <> 0
       GROUP BY pair, n, total ORDER BY pair, n, total"""
     pair, n, total, number = (column.to_numpy() for column in engine.query(sql, outcomes=outcomes).columns)
-    return Clusters(pair.astype(np.int64), n / (UNIT if "weight" in outcomes.columns else 1), total, number)
+    return Clusters(pair.astype(np.int64), n / UNIT if ratio else n, total, number)

@@ -75,19 +75,13 @@ class Warehouse:
 
     def stream(self, sql: str, rows: int, **relations: Relation) -> Iterator[Any]:
         """Yield the result of `query` as Arrow batches."""
-        table = self._ibis(self.view(sql, **relations))
-        if self.backend.name == "duckdb":  # ibis 12 calls a method that DuckDB 1.5 has removed
-            yield from self.backend.to_pyarrow(table).to_batches(max_chunksize=rows)
-        else:
-            yield from self.backend.to_pyarrow_batches(table, chunk_size=rows)
+        yield from self.query(sql, **relations).to_batches(max_chunksize=rows)
 
     def small(self, columns: dict[str, Collection[Any]]) -> Relation:
         """Return a few columns of numbers and strings as a relation."""
-        rows = [
-            ", ".join(f"{_literal(value)} AS {named(name)}" for name, value in zip(columns, row, strict=True))
-            for row in zip(*columns.values(), strict=True)
-        ]
-        return self.view(" UNION ALL ".join(f"SELECT {row}" for row in rows))
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        chosen = (", ".join(f"{_literal(row[name])} AS {named(name)}" for name in row) for row in rows)
+        return self.view(" UNION ALL ".join(f"SELECT {row}" for row in chosen))
 
     def unnested(self, rows: Relation, column: str, keys: Sequence[str]) -> Relation:
         """Return a row for each entry of a list: the columns `keys`, ``item``, and ``place``, which counts from 1."""
@@ -100,8 +94,8 @@ class Warehouse:
         table = self._ibis(rows)
         made = {}
         if "owners" in rows.columns:
-            made = {"owned": table.owners.length(), "low": table.owners.mins(), "high": table.owners.maxs()}
-            made["length"] = table.owners.length()
+            n = table.owners.length()
+            made = {"length": n, "owned": n, "low": table.owners.mins(), "high": table.owners.maxs()}
         if "shown" in rows.columns:
             made |= {"length": table.shown.length(), "different": table.shown.unique().length()}
         return self._compiled(table.mutate(**made))

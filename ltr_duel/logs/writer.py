@@ -1,4 +1,4 @@
-"""Write logs as JSON lines, CSV, Parquet or User Behavior Insights, selected by the suffix of the path."""
+"""Write logs as JSON lines, CSV or Parquet, selected by the suffix of the path."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core import InputError, errors, files
+from ltr_duel.core import InputError, files
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 
 _MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; further columns are strings
-_UBI_IDS = {"impression": "query_id", "user": "client_id"}
-_UBI_NEEDED = ("time", "shown", "clicks")
 
 
 class LogWriter:
@@ -48,9 +46,8 @@ class LogWriter:
             rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
             csv.writer(self._file).writerows([json.dumps(v) if isinstance(v, list) else v for v in row] for row in rows)
         else:
-            filled = ({name: value for name, value in row.items() if value is not None} for row in batch.to_pylist())
-            records = (part for row in filled for part in ([row] if self._suffix == ".jsonl" else _ubi_records(row)))
-            self._file.writelines(json.dumps(record) + "\n" for record in records)
+            for row in batch.to_pylist():
+                self._file.write(json.dumps({k: v for k, v in row.items() if v is not None}) + "\n")
 
 
 def _array(field: pa.Field, value: Any) -> pa.Array:
@@ -60,30 +57,16 @@ def _array(field: pa.Field, value: Any) -> pa.Array:
         raise InputError(f"column '{field.name}' of a written log has the type {field.type}: {error}") from None
 
 
-def _ubi_records(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a row as a query of User Behavior Insights and an event for each click, with times in milliseconds."""
-    common = {"application": "ltr_duel", "timestamp": round(row["time"] * 1000)}
-    common |= {key: row[name] for name, key in _UBI_IDS.items() if name in row}
-    rest = {name: row[name] for name in row if name not in (*_UBI_IDS, *_UBI_NEEDED, "query", "dwell")}
-    query = {"user_query": row.get("query", ""), "query_response_hit_ids": row["shown"], "query_attributes": rest}
-    records = [common | query]
-    for position, dwell in zip(row["clicks"], row.get("dwell") or [None] * len(row["clicks"]), strict=True):
-        item = {"object": {"object_id": row["shown"][position - 1]}, "position": {"ordinal": position - 1}}
-        records.append(common | {"action_name": "click", "event_attributes": item | {"dwell_time": dwell}})
-    return records
-
-
 @contextmanager
 def write_log(
     path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS), *, private: bool = False
 ) -> Iterator[LogWriter]:
-    """Write a click log as JSON lines, CSV, Parquet or User Behavior Insights. The file appears complete or not at all.
+    """Write a click log as JSON lines, CSV or Parquet. The file appears complete or not at all.
 
     Parameters
     ----------
     path : path
-        The suffix selects the format: ``.jsonl``, ``.csv``, ``.parquet``, or ``.ndjson`` for User Behavior Insights,
-        whose times are in whole milliseconds.
+        The suffix selects the format: ``.jsonl``, ``.csv`` or ``.parquet``.
     columns : tuple of str
         Columns of `LOG_COLUMNS`, columns of a table of events, or further columns, which are strings.
     private : bool
@@ -97,8 +80,7 @@ def write_log(
     Raises
     ------
     InputError
-        For an unknown suffix, a folder that is not writable, or User Behavior Insights without one of the columns
-        ``time``, ``shown`` and ``clicks``.
+        For an unknown suffix, or a folder that is not writable.
 
     Examples
     --------
@@ -112,11 +94,8 @@ def write_log(
     {"query": "b", "clicks": [1, 3]}
     """
     suffix = Path(path).suffix
-    if suffix not in (".jsonl", ".csv", ".parquet", ".ndjson"):
-        raise InputError(f"{path}: a log must end in .jsonl, .csv or .parquet, or in .ndjson for search records (UBI)")
-    if suffix == ".ndjson" and (absent := [name for name in _UBI_NEEDED if name not in columns]):
-        needed = errors.listed(_UBI_NEEDED)
-        raise InputError(f"{path}: search records (UBI) need the columns {needed}, but {absent[0]} is missing")
+    if suffix not in (".jsonl", ".csv", ".parquet"):
+        raise InputError(f"{path}: a log must end in .jsonl, .csv or .parquet")
     with files.replacing(path) as temporary:
         if private:
             temporary.chmod(0o600)

@@ -143,5 +143,5 @@ def _library(name: str) -> Any:
 
 
 def _ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> list[Ranker]:
-    about = {"kind": kind, "file": path.name, "sha256": digest.sha256_file(path)}
-    return [Ranker(f"{kind}:{path.stem}", lambda: predicted(str(path), predict, dataset), about)]
+    origin = {"kind": kind, "file": path.name, "sha256": digest.sha256_file(path)}
+    return [Ranker(f"{kind}:{path.stem}", lambda: predicted(str(path), predict, dataset), origin)]

@@ -64,8 +64,8 @@ def model_rankers(
     names = tuple(models)
     scores = {name: fitted_scores(name, model, dataset) for name, model in models.items()}
     rankings = rankings_from_scores(dataset, names, lambda k: scores[names[k]].copy(), ties=ties, seed=seed, jobs=jobs)
-    about = {name: {"kind": "model", "class": type(model).__name__} for name, model in models.items()}
-    return replace(rankings, provenance={**rankings.provenance, "rankers": about})
+    origin = {name: {"kind": "model", "class": type(model).__name__} for name, model in models.items()}
+    return replace(rankings, provenance={**rankings.provenance, "rankers": origin})
 
 
 def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64]:
@@ -124,10 +124,8 @@ def model_columns(model: str, trained: int, names: Iterable[Any] | None, dataset
     Columns are matched by name if the corpus has all names of the model (LightGBM writes blanks as underscores), else
     by position, with a `MatchWarning` if only the model has names. Names such as f0, f1 or Column_0 only count.
     """
-    wanted, own = (
-        [re.sub(r"\s", "_", str(name)) for name in given]
-        for given in (() if names is None else names, dataset.feature_names)
-    )
+    groups = (() if names is None else names, dataset.feature_names)
+    wanted, own = ([re.sub(r"\s", "_", str(name)) for name in group] for group in groups)
     if wanted and len(set(own)) == len(own) and set(wanted) <= set(own):
         return [own.index(name) for name in wanted]
     matches = [number for name in wanted if (number := re.fullmatch(r"(\D*)(\d+)", name))]

@@ -91,8 +91,8 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     pairs = pairs[pairs["query"].isin(queries)]
     order = np.lexsort((pairs["document"].to_numpy(str), pd.Index(queries).get_indexer(pairs["query"])))
     pairs = pairs.iloc[order]
-    given = pd.Series(judged.value, judged.pairs).reindex(pd.MultiIndex.from_frame(pairs)).to_numpy()
-    grades = np.nan_to_num(np.maximum(given, 0)).astype(np.int16)
+    judgements = pd.Series(judged.value, judged.pairs).reindex(pd.MultiIndex.from_frame(pairs)).to_numpy()
+    grades = np.nan_to_num(np.maximum(judgements, 0)).astype(np.int16)
     dataset = Dataset(
         features=np.zeros((len(pairs), 0), np.float32),
         relevance=grades,
@@ -104,13 +104,13 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
         sha256="",
         feature_names=(),
     )
-    if negative := int((given < 0).sum()):
+    if negative := int((judgements < 0).sum()):
         note = f"{dataset.name}: {several(negative, 'judgement')} below 0, read as grade 0"
         warnings.warn(note, ReadWarning, stacklevel=2)
     index = document_index(dataset)
     matched = {label: match_run(_digest(runs[label], rows), rows, index) for label, rows in retrieved.items()}
     left_out = len({*judged.query.tolist(), *pooled["query"]}) - len(queries)
-    return Pool(dataset, matched, int(np.isnan(given).sum()), left_out, depth)
+    return Pool(dataset, matched, int(np.isnan(judgements).sum()), left_out, depth)
 
 
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:

@@ -114,20 +114,20 @@ def _trec_rows(path: Path, kind: str) -> Rows:
     return _rows(f"{path}:", kind, *zip(*rows, strict=True)) if rows else _rows(f"{path}:", kind, (), (), (), ())
 
 
-def _object_rows(what: str, given: Any, kind: str) -> Rows:
+def _object_rows(label: str, table: Any, kind: str) -> Rows:
     """Return the rows of a dictionary ``{query: {document: value}}``, a data frame, or records with attributes."""
-    if isinstance(given, pd.DataFrame):
-        return _frame_rows(f"{what}, row ", given.rename(columns=str).reset_index(drop=True), kind)
-    if isinstance(given, Mapping) and all(isinstance(documents, Mapping) for documents in given.values()):
-        triples = [(query, *pair) for query, documents in given.items() for pair in documents.items()]
-        return _frame_rows(f"{what}, row ", pd.DataFrame(triples, None, ["query", "document", kind], object), kind)
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+    if isinstance(table, pd.DataFrame):
+        return _frame_rows(f"{label}, row ", table.rename(columns=str).reset_index(drop=True), kind)
+    if isinstance(table, Mapping) and all(isinstance(documents, Mapping) for documents in table.values()):
+        triples = [(query, *pair) for query, documents in table.items() for pair in documents.items()]
+        return _frame_rows(f"{label}, row ", pd.DataFrame(triples, None, ["query", "document", kind], object), kind)
+    if isinstance(table, Mapping) or not isinstance(table, Iterable):
         forms = "a file, a dictionary {query: {document: value}}, a DataFrame or records"
-        raise InputError(f"{what}: must be {forms}, not {errors.shown(given)}")
-    records = list(given)
-    keys = _keys(f"{what}, row ", dir(records[0]), kind) if records else ["", "", ""]
+        raise InputError(f"{label}: must be {forms}, not {errors.shown(table)}")
+    records = list(table)
+    keys = _keys(f"{label}, row ", dir(records[0]), kind) if records else ["", "", ""]
     values = ([getattr(record, key) for record in records] for key in keys)
-    return _rows(f"{what}, row ", kind, range(1, len(records) + 1), *values)
+    return _rows(f"{label}, row ", kind, range(1, len(records) + 1), *values)
 
 
 def _frame_rows(source: str, frame: pd.DataFrame, kind: str) -> Rows:
@@ -158,8 +158,8 @@ def _rows(source: str, kind: str, numbers: Any, queries: Any, documents: Any, va
         raise InputError(f"{rows.position(row)}: an id is missing, or contains a null character")
     for row in np.flatnonzero(~np.isfinite(rows.value)):
         cell = f"'{values[row]}'" if isinstance(values[row], str) else errors.shown(values[row])
-        what = kind if kind in _TREC else f"score of '{kind}'"
-        raise InputError(f"{rows.position(row)}: the {what} must be a finite number, not {cell}")
+        value = kind if kind in _TREC else f"score of '{kind}'"
+        raise InputError(f"{rows.position(row)}: the {value} must be a finite number, not {cell}")
     for row in np.flatnonzero(rows.pairs.duplicated()):
         same = (rows.query == rows.query[row]) & (rows.document == rows.document[row])
         pair = f"document {rows.document[row]} of query {rows.query[row]}"

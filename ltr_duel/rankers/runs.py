@@ -26,7 +26,7 @@ class MatchedRun(NamedTuple):
     """A run, matched to a corpus."""
 
     scores: FloatVector  # (n_docs,); NaN for documents that the run does not retrieve
-    about: dict[str, Any]  # sha256, and numbers of retrieved documents, unknown queries and unknown documents
+    facts: dict[str, Any]  # sha256, and numbers of retrieved documents, unknown queries and unknown documents
 
 
 def match_run(sha256: str, rows: Rows, documents: pd.MultiIndex) -> MatchedRun:
@@ -35,13 +35,13 @@ def match_run(sha256: str, rows: Rows, documents: pd.MultiIndex) -> MatchedRun:
     scores, is_known = np.full(len(documents), np.nan), positions >= 0
     scores[positions[is_known]] = rows.value[is_known]
     of_corpus = np.isin(rows.query, documents.levels[0].to_numpy(str))
-    about = {
+    facts = {
         "sha256": sha256,
         "retrieved": int(is_known.sum()),
         "unknown_queries": len(np.unique(rows.query[~of_corpus])),
         "unknown_documents": int((of_corpus & ~is_known).sum()),
     }
-    return MatchedRun(scores, about)
+    return MatchedRun(scores, facts)
 
 
 def run_rankers(
@@ -83,5 +83,5 @@ def run_rankers(
             raise InputError(f"run '{name}' was matched to {other}")
     scores = [run.scores for run in runs.values()]
     rankings = rankings_from_scores(dataset, tuple(runs), lambda k: scores[k], ties=ties, seed=seed, jobs=jobs)
-    about = {name: run.about for name, run in runs.items()}
-    return replace(rankings, provenance={**rankings.provenance, "runs": about})
+    facts = {name: run.facts for name, run in runs.items()}
+    return replace(rankings, provenance={**rankings.provenance, "runs": facts})

@@ -23,7 +23,7 @@ class Ranker(NamedTuple):
 
     name: str
     scores: Callable[[], NDArray[np.floating[Any]]]  # (n_docs,), a higher score is better; NaN: it does not retrieve
-    about: dict[str, Any]  # provenance: kind, file, SHA-256, number of unknown documents
+    origin: dict[str, Any]  # provenance: kind, file, SHA-256, number of unknown documents
 
 
 def coverage(scores: NDArray[Any], dataset: Dataset) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def rankings_from_scores(
         def rank(k: int) -> None:
             salt = salt_of(seed, "" if ties == "shared" else names[k])
             ranked = Ranked(arrays["orders"][k], arrays["ranks"][k], arrays["ties"][k] if "ties" in arrays else untied)
-            with np.errstate(over="ignore"):  # hashes overflow; numpy warns about it if kernels are interpreted
+            with np.errstate(over="ignore"):  # hashes overflow; numpy warns of it if kernels are interpreted
                 scored = Scored(_bits(names[k], scores(k), dataset), query_ptr, documents, salt, ties != "file")
                 arrays["tied_documents"][k] = rank_documents(scored, blocks, ranked)
             for row in ranked:
@@ -110,7 +110,7 @@ def rankings_from_scores(
         kinds["ties"] = np.uint8, shape
     kinds["tied_documents"] = np.int64, shape[:1]
     arrays = cached_arrays(key, kinds, compute)
-    about = {"corpus": dataset.name, "corpus_sha256": dataset.sha256, "ties": ties, "tie_seed": seed}
+    origin = {"corpus": dataset.name, "corpus_sha256": dataset.sha256, "ties": ties, "tie_seed": seed}
     return Rankings(
         names,
         arrays["orders"],
@@ -118,7 +118,7 @@ def rankings_from_scores(
         dataset.relevance,
         dataset.query_ptr,
         dataset.grades,
-        numbered(about | {"direction": "descending"}, ties=TIE_NUMBERS),
+        numbered(origin | {"direction": "descending"}, ties=TIE_NUMBERS),
         arrays.get("ties", np.zeros((0, 0), np.uint8)),
         arrays["tied_documents"],
         query_ids=dataset.query_ids,

@@ -146,12 +146,12 @@ def order_run(scored: Scored, start: int, run: IntVector) -> None:
 
 
 @kernel
-def comes_first(scored: Scored, start: int, one: int, other: int) -> bool:
+def comes_first(scored: Scored, start: int, number: int, other: int) -> bool:
     """Return whether the first of two documents of a run comes before the second."""
-    a, b = start + (one & _POSITION), start + (other & _POSITION)
+    a, b = start + (number & _POSITION), start + (other & _POSITION)
     key, other_key = falling_key(scored.bits[a]), falling_key(scored.bits[b])
     if key != other_key:
         return bool(key < other_key)
-    if scored.hashed and one >> _PLACES == other >> _PLACES:
+    if scored.hashed and number >> _PLACES == other >> _PLACES:
         return bool(mix(scored.documents[a] ^ scored.salt) < mix(scored.documents[b] ^ scored.salt))
-    return one < other
+    return number < other

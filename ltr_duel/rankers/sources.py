@@ -44,9 +44,9 @@ def _matched(dataset: Dataset, path: Path, kind: str, runs: dict[str, Rows]) -> 
     documents, sha256, rankers = document_index(dataset), digest.sha256_file(path), []
     for name, rows in runs.items():
         run = match_run(sha256, rows, documents)
-        if not run.about["retrieved"]:
+        if not run.facts["retrieved"]:
             raise InputError(f"{path}: none of the {len(rows.value):,} documents of {name} is in {dataset.name}")
-        rankers.append(Ranker(name, run.scores.copy, {"kind": kind, "file": path.name, **run.about}))
+        rankers.append(Ranker(name, run.scores.copy, {"kind": kind, "file": path.name, **run.facts}))
     return rankers
 
 
@@ -130,22 +130,22 @@ def rankers_named(
         if name and len(opened) != 1:
             raise InputError(f"'{name}={kind}:{text}' opens {len(opened)} rankers; a name applies to a single ranker")
         if name:
-            opened = [opened[0]._replace(name=name, about=opened[0].about | {"named": opened[0].name})]
+            opened = [opened[0]._replace(name=name, origin=opened[0].origin | {"named": opened[0].name})]
         for ranker in opened:
             if ranker.name in rankers:
                 raise InputError(f"two rankers are called '{ranker.name}'; rename one: NAME={kind}:{text}")
             rankers[ranker.name] = ranker
-    abouts = {name: ranker.about for name, ranker in rankers.items()}
+    origins = {name: ranker.origin for name, ranker in rankers.items()}
 
     def scores_of(k: int) -> NDArray[np.floating[Any]]:
         ranker = list(rankers.values())[k]
         scores = ranker.scores()
-        if ranker.about["kind"] != "features":
-            abouts[ranker.name] = ranker.about | coverage(scores, dataset)
+        if ranker.origin["kind"] != "features":
+            origins[ranker.name] = ranker.origin | coverage(scores, dataset)
         return scores
 
     rankings = rankings_from_scores(dataset, tuple(rankers), scores_of, ties=ties, seed=seed, jobs=jobs)
-    described = {name: about for name, about in abouts.items() if about != _PLAIN_FEATURE}
+    described = {name: origin for name, origin in origins.items() if origin != _PLAIN_FEATURE}
     left_out = tuple(feature for feature in constant if feature not in rankers)
     return replace(rankings, provenance={**rankings.provenance, "rankers": described}, left_out=left_out)
 

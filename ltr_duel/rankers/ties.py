@@ -24,7 +24,7 @@ TIE_RULES: tuple[TieRule, ...] = ("fixed_random", "shared", "file", "resample", 
 SEEDED: tuple[TieRule, ...] = ("fixed_random", "shared")  # rules that depend on the tie seed
 REDRAWING: tuple[TieRule, ...] = ("resample", "redraw_at_inference")
 
-TIE_NUMBERS = 1  # version of the orders that result from a seed (`ltr_duel.core.numbering`)
+TIE_NUMBERS = 1  # version of the orders that result from a seed (`ltr_duel.core.digest`)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -12,12 +12,10 @@ from .regret import REGRETS as REGRETS
 from .regret import arm_ranks as arm_ranks
 from .regret import cumulative_regret as cumulative_regret
 from .regret import loss_per_arm as loss_per_arm
-from .regret import reference_errors as reference_errors
 from .results import Results as Results
 from .run import check_fits as check_fits
 from .run import checkpoints as checkpoints
 from .run import simulate as simulate
-from .run import warm_up as warm_up
 from .run_result import RunKey as RunKey
 from .run_result import RunResult as RunResult
 from .run_result import lateness_note as lateness_note

@@ -120,16 +120,9 @@ def measure_distortion(
             require_able(method, sets=True)
             rule = METHODS.configure(method).component.default_outcome(sets=True)
             comparers[method] = Comparer(rankings, model, method, rule, top)
-        matrix = estimate_preferences(
-            rankings,
-            clicks=model,
-            outcome="marginal_sign",  # the paper's rule
-            comparisons=comparisons,
-            variance_reduction=variance_reduction,
-            top=top,
-            seed=seed,
-            jobs=jobs,
-        )
+        estimated: dict[str, Any] = {"outcome": "marginal_sign", "comparisons": comparisons}  # the paper's rule
+        estimated |= {"variance_reduction": variance_reduction, "top": top, "seed": seed, "jobs": jobs}
+        matrix = estimate_preferences(rankings, clicks=model, **estimated)
         for size in dict.fromkeys(sizes):
             keys = [(seed, "distortion", "set", model.name, size, repetition) for repetition in range(repetitions)]
             sets = [draw_winner_set(matrix, size, stream(*key)) for key in keys]

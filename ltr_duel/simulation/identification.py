@@ -18,9 +18,6 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import OracleSource
 from ltr_duel.simulation.run import simulate
 
-STOPPED_AT = "stopped_at"
-WRONG = "wrong"
-
 
 def identify(
     source: PreferenceMatrix | OracleSource,
@@ -78,10 +75,10 @@ def identify(
         raise InputError("identification requires a Condorcet winner; the preference matrix has none")
     frame = results.to_frame(("average",)).groupby([core_columns.POLICY, core_columns.REPETITION], sort=False).tail(1)
     stopped = np.array([run.decisions - 1.0 if run.decisions < limit else np.inf for run in results.runs])
-    columns = [core_columns.POLICY, core_columns.REPETITION, STOPPED_AT, core_columns.RECOMMENDED]
-    frame = frame.assign(**{STOPPED_AT: stopped})[columns].reset_index(drop=True)
+    columns = [core_columns.POLICY, core_columns.REPETITION, "stopped_at", core_columns.RECOMMENDED]
+    frame = frame.assign(**{"stopped_at": stopped})[columns].reset_index(drop=True)
     wrong = np.isfinite(stopped) & (frame[core_columns.RECOMMENDED] != winner)
-    return frame.assign(**{WRONG: wrong.astype(int)})
+    return frame.assign(wrong=wrong.astype(int))
 
 
 def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
@@ -107,7 +104,7 @@ def identification_table(runs: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for policy, own in runs.groupby(core_columns.POLICY, sort=False):
-        times = own[STOPPED_AT].to_numpy()
+        times = own["stopped_at"].to_numpy()
         quartiles = np.quantile(times, (0.25, 0.5, 0.75), method="lower")
-        rows.append((policy, len(own), np.isfinite(times).mean(), *quartiles, own[WRONG].mean()))
-    return pd.DataFrame(rows, columns=[core_columns.POLICY, "runs", "stopped", "q25", "median", "q75", WRONG])
+        rows.append((policy, len(own), np.isfinite(times).mean(), *quartiles, own["wrong"].mean()))
+    return pd.DataFrame(rows, columns=[core_columns.POLICY, "runs", "stopped", "q25", "median", "q75", "wrong"])

@@ -18,24 +18,17 @@ class Definition(NamedTuple):
     """One kind of regret."""
 
     loss: str  # name of the loss, see `loss_per_arm`
-    counts: Literal["exposure", "best", "worst"]  # the counts that multiply the loss
-    meaning: str
+    counts: Literal["exposure", "best", "worst"]  # the counts that multiply the loss: of all, the best, the worst arm
 
 
 REGRETS: Mapping[str, Definition] = {
-    "average": Definition("average", "exposure", "mean gap of the compared arms to the Condorcet winner"),
-    "strong": Definition("average", "worst", "gap of the worst of the compared arms to the Condorcet winner"),
-    "weak": Definition("average", "best", "gap of the best of the compared arms to the Condorcet winner"),
-    "copeland": Definition(
-        "copeland", "exposure", "share of rivals that the best arm beats, minus the mean of the compared arms"
-    ),
-    "borda": Definition("borda", "exposure", "Borda score of the best arm, minus the mean of the compared arms"),
-    "utility": Definition(
-        "utility", "exposure", "utility of the best arm, minus the mean of the compared arms; needs utilities"
-    ),
-    "ndcg": Definition(
-        "ndcg", "exposure", "NDCG of the best ranker, minus the mean of the compared arms; needs each ranker's NDCG"
-    ),
+    "average": Definition("average", "exposure"),  # mean gap of the compared arms to the Condorcet winner
+    "strong": Definition("average", "worst"),
+    "weak": Definition("average", "best"),
+    "copeland": Definition("copeland", "exposure"),
+    "borda": Definition("borda", "exposure"),
+    "utility": Definition("utility", "exposure"),
+    "ndcg": Definition("ndcg", "exposure"),
 }
 DEFAULT_REGRETS = ("average", "strong", "weak", "copeland", "borda")
 MEASURED = ("utility", "ndcg")  # these regrets require values that are not in the matrix, one for each arm
@@ -83,21 +76,3 @@ def cumulative_regret(exposure: FloatMatrix, loss: FloatVector) -> FloatVector:
     for arm in range(exposure.shape[-1]):
         total += exposure[..., arm] * loss[arm]
     return total
-
-
-def reference_errors(matrix: PreferenceMatrix, displayed: FloatMatrix) -> FloatVector:
-    """Return, for each row of impressions, the standard error that the error of the matrix causes in average regret.
-
-    For given impressions, average regret is the sum over the arms of gap times impressions. It is linear in the gaps,
-    so the variances of independently estimated gaps add up. If pairs share lists (of sets) or queries
-    (variance reduction ``stratified``), their errors are correlated, and the matrix does not contain the
-    correlation. In this case the standard errors are added up, which is an upper bound. The winner is assumed to be
-    correct. The result is zero for an exact matrix, and NaN if there is no Condorcet winner.
-    """
-    winner = matrix.condorcet_winner
-    if winner is None:
-        return np.full(len(displayed), np.nan)
-    error = matrix.standard_error[matrix.index(winner)]
-    if "size" in matrix.provenance or "stratified" in matrix.provenance.get("variance_reduction", ()):
-        return displayed @ error
-    return np.sqrt(np.square(displayed) @ error**2)

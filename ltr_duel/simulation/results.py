@@ -17,7 +17,6 @@ from ltr_duel.core import columns as core_columns
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import COINS_NOTE
 from ltr_duel.simulation.regret import DEFAULT_REGRETS, MEASURED, REGRETS, cumulative_regret, loss_per_arm
-from ltr_duel.simulation.regret import reference_errors as errors_of_reference
 from ltr_duel.simulation.run_result import RunResult, lateness_note
 from ltr_duel.simulation.statistics import final_rows, identified, summarise, with_correct
 
@@ -200,24 +199,20 @@ class Results:
     def reference_errors(self) -> FloatVector:
         """Return, for each policy, the standard error that the error of the matrix causes in its mean average regret.
 
-        See `ltr_duel.simulation.regret.reference_errors`; `ltr_duel.analysis.winner_sentence` reports how certain the
-        winner is.
-
-        Returns
-        -------
-        ndarray of float64, shape (policies,)
-
-        Examples
-        --------
-        >>> from ltr_duel.preferences import arxiv
-        >>> from ltr_duel.simulation import simulate
-        >>> simulate(arxiv(), "rucb", horizon=100, repetitions=2, jobs=1).reference_errors().tolist()
-        [0.0]
+        For given impressions, average regret is the sum over the arms of gap times impressions. It is linear in the
+        gaps, so the variances of independently estimated gaps add up. If pairs share lists (of sets) or queries
+        (variance reduction ``stratified``), their errors are correlated, and the matrix does not contain the
+        correlation. In this case the standard errors are added up, which is an upper bound. The winner is assumed to be
+        correct. The result is zero for an exact matrix, and NaN if there is no Condorcet winner.
         """
-        displayed = [
-            np.mean([run.exposure[-1] for run in self.runs if run.label == policy], axis=0) for policy in self.policies
-        ]
-        return errors_of_reference(self.matrix, np.array(displayed))
+        if (winner := self.matrix.condorcet_winner) is None:
+            return np.full(len(self.policies), np.nan)
+        last = {policy: [run.exposure[-1] for run in self.runs if run.label == policy] for policy in self.policies}
+        displayed = np.array([np.mean(exposure, axis=0) for exposure in last.values()])
+        error, about = self.matrix.standard_error[self.matrix.index(winner)], self.matrix.provenance
+        if "size" in about or "stratified" in about.get("variance_reduction", ()):
+            return displayed @ error
+        return np.sqrt(np.square(displayed) @ error**2)
 
     def save(self, folder: str | Path) -> Path:
         """Write results.parquet, pulls.parquet and runs.json; the same runs always give the same bytes."""

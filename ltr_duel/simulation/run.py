@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import INDEPENDENT_COINS, FromMatrix, OracleSource
 from ltr_duel.simulation.regret import arm_ranks
 from ltr_duel.simulation.results import Results
-from ltr_duel.simulation.run_result import RunKey, source_of
+from ltr_duel.simulation.run_result import RunKey, RunResult, source_of
 from ltr_duel.simulation.single_run import open_run, run_once
 
 _LONGEST = 10**15  # up to 2 T pulls must fit in 64 bits with a margin
@@ -101,35 +102,17 @@ def simulate(
         component, params = policy.component, policy.params
         in_turn, runs = late and not component.any_order, min(jobs, repetitions * len(chosen))
         require_room(component, params, len(matrix), horizon=horizon, in_turn=in_turn, runs=runs)
-        tasks += [
-            (
-                policy,
-                RunKey(
-                    oracle.provenance,
-                    component.name,
-                    params._asdict(),
-                    horizon,
-                    repetition,
-                    seed,
-                    int(checkpoints_per_decade),
-                    measured_by,
-                    source_of(component, late=late),
-                    batch,
-                    delay,
-                ),
-            )
-            for repetition in range(repetitions)
-        ]
+        fixed = (horizon, 0, seed, int(checkpoints_per_decade), measured_by, source_of(component, late=late))
+        key = RunKey(oracle.provenance, component.name, params._asdict(), *fixed, batch, delay)
+        tasks += [(policy, replace(key, repetition=repetition)) for repetition in range(repetitions)]
     ranks = arm_ranks(matrix)
     _compile(tasks[::repetitions], oracle, ranks, jobs, compiled=compiled)
+
+    def run(task: _Task) -> RunResult:
+        return run_once(*task, oracle, times, ranks, compiled=compiled)
+
     results = parallel.run_tasks(
-        lambda task: run_once(*task, oracle, times, ranks, compiled=compiled),
-        tasks,
-        total=len(tasks),
-        jobs=jobs,
-        label="simulate",
-        unit="run",
-        first_alone=False,
+        run, tasks, total=len(tasks), jobs=jobs, label="simulate", unit="run", first_alone=False
     )
     return Results(list(results), matrix)
 
@@ -158,15 +141,15 @@ def _problem(
     if not isinstance(preferences, PreferenceMatrix):
         raise InputError("regret is measured by a preference matrix: pass preferences=, a PreferenceMatrix")
     if tuple(source.names) != preferences.names:
-        raise errors.other_rankers("the preference matrix", preferences.names, "the oracle", source.names)
+        raise InputError(
+            "the preference matrix has other rankers than the oracle, or in another order; see --keep-constant"
+        )
     return source, preferences, preferences.digest
 
 
 def _configured(policies: str | Policy | Sequence[str | Policy]) -> list[components.Configured[Policy]]:
     """Return the configured policies. Raises `InputError` for an empty list or a repeated policy."""
     given = [policies] if isinstance(policies, str | Policy) else policies
-    if not isinstance(given, Iterable):
-        raise InputError(f"policies must be a name or a list of names, not {errors.shown(policies)}")
     chosen = [POLICIES.configure(policy) for policy in given]
     if not chosen:
         raise InputError("there is no policy to simulate")
@@ -219,19 +202,3 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
     count = math.ceil(math.log10(horizon) * per_decade) + 1
     spaced = np.rint(10 ** np.linspace(0, math.log10(horizon), count)).astype(np.int64)
     return np.unique(np.concatenate([spaced[spaced < horizon], [horizon]]))
-
-
-def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
-    """Compile policies for runs on a matrix; return the policies' names.
-
-    Compiled code is stored in `ltr_duel.core.cache_home` until the package changes. If no names are given, all policies
-    are compiled. Up to ``jobs`` processes run at once; each needs about 400 MB. Raises `InputError`, before anything
-    is compiled, for an unknown policy or an invalid number of jobs.
-    """
-    names = list(dict.fromkeys(POLICIES.configure(name).component.name for name in policies)) or POLICIES.names()
-    matrix = PreferenceMatrix(np.full((2, 2), 0.5))
-    oracle = FromMatrix(matrix)
-    chosen = [POLICIES.configure(name) for name in names]
-    tasks = [(policy, RunKey({}, policy.label, policy.params._asdict(), 1000, 0, 0)) for policy in chosen]
-    _compile(tasks, oracle, arm_ranks(matrix), parallel.checked_jobs(jobs), compiled=True)
-    return names

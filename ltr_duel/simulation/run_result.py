@@ -25,7 +25,7 @@ class RunKey:
     oracle: everything that determines the distribution of the outcomes; the values can be JSON.
     measured_by: digest of the preference matrix that defines regret, if it is not the oracle's matrix.
     source: SHA-256 of the plug-in file that defines the policy, if it is not in this package; and all versions above 1
-        of code that determines random results (`ltr_duel.core.numbering`). See `source_of`.
+        of code that determines random results (`ltr_duel.core.digest`). See `source_of`.
     batch: number of comparisons that are chosen before any of their outcomes is known.
     delay: number of steps between the end of a batch and the arrival of its outcomes.
     """

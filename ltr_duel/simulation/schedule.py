@@ -20,8 +20,6 @@ from ltr_duel.simulation.regret import REGRETS, arm_ranks, cumulative_regret, lo
 from ltr_duel.simulation.results import Results
 
 _MOST = 100  # matrices
-DYNAMIC = "regret_dynamic"
-STATIC = "regret_static"
 
 
 class FromSchedule(OracleSource):
@@ -62,7 +60,7 @@ class FromSchedule(OracleSource):
         for matrix in self.matrices:
             arguments.require_type("a matrix of the schedule", matrix, PreferenceMatrix)
             if matrix.names != self.matrices[0].names:
-                raise errors.other_rankers("a matrix", matrix.names, "the first", self.matrices[0].names)
+                raise InputError("a matrix has other rankers than the first, or in another order")
         self.names = self.matrices[0].names
         self.changes = tuple(errors.require_whole("a change", step, 1, 10**15) for step in changes)
         if len(self.changes) != len(self.matrices) - 1 or list(self.changes) != sorted(set(self.changes)):
@@ -137,7 +135,7 @@ def dynamic_regret(results: Results, schedule: FromSchedule, regret: str = "aver
         stages = np.searchsorted(schedule.changes, run.checkpoints)  # of all steps since the last checkpoint
         columns = {core_columns.POLICY: run.label, core_columns.REPETITION: run.key.repetition}
         columns |= {core_columns.T: run.checkpoints}
-        for name, loss in ((DYNAMIC, losses), (STATIC, fixed)):
+        for name, loss in (("regret_dynamic", losses), ("regret_static", fixed)):
             each = [cumulative_regret(row, loss[stage]) for row, stage in zip(steps, stages, strict=True)]
             columns[name] = np.cumsum(each)
         frames.append(pd.DataFrame(columns))

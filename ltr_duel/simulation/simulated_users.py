@@ -22,7 +22,7 @@ from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare
 from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation.oracle import OracleSource
 
-USERS_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.numbering`)
+USERS_NUMBERS = 1  # version of the random queries and coins (`ltr_duel.core.digest`)
 
 
 class UsersOracle(NamedTuple):

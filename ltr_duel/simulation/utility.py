@@ -38,7 +38,7 @@ from ltr_duel.simulation.oracle import OracleSource
 
 LINKS = ("linear", "logistic", "natural", "normal")
 NORMAL = LINKS.index("normal")
-UTILITY_NUMBERS = 1  # version of the random utilities (`ltr_duel.core.numbering`)
+UTILITY_NUMBERS = 1  # version of the random utilities (`ltr_duel.core.digest`)
 
 
 class UtilityOracle(NamedTuple):
@@ -129,12 +129,11 @@ class FromUtilities(OracleSource):
         self.names = tuple(arguments.as_names("names", names)) or tuple(map(str, range(size)))
         if len(set(self.names)) != len(self.names) or len(self.names) != size:
             raise InputError(f"{size} arms need {size} different names")
-        # These two forms are part of the names of runs.
-        about: dict[str, object] = {"oracle": "normal scores", "utilities": _digest(self._means.tobytes())}
+        shape = b"" if self._link == NORMAL else str(self._means.shape).encode()
+        digest = hashlib.sha256(self._means.tobytes() + shape).hexdigest()
+        about: dict[str, object] = {"oracle": "normal scores", "utilities": digest}
         if self._link != NORMAL:
-            digest = _digest(self._means.tobytes() + str(self._means.shape).encode())
-            about = {"oracle": "utilities", "distribution": "bernoulli", "utilities": digest}
-            about |= {"link": link, "common": False}
+            about |= {"oracle": "utilities", "distribution": "bernoulli", "link": link, "common": False}
         self.provenance = numbered(about, utilities=UTILITY_NUMBERS)
 
     def open(self) -> UtilityOracle:
@@ -152,7 +151,3 @@ class FromUtilities(OracleSource):
         p = 0.5 * (p + 1 - p.T)  # corrects rounding errors
         np.fill_diagonal(p, 0.5)
         return PreferenceMatrix(p, self.names, provenance={"source": self.provenance})
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

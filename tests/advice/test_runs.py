@@ -11,10 +11,10 @@ from scipy.stats import chisquare
 from ltr_duel.advice import advise
 from ltr_duel.advice.candidates import candidates_named
 from ltr_duel.advice.runs import RunRequest, Simulator, Users
-from ltr_duel.advice.worlds import make_worlds, noisier
+from ltr_duel.advice.worlds import make_worlds
 from ltr_duel.bandits import duel, multiduel
 from ltr_duel.clicks.fit.file import FORMAT
-from ltr_duel.core import InputError, Streams, stream
+from ltr_duel.core import Streams, stream
 from ltr_duel.data import make_corpus
 from ltr_duel.interleaving import Comparer
 from ltr_duel.preferences import estimate_preferences
@@ -45,8 +45,7 @@ def run(world, label, runs, times, seed=0, **given):
     return Simulator(seed, 1, compiled=False, **given).samples([request], "test", np.array(times), "test")[0]
 
 
-@pytest.mark.parametrize("top", [10, 3])
-def test_the_best_ranker_has_the_highest_ndcg_and_the_margin_makes_more_right(rankings, top):
+def test_the_best_ranker_has_the_highest_ndcg_and_the_margin_makes_more_right(rankings, top=3):
     values = measure_by_query(rankings, f"NDCG@{top}").mean(axis=1)
     gaps = np.sort(values.max() - values)
     world = world_with(rankings, top=top, margin=(gaps[1] + gaps[2]) / 2)
@@ -115,12 +114,6 @@ def test_late_clicks_make_a_policy_no_better(rankings):
     assert late.lost.mean() > at_once.lost.mean(), "with no click before the end, all pairs are equal"
 
 
-def test_noisier_users_click_half_as_differently(rankings):
-    world = world_with(rankings)
-    assert np.ptp(noisier(world).users.p_click) == pytest.approx(np.ptp(world.users.p_click) / 2)
-    assert np.mean(noisier(world).users.p_click) == pytest.approx(np.mean(world.users.p_click))
-
-
 def test_fitted_users_are_sampled_within_their_errors_and_the_same_for_all_candidates(rankings, tmp_path, monkeypatch):
     given = {"format": FORMAT, "model": "sdbn", "source": "a log", "p_click": [0.1, 0.1, 0.0, 0.1, 0.1]}
     given |= {"p_stop": [0.3] * 5, "errors": {"p_click": [0.02, 0.02, 0, 0.02, 0.02], "p_stop": [0.1] * 5}}
@@ -136,16 +129,3 @@ def test_fitted_users_are_sampled_within_their_errors_and_the_same_for_all_candi
     small = {"budget": 100, "confidence": 0.5, "simulations": 10, "compiled": False, "jobs": 1}
     advice = advise(rankings, clicks="users.json", candidates=("random/team_draft",), **small)
     assert "are sampled for each run, within their errors" in advice.lines()[-1]
-
-
-@pytest.mark.long
-def test_compiled_and_interpreted_runs_are_the_same(rankings):
-    request = RunRequest(candidates_named(("mdb/sosm",))[0], world_with(rankings), 3)
-    both = [Simulator(0, 1, compiled=compiled).samples([request], "test", np.array([100]), "") for compiled in (0, 1)]
-    assert all((a == b).all() for a, b in zip(both[0][0], both[1][0], strict=True))
-
-
-def test_ties_that_are_drawn_anew_are_refused():
-    corpus = make_corpus(queries=4, documents=6, features=3)
-    with pytest.raises(InputError, match="fixed order of ties"):
-        world_with(feature_rankers(corpus, ties="resample"))

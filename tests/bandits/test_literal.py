@@ -8,8 +8,7 @@ from ltr_duel.bandits.check import play
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.draws import beta_draw
 from tests.bandits.matrices import bradley_terry, cycle
-from tests.reference.bandits import auto as by_description
-from tests.reference.bandits import boxes, copeland, elimination, mdb, others, random_baseline, rmed, rucb, thompson
+from tests.reference.bandits import boxes, copeland, elimination, mdb, others, rmed, rucb, thompson
 from tests.reference.bandits.walk import walk, walk_slates
 
 LITERAL = {
@@ -17,13 +16,9 @@ LITERAL = {
     "rucb:alpha=0.6,prior_wins=1": rucb.Rucb,
     "rucb:hypothesis=true": rucb.Rucb,
     "mdb": mdb.Mdb,
-    "mdb:alpha=1,beta=4": mdb.Mdb,
-    "random": random_baseline.RandomPair,
-    "random_slate": random_baseline.RandomSlate,
     "sparring": boxes.Sparring,
     "thompson_sparring": boxes.ThompsonSparring,
     "exp3_sparring": boxes.Exp3Sparring,
-    "exp3_sparring:settle=100": boxes.Exp3Sparring,
     "multisbm": boxes.MultiSbm,
     "doubler": boxes.Doubler,
     "improved_doubler": boxes.ImprovedDoubler,
@@ -32,7 +27,6 @@ LITERAL = {
     "interleaved_filter": elimination.InterleavedFilter,
     "interleaved_filter:prune=false,radius_scale=0.5": elimination.InterleavedFilter,
     "interleaved_filter:radius_scale=0.3": elimination.InterleavedFilter,
-    "beat_the_mean": elimination.BeatTheMean,
     "beat_the_mean:gamma=1.1": elimination.BeatTheMean,
     "beat_the_mean_pac:epsilon=0.49,delta=0.9": elimination.BeatTheMeanPac,
     "savage": elimination.Savage,
@@ -53,11 +47,9 @@ LITERAL = {
     "ecw_rmed": copeland.EcwRmed,
     "ecw_rmed:alpha=1,beta=0.001": copeland.EcwRmed,
     "versatile_db": others.VersatileDb,
-    "auto": by_description.Auto,
-    "auto_sets": by_description.AutoSets,
 }
-SAMPLED = {"thompson_sparring", "thompson_doubler", "self_sparring", "multi_self_sparring", "auto_sets"}
-SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed", "auto"}  # late steps of the reference take milliseconds
+SAMPLED = {"thompson_sparring", "thompson_doubler", "self_sparring", "multi_self_sparring"}
+SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed"}  # late steps of the reference take milliseconds
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +62,7 @@ def every_sample_is_drawn(monkeypatch):
         ]
         return int(np.argmax(samples))
 
-    monkeypatch.setitem(choose.dispatch._table, ThompsonBandits, drawn)
+    monkeypatch.setitem(choose.implementations, ThompsonBandits, drawn)
 
 
 def assert_same_path(text, p, steps, seed):
@@ -90,34 +82,29 @@ def test_fast_policy_walks_the_literal_path(text):
     assert_same_path(text, bradley_terry(9), 600, seed=3)
     assert_same_path(text, cycle(6), 400, seed=4)
     assert_same_path(text, bradley_terry(6, spread=12), 500, seed=6)  # arms are eliminated
-
-
-@pytest.mark.parametrize("text", ["merge_rucb:batch=2,alpha=0.7", "merge_rucb"])
-def test_fast_policy_walks_the_literal_path_through_all_merges(text):
-    assert_same_path(text, bradley_terry(13, spread=40), 2000, seed=7)
-
-
-@pytest.mark.parametrize("text", ["ecw_rmed", "ecw_rmed:alpha=1,beta=0.001", "ccb"])
-def test_fast_policy_walks_the_literal_path_around_a_known_circle(text):
-    assert_same_path(text, cycle(3, p=0.9), 600, seed=8)
-
-
-@pytest.mark.parametrize("text", ["rucb", "mdb"])
-def test_fast_policy_walks_the_literal_path_for_50000_steps(text):
-    assert_same_path(text, bradley_terry(5), 50_000, seed=5)
+    if text in ("merge_rucb", "merge_rucb:batch=2,alpha=0.7"):
+        assert_same_path(text, bradley_terry(13, spread=40), 2000, seed=7)  # through all merges
+    if text in ("ecw_rmed", "ecw_rmed:alpha=1,beta=0.001", "ccb"):
+        assert_same_path(text, cycle(3, p=0.9), 600, seed=8)  # a known cycle
+    if text in ("rucb", "mdb"):
+        assert_same_path(text, bradley_terry(5), 50_000, seed=5)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [11, 12])
 @pytest.mark.parametrize("n_arms", [4, 10])
 @pytest.mark.parametrize("text", LITERAL)
-def test_fast_policy_walks_the_literal_path_for_long(text, n_arms, seed):
+def test_fast_policy_walks_the_literal_path_for_long(text, n_arms):
     steps = 2_000 if text.split(":")[0] in SLOW | SAMPLED | {"sparring", "multisbm"} or "doubler" in text else 30_000
-    assert_same_path(text, bradley_terry(n_arms, spread=3), steps, seed)
+    assert_same_path(text, bradley_terry(n_arms, spread=3), steps, seed=11)
 
 
-@pytest.mark.parametrize("gamma, epsilon, delta", [(1.0, 0.1, 0.1), (1.1, 0.2, 0.05)])
-def test_pac_duels_solve_equation_8_with_the_least_number(gamma, epsilon, delta):
-    from ltr_duel.bandits.policies.beat_the_mean import pac_duels
-
-    assert pac_duels(10, gamma, epsilon, delta)[0] == elimination.least_pac_duels(10, gamma, epsilon, delta)
+def test_ecw_rmed_recommends_the_arm_that_meets_itself_until_another_has_fewer_losses():
+    _, policy, params = POLICIES.configure("ecw_rmed")
+    state = policy.init(3, 0, params)
+    state.estimates.wins[:] = [[0, 5, 1], [1, 0, 5], [5, 1, 0]]
+    state.estimates.losses[:] = 1
+    assert policy.recommend(state, params) == 0  # no plan yet: the first arm that beats the most arms
+    state.now[0].winner = 2
+    assert policy.recommend(state, params) == 2
+    state.estimates.wins[1, 0], state.estimates.losses[:] = 9, [2, 0, 1]
+    assert policy.recommend(state, params) == 1

@@ -109,7 +109,6 @@ def test_an_edited_file_replaces_its_policy_and_is_compiled_anew(load):
     [
         ("x = 1", "registers no component"),
         ("import no_such_thing", "ModuleNotFoundError"),
-        ("def (", "SyntaxError"),
         (TEXT.replace("def recommend", "def recomend"), r"policy 'wrong': there is no 'recommend' in .*wrong.py"),
         (TEXT.replace("t, rng):", "t):", 1), r"select takes \(state, params, t, rng\), not \(state, params, t\)"),
         (TEXT.replace("(__name__", "(__name__, name='rucb'"), "a policy named 'rucb' already exists"),
@@ -120,19 +119,17 @@ def test_a_file_without_a_policy_is_refused(tmp_path, text, sentence):
     file.write_text(text)
     with pytest.raises(InputError, match=sentence):
         load_plugin(file)
-    with pytest.raises(InputError, match="no such plug-in file"):
-        load_plugin(tmp_path / "absent.py")
 
 
-def test_parameters_out_of_range_are_refused():
-    for text, sentence in {
-        "rucb:alpha=0.001": "alpha must be at least 0.01",
-        "mdb:beta=0.9": "beta must be at least 1",
-        "beat_the_mean:gamma=0.5": "gamma must be at least 1",
-        "rucb:alpha=nan": "alpha must be at least 0.01",
-        "merge_rucb:batch=1": "batch must be at least 2",
-        "rucbx": "no policy 'rucbx'; did you mean 'rucb'",
-        "interleaved_filter:prune=maybe": "prune must be true or false",
-    }.items():
-        with pytest.raises(InputError, match=sentence):
-            POLICIES.configure(text)
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("rucb:alpha=nan", "alpha must be at least 0.01"),
+        ("merge_rucb:batch=1", "batch must be at least 2"),
+        ("rucbx", "no policy 'rucbx'; did you mean 'rucb'"),
+        ("interleaved_filter:prune=maybe", "prune must be true or false"),
+    ],
+)
+def test_wrong_parameters_are_refused(text, sentence):
+    with pytest.raises(InputError, match=sentence):
+        POLICIES.configure(text)

@@ -81,13 +81,6 @@ def test_explain_lists_the_data_and_all_pairs(succeed, shop):
     assert row[:8] == ["old", ">", "new", "old", "wins", "60", "30", "0"]
 
 
-def test_a_column_of_users_of_another_name_is_pointed_out(succeed, tmp_path):
-    rows = [SHOWN | {"session": "u", "impression": k, "time": k} for k in range(4)]
-    path = write(tmp_path / "clicks.jsonl", rows)
-    for words in (("compare", path, "--explain"), ("check", path)):
-        assert "rename the column 'session' to 'user' in the file, or map it with --source" in succeed("logs", *words)
-
-
 def test_a_bad_line_is_named_and_may_be_skipped(ltr_duel, refuse, tmp_path):
     row = {"impression": 1, "time": 0, "query": "q", "shown": ["a"], "clicks": [2]}
     path = write(tmp_path / "clicks.jsonl", [row])

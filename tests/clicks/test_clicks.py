@@ -52,20 +52,12 @@ def test_a_session_ends_after_a_click_and_not_at_an_unclicked_document():
     assert set(sessions(ClickModel("greedy", (1.0,), (1.0,)), [0, 0, 0], 50)) == {(0,)}
 
 
-def test_tables_are_those_that_the_literature_prints():
-    assert click_model("navigational", 5).p_click == (0.05, 0.3, 0.5, 0.7, 0.95)
-    assert click_model("informational", 2).p_stop == (0.1, 0.5)
-    assert click_model("perfect", 3).p_click == (0, 0.5, 1)
-
-
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
         (lambda: click_model("navigationl", 5), r"no click model 'navigationl'; did you mean 'navigational'\?"),
         (lambda: click_model("perfect", 8), r"defined for 2, 3, 5 grades; this corpus has 8 \(0\.\.7\): pass"),
-        (lambda: click_model("perfect_binary", 2), "models for 2 grades: almost_random, cascade, first"),
         (lambda: click_model("perfect:stop_on=clicks", 2), "no stop_on for .* called 'clicks'; did you mean 'click'"),
-        (lambda: ClickModel("mine", (0.0, 1.0), (0.0, 0.0), stop_on="clicks"), "no stop rule 'clicks'"),
         (lambda: ClickModel("mine", (0.0, 1.0), (0.0, 0.0), position_bias=-1), "bias must be at least 0, not -1"),
         (lambda: ClickModel("mine", (0.0, 1.5), (0.0, 0.0)), r"p_click\[1\] must be between 0 and 1, not 1\.5"),
         (lambda: ClickModel("mine", (0.0, 1.0), (0.0,)), r"probability for each grade, not 2, 1 and 0"),

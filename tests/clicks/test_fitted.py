@@ -21,10 +21,8 @@ from ltr_duel.clicks import (
     judge_documents,
     save_clicks,
 )
-from ltr_duel.clicks.fit.likelihood import score
 from ltr_duel.core import InputError, stream
-from tests.reference import pyclick
-from tests.reference.fitted_clicks import Truth, drawn, em, made_log, worlds
+from tests.reference.fitted_clicks import Truth, drawn, em, worlds
 
 ATTRACT, SATISFY, ATTENTION = [0.15, 0.4, 0.8], [0.2, 0.5, 0.7], [1.0, 0.85, 0.7, 0.5, 0.4, 0.3]
 TRUTHS = {
@@ -146,22 +144,6 @@ def test_errors_of_grades_are_those_of_other_corpora():
     assert np.all((0.6 * spread < by_query) & (by_query < 1.6 * spread))
 
 
-def test_errors_by_user_cover_where_those_by_session_do_not():
-    """Users see the same list each time, and half of the time repeat their first behaviour."""
-    users, visits, hits = 300, 10, [[], []]
-    for seed in range(30):
-        rng = stream(seed, "returning", "sdbn")
-        sessions = drawn("sdbn", TRUTHS["sdbn"], np.repeat(lists_of(6, users, seed), visits, axis=0), None, rng)
-        click = sessions.click.reshape(users, visits, 6).copy()
-        same = rng.random((users, visits)) < 0.5
-        click[same] = np.repeat(click[:, :1], visits, axis=1)[same]
-        sessions = sessions._replace(click=click.ravel(), graded=False)
-        for hit, user in zip(hits, (np.repeat(np.arange(users), visits), None), strict=True):
-            fitted = fit_clicks(sessions._replace(user=user), "sdbn", tolerance=1e-8)
-            hit.extend(np.abs(fitted.fit.model.theta - [*ATTRACT, *SATISFY]) < 1.96 * fitted.errors.values)
-    assert np.mean(hits[0]) > 0.9 and np.mean(hits[1]) < 0.8  # of 180 intervals each
-
-
 @pytest.mark.parametrize("form", FORMS)
 def test_parameters_of_many_sessions_are_recovered_within_their_errors(form):
     sessions = drawn(form, TRUTHS[form], lists_of(6, 20), 100_000, stream(2, form))._replace(graded=False)
@@ -171,20 +153,6 @@ def test_parameters_of_many_sessions_are_recovered_within_their_errors(form):
     z = (fitted.fit.model.theta - np.concatenate(TRUTHS[form]))[known] / fitted.errors.values[known]
     assert np.abs(z).max() < 4 and (np.abs(z) < 1.96).mean() >= 0.75
     assert np.median(fitted.errors.values[known]) < 0.03
-
-
-def test_pyclicks_log_likelihoods_are_met_with_its_updates_and_exceeded_with_exact_ones():
-    """PyClick (commit 98e7e46, Python 3.11) on `made_log`: 300 sessions to train, 100 to test, 50 iterations."""
-    rows, numbers = list(made_log()), {}
-    item = np.array([numbers.setdefault((q, d), len(numbers)) for q, documents, _ in rows for d in documents])
-    click, query = np.array([c for *_, clicks in rows for c in clicks], np.bool_), np.array([q for q, *_ in rows])
-    sessions = Sessions(np.arange(0, 10 * len(rows) + 1, 10), item, click, query, len(numbers), False)
-    first, rest = sessions.split(0.75)
-    for form, printed in {"pbm": -0.36999186, "dbn": -0.36770436, "sdbn": -0.37585913, "ubm": -0.36206180}.items():
-        assert score(pyclick.fit(form, first), rest).log_likelihood == pytest.approx(printed, abs=1e-6)
-        if form in ("dbn", "sdbn"):
-            theirs = score(pyclick.fit(form, sessions, 300, smoothing=0.1), sessions).log_likelihood
-            assert fit_clicks(sessions, form, smoothing=0.1).train.log_likelihood > theirs + 1e-3
 
 
 def test_the_best_model_is_that_of_the_users():
@@ -266,13 +234,6 @@ def test_sessions_that_determine_nothing_are_refused():
     for fitted in (fit_clicks(good, "ubm"), fit_clicks(good._replace(graded=False), "sdbn")):
         with pytest.raises(InputError, match="cannot be written as a table"):
             fitted.table()
-
-
-def test_parameters_without_data_stay_at_a_half_and_have_no_error():
-    sessions = as_sessions([([0, 1], [True, False]), ([1, 0], [False, True])] * 20)
-    values, errors = fit_clicks(sessions, "sdbn", smoothing=0.0).blocks["attraction"]
-    assert values[2] == 0.5 and values[:2] == pytest.approx([1.0, 0.0], abs=1e-5)
-    assert np.isnan(errors).all(), "at the border no error is stated"
 
 
 def test_judgements_are_quantiles_of_attractiveness(tmp_path):

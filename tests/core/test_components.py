@@ -66,7 +66,6 @@ NAMES = ("rucb", "merge_rucb", "double_thompson", "team_draft", "navigational", 
     ("typed", "meant"),
     [
         ("MergeRUCB", "merge_rucb"),
-        ("D-TS", "double_thompson"),
         ("nav", "navigational"),
         ("teamdarft", "team_draft"),
         ("NDGC@10", "NDCG@k"),

@@ -36,18 +36,6 @@ def test_a_bad_line_is_named_with_line_and_column(tmp_path, text, position, what
         load_dataset(tmp_path / "corpus.txt")
 
 
-def test_a_blank_of_another_kind_does_not_become_part_of_a_query(tmp_path):
-    (tmp_path / "a.txt").write_text("0 qid:1\u00a01:1 2:5\n")
-    with pytest.raises(InputError, match=r"a\.txt:1: 'qid:1\\xa01:1' contains a blank that is no space or tab"):
-        load_dataset(tmp_path / "a.txt")
-
-
-def test_a_query_that_comes_back_is_refused(tmp_path):
-    (tmp_path / "a").write_text("0 qid:1 1:1\n0 qid:2 1:1\n0 qid:1 1:1\n")
-    with pytest.raises(InputError, match=r"a:3: query '1' appears again, it began at .*a:1; the lines of a query must"):
-        load_dataset(tmp_path / "a")
-
-
 @pytest.mark.parametrize(
     "data, what",
     [
@@ -60,10 +48,3 @@ def test_a_file_that_is_no_feature_text_is_refused(tmp_path, data, what):
     (tmp_path / "a").write_bytes(data)
     with pytest.raises(InputError, match=f"a: .*{what}"):
         load_dataset(tmp_path / "a")
-
-
-def test_two_files_of_one_part_are_refused(tmp_path):
-    for name in ("train.txt", "train.txt.gz"):
-        (tmp_path / name).write_text(GOOD)
-    with pytest.raises(InputError, match=r"more than one train file \(train\.txt, train\.txt\.gz\)"):
-        load_dataset(tmp_path)

@@ -151,25 +151,23 @@ def test_a_corpus_above_the_limit_is_not_stored_and_a_limit_is_a_number_of_gigab
             load_dataset(tmp_path / "a.txt")
 
 
-def numbers(calls: list[int], **key) -> np.ndarray:
+def numbers(calls: list[int]) -> np.ndarray:
     def compute(arrays):
         calls.append(1)
         arrays["orders"][:] = np.arange(6).reshape(2, 3)
 
-    return cached_arrays(key, {"orders": (np.int16, (2, 3)), "ties": (np.uint8, (2,))}, compute)["orders"]
+    return cached_arrays({}, {"orders": (np.int16, (2, 3)), "ties": (np.uint8, (2,))}, compute)["orders"]
 
 
-@pytest.mark.parametrize("damage", [lambda file: file.write_bytes(file.read_bytes()[:-1]), Path.unlink])
-def test_arrays_are_computed_once_and_again_after_damage(corpora, damage):
+def test_arrays_are_computed_once_and_again_after_damage(corpora):
     calls: list[int] = []
     for _ in range(2):
         array = numbers(calls)
         assert array.tolist() == [[0, 1, 2], [3, 4, 5]] and not array.flags.writeable
     assert len(calls) == 1
-    damage(next((corpora.parent / "arrays").glob("*/orders.npy")))
+    file = next((corpora.parent / "arrays").glob("*/orders.npy"))
+    file.write_bytes(file.read_bytes()[:-1])
     assert numbers(calls).tolist() == [[0, 1, 2], [3, 4, 5]] and len(calls) == 2
-    numbers(calls, seed=1)
-    assert len(calls) == 3 and len(entries()) == 2
 
 
 def test_arrays_for_which_the_disk_has_no_space_are_in_memory(corpora, monkeypatch):

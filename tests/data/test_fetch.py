@@ -145,13 +145,6 @@ def test_an_archive_with_other_content_leaves_nothing(capsys):
     assert not Path("c/unpacked").exists() and not Path("home/corpora").exists()
 
 
-def test_an_archive_with_another_digest_is_refused(capsys):
-    publish("mslr-web10k", b"the published bytes")
-    Path("given").write_bytes(b"other bytes")
-    assert run("mslr-web10k", "--accept-terms", "--archive", "given") == 2
-    assert "not the published" in capsys.readouterr().err
-
-
 def unpacked(data: bytes) -> Path:
     Path("a").write_bytes(data)
     unpack(Path("a"), Path("out"))

@@ -13,8 +13,6 @@ from sklearn.datasets import load_svmlight_file
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset, ReadWarning, load_dataset, make_corpus, write_svmlight
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-needs_real_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the real corpora are not beside the repository")
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -29,9 +27,8 @@ def ids(corpus):
 
 def test_a_letor_line_gives_grade_query_values_and_document_id(tmp_path):
     corpus = read(tmp_path, "2 qid:WT04-182 1:0.5 2:-3 3:1e-3 #docid = G13-86-1372899 inc = 1\n")
-    assert corpus.relevance.tolist() == [2] and corpus.query_ids.tolist() == ["WT04-182"]
-    assert corpus.features.tolist() == [[np.float32(0.5), -3, np.float32(0.001)]]
-    assert ids(corpus) == ["G13-86-1372899"]
+    assert corpus.relevance.tolist() == [2] and corpus.features.tolist() == [[0.5, -3, np.float32(0.001)]]
+    assert corpus.query_ids.tolist() == ["WT04-182"] and ids(corpus) == ["G13-86-1372899"]
     assert corpus.features.dtype == np.float32 and corpus.features.strides[0] == 4
     assert corpus.relevance.dtype == np.int16 and corpus.query_ptr.dtype == np.int64
 
@@ -57,11 +54,6 @@ def test_texts_of_the_same_content_are_one_corpus(tmp_path):
     for same in (packed, text.encode("utf-16"), "# x\n" + text, marked):
         assert read(tmp_path, same).sha256 == first
     assert read(tmp_path, text.replace("0.5", "5e-1").replace("1:2", "2:0 1:2.0")).sha256 == first
-
-
-@pytest.mark.parametrize("highest, grades", [(0, 2), (2, 3), (3, 5), (5, 6)])
-def test_grades_are_the_next_usual_number(tmp_path, highest, grades):
-    assert read(tmp_path, f"{highest} qid:1 1:1\n").grades == grades
 
 
 def test_values_beyond_float32_are_clipped_and_counted(tmp_path):
@@ -136,7 +128,6 @@ def test_the_estimate_of_the_length_and_the_kind_of_memory_make_no_difference(
     assert corpus.n_features == 91 and corpus.sha256 == expected.sha256
 
 
-@needs_real_files
 @pytest.mark.parametrize(
     "path, options, shape, name",
     [
@@ -146,11 +137,11 @@ def test_the_estimate_of_the_length_and_the_kind_of_memory_make_no_difference(
         ("LightGBM_lambdarank_example/rank.train.gz", {}, (201, 3_005, 300), "26"),
     ],
 )
-def test_real_files_have_the_published_counts_and_the_numbers_of_another_reader(path, options, shape, name):
+def test_real_files_have_the_published_counts_and_the_numbers_of_another_reader(real_data, path, options, shape, name):
     """scikit-learn rejects string queries and NULL, and ignores queries in comments; it can read the numbers."""
-    ours = load_dataset(SHARED / path, labels="distinct", **options)
+    ours = load_dataset(real_data / path, labels="distinct", **options)
     assert (ours.n_queries, ours.n_docs, ours.n_features) == shape and ours.feature_names[25] == name
-    theirs, labels = load_svmlight_file(str(SHARED / path), n_features=ours.n_features, dtype=np.float64)
+    theirs, labels = load_svmlight_file(str(real_data / path), n_features=ours.n_features, dtype=np.float64)
     assert np.array_equal(ours.features, theirs.toarray().astype(np.float32))
     assert np.array_equal(ours.relevance, np.unique(labels, return_inverse=True)[1])
 

@@ -27,7 +27,7 @@ evaluate_rankers(rankings(), 5) => measures must be a list of names, not 5
 run_experiment('x', 'o') => of make_schedule, must be a Schedule, not 'x'
 plot_regret(pd.DataFrame({'x': [1]})) => a figure has no column 'policy'
 plot_accuracy(pd.DataFrame({'policy': [], 't': []})) => a figure has no row
-save_figure(plot_preferences(arxiv()), 300 * 'a' + '.png') => characters) File name too long
+save_figure(plot_preferences(arxiv()), 300 * 'a' + '.png') => characters) cannot be written: File name too long
 
 PreferenceMatrix([[0.5], [0.5, 0.5]]) => its rows are not of equal length
 PreferenceMatrix(arxiv().p[:2, :2], 'ab') => must be a list of strings, not 'ab'

@@ -70,7 +70,6 @@ def loses_in_sets(orders, shown, clicks, owners):
     [
         (lambda orders, top, rng: orders[0][:top], clicks_owned, "draw must return"),
         (lambda orders, top, rng: ([0] * 2, [0] * 2), clicks_owned, "at most 1 different documents"),
-        (lambda orders, top, rng: ([99], [0]), clicks_owned, "documents of the query"),
         (lambda orders, top, rng: (orders[0][:top], [2] * min(top, len(orders[0]))), clicks_owned, "from -1 to 1"),
         (team_draft, lambda *_: [1], "credit must return one finite number for each of 2 rankers"),
         (shorter, clicks_owned, "could be longer"),

@@ -9,12 +9,12 @@ import pytest
 
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import interpreted, stream
-from ltr_duel.interleaving import METHODS, Comparer, compare_pair, compare_slate, comparison
+from ltr_duel.interleaving import METHODS, Comparer, comparison
 from ltr_duel.interleaving.hooks import credit_pair, credit_slate, draw_pair, draw_slate
 from ltr_duel.preferences import estimate_preferences
 from ltr_duel.rankers import rankings_from_scores
 from tests.conftest import random_rankings
-from tests.driving import pairs_often, slates_often
+from tests.driving import pairs_often
 from tests.rankers.test_features import make_dataset
 from tests.reference.sampling import choose_below, enumerate_choices
 
@@ -27,16 +27,6 @@ def ranked(scores, sizes, ties="fixed_random"):
     scores = np.array(scores, dtype=float)
     dataset = make_dataset(np.zeros((scores.shape[1], 1)), sizes)
     return rankings_from_scores(dataset, tuple("abcd"[: len(scores)]), lambda k: scores[k], ties=ties)
-
-
-def test_sets_on_one_document_twins_and_more_rankers_than_positions():
-    rankings = ranked([[1, 3, 2, 1, 5], [1, 3, 2, 1, 5], [1, 1, 2, 3, 4], [9, 3, 2, 1, 0]], [1, 4], "file")
-    for name in SLATES:
-        comparer, totals, won = Comparer(rankings, CLICKS, name, top=2), np.zeros((4, 4)), np.zeros((4, 4), np.int8)
-        interpreted(slates_often)(comparer.open(), np.arange(4), 4, 200, stream(0, "edge"), won, totals)
-        if name not in ("team_draft", "probabilistic"):  # twins own different documents there, and win by chance
-            assert totals[0, 1] == 0, "twins always tie"
-        assert abs(totals[0, 1]) < 6 * np.sqrt(200)
 
 
 @pytest.mark.parametrize(
@@ -59,14 +49,6 @@ def test_a_query_among_others_is_shown_and_credited_as_it_is_alone(name, size):
     assert results[:20] == results[20:] and len({str(credit) for *_, credit in results}) > 1
 
 
-def test_all_documents_tied_is_a_coin_for_fair_methods():
-    rankings = ranked(np.zeros((2, 2000)), [20] * 100)
-    for name in ("team_draft", "probabilistic"):
-        comparer, totals = Comparer(rankings, CLICKS, name), np.zeros(2)
-        pairs_often(comparer.open(), 0, 1, 20_000, stream(0, name), totals)
-        assert abs(totals[0]) < 0.1 * 20_000  # two fixed random orders; one of them may be luckier
-
-
 def test_tied_documents_are_shuffled_uniformly_and_others_stay(monkeypatch):
     monkeypatch.setattr(comparison, "random_below", choose_below)
     c = Comparer(ranked([[5, 1, 1, 1, 0, 0]] * 2, [6], ties="resample"), CLICKS, "team_draft").open()
@@ -81,18 +63,6 @@ def test_tied_documents_are_shuffled_uniformly_and_others_stay(monkeypatch):
     law = enumerate_choices(run)
     expected = {(0, *three, *two) for three in permutations((1, 2, 3)) for two in permutations((4, 5))}
     assert set(law) == expected and all(p == pytest.approx(1 / 12) for p in law.values())
-
-
-@pytest.mark.parametrize("rule", ["resample", "redraw_at_inference"])
-def test_redrawn_ties_work_for_pairs_and_sets(rule):
-    rankings = ranked([[3, 2, 2, 1, 1, 1], [0, 0, 0, 0, 0, 0], [1, 2, 3, 4, 5, 6]], [6], ties=rule)
-    for method in ("probabilistic", "team_draft"):
-        c, rng, won = Comparer(rankings, CLICKS, method, top=4).open(), stream(0, rule), np.zeros((3, 3), np.int8)
-        outcomes = {compare_pair(c, 0, 0, 1, rng, rng) for _ in range(200)}
-        assert outcomes <= {-1.0, 0.0, 1.0} and len(outcomes) > 1
-        for _ in range(50):
-            compare_slate(c, 0, np.arange(3), 3, won, rng, rng)
-            assert set(won[np.triu_indices(3, 1)].tolist()) <= {-1, 0, 1}
 
 
 def test_a_constant_ranker_loses_when_its_ties_are_redrawn_before_inference():

@@ -21,7 +21,6 @@ from tests.reference.interleaving import (
     ownership_by_enumeration,
     probabilistic_lists,
     sign_of,
-    step_probabilities,
 )
 from tests.reference.sampling import bisect_softmax
 
@@ -42,17 +41,6 @@ def test_the_sampler_draws_every_list_with_its_enumerated_probability(orders):
     shortest = (1 / 4**3) / (1 + 1 / 2**3 + 1 / 3**3 + 1 / 4**3) / size
     law = bisect_softmax(draw, c.page, c.method.used, top, size, shortest)
     assert law == pytest.approx(probabilistic_lists(orders, top, TAU), abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("order", "expected"),
-    [
-        ((0, 1), (1 / 1**3) / (1 / 1**3 + 1 / 2**3)),  # first of two documents: 8/9
-        ((1, 2, 0), (1 / 3**3) / (1 + 1 / 8 + 1 / 27)),
-    ],
-)
-def test_the_first_document_follows_the_softmax_over_ranks(order, expected):
-    assert step_probabilities(order, (0,), TAU) == [pytest.approx(expected, abs=1e-15)]
 
 
 def test_the_posterior_equals_all_assignments_of_random_lists():

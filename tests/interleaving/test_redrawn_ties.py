@@ -41,16 +41,6 @@ def test_constant_features_lose_to_everybody_if_ties_are_drawn_again_before_cred
     assert np.abs(redrawn[:5, :5] - 0.5).max() < 0.1, "and tie among themselves (standard error .025)"
 
 
-@pytest.mark.parametrize(
-    ("ties", "outcome"),
-    [("fixed_random", "marginal_sign"), ("resample", "marginal_sign"), ("redraw_at_inference", "sampled")],
-)
-def test_they_do_not_with_consistent_ties_nor_if_the_owner_of_a_document_is_remembered(np2004, ties, outcome):
-    p = matrix_of(np2004, ties, 10, outcome)
-    assert (p[:5, 5:] > 0.3).all()
-    assert p[:5, 5:].mean() > 0.4
-
-
 @pytest.mark.long
 def test_the_recovered_matrix_is_informational_clicks_and_redrawn_ties(np2004, real_data):
     published = np.load(real_data / PUBLISHED)

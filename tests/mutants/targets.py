@@ -21,9 +21,9 @@ SEEN_BY = {
     "bandits/learner": "bandits/learner",
     "bandits/loop": RUNS,
     "bandits/oracle": RUNS,
-    "bandits/ecw_plans": "bandits/ecw_rmed bandits/literal -k ecw_rmed",
+    "bandits/ecw_plans": "bandits/literal -k ecw_rmed",
     "bandits/policy": "bandits/check bandits/learner bandits/plugins -k broken or test_learner or test_plugins",
-    "bandits/thompson": "bandits/levels bandits/law bandits/choices bandits/draws bandits/tournament",
+    "bandits/thompson": "bandits/levels bandits/law bandits/draws bandits/tournament",
     "bandits/recorder": "simulation/regret " + RUNS + " or test_regret",
     "bandits/state": "bandits/state bandits/learner",
     "bandits/statistics": "bandits/literal bandits/law -k rucb or mdb or rmed or ccb or test_law",
@@ -42,9 +42,9 @@ SEEN_BY = {
     "interleaving/methods/optimized": "interleaving/enumeration -k optimized or sensitivity or infeasible",
     "interleaving/methods/optimized_multileave": "interleaving/enumeration -k multileave or optimized",
     "interleaving/methods/pairwise_preference": "interleaving/enumeration -k preference or random_clicks",
-    "interleaving/methods/probabilistic": "interleaving/probabilistic interleaving/enumeration -k probabilistic",
-    "interleaving/methods/sosm": "interleaving/sosm interleaving/enumeration -k sosm",
-    "interleaving/methods/team_draft": "interleaving/enumeration interleaving/sosm -k team or sosm or random_clicks",
+    "interleaving/methods/probabilistic": "interleaving/probabilistic",
+    "interleaving/methods/sosm": "interleaving/enumeration -k sosm",
+    "interleaving/methods/team_draft": "interleaving/enumeration -k team or sosm or random_clicks",
     "preferences/compare": "preferences/compare",
     "preferences/io": "preferences/files preferences/matrix",
     "preferences/matrix": "preferences/matrix preferences/properties preferences/files",
@@ -87,7 +87,7 @@ SEEN_BY = {
     "simulation/statistics": "simulation/result_summary",
     "simulation/utility": "simulation/utility",
 }
-POLICY_TESTS = "bandits/choices bandits/literal bandits/law bandits/regret_rule bandits/check"
+POLICY_TESTS = "bandits/literal bandits/law bandits/check"
 POLICIES = {  # module: words in the names of its tests, if its own name is not sufficient
     "double_thompson": "double_thompson or candidate or tossed",
     "random_baseline": "random",

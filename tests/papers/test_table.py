@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from ltr_duel.papers import cell, paper_table, ratio, row
-from ltr_duel.preferences import cyclic_triples, synthetic_preferences
+from ltr_duel.preferences import synthetic_preferences
+from ltr_duel.preferences.properties.transitivity import cyclic_triples
 from tests.papers.tables import reproduced, runs
 
 NEAR = np.linspace(0.98, 1.02, 20)

@@ -81,5 +81,5 @@ def test_frames_of_pyterrier(folder):
 
 def test_fitted_models_and_functions():
     known: dict = {}
-    exec(recipe("Rankers: features"), known)
+    exec(recipe("Models"), known)
     assert known["rankings"].names == ("linear", "sum", "feature 4")

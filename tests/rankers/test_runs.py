@@ -149,9 +149,7 @@ def test_judgements_and_runs_of_other_tools_are_the_same_corpus(files, pool, for
         scored = namedtuple("ScoredDoc", "query_id doc_id score")
         runs["dense"] = [scored(*row) for row in dense.itertuples(index=False)]
     elif form == "PyTerrier":
-        given = qrels.set_axis(["qid", "docno", "label"], axis=1).astype(
-            {"qid": float}
-        )  # as pandas makes whole numbers
+        given = qrels.set_axis(["qid", "docno", "label"], axis=1).astype({"qid": float})  # of a frame with a gap
     elif form == "dictionary":
         given, *nested = (
             {query: dict(part.iloc[:, 1:].to_numpy().tolist()) for query, part in table.groupby(table.columns[0])}

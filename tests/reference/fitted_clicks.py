@@ -114,28 +114,3 @@ def drawn(form, truth, lists, n, rng):
             there &= rng.random(n) < shared[0]
     ptr = np.arange(0, n * places + 1, places)
     return Sessions(ptr, item.ravel(), click.ravel(), chosen, len(truth.attract), True)
-
-
-def made_log(n=400):
-    """Yield (query, documents, clicks) of sessions of ten positions, from whole numbers, so equal on all machines."""
-    state = 12345
-
-    def below(m):
-        nonlocal state
-        state = (state * 1103515245 + 12345) % 2**31
-        return (state >> 8) % m
-
-    for _ in range(n):
-        query = below(5)
-        documents = list(range(14))
-        for k in range(10):
-            other = k + below(14 - k)
-            documents[k], documents[other] = documents[other], documents[k]
-        clicks, going = [], True
-        for document in documents[:10]:
-            clicks.append(int(going and below(100) < 8 + (7 * document + 3 * query) % 40))
-            if clicks[-1]:
-                going = below(100) < 55
-            elif going:
-                going = below(100) < 93
-        yield query, documents[:10], clicks

@@ -195,23 +195,3 @@ def sosm_scores(orders, shown, clicks, tau=3):
         alone = [d for d in order if d in shown]
         scores.append(sum((alone.index(shown[k]) + 1) ** -tau for k in clicks))
     return scores
-
-
-def team_draft_page(lists, top, rng):
-    """(shown, owners) of team draft on plain lists; documents missing from a list come last, shuffled."""
-    documents = list(dict.fromkeys(itertools.chain(*lists)))
-    orders = []
-    for known in lists:
-        others = [d for d in documents if d not in known]
-        orders.append([*known, *(others[k] for k in rng.permutation(len(others)))] if others else list(known))
-    shown, owners, waiting = [], [], []
-    length = min(top, len(documents))
-    while len(shown) < length and len({order[len(shown)] for order in orders}) == 1:
-        shown.append(orders[0][len(shown)])
-        owners.append(-1)
-    while len(shown) < length:
-        waiting = waiting or list(range(len(orders)))
-        ranker = waiting.pop(int(rng.random() * len(waiting)))
-        shown.append(next(d for d in orders[ranker] if d not in shown))
-        owners.append(ranker)
-    return shown, owners

@@ -103,7 +103,7 @@ def test_after_a_detected_change_the_monitored_policy_is_as_before_its_first_due
     new = given.component.start(6, 9000, given.params, stream(0))
     fresh = {key: array for key, array in arrays_in(new.policy) if not scratch.fullmatch(key)}
     unused = {key for key in fresh if np.array_equal(used[key], fresh[key])}
-    assert unused <= {"best", "last", "levels.every", "levels.no_doubts", "tournament.every"}  # constants and hints
+    assert unused <= {"best", "last", "levels.every", "levels.zeros", "tournament.every"}  # constants and hints
     after = dict(arrays_in(run.state.policy))
     assert [key for key in fresh if not np.array_equal(after[key], fresh[key])] == []
 

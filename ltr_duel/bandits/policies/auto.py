@@ -75,7 +75,7 @@ class State(NamedTuple):
     pooled_mass: FloatVector  # (K,) ln C(met, won) / 2^met
     rate: FloatVector  # (K,) the mean of the pooled posterior
     worst: FloatVector  # (K,) smallest probability of the row of `prefer`
-    doubt: FloatVector  # (K,) 1 minus the smallest of `pooled`, 8 `worst` and `ENOUGH`; the win rate breaks ties
+    evidence: FloatVector  # (K,) 1 minus the smallest of `pooled`, 8 `worst` and `ENOUGH`; the win rate breaks ties
     losses: IntVector  # (K,) number of rivals to which the arm certainly loses
     theta: FloatVector  # (K,) scratch: samples of the pooled posteriors
     now: Registers[Now]
@@ -84,21 +84,21 @@ class State(NamedTuple):
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
     prefer, log_mass = posterior_rows(n_arms)
     won, met, losses = np.zeros((3, n_arms), np.int64)
-    pooled, rate, worst, doubt = np.full((4, n_arms), 0.5)
+    pooled, rate, worst, evidence = np.full((4, n_arms), 0.5)
     mass, theta = np.zeros((2, n_arms))
     wins = np.zeros((n_arms, n_arms), np.int64)
-    return State(wins, prefer, log_mass, won, met, pooled, mass, rate, worst, doubt, losses, theta, registers(Now))
+    return State(wins, prefer, log_mass, won, met, pooled, mass, rate, worst, evidence, losses, theta, registers(Now))
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Return the champion and a challenger, or the challenger and a rival that gives more evidence."""
     if t >= state.now[0].due:
         renew(state, t)
-    least = vector.smallest(state.doubt)
+    least = vector.smallest(state.evidence)
     if 1.0 - least < NO_WINNER:
         first = copeland_candidate(state, rng)
         return first, likeliest_to_beat(state, first, t, rng)
-    champion = vector.draw_up_to(state.doubt, least, rng)
+    champion = vector.draw_up_to(state.evidence, least, rng)
     challenger = best_challenger(state, champion, rng)
     if challenger == champion:
         return champion, unchecked_rival(state, champion, rng)
@@ -113,7 +113,6 @@ def best_challenger(state: State, champion: int, rng: Generator) -> int:
     """Sample the challengers; return the challenger with the best win rate, or sometimes the one with the fewest duels.
 
     Without the second case, an arm that lost its first duels would never play if many arms are as good as the champion.
-    Ties are broken at random.
     """
     best, found, ties, rarest = -inf, champion, 0, uniform(rng) < RAREST
     for k in range(state.rate.shape[0]):
@@ -263,12 +262,11 @@ def judge(state: State, arm: int, t: int) -> None:
             losses += state.prefer[arm, k] < SURE / t
     state.worst[arm], state.losses[arm] = worst, losses
     chance = min(ENOUGH, min(state.pooled[arm], MANY * worst)) * (1.0 + 0.001 * state.rate[arm])
-    state.doubt[arm] = fine(1.0 - chance)
+    state.evidence[arm] = fine(1.0 - chance)
 
 
 @kernel
 def fine(value: float) -> float:
-    """Round a number to a multiple of 1 / `_FINE`."""
     return float(int(value * _FINE + 0.5)) / _FINE
 
 
@@ -289,10 +287,10 @@ def renew(state: State, t: int) -> None:
 
 def recommend(state: State, params: NoParams) -> int:
     """Return the champion, or, if no Condorcet winner is assumed, the arm that beats the most arms."""
-    least = vector.smallest(state.doubt)
+    least = vector.smallest(state.evidence)
     if 1.0 - least < NO_WINNER:
         return most_victorious(state.wins)
-    return vector.nth_up_to(state.doubt, least, 0)
+    return vector.nth_up_to(state.evidence, least, 0)
 
 
 register(

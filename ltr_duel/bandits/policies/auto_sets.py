@@ -56,7 +56,6 @@ def update(
 
 @kernel
 def first_position(slate: IntVector, a: int) -> int:
-    """Return the first position of the arm at position ``a``."""
     k = 0
     while slate[k] != slate[a]:
         k += 1

@@ -39,7 +39,6 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Return the incumbent and the challenger."""
     now = state.now[0]
     return now.incumbent, state.queue[now.head]
 

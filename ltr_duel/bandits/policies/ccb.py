@@ -28,11 +28,11 @@ class Params(NamedTuple):
     alpha: float = 0.51  # exploration; the bound needs alpha > 1/2
 
 
-class Crossings(NamedTuple):
+class Bounds(NamedTuple):
     """The bounds below 1/2. A row is read again only after a duel of its pairs, or when its `release` is exceeded."""
 
     below: IntMatrix  # (K, K) 1 if u_ij < 1/2, which is equivalent to l_ji > 1/2
-    release: FloatVector  # (K,) smallest doubt of the entries below 1/2 in the row; -1 if the row must be read again
+    release: FloatVector  # (K,) smallest crossing of the entries below 1/2 in the row; -1 if the row must be read again
     losses: IntVector  # (K,) row sums of `below`: K - 1 minus the optimistic Copeland score
     victories: IntVector  # (K,) column sums of `below`: the pessimistic Copeland score
 
@@ -50,8 +50,8 @@ class State(NamedTuple):
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     rate: FloatMatrix  # (K, K) u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j], as in `rucb`
     width: FloatMatrix  # (K, K)
-    doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
-    crossings: Crossings
+    crossings: FloatMatrix  # (K, K) crossings[i, j]: u_ij >= 1/2 while alpha ln t >= crossings[i, j]
+    bounds: Bounds
     hypotheses: Hypotheses
 
 
@@ -59,52 +59,53 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     """Lines 2 to 5."""
     below, betters = np.zeros((2, n_arms, n_arms), np.int64)
     losses, victories, open_pairs = np.zeros((3, n_arms), np.int64)
-    crossings = Crossings(below, np.full(n_arms, -1.0), losses, victories)
+    bounds = Bounds(below, np.full(n_arms, -1.0), losses, victories)
     hypotheses = Hypotheses(np.ones(n_arms, np.int64), betters, open_pairs, np.full(1, n_arms))
-    return State(*bound_rows(n_arms, 0), crossings, hypotheses)
+    return State(*bound_rows(n_arms, 0), bounds, hypotheses)
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 7 to 14."""
-    crossings, hypotheses, bonus = state.crossings, state.hypotheses, params.alpha * log(t)
-    if vector.smallest(crossings.release) < bonus and refresh(crossings, state.doubts, bonus):
-        update_hypotheses(hypotheses, crossings, rng)  # line 10
+    bounds, hypotheses, bonus = state.bounds, state.hypotheses, params.alpha * log(t)
+    if vector.smallest(bounds.release) < bonus and refresh(bounds, state.crossings, bonus):
+        update_hypotheses(hypotheses, bounds, rng)  # line 10
     total = hypotheses.open_pairs.sum()
     if total > 0 and uniform(rng) < 0.25:  # line 11
-        return open_pair(hypotheses, crossings.below, random_below(total, rng))
-    c = draw_winner(crossings.losses, hypotheses.possible, rng)  # lines 12 and 13
+        return open_pair(hypotheses, bounds.below, random_below(total, rng))
+    c = draw_winner(bounds.losses, hypotheses.possible, rng)  # lines 12 and 13
     within = uniform(rng) < 0.5  # line 14
     return c, best_rival(state, c, within, sqrt(bonus), rng)
 
 
 @kernel
-def refresh(crossings: Crossings, doubts: FloatMatrix, bonus: float) -> bool:
+def refresh(bounds: Bounds, crossings: FloatMatrix, bonus: float) -> bool:
     """Lines 7 and 8: update `below` and its sums; return whether anything changed."""
-    n_arms, changed = doubts.shape[0], bonus == 0.0  # the first step
+    n_arms, changed = crossings.shape[0], False
     for i in range(n_arms):
-        if crossings.release[i] >= bonus:
+        if bounds.release[i] >= bonus:
             continue
-        least, crossed, below = inf, 0, crossings.below[i]
+        changed |= bonus == 0.0  # the first step
+        least, crossed, below = inf, 0, bounds.below[i]
         for j in range(n_arms):  # without a branch, so that the loop is vectorised
-            above = doubts[i, j] > bonus
-            least = -larger(-least, -(doubts[i, j] if above else inf))
+            above = crossings[i, j] > bonus
+            least = -larger(-least, -(crossings[i, j] if above else inf))
             crossed += int(above) != below[j]
-        crossings.release[i] = least
+        bounds.release[i] = least
         if crossed > 0:
             changed = True
             for j in range(n_arms):
-                change = int(doubts[i, j] > bonus) - below[j]
-                crossings.losses[i] += change
-                crossings.victories[j] += change
+                change = int(crossings[i, j] > bonus) - below[j]
+                bounds.losses[i] += change
+                bounds.victories[j] += change
                 below[j] += change
     return changed
 
 
 @kernel
-def update_hypotheses(hypotheses: Hypotheses, crossings: Crossings, rng: Generator) -> None:
+def update_hypotheses(hypotheses: Hypotheses, bounds: Bounds, rng: Generator) -> None:
     """Line 10, A to C."""
-    below, losses, victories = crossings.below, crossings.losses, crossings.victories
-    possible, betters, n_arms = hypotheses.possible, hypotheses.betters, crossings.losses.shape[0]
+    below, losses, victories = bounds.below, bounds.losses, bounds.victories
+    possible, betters, n_arms = hypotheses.possible, hypotheses.betters, bounds.losses.shape[0]
     for i in range(n_arms):  # A
         for j in range(n_arms):
             if betters[i, j] and below[j, i]:
@@ -193,13 +194,14 @@ def best_rival(state: State, c: int, within: bool, scale: float, rng: Generator)
     With ``within``, only the arms of B^c are considered, unless B^c is empty.
     """
     rate, width = state.rate[c], state.width[c]
-    below, betters = state.crossings.below[c], state.hypotheses.betters[c]
+    below, betters = state.bounds.below[c], state.hypotheses.betters[c]
     anywhere = 0 if within and betters.sum() > 0 else 1
     best, ties = -1.0, 0
     for j in range(rate.shape[0]):  # without a branch, so that the loop is vectorised
         best = larger(best, rate[j] + scale * width[j] if (betters[j] | anywhere) & (1 - below[j]) else -1.0)
     for j in range(rate.shape[0]):
-        ties += (betters[j] | anywhere) & (1 - below[j]) & int(rate[j] + scale * width[j] == best) & int(j != c)
+        ties += (betters[j] | anywhere) & (1 - below[j]) & int(rate[j] + scale * width[j] == best)
+    ties -= (betters[c] | anywhere) & (1 - below[c]) & int(rate[c] + scale * width[c] == best)
     if ties == 0:
         return c
     skip = random_below(ties, rng)
@@ -214,10 +216,10 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
-    record_win(state.wins, state.doubts, winner, loser)
+    record_win(state.wins, state.crossings, winner, loser)
     record_bound(state.wins, state.rate, state.width, winner, loser)
-    state.crossings.release[winner] = -1.0
-    state.crossings.release[loser] = -1.0
+    state.bounds.release[winner] = -1.0
+    state.bounds.release[loser] = -1.0
 
 
 def recommend(state: State, params: Params) -> int:

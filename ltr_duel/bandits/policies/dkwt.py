@@ -49,7 +49,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 @kernel
 def open_stage(state: State, params: Params, stage: int) -> None:
-    """Begin stage s of a match."""
     now = state.now[0]
     now.stage, now.n, now.wins = stage, 0, 0
     allowed = 6.0 * params.delta / (now.n_arms * pi**2 * float(stage) ** 2)
@@ -87,7 +86,6 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return `NEVER` once one arm remains."""
     return NEVER if state.now[0].challenger == state.now[0].n_arms else t
 
 

@@ -22,7 +22,7 @@ from numpy.random import Generator
 from ltr_duel.bandits import thompson
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import most_victorious, record_win
-from ltr_duel.bandits.tournament import OddsMatrix, Tournament, most_wins, new_tournament, set_odds
+from ltr_duel.bandits.tournament import BitsMatrix, Tournament, most_wins, new_tournament, set_bits
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, vector
 
 
@@ -33,17 +33,17 @@ class Params(NamedTuple):
 class Known(NamedTuple):
     """The counts and posteriors of all pairs, and the optimistic Copeland scores.
 
-    Arm i is blocked by arm j while u_ij < 1/2, that is, while ``doubts[i, j]`` (see `statistics`) exceeds alpha ln t. A
-    duel changes two doubts. As t grows, arms stop blocking arm i, in ascending order of arm i's doubts. A row is
-    therefore read again only after a duel of one of its pairs, or when alpha ln t has exceeded its `release`.
+    Arm i is blocked by arm j while u_ij < 1/2, that is, while ``crossings[i, j]`` exceeds alpha ln t. As t grows, arms
+    stop blocking arm i, in ascending order of its crossings. A row is therefore read again only after a duel of one of
+    its pairs, or when alpha ln t has exceeded its `release`.
     """
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
-    doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
+    crossings: FloatMatrix  # (K, K) crossings[i, j]: u_ij >= 1/2 while alpha ln t >= crossings[i, j]
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `thompson`
     log_mass: FloatMatrix  # (K, K) see `thompson`
     blocked: IntVector  # (K,) number of arms that block arm i: K - 1 minus its optimistic Copeland score
-    release: FloatVector  # (K,) smallest blocking doubt of the row; -1 if the row must be read again
+    release: FloatVector  # (K,) smallest blocking crossing of the row; -1 if the row must be read again
 
 
 class State(NamedTuple):
@@ -54,22 +54,14 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    tournament = new_tournament(n_arms, n_arms)
-    return State(nothing_known(n_arms), rivals(n_arms), tournament, np.zeros(1, np.int64))
-
-
-def nothing_known(n_arms: int) -> Known:
-    """Return the counts of arms that have not met."""
-    wins, doubts = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
-    return Known(wins, doubts, *thompson.posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.full(n_arms, inf))
-
-
-def rivals(n_arms: int) -> thompson.Levels:
-    """Make one row of samples for each arm; in its row, the arm itself has probability 0."""
+    table = new_tournament(n_arms, n_arms)
+    wins, crossings = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
+    blocked, release = np.zeros(n_arms, np.int64), np.full(n_arms, inf)
+    known = Known(wins, crossings, *thompson.posterior_rows(n_arms), blocked, release)
     levels = thompson.new_levels(n_arms, n_arms)
-    for of_first in (levels.chance, levels.odds):
-        np.fill_diagonal(of_first, 0)
-    return levels
+    for rows in (levels.chance, levels.bits):
+        np.fill_diagonal(rows, 0)  # an arm does not meet itself
+    return State(known, levels, table, np.zeros(1, np.int64))
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -91,8 +83,8 @@ def refresh_scores(known: Known, bonus: float) -> None:
         return
     for i in range(known.release.shape[0]):
         if known.release[i] < bonus:
-            known.blocked[i] = known.blocked.shape[0] - vector.count_up_to(known.doubts[i], bonus)
-            known.release[i] = vector.smallest_above(known.doubts[i], bonus) if known.blocked[i] > 0 else inf
+            known.blocked[i] = known.blocked.shape[0] - vector.count_up_to(known.crossings[i], bonus)
+            known.release[i] = vector.smallest_above(known.crossings[i], bonus) if known.blocked[i] > 0 else inf
 
 
 @kernel
@@ -113,7 +105,7 @@ def second_of_fresh_sample(known: Known, levels: thompson.Levels, first: int, bo
     The value of the first arm itself is 1/2.
     """
     rows = thompson.Posteriors(known.wins[:, first], known.wins[first], known.log_mass[first], 0)
-    field = thompson.Field(levels.every, levels.odds[first], first, known.doubts[first], bonus)
+    field = thompson.Field(levels.every, levels.bits[first], first, known.crossings[first], bonus)
     thompson.renew_level(levels, first, rows, field, 0.5)
     second = thompson.draw_largest(levels, first, rows, field, 0.5, rng)
     return second if second >= 0 else first
@@ -123,18 +115,17 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
-    record_duel(state.known, state.levels, state.tournament.odds, winner, loser)
+    record_duel(state.known, state.levels, state.tournament.bits, winner, loser)
 
 
 @kernel
-def record_duel(known: Known, levels: thompson.Levels, odds: OddsMatrix, winner: int, loser: int) -> None:
-    """Count a duel, and update the statistics of the pair."""
-    record_win(known.wins, known.doubts, winner, loser)
+def record_duel(known: Known, levels: thompson.Levels, bits: BitsMatrix, winner: int, loser: int) -> None:
+    record_win(known.wins, known.crossings, winner, loser)
     known.release[winner] = -1.0
     known.release[loser] = -1.0
     won, lost = known.wins[winner, loser], known.wins[loser, winner]
     thompson.record_posterior(known.prefer, known.log_mass, winner, loser, won, won + lost)
-    set_odds(odds, known.prefer, winner, loser, winner, loser)
+    set_bits(bits, known.prefer, winner, loser, winner, loser)
     thompson.record_sample(levels, loser, winner, True, won, lost, known.log_mass[winner, loser])
     thompson.record_sample(levels, winner, loser, False, lost, won, known.log_mass[winner, loser])
 

@@ -60,7 +60,6 @@ class ThompsonState(NamedTuple):
 
 
 def new_opponent(n_arms: int) -> Opponent:
-    """Make an opponent before the first epoch."""
     cumulative, chosen = np.zeros((2, n_arms), np.int64)
     return Opponent(cumulative, chosen)
 
@@ -85,13 +84,11 @@ def replace_members(opponent: Opponent, rng: Generator) -> None:
 
 @kernel
 def random_member(opponent: Opponent, rng: Generator) -> int:
-    """Draw an arm of the multiset."""
     return vector.first_above(opponent.cumulative, random_below(opponent.cumulative[-1], rng))
 
 
 @kernel
 def most_frequent(opponent: Opponent) -> int:
-    """Return the most frequent arm of the multiset."""
     best, most, before = 0, -1, 0
     for k in range(opponent.cumulative.shape[0]):
         count = opponent.cumulative[k] - before

@@ -186,7 +186,11 @@ def sort_evidence(state: State, i: int, winner: int) -> None:
     for j in range(wins.shape[0]):
         if j != winner and ecw_plans.beats(wins, j, i):
             state.evidence[j] = (wins[i, j] + wins[j, i]) * divergence[i, j]
-            ecw_plans.insert(state.order, state.evidence, size, j)
+            position = size
+            while position > 0 and state.evidence[state.order[position - 1]] > state.evidence[j]:
+                state.order[position] = state.order[position - 1]
+                position -= 1
+            state.order[position] = j
             size += 1
 
 

@@ -24,8 +24,8 @@ class Params(NamedTuple):
 
 class State(NamedTuple):
     points: IntMatrix  # (K, K) points[i, j]: two for each comparison in which arm i beat arm j, one for each tie
-    doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
-    doubt: FloatVector  # (K,)   row maxima: U_i >= 1/2 while alpha ln t >= doubt[i]
+    crossings: FloatMatrix  # (K, K) crossings[i, j]: u_ij >= 1/2 while alpha ln t >= crossings[i, j]
+    crossing: FloatVector  # (K,)   row maxima: U_i >= 1/2 while alpha ln t >= crossing[i]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
@@ -35,38 +35,37 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 def select(state: State, params: Params, t: int, slate: IntVector, rng: Generator) -> int:
     """Lines 2 and 4 to 13."""
     narrow = params.alpha * log(t)
-    champions = vector.count_up_to(state.doubt, narrow)  # |E|, line 6
+    champions = vector.count_up_to(state.crossing, narrow)  # |E|, line 6
     limit = np.inf  # lines 2 and 13: all arms
     if t > 1 and champions == 1:
         limit = narrow  # line 11: E itself
     elif t > 1 and champions > 1:
         limit = params.beta * narrow  # line 9: F
     size = 0
-    for k in range(state.doubt.shape[0]):
-        if state.doubt[k] <= limit:
+    for k in range(state.crossing.shape[0]):
+        if state.crossing[k] <= limit:
             slate[size] = k
             size += 1
     return size
 
 
 def update(state: State, params: Params, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
-    """Count all pairs of the slate."""
     if size == 1:
         return
     for a in range(size):
         for b in range(a + 1, size):
-            record_points(state.points, state.doubts, slate[a], slate[b], won[a, b])
+            record_points(state.points, state.crossings, slate[a], slate[b], won[a, b])
     for a in range(size):
-        state.doubt[slate[a]] = vector.largest(state.doubts[slate[a]])
+        state.crossing[slate[a]] = vector.largest(state.crossings[slate[a]])
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
     """Return the last step before the bound of a second arm reaches 1/2; until then an arm is alone in E."""
     narrow = params.alpha * log(t)
     nearest = np.inf
-    for k in range(state.doubt.shape[0]):
-        if state.doubt[k] > narrow:
-            nearest = min(nearest, state.doubt[k])
+    for k in range(state.crossing.shape[0]):
+        if state.crossing[k] > narrow:
+            nearest = min(nearest, state.crossing[k])
     return max(t, last_step_before(nearest / params.alpha))
 
 

@@ -32,7 +32,7 @@ from ltr_duel.bandits.policies.merge_rucb import idle_until, recommend
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
-from ltr_duel.bandits.tournament import Tournament, WordVector, fair_odds, most_wins, new_tournament, seat, set_odds
+from ltr_duel.bandits.tournament import Tournament, WordVector, fair_bits, most_wins, new_tournament, seat, set_bits
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
@@ -51,29 +51,29 @@ class Turn:
 
 class State(NamedTuple):
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, plus one
-    doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
+    crossings: FloatMatrix  # (K, K) crossings[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= crossings[i, j]
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `thompson`
     log_mass: FloatMatrix  # (K, K) see `thompson`
     levels: thompson.Levels  # row c: samples of arm c against the other arms of its batch
     batches: Batches
     tournament: Tournament
-    row: WordVector  # (padded K,) scratch: odds of the arms of a batch
+    row: WordVector  # (padded K,) scratch: bits of the arms of a batch
     place: IntVector  # (K,) the seat of each arm in its batch, see `seat`
     last: IntVector  # (K,) for each batch: the winner of its last tournament, as a position within the batch
-    doubtful: IntVector  # (K,) 1 if the batch changed or may contain a beaten arm; only these batches are searched
+    stale: IntVector  # (K,) 1 if the batch changed or may contain a beaten arm; only these batches are searched
     turn: Registers[Turn]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Return the state in which each arm has one win against every other arm."""
     tournament = new_tournament(n_arms, largest_batch(n_arms, params.batch))
-    wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
+    wins, crossings = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
     levels, batches = thompson.new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
     levels.patience[:] = -1  # negative: each row's level is set on first use, for its whole batch
-    last, doubtful, turn = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64), registers(Turn)
-    row, place = np.zeros_like(fair_odds(1, n_arms)[0]), np.arange(n_arms)
+    last, stale, turn = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64), registers(Turn)
+    row, place = np.zeros_like(fair_bits(1, n_arms)[0]), np.arange(n_arms)
     return State(
-        wins, doubts, *thompson.posterior_rows(n_arms), levels, batches, tournament, row, place, last, doubtful, turn
+        wins, crossings, *thompson.posterior_rows(n_arms), levels, batches, tournament, row, place, last, stale, turn
     )
 
 
@@ -84,20 +84,20 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
         shuffle(batches.arms, rng)
     m = (t - 1) % now.count
     bonus = params.alpha * log(t - now.since + params.head_start)
-    if state.doubtful[m] == 1:
-        drop_beaten(batches, state.doubts, m, bonus)
-        seat(state.tournament.odds, state.place, state.prefer, batches.arms[batches.ends[m] : batches.ends[m + 1]])
-        state.doubtful[m] = 0
+    if state.stale[m] == 1:
+        drop_beaten(batches, state.crossings, m, bonus)
+        seat(state.tournament.bits, state.place, state.prefer, batches.arms[batches.ends[m] : batches.ends[m + 1]])
+        state.stale[m] = 0
     if batch_size(batches, m) == 1 and now.count > 1:
         m = join_next(batches, m)
         look_again(state)
-        seat(state.tournament.odds, state.place, state.prefer, batches.arms[batches.ends[m] : batches.ends[m + 1]])
+        seat(state.tournament.bits, state.place, state.prefer, batches.arms[batches.ends[m] : batches.ends[m + 1]])
     if arms_left(batches) == 1:
         return batches.arms[0], batches.arms[0]
     state.turn[0].batch, state.turn[0].bonus = m, bonus
     arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
     favourite = min(state.last[m], arms.shape[0] - 1)
-    rank = state.levels.no_doubts  # equal, so that all arms may win
+    rank = state.levels.zeros  # equal, so that all arms may win
     state.last[m] = most_wins(state.tournament, state.prefer, arms, rank, 0, favourite, rng)
     first = arms[state.last[m]]
     return first, likely_loser(state, arms, first, rng)
@@ -119,24 +119,23 @@ def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> i
     """Sample anew, for each other arm, the probability that ``first`` beats it; return the arm with the largest."""
     levels, row = state.levels, state.row
     known = thompson.Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
-    field = thompson.Field(arms, row, first, levels.no_doubts, 0.0)
+    field = thompson.Field(arms, row, first, levels.zeros, 0.0)
     thompson.renew_level(levels, first, known, field, 1e-6)
     for k in range(arms.shape[0]):
-        row[k] = levels.odds[first, arms[k]]
+        row[k] = levels.bits[first, arms[k]]
     return thompson.draw_largest(levels, first, known, field, -1.0, rng)
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel, and end the stage if few enough arms remain."""
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)
-        record_win(state.wins, state.doubts, winner, loser)
+        record_win(state.wins, state.crossings, winner, loser)
         won, lost = state.wins[winner, loser] - 1, state.wins[loser, winner] - 1
-        if state.doubts[loser, winner] > state.turn[0].bonus:
-            state.doubtful[state.turn[0].batch] = 1
+        if state.crossings[loser, winner] > state.turn[0].bonus:
+            state.stale[state.turn[0].batch] = 1
         thompson.record_posterior(state.prefer, state.log_mass, winner, loser, won, won + lost)
         place = state.place
-        set_odds(state.tournament.odds, state.prefer, winner, loser, place[winner], place[loser])
+        set_bits(state.tournament.bits, state.prefer, winner, loser, place[winner], place[loser])
         thompson.record_sample(state.levels, winner, loser, True, won, lost, state.log_mass[winner, loser])
         thompson.record_sample(state.levels, loser, winner, False, lost, won, state.log_mass[winner, loser])
     now = state.batches.now[0]
@@ -149,7 +148,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 @kernel
 def look_again(state: State) -> None:
     """Mark the stored results about batches as outdated, because a batch changed or a new stage restarted t."""
-    state.doubtful[:] = 1
+    state.stale[:] = 1
     state.levels.patience[:] = -1
 
 

@@ -39,7 +39,7 @@ class Params(NamedTuple):
 
 class State(NamedTuple):
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, plus one
-    doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
+    crossings: FloatMatrix  # (K, K) crossings[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= crossings[i, j]
     batches: Batches
     head_start: FloatVector  # (1,) C
 
@@ -48,8 +48,8 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     """Return the state in which each arm has one win against every other arm."""
     odds = (4 * params.alpha - 1) * n_arms**2 / ((2 * params.alpha - 1) * params.delta)
     head_start = odds ** (1 / (2 * params.alpha - 1))
-    wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
-    return State(wins, doubts, new_batches(n_arms, params.batch), np.array([head_start]))
+    wins, crossings = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
+    return State(wins, crossings, new_batches(n_arms, params.batch), np.array([head_start]))
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -59,7 +59,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
         shuffle(batches.arms, rng)
     m = batch_of_step(batches, t)
     bonus = params.alpha * log(t + state.head_start[0])
-    drop_beaten(batches, state.doubts, m, bonus)
+    drop_beaten(batches, state.crossings, m, bonus)
     arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
     champion = arms[random_below(arms.shape[0], rng)]
     if arms.shape[0] == 1:
@@ -97,15 +97,13 @@ def bound_against(wins: IntMatrix, j: int, champion: int, bonus: float) -> float
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count the duel, and end the stage if few enough arms remain."""
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)
-        record_win(state.wins, state.doubts, winner, loser)
+        record_win(state.wins, state.crossings, winner, loser)
     merge_when_due(state.batches, params.batch, t, rng)
 
 
 def recommend(state: Any, params: Any) -> int:
-    """Return the remaining arm that beats the most arms."""
     return most_victorious_left(state.wins, state.batches)
 
 

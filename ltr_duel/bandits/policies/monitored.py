@@ -99,7 +99,6 @@ def new_windows(n_arms: int, horizon: int, params: Params) -> Windows:
 
 @dispatched
 def own_params(policy: Any, params: Params) -> Any:
-    """Return the parameters of the monitored policy."""
     raise TypeError("this policy is not monitored")
 
 
@@ -163,7 +162,6 @@ def changed(windows: Windows, t: int, outcome: int) -> bool:
 
 
 def recommend(state: Any, params: Params) -> int:
-    """Return the arm that the monitored policy recommends."""
     return hooks.recommend(state.policy, own_params(state.policy, params))
 
 

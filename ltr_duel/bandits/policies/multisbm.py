@@ -50,7 +50,6 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Reward the bandit of the left arm with 1 if the right arm won."""
     won = right_won(outcome, rng)
     record_reward(state.bandits, first, second, won)
     state.scale[first] = sqrt(params.alpha * log(state.bandits.total[first]))

@@ -76,7 +76,6 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def rmed_arrays(n_arms: int, rounds: int, slack: float) -> tuple[Any, ...]:
-    """Make the arrays of a state, for ``rounds`` initial duels of each pair."""
     share = np.full((n_arms, n_arms), 0.5)
     np.fill_diagonal(share, 2.0)  # never the smallest of its row
     wins, terms, evidence = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms)), np.zeros(n_arms)
@@ -103,10 +102,7 @@ def likely_winner(evidence: FloatVector, rng: Generator) -> int:
 
 @kernel
 def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
-    """Return RMED1's opponent of ``arm``: i*, or the arm against which ``arm`` won the smallest share.
-
-    The opponent is i* if ``arm`` won at most half of its duels with i*, or more than half of its duels with every arm.
-    """
+    """Return RMED1's opponent of ``arm``: i*, or the arm against which ``arm`` won the smallest share."""
     if share[arm, winner] <= 0.5:
         return winner
     least = vector.smallest(share[arm])
@@ -142,7 +138,6 @@ def record_duel(state: State, first: int, second: int, outcome: int) -> None:
 
 @inlined
 def set_term(state: State, i: int, j: int, term: float) -> None:
-    """Change a term, and the sum of its row."""
     before = state.terms[i, j]
     if term != before:
         state.terms[i, j] = term
@@ -163,7 +158,6 @@ def set_term(state: State, i: int, j: int, term: float) -> None:
 
 @kernel
 def next_initial_pair(state: State) -> None:
-    """Advance to the next pair of the initial duels."""
     now, n_arms = state.now[0], state.share.shape[0]
     now.second += 1
     if now.second == n_arms:
@@ -176,10 +170,7 @@ def next_initial_pair(state: State) -> None:
 
 @inlined
 def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: float) -> None:
-    """Remove the arm from L_R. Add to L_N each arm outside L_R that is not ruled out.
-
-    After the last arm of the pass, L_N becomes L_C.
-    """
+    """Remove the arm from L_R, add to L_N each arm outside L_R that is not ruled out, and perhaps begin a pass."""
     lists.pending[arm] = evidence[arm]
     limit = vector.smallest(evidence) + log_t + now.slack
     joined = now.n_following
@@ -216,7 +207,6 @@ def last_step_alone(state: State, t: int) -> int:
 
 @kernel
 def smallest_or_inf(values: FloatVector) -> float:
-    """Return the smallest of the numbers, or infinity for an empty array."""
     return vector.smallest(values) if values.shape[0] > 0 else inf
 
 

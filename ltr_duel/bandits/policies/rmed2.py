@@ -51,7 +51,6 @@ class FixedState(State):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> Rmed2State:
-    """The initial duels compare each pair once."""
     return Rmed2State(*rmed_arrays(n_arms, 1, params.scale * n_arms**params.power))
 
 
@@ -110,10 +109,7 @@ def level_at(alpha: float, t: int) -> int:
 
 @kernel
 def find_neglected(state: State, alpha: float, t: int) -> bool:
-    """Advance to the next pair that met less than alpha ln ln t times; return whether such a pair exists.
-
-    When a search from the first pair to the last finds no further pair, the level is stored as reached.
-    """
+    """Advance to the next pair that met less than alpha ln ln t times; if no such pair exists, store the level."""
     now, n_arms = state.now[0], state.share.shape[0]
     level = level_at(alpha, t)
     if level <= now.level or n_arms == 1:

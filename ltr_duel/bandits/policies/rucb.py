@@ -14,8 +14,8 @@ There is one deviation from the paper. The policy recommends the arm that beats 
 has not met does not count as beaten here, but does in the paper, because x/0 := 1. An arm's bound against itself, U_xx,
 is always 1/2, as in the paper; it is 0 in box 3 of Wolfenfeld's survey, but then regret is linear.
 
-One threshold for each arm determines the candidates (`doubt`, see `statistics`), and the bounds of all arms against the
-champion follow from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
+One threshold for each arm determines the candidates (`crossing`, see `statistics`), and the bounds of all arms against
+the champion follow from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class State(NamedTuple):
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     rate: FloatMatrix  # (K, K) rate[c, j]: share of duels with c that j won; initially 2, 1/2 on the diagonal
     width: FloatMatrix  # (K, K) 1 / sqrt(duels of the pair); 0 before the first duel and on the diagonal
-    doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
-    doubt: FloatVector  # (K,)   row maxima: arm i is a candidate while alpha ln t >= doubt[i]
+    crossings: FloatMatrix  # (K, K) crossings[i, j]: u_ij >= 1/2 while alpha ln t >= crossings[i, j]
+    crossing: FloatVector  # (K,)   row maxima: arm i is a candidate while alpha ln t >= crossing[i]
     best: IntVector  # (1,)   the hypothesised best arm B, or -1; always -1 without ``hypothesis``
 
 
@@ -54,30 +54,30 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
     """Lines 3 to 6."""
     bonus = params.alpha * log(t)
-    candidates, best = vector.count_up_to(state.doubt, bonus), state.best[0]
-    if best >= 0 and state.doubt[best] > bonus:
+    candidates, best = vector.count_up_to(state.crossing, bonus), state.best[0]
+    if best >= 0 and state.crossing[best] > bonus:
         best = -1
     if candidates == 0:
-        champion = random_below(state.doubt.shape[0], rng)  # line 5: no such c exists
+        champion = random_below(state.crossing.shape[0], rng)  # line 5: no such c exists
     elif best < 0 or candidates == 1:
-        champion = vector.random_up_to(state.doubt, bonus, candidates, rng)  # line 5
+        champion = vector.random_up_to(state.crossing, bonus, candidates, rng)  # line 5
     elif uniform(rng) < 0.5:
         champion = best
     else:
-        champion = another_candidate(state.doubt, bonus, candidates, best, rng)
+        champion = another_candidate(state.crossing, bonus, candidates, best, rng)
     if params.hypothesis:
         state.best[0] = champion if candidates == 1 else best
     return champion, strongest_rival(state.rate, state.width, champion, sqrt(bonus), rng)
 
 
 @kernel
-def another_candidate(doubt: FloatVector, bonus: float, candidates: int, best: int, rng: Generator) -> int:
+def another_candidate(crossing: FloatVector, bonus: float, candidates: int, best: int, rng: Generator) -> int:
     """Draw a candidate other than ``best``, which must be a candidate."""
     n = random_below(candidates - 1, rng)
-    arm = vector.nth_up_to(doubt, bonus, n)
+    arm = vector.nth_up_to(crossing, bonus, n)
     if arm < best:
         return arm
-    return vector.nth_up_to(doubt, bonus, n + 1)
+    return vector.nth_up_to(crossing, bonus, n + 1)
 
 
 @kernel
@@ -104,40 +104,37 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     state.wins[second, first] += outcome < 0
     won, lost = state.wins[first, second], state.wins[second, first]
     n, d = won + lost, won - lost
-    doubt = d * d / (4.0 * n)
-    set_doubt(state.doubts, state.doubt, first, second, doubt if d < 0 else 0.0)
-    set_doubt(state.doubts, state.doubt, second, first, doubt if d > 0 else 0.0)
+    crossing = d * d / (4.0 * n)
+    set_crossing(state.crossings, state.crossing, first, second, crossing if d < 0 else 0.0)
+    set_crossing(state.crossings, state.crossing, second, first, crossing if d > 0 else 0.0)
     record_bound(state.wins, state.rate, state.width, first, second)
 
 
 @kernel
-def set_doubt(doubts: FloatMatrix, doubt: FloatVector, i: int, j: int, level: float) -> None:
-    """Change a doubt, and update the maximum of its row; the row is read only if the maximum may have decreased."""
-    before = doubts[i, j]
-    doubts[i, j] = level
-    if level >= doubt[i]:
-        doubt[i] = level
-    elif before == doubt[i]:
-        doubt[i] = vector.largest(doubts[i])
+def set_crossing(crossings: FloatMatrix, crossing: FloatVector, i: int, j: int, level: float) -> None:
+    """Change a crossing, and update the maximum of its row; the row is read only if the maximum may have decreased."""
+    before = crossings[i, j]
+    crossings[i, j] = level
+    if level >= crossing[i]:
+        crossing[i] = level
+    elif before == crossing[i]:
+        crossing[i] = vector.largest(crossings[i])
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """Return the last step before a rival's bound against the only candidate reaches 1/2.
+    """Return the last step before a rival's bound against the only candidate reaches 1/2; t without an only candidate.
 
-    If there are several candidates, or none, return t.
-
-    A rival can be a candidate only after its bound against the champion has reached 1/2. Until the first bound reaches
-    1/2, the champion is therefore the only candidate.
+    A rival can be a candidate only after its bound against the champion has reached 1/2.
     """
     bonus = params.alpha * log(t)
-    candidates = vector.count_up_to(state.doubt, bonus)
+    candidates = vector.count_up_to(state.crossing, bonus)
     if candidates != 1:
         return t
     last = candidates - 1  # always 0; for numba, a literal 0 would have a different type
-    champion, nearest = vector.nth_up_to(state.doubt, bonus, last), np.inf
-    for j in range(state.doubt.shape[0]):
+    champion, nearest = vector.nth_up_to(state.crossing, bonus, last), np.inf
+    for j in range(state.crossing.shape[0]):
         if j != champion:
-            nearest = min(nearest, state.doubts[j, champion])
+            nearest = min(nearest, state.crossings[j, champion])
     return max(t, last_step_before(nearest / params.alpha))
 
 

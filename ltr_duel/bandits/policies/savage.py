@@ -85,7 +85,6 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def drop(state: State, arm: int) -> None:
-    """Remove an arm and all its pairs."""
     now, n_arms = state.now[0], state.victories.shape[0]
     state.victories[arm] = -1
     n_pairs, n_left = 0, 0
@@ -99,7 +98,6 @@ def drop(state: State, arm: int) -> None:
 
 
 def recommend(state: State, params: Params) -> int:
-    """Return the remaining arm that won the most duels."""
     return vector.first_most(state.victories)
 
 

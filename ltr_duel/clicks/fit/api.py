@@ -32,18 +32,14 @@ class Estimates(NamedTuple):
 
 @dataclass(frozen=True)
 class FittedClicks:
-    """A click model that was fitted to sessions.
-
-    graded: whether items are relevance grades.
-    train, test: scores on the sessions used for fitting, and on held-out sessions (None if no session is held out).
-    """
+    """A click model that was fitted to sessions."""
 
     form: Form
     fit: Fit
     errors: Errors
-    graded: bool
-    train: Score
-    test: Score | None
+    graded: bool  # whether items are relevance grades
+    train: Score  # on the sessions used for fitting
+    test: Score | None  # on held-out sessions, if there are any
 
     @property
     def blocks(self) -> dict[str, Estimates]:

@@ -2,8 +2,7 @@
 
 The method is the sandwich estimator of Liang and Zeger (Biometrika 1986). The score is summed over the sessions of each
 cluster, because clusters are independent. The variance of these sums is multiplied on both sides by the inverse of the
-observed curvature of the log-likelihood. If users behave exactly like the model, variance and curvature are equal, and
-the sandwich is the inverse curvature.
+observed curvature of the log-likelihood.
 
 Parameters of relevance grades are clustered by query: documents of the same grade are not equally attractive, so these
 errors apply to other queries. Parameters of documents belong to one query each, and are clustered by user.
@@ -59,12 +58,10 @@ def standard_errors(fit: Fit, sessions: Sessions) -> Errors:
         for sign in (-1, 1):
             moved = theta.copy()
             moved[i] += sign * step
-            change = np.zeros((1, n))
-            add_scores(model._replace(theta=moved), distinct, np.zeros(len(distinct.weight), np.int64), work, change)
-            curvature[i] -= sign * change[0] / (2 * step)
+            curvature[i] -= sign * _scores(model._replace(theta=moved), distinct, work)[0] / (2 * step)
     inside &= curvature.diagonal() > 0
     scores = np.zeros((number, n))
-    add_scores(model, lists_of(sessions), index, work, scores)
+    add_scores(model, lists_of(sessions), index, work, scores, np.zeros(n))
     spread = scores[:, inside].T @ scores[:, inside] * number / (number - 1)
     values[inside] = np.sqrt(_sandwich(curvature[np.ix_(inside, inside)], spread))
     return Errors(values, cluster, number)
@@ -77,11 +74,17 @@ def own_errors(fit: Fit, sessions: Sessions) -> FloatVector:
     square of the score. To the sum over sessions, that of the added successes and failures is added. The error is nan
     for parameters at the border of 0..1.
     """
-    own, inside = np.zeros(len(fit.model.theta)), _is_inside(fit)
-    add_squares(fit.model, lists_of(*sessions.distinct()), work_for(fit.model.ranks), own)
+    own, inside = _scores(fit.model, lists_of(*sessions.distinct()), work_for(fit.model.ranks))[1], _is_inside(fit)
     theta = np.where(inside, fit.model.theta, 0.5)
     own += fit.smoothing * (theta**-2 + (1 - theta) ** -2)
     return np.where(inside & (own > 0), own, np.nan) ** -0.5
+
+
+def _scores(model: Any, lists: Lists, work: Work) -> FloatMatrix:
+    """Return the score of all sessions together, and the sum of the squared scores of entries."""
+    both = np.zeros((2, len(model.theta)))
+    add_scores(model, lists, np.zeros(len(lists.weight), np.int64), work, both[:1], both[1])
+    return both
 
 
 def _is_inside(fit: Fit) -> Any:
@@ -103,8 +106,10 @@ def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
 
 
 @kernel
-def add_scores(model: Any, lists: Lists, cluster: IntVector, work: Work, scores: FloatMatrix) -> None:
-    """Add the score of each session, times its frequency, to the row of its cluster."""
+def add_scores(
+    model: Any, lists: Lists, cluster: IntVector, work: Work, scores: FloatMatrix, squares: FloatVector
+) -> None:
+    """Add the score of each session to the row of its cluster, and the square of the score of each entry."""
     for s in range(lists.ptr.shape[0] - 1):
         count, _ = session_entries(model, lists, s, work)
         for e in range(count):
@@ -113,16 +118,4 @@ def add_scores(model: Any, lists: Lists, cluster: IntVector, work: Work, scores:
             if abs(t - 1.0) > TINY:
                 score = (work.out.successes[e] - t * work.out.trials[e]) / (t * (1.0 - t))
                 scores[cluster[s], i] += lists.weight[s] * score
-
-
-@kernel
-def add_squares(model: Any, lists: Lists, work: Work, squares: FloatVector) -> None:
-    """Add the squared score of each entry, times the frequency of its session."""
-    for s in range(lists.ptr.shape[0] - 1):
-        count, _ = session_entries(model, lists, s, work)
-        for e in range(count):
-            i = work.out.which[e]
-            t = model.theta[i]
-            if abs(t - 1.0) > TINY:
-                score = (work.out.successes[e] - t * work.out.trials[e]) / (t * (1.0 - t))
                 squares[i] += lists.weight[s] * score * score

@@ -48,10 +48,8 @@ def read_family(path: Path, name: str) -> ClickFamily:
         ClickModel(name, click, stop, p_leave=leave, p_notice=notice)
         errors = {key: tuple(map(float, values)) for key, values in content["errors"].items()}
         where = f"fitted: {content['model']} to {content['source']}"
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
+    except (InputError, OSError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', error)}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(f"{path}: not the JSON file of a click model, or truncated") from None
     tables = {len(click): (click, stop)}

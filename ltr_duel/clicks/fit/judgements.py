@@ -39,14 +39,14 @@ def judge_documents(
 ) -> Judgements:
     """Grade the documents of a click model that was fitted by document.
 
-    The grades are quantiles: a document has the highest grade if its attractiveness is in the highest of ``grades``
-    equal parts of all estimates, over all queries. Documents of equal attractiveness have equal grades.
+    The grades are quantiles over all queries: the documents of the highest of ``grades`` equal parts of all estimates
+    have the highest grade. Documents of equal attractiveness have equal grades.
 
     Parameters
     ----------
     fitted : FittedClicks
     sessions : Sessions
-        The sessions that the model was fitted to, or the sessions that they are a part of.
+        The sessions that the model was fitted to, with or without those held out.
     grades : int
         Number of grades, 2 to 1000; the lowest is 0.
     min_impressions : int
@@ -56,8 +56,7 @@ def judge_documents(
     Returns
     -------
     Judgements
-        The error of an attractiveness is from the document's own curvature of the log posterior, as if all other
-        parameters were known; it is not from the whole Fisher matrix, and therefore too small.
+        Errors are from each document's own curvature of the log posterior, as if all other parameters were known.
 
     Raises
     ------

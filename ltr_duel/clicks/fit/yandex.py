@@ -60,9 +60,7 @@ def read_yandex(path: str | Path) -> Sessions:
                             click[first + shown.index(fields[-1])] = 1
                             break
                 else:
-                    raise InputError(
-                        f"{path}:{row}: neither a query (Q), a click (C) nor a session (M) of a Yandex log"
-                    )
+                    raise InputError(f"{path}:{row}: neither a query (Q), a click (C) nor a session (M) of Yandex")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from None
     arrays = np.array(lengths), np.array(query), np.array(document), np.array(click) > 0

@@ -1,10 +1,9 @@
 """Random numbers in compiled code: pass a numpy Generator as addresses, and draw its next uniform number.
 
 Kernels are compiled without reference counts and cannot hold a Python object. Therefore, when Python calls a kernel,
-each Generator is replaced by addresses from its ``bit_generator.ctypes`` (documented by numpy); the caller keeps the
-Generator alive. If the bit generator is numpy's PCG64 and its state has the expected layout, compiled code steps the
-state in place (`Stepped`). This takes a third of the time of a call of numpy's function, and gives the same numbers and
-the same final state as ``rng.random()``. Otherwise compiled code calls numpy's function (`Called`).
+each Generator is replaced by addresses from its ``bit_generator.ctypes``. If its state is a PCG64 of the expected
+layout, compiled code steps the state in place (`Stepped`), which takes a third of the time of a call of numpy's
+function (`Called`) and gives the same numbers and the same final state.
 """
 
 from __future__ import annotations
@@ -48,16 +47,11 @@ def borrowed(rng: np.random.Generator) -> Stepped | Called:
 
 @functools.cache
 def _steps_in_place() -> bool:
-    return is_laid_out_as_expected(np.random.PCG64(1))
-
-
-def is_laid_out_as_expected(bits: Any) -> bool:
-    """Return whether a PCG64 stores state and increment as two 128-bit numbers, lowest byte first."""
-    place = ctypes.c_void_p.from_address(bits.ctypes.state_address).value
-    kept = bits.state["state"]
-    return place is not None and ctypes.string_at(place, 32) == b"".join(
-        kept[name].to_bytes(16, "little") for name in ("state", "inc")
-    )
+    """Return whether numpy's PCG64 stores state and increment as two 128-bit numbers, lowest byte first."""
+    bits = np.random.PCG64(1)
+    address = ctypes.c_void_p.from_address(bits.ctypes.state_address).value
+    numbers = bits.state["state"]["state"], bits.state["state"]["inc"]
+    return address is not None and ctypes.string_at(address, 32) == b"".join(n.to_bytes(16, "little") for n in numbers)
 
 
 class BorrowedType(types.Type):  # type: ignore[misc]  # numba has no type annotations

@@ -1,19 +1,9 @@
 """Comparisons of many numbers at once, and a few other machine instructions that numba does not offer.
 
 Each operation is a plain Python function, which runs when kernels are interpreted; in compiled code an LLVM
-instruction replaces the function. Both forms return the same value for every input; tests compare them.
-
-`larger`
-    The compiler may not reorder comparisons of floats, so comparisons find a maximum one number after the other. The
-    compiler may reorder this instruction, which makes the maximum of a row six times faster.
-`lanes_up_to`, `lanes_at`, `count_bits`, `trailing_zeros`
-    The results of many comparisons are stored as the bits of a word, and the n-th number that fulfils a condition is
-    found in these bits. A loop would need a branch for each number, and a processor cannot predict the last branch.
-`count_reaching`, `count_below`
-    They compute the rank of a number among a few others, without branches.
-`load_word`, `space_mask`, `trailing_zeros`
-    Feature files are read eight digits at a time, and 32 bytes are compared to find the next token. Without these
-    instructions, scanning takes 1.8 times as long for dense text and 2.3 times as long for sparse text.
+instruction replaces the function. Both forms return the same value for every input; tests compare them. Masks replace
+loops with a branch for each number, the last of which a processor cannot predict. With `load_word` and `space_mask`,
+scanning takes 0.5 (sparse text) to 0.6 (dense text) of the time.
 """
 
 from __future__ import annotations
@@ -35,7 +25,7 @@ SMALL_AT_ONCE = 16  # integers compared by one call of `count_below`
 
 
 def larger(a: float, b: float) -> float:
-    """Return the larger of two floats, neither of them NaN."""
+    """Return the larger of two floats, neither of them NaN; unlike a comparison, the compiler may reorder it."""
     return a if a > b else b
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numba
 from numba import types
-from numba.core import event
 from numba.core.caching import FunctionCache
 
 from ltr_duel.core.kernel_cache import remove_kernels, warn_of_cache
@@ -24,12 +23,16 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        if _is_from_here(sig):
-            try:
-                return super().load_overload(sig, target_context)
-            except Exception:  # the errors of an unreadable pickle are of any kind
-                remove_kernels()
-        return None
+        if not _is_from_here(sig):
+            return None
+        try:
+            code = super().load_overload(sig, target_context)
+        except Exception:  # the errors of an unreadable pickle are of any kind
+            remove_kernels()
+            code = None
+        if code is None:
+            say(LINE)
+        return code
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if _is_from_here(sig):
@@ -62,14 +65,3 @@ def _is_from_here(kinds: Any) -> bool:
         and (not isinstance(kind, types.BaseTuple) or _is_from_here(kind))
         for kind in kinds
     )
-
-
-class _Line(event.Listener):  # type: ignore[misc]
-    def on_start(self, event: Any) -> None:
-        say(LINE)
-
-    def on_end(self, event: Any) -> None:
-        pass
-
-
-event.register("numba:compile", _Line())

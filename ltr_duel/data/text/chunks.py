@@ -53,8 +53,8 @@ def estimate_lines(paths: Sequence[Path]) -> int:
                 if source is raw:
                     raw.seek(max(size - _SAMPLE_BYTES, 0) * k // (_SAMPLES - 1))
                 samples.append(source.read(_SAMPLE_BYTES))
-            taken = sum(map(len, samples)) if source is raw else raw.tell()
-            lines += sum(sample.count(b"\n") for sample in samples) * size / max(taken, 1)
+            sampled = sum(map(len, samples)) if source is raw else raw.tell()
+            lines += sum(sample.count(b"\n") for sample in samples) * size / max(sampled, 1)
     return int(lines) + 1
 
 

@@ -17,7 +17,7 @@ class Dialect(NamedTuple):
     """The format of one family of files."""
 
     name: str
-    about: str
+    form: str
     query: int = IN_TOKEN  # where the query stands
     features: int | None = None  # number of columns, if it is the same in all files of the dialect
     lower_is_better: bool = False  # values are ranks

@@ -305,10 +305,10 @@ def mark_new_queries(text, lines, new):
     for row in range(len(lines)):
         new[row] = True
         if row > 0:
-            here, before = lines[row], lines[row - 1]
-            length = here.query_end - here.query
+            line, before = lines[row], lines[row - 1]
+            length = line.query_end - line.query
             if length == before.query_end - before.query:
                 same = 0
-                while same < length and text[here.query + same] == text[before.query + same]:
+                while same < length and text[line.query + same] == text[before.query + same]:
                     same += 1
                 new[row] = same < length

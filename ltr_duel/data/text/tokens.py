@@ -85,7 +85,7 @@ def parse_number(text, at):
     if negative or text[at] == _PLUS:
         at += 1
     integer = 0  # the first significant digits
-    kept = 0  # number of digits in `integer`
+    significant = 0  # number of digits in `integer`
     power = 0  # value = integer * 10**power
     digits = 0
     point = False
@@ -95,10 +95,10 @@ def parse_number(text, at):
             point = True
         elif _ZERO <= byte <= _NINE:
             digits += 1
-            if kept < _DIGITS:
+            if significant < _DIGITS:
                 integer = integer * 10 + (byte - _ZERO)
                 if integer > 0:
-                    kept += 1
+                    significant += 1
                 if point:
                     power -= 1
             elif not point:
@@ -124,20 +124,20 @@ def parse_number(text, at):
         if at == first:
             return 0.0, at, NOT_A_NUMBER
         power += -exponent if down else exponent
-    value, code = scaled(integer, kept, power)
+    value, code = scaled(integer, significant, power)
     if negative:
         value = -value
     return value, at, code
 
 
 @kernel
-def scaled(integer, kept, power):
-    """Return ``integer * 10**power`` and a code (see `parse_number`); ``integer`` has ``kept`` digits."""
-    if integer == 0 or power + kept < -50:
+def scaled(integer, significant, power):
+    """Return ``integer * 10**power`` and a code (see `parse_number`); ``integer`` has ``significant`` digits."""
+    if integer == 0 or power + significant < -50:
         return 0.0, EXACT
-    if power + kept > 40:
+    if power + significant > 40:
         return 0.0, TOO_LARGE
-    if kept < 16 and -22 <= power <= 22:
+    if significant < 16 and -22 <= power <= 22:
         if power < 0:
             return float(integer) / POWERS[ZERO_POWER - power], EXACT
         value = float(integer) * POWERS[ZERO_POWER + power]

@@ -56,8 +56,8 @@ def usual_grades(highest: int) -> int:
 def warn_of_clipped(name: str, values: int) -> None:
     """Warn if values beyond the range of float32 were clipped."""
     if values:
-        what = several(values, "value")
-        warnings.warn(f"{name}: {what} beyond the range of float32, clipped to 3.4028235e38", ReadWarning, stacklevel=4)
+        note = f"{name}: {several(values, 'value')} beyond the range of float32, clipped to 3.4028235e38"
+        warnings.warn(note, ReadWarning, stacklevel=4)
 
 
 def fill_missing(

@@ -3,10 +3,9 @@
 Each ranker is a softmax distribution over its documents: rank r has weight r^-tau (tau = 3). At each position of the
 list, one ranker, the contributor, is chosen uniformly, and a document is drawn from the contributor's distribution over
 the documents that are not yet shown. Let P_kj be the probability with which ranker j draws the document at position k.
-Clicks depend only on the list. So, given the list, the contributors are independent of each other and of the clicks,
-and ranker j contributed position k with probability q_kj = P_kj / sum_i P_ki. A ranker owns the clicks on the documents
-that it contributed. The number of clicks that a ranker owns is a sum of independent Bernoulli variables, and a dynamic
-programme over the clicked positions computes its distribution, or that of the difference between two rankers' numbers.
+Given the list, the contributors are independent of each other and of the clicks, and ranker j contributed position k
+with probability q_kj = P_kj / sum_i P_ki. A ranker owns the clicks on its documents. Their number is a sum of
+independent Bernoulli variables, and a dynamic programme computes its distribution, or that of a difference of two.
 
 Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011; for many
 rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (positions are independent).
@@ -14,14 +13,13 @@ rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. 
 Outcome rules for pairs, of which the first is the default; P1 (P2) is the posterior probability that the first
 (second) ranker owns more clicks than the other ranker:
 
-- ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2, so the mean outcome is the
-  same as for ``sampled``. The list keeps the coin that decides.
+- ``marginal_bernoulli``: a coin of the list decides; the first ranker wins with probability (1 + P1 - P2) / 2.
 - ``marginal_sign``: the first ranker wins if P1 > P2; equal probabilities tie. Published baselines used this rule. It
   turns even the smallest lead into a win, and favours some rankers under random clicks.
 - ``sampled``: the ranker that owns more clicks under the actually drawn contributors wins.
 - ``expectation``: the outcome is P1 - P2; it has the same mean as ``sampled``, with less variance.
 
-``marginal_sign`` and ``sampled`` lead to different preference matrices; never mix them. Sets have these two rules only.
+Never mix ``marginal_sign`` and ``sampled``, whose matrices differ. Sets have these two rules only.
 """
 
 from __future__ import annotations
@@ -57,9 +55,9 @@ _EQUAL = 1e-12  # smaller differences between posteriors are rounding errors, an
 
 
 class Params(NamedTuple):
-    """Parameters of probabilistic interleave."""
+    """Decay of the softmax over ranks."""
 
-    tau: float = 3.0  # decay of the softmax over ranks
+    tau: float = 3.0
 
 
 class State(NamedTuple):
@@ -107,8 +105,7 @@ def draw_document(
 ) -> int:
     """Draw, from a ranker's softmax, a document that is not yet shown; ``u`` in [0, 1) determines the first draw.
 
-    Draws are from the first free rank on, and are repeated if the document is already shown. The document at the first
-    free rank is not, so a draw succeeds with a probability of at least ``2 / free`` or so if tau = 3.
+    A shown document is drawn again. That of the first free rank is not shown: it has about ``2 / free`` of the weight.
     """
     free = state.free[place]
     while state.used[lists.order[ranker, start + free - 1]] == 1:
@@ -130,17 +127,15 @@ def draw_document(
 
 
 @kernel
-def draw_list(
-    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, given: FloatVector, rng: Generator
-) -> int:
-    """Fill the page; ``given`` is empty, or has for each position the number that selects contributor and document."""
+def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
+    """Fill the page from top to bottom, and return its length."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
     length = min(state.top, documents)
     for a in range(size):
         state.free[a] = 1
     for k in range(length):
-        u = size * (given[k] if given.shape[0] > 0 else uniform(rng))
+        u = size * uniform(rng)  # one random number for the contributor and the document
         place = int(u)
         chosen = draw_document(state, lists, slate[place], place, start, documents, u - place, rng)
         page.shown[k] = chosen
@@ -153,7 +148,7 @@ def draw_list(
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Draw a list for the slate."""
-    return draw_list(state, lists, query, slate, size, page, state.owned[:0], rng)
+    return draw_list(state, lists, query, slate, size, page, rng)
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
@@ -162,16 +157,26 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
     state.pair[1] = second
     if state.rule == _BERNOULLI:
         state.kept[0] = uniform(rng)
-    return draw_list(state, lists, query, state.pair, 2, page, state.owned[:0], rng)
+    return draw_list(state, lists, query, state.pair, 2, page, rng)
 
 
 def draw_mirrored(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
     """Draw a list; ``first`` contributes a document if its number u is below 1/2, and 2u mod 1 selects the document."""
-    state.pair[0] = first
-    state.pair[1] = second
-    return draw_list(state, lists, query, state.pair, 2, page, uniforms, rng)
+    start = lists.query_ptr[query]
+    documents = lists.query_ptr[query + 1] - start
+    length = min(state.top, documents)
+    state.free[:2] = 1
+    for k in range(length):
+        u = 2.0 * uniforms[k]
+        ranker = second if int(u) == 1 else first
+        chosen = draw_document(state, lists, ranker, int(u), start, documents, u - int(u), rng)
+        page.shown[k] = chosen
+        state.used[chosen] = 1
+    for k in range(length):
+        state.used[page.shown[k]] = 0
+    return length
 
 
 @kernel
@@ -211,14 +216,6 @@ def trace_clicks(
             total += state.source[c, a]
         for a in range(size):
             state.source[c, a] /= total
-
-
-@kernel
-def trace_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int) -> None:
-    """Do the same for the two rankers of a pair."""
-    state.pair[0] = first
-    state.pair[1] = second
-    trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)
 
 
 @kernel
@@ -292,7 +289,9 @@ def credit_pair(
     """Apply the outcome rule to the owned clicks."""
     if state.rule == _SAMPLED:
         return owned_lead(page, n_clicks)
-    trace_pair(state, lists, query, first, second, page, n_clicks)
+    state.pair[0] = first
+    state.pair[1] = second
+    trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)
     lead = lead_of_two(state, n_clicks)
     if state.rule == _SIGN:
         return float(vector.sign(lead, _EQUAL))
@@ -330,7 +329,9 @@ def find_contributors(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
 ) -> None:
     """Trace all clicks at once, because the contributor of a document does not depend on clicks."""
-    trace_pair(state, lists, query, first, second, page, n_clicks)
+    state.pair[0] = first
+    state.pair[1] = second
+    trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)
     for c in range(n_clicks):
         q[page.clicks[c]] = state.source[c, 0]
 

@@ -11,7 +11,7 @@ from ltr_duel.interleaving import METHODS, Comparer, require_able
 from ltr_duel.rankers import Rankings, require_rankings
 
 VARIANCE_REDUCTION = ("auto", "none")
-NUMBERS = 1  # version of the random lists and queries, see `ltr_duel.core.numbering`
+NUMBERS = 1  # version of the random lists and queries, see `ltr_duel.core.digest`
 MANY, FEW = 4000, 1000  # default numbers of comparisons of a pair, without and with variance reduction
 MOST_IN_A_SET = 200  # default size of sets if there are more rankers
 REDRAWN_RULE = "redraw_at_inference"  # the tie rule that uses two orders of ties for each list

@@ -156,8 +156,7 @@ class BalancedDoubler(Doubler):
 
     def begin(self):
         super().begin()
-        self.m = ceil(self.k / self.gap)
-        self.epochs = []  # for each balanced epoch, for each arm, the b of its plays
+        self.m, self.epochs = ceil(self.k / self.gap), []  # for each balanced epoch and arm, the b of its plays
 
     def new_epoch(self, t):
         super().new_epoch(t)
@@ -166,28 +165,25 @@ class BalancedDoubler(Doubler):
             self.epochs.append([[] for _ in range(self.k)])
 
     def select(self, t):
-        if not (t >= 2 * self.m * self.k or (t > 1 and self.balanced)):
-            return super().select(t)
         if t & (t - 1) == 0:
             self.new_epoch(t)
-        if not self.balanced:
-            return self.draw_left(), self.s.advance(t)
         x, since = self.draw_left(), t - self.start
+        if not self.balanced:
+            return x, self.s.advance(t)
         if since < self.m * self.k:
             return x, since % self.k
-        p = len(self.epochs)
-        index = [
-            sum(sum(e[i]) / len(e[i]) for e in self.epochs) / p
-            + sqrt(self.alpha * log(t) * sum(1 / len(e[i]) for e in self.epochs) / p**2)
-            for i in range(self.k)
-        ]
+        index = [self.index(i, t) for i in range(self.k)]
         return x, self.argmax(np.round(index, 12))
+
+    def index(self, i, t):
+        mean = sum(sum(e[i]) / len(e[i]) for e in self.epochs) / len(self.epochs)
+        return mean + sqrt(self.alpha * log(t) * sum(1 / len(e[i]) for e in self.epochs) / len(self.epochs) ** 2)
 
     def update(self, t, x, y, outcome):
         b = self.b(outcome)
-        if not self.balanced:
-            self.s.feedback(y, b)
-        else:
+        if self.balanced:
             self.epochs[-1][y].append(b)
+        else:
+            self.s.feedback(y, b)
         if not self.balanced or t - self.start >= self.m * self.k:
             self.played.append(y)

@@ -10,10 +10,6 @@ from tests.reference.bandits.rmed import d
 from tests.reference.bandits.walk import Literal
 
 
-def kl(p, q):
-    return d(p, min(max(q, 1e-300), 1 - 1e-16))
-
-
 class EcwRmed(Literal):
     def begin(self):
         self.story = self.tell()

@@ -2,8 +2,6 @@
 
 from math import ceil, inf, log, sqrt
 
-import numpy as np
-
 from tests.reference.bandits.walk import Literal
 
 
@@ -137,10 +135,3 @@ class Savage(Literal):
             if self.w[arm, rival] / n + c < 0.5:
                 self.active.remove(arm)
                 self.pairs = [pair for pair in self.pairs if arm not in pair]
-
-
-def least_pac_duels(k, gamma, epsilon, delta):
-    """Scan N = 1, 2, ... for the least solution of equation (8)."""
-    big_n = np.arange(1, 200_000)
-    right = np.ceil(36 * gamma**6 / epsilon**2 * np.log(k**3 * big_n / delta))
-    return int(big_n[np.flatnonzero(big_n >= right)[0]])

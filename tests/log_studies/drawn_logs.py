@@ -30,7 +30,7 @@ from ltr_duel.logs.sums import Clusters, PairSums, Sequences
 from ltr_duel.rankers import evaluate_rankers
 from ltr_duel.simulation import summarise
 from tests.conftest import random_rankings
-from tests.logs.sequences import boundary
+from tests.log_studies.sequences import boundary
 
 LEVEL = 0.05
 _REPEAT = 0.3**0.5
@@ -181,7 +181,7 @@ def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, ea
         clusters = Clusters(np.zeros(users, np.int64), count, total * UNIT, np.ones(users, np.int64))
         wins, n = np.array([(users * visits + total.sum()) // 2]), np.array([users * visits])
         nothing = np.zeros(1, np.int64)
-        sums = PairSums("user", wins, n - wins, nothing, 2 * wins - n, n, Sequences(*[nothing] * 6), (clusters,))
+        sums = PairSums("user", wins, n - wins, nothing, 2 * wins - n, n, Sequences(*[nothing] * 6), clusters)
         given = {"confidence": 1 - LEVEL, "impressions": int(n[0]), "provenance": {}}
         (pair,) = pairs_in_log(compared(sums, ("a", "b"), np.array([[0, 1]]), **given))
         (plan,) = plan_impressions(pair, [effect])
@@ -202,7 +202,7 @@ def parts_that_differ(n, parts, experiments):
         part, won = rng.integers(0, parts, n), rng.random(n) < 0.5
         wins, losses = (np.bincount(part[mark], minlength=parts) for mark in (won, ~won))
         sums = PairSums(
-            "impression", wins, losses, nothing, wins - losses, wins + losses, Sequences(*[nothing] * 6), ()
+            "impression", wins, losses, nothing, wins - losses, wins + losses, Sequences(*[nothing] * 6), None
         )
         given = {"confidence": 1 - LEVEL, "impressions": n, "provenance": {}}
         split = compared(sums, ("a", "b"), np.zeros((parts, 2), np.int64), **given)

@@ -8,6 +8,7 @@ from .matrix_words import confidence_sentence as confidence_sentence
 from .matrix_words import equal_words as equal_words
 from .matrix_words import property_lines as property_lines
 from .matrix_words import rankers_table as rankers_table
+from .matrix_words import winner_lines as winner_lines
 from .matrix_words import winner_sentence as winner_sentence
 from .measures import plot_measures as plot_measures
 from .measures import plot_sensitivity as plot_sensitivity

@@ -44,13 +44,18 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
-    """Return sentences on the Condorcet winner, its margin and its probability, or on the absence of a winner.
+    """Return sentences on the Condorcet winner, its margin and its probability, or on the absence of a winner."""
+    return " ".join(winner_lines(matrix)).rstrip()
 
-    An estimate is called undecided if its conclusion (a winner, or none) has a probability below 95%.
+
+def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
+    """Return the conclusion (a Condorcet winner and its margin, or no winner), and its probability if it is estimated.
+
+    An estimate is called undecided if its conclusion has a probability below 95%.
     """
     winner, missing, about = matrix.condorcet_winner, _missing_pairs(matrix), matrix.provenance
     if winner is None and missing:
-        return f"No ranker is shown to beat all others; {missing:,} pairs were not compared."
+        return f"No ranker is shown to beat all others; {missing:,} pairs were not compared.", ""
     estimated, likely = bool(matrix.standard_error.any()), conclusion_confidence(matrix)
     # The matrix of a log has a phrase with the log's p-value, which holds for all rankers of the log only.
     undecided = about.get("undecided", "Undecided") if about.get("rankers") == len(matrix) else "Undecided"
@@ -69,8 +74,10 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
         none = 1 - float(condorcet_confidence(matrix).sum())
         chance, rest = "P(it is the Condorcet winner)", f" P(there is none) {equal_words(none)}."
     if not estimated:
-        return said
-    return f"{said} {chance} {equal_words(likely)}{_for_queries(matrix)}.{rest}"
+        return said, ""
+    if likely >= SURE and not certain:
+        rest += f" Report '{undecided.lower()}': the test of the log is corrected for all pairs, P is not."
+    return said, f"{chance} {equal_words(likely)}{_for_queries(matrix)}.{rest}"
 
 
 def _margin(matrix: PreferenceMatrix, winner: str) -> str:

@@ -1,276 +1,201 @@
-"""Options that several commands share, and their types; the last options are for commands that read a click log."""
+"""Options that several commands share, and their types."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import reduce, wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from ltr_duel import bandits, core, interleaving, logs
-from ltr_duel.cli._words import click_model_names, method_names
-from ltr_duel.core import InputError, cache_home, files, kernel_cache
+from ltr_duel.cli._words import click_model_names, flag, method_names, policy_names
+from ltr_duel.core import InputError, files
+
+option = partial(click.option, show_default=True)
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
-    """A whole number, also written as 1e6 or 1_000_000; optionally with a minimum."""
+    """A whole number, also written as 1e6 or 1_000_000."""
 
     name = "count"
 
-    def __init__(self, least: int | None = None) -> None:
-        self._least = least
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Parse the number; fail for fractions."""
-        try:
-            number = int(str(value).replace(",", ""))
-        except ValueError:
-            try:
-                real = float(value)
-                number = int(real)
-            except (ValueError, OverflowError):
-                self.fail(f"'{value}' is not a whole number (for example 1000000 or 1e6)", param, ctx)
-            if number != real:
-                self.fail(f"'{value}' is not a whole number (for example 1000000 or 1e6)", param, ctx)
-        if self._least is not None and number < self._least:
-            self.fail(f"must be at least {self._least}, not {number}", param, ctx)
-        return number
+        with suppress(ValueError):
+            return int(value)
+        with suppress(ValueError):
+            if float(value).is_integer():
+                return int(float(value))
+        self.fail(f"'{value}' is not a whole number (for example 1000000 or 1e6)", param, ctx)
 
 
-class Figures(NamedTuple):
-    """How to draw figures; the fields but the suffix are keywords of `plot_regret`."""
-
-    x: str
-    spread: str
-    start: int
-    width: str
-    suffix: str
-
-
-def require_start(figures: Figures, horizon: int) -> None:
-    """Raise `InputError` if no step of the horizon would be shown; the default of --start fits every horizon."""
-    if figures.start > max(100, horizon):
-        raise InputError(f"--start {figures.start:,} is beyond the horizon, {horizon:,} steps")
-
-
-def figures(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of figures; the command receives them as one `Figures`, ``figures``."""
-
-    @wraps(function)
-    def with_figures(**given: Any) -> Any:
-        values: dict[str, Any] = {name: given.pop(name) for name in Figures._fields}
-        return function(figures=Figures(**values | {"width": values["width"] or ""}), **given)
-
-    return reduce(lambda command, option: option(command), reversed(_FIGURES), with_figures)
-
-
-_FIGURES = (
-    click.option(
-        "--x", type=click.Choice(("steps", "outcomes")), default="steps", show_default=True,
-        help="Quantity on the x-axis: steps (impressions), or outcomes of pairs of rankers.",
-    ),
-    click.option(
-        "--band", "spread", type=click.Choice(("quantiles", "standard error", "sd", "range", "none")),
-        default="quantiles", show_default=True, help="Statistic that the bands show.",
-    ),
-    click.option("--start", type=Count(), default=100, show_default=True, help="First step shown in figures."),
-    click.option(
-        "--width", type=click.Choice(("column", "text")),
-        help="Width of figures for a paper: 3.3 or 7 inches.  [default: for a screen]",
-    ),
-    click.option(
-        "--format", "suffix", type=click.Choice(("png", "pdf", "svg"), case_sensitive=False), default="png",
-        show_default=True, help="Format of the figures.",
-    ),
-)  # fmt: skip
-
-
-class Jobs(Count):
-    """A number of threads."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Raise `InputError` for an excessive number, before any work is done."""
-        jobs = super().convert(value, param, ctx)
-        core.parallel.checked_jobs(jobs)
-        return jobs
-
-
-class Place(click.Path):
-    """An output path, which is tested before any work is done: it can be written, and no result is there already.
+class OutputPath(click.Path):
+    """An output path, tested and locked before any work is done: it can be written, and has no result yet.
 
     results: the names of the files in a folder that make it an existing result, as glob patterns.
-    endings: the valid ends of a file's name; any by default.
-    continues: the command continues what is there, and nothing is refused.
-
-    A command with an output that is not continued has the option --overwrite (`Command`).
+    continues: the command continues what is there, so nothing is refused; other commands have the option --overwrite.
     """
 
-    def __init__(
-        self, *, results: Sequence[str] = (), endings: Sequence[str] = (), continues: bool = False, folder: bool = False
-    ) -> None:
+    def __init__(self, *, results: Sequence[str] = (), folder: bool = False, continues: bool = False) -> None:
         super().__init__(path_type=Path)
-        self._results, self._endings, self._folder = results, endings, folder or bool(results)
-        self.refuses = not continues
+        self.results, self.folder, self.refuses = results, folder or bool(results), not continues
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Check that the path can be written, and whether it is new."""
-        path = Path(str(super().convert(value, param, ctx)))
         if not str(value):
             raise InputError("an empty name is not an output path")
-        if self._endings and path.suffix.lower() not in self._endings:
-            raise InputError(f"{path}: must end in {core.errors.listed(self._endings, 'or')}")
-        (files.require_folder_place if self._folder else files.require_file_place)(path)
-        if self.refuses and not (ctx and ctx.meta.get("overwrite")):
-            there = [path] if not self._folder else [one for name in self._results for one in sorted(path.glob(name))]
-            if there and (self._folder or path.is_file()):
-                raise InputError(f"{there[0]}: already exists; give another name, or --overwrite to replace it")
+        path = Path(str(super().convert(value, param, ctx)))
+        (files.require_folder_place if self.folder else files.require_file_place)(path)
+        if self.refuses and ctx is not None:
+            existing = [file for name in self.results for file in sorted(path.glob(name))]
+            if not self.folder and path.is_file():
+                existing = [path]
+            if existing and not ctx.meta.get("overwrite"):
+                raise InputError(f"{existing[0]}: already exists; give another name, or --overwrite to replace it")
+            ctx.with_resource(files.sole_writer(path))
         return path
 
 
 PATH, FOLDER = click.Path(path_type=Path), click.Path(exists=True, file_okay=False, path_type=Path)  # input paths
-COUNT, ROWS = Count(), Count(least=0)
-OUT_FILE, OUT_FIGURE = Place(), Place(endings=(".png", ".pdf", ".svg"))
-NEW_STORE, CONTINUED_FOLDER = Place(continues=True), Place(folder=True, continues=True)
-
-jobs = click.option("-j", "--jobs", type=Jobs(), default=-1, show_default="all cores", help="Number of threads.")
-batch = click.option(
-    "--batch", type=COUNT, default=1, show_default=True,
-    help="Number of comparisons that the policy chooses before it receives any of their outcomes.",
-)  # fmt: skip
-seed = click.option("-s", "--seed", type=COUNT, default=0, show_default=True, help="Seed of all random numbers.")
+COUNT, ROWS = Count(), click.IntRange(min=0)
+OUT_FILE, CONTINUED_FILE = OutputPath(), OutputPath(continues=True)
+CONTINUED_FOLDER = OutputPath(folder=True, continues=True)
 
 
-def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[core.plugins.Plugin, ...]:
-    if not paths:
-        return ()
-    return tuple(map(core.plugins.load_plugin, paths))
+def _checked_jobs(context: click.Context, param: click.Parameter, jobs: int) -> int:
+    core.parallel.checked_jobs(jobs)
+    return jobs
 
 
-def check_once(plugins: Iterable[core.plugins.Plugin]) -> None:
+def check_plugins(plugins: Iterable[core.plugins.Plugin]) -> None:
     """Raise `InputError` if a compiled policy or method of a plug-in breaks its contract; a run would not detect this.
 
     Compiled policies are compared with their Python form, and compiled methods are tested for the whole contract.
-    Components that run as plain Python are tested at each call. A passed check is recorded in the cache, keyed by the
-    digests of the file and of this package, and not repeated.
     """
-    for plugin in plugins:
-        if not {"policy", "comparison method"} & {kind for kind, _ in plugin.components}:
-            continue
+    for kind, name in (component for plugin in plugins for component in plugin.components):
         import numba
 
         if numba.config.DISABLE_JIT:
             return
-        passed = None
-        with suppress(InputError):  # without a home folder, no record is kept
-            passed = cache_home() / "checked" / f"{plugin.sha256}-{kernel_cache.sources_digest()[:16]}"
-        if passed is not None and passed.is_file():
-            continue
-        for kind, name in plugin.components:
-            if kind == "policy" and bandits.POLICIES[name].compiled:
-                bandits.check_compiled(name)
-            elif kind == "comparison method" and interleaving.METHODS[name].compiled:
-                interleaving.check_method(name)
-        with suppress(OSError):  # without a record the check is repeated
-            if passed is not None:
-                passed.parent.mkdir(parents=True, exist_ok=True)
-                passed.touch()
+        if kind == "policy" and bandits.POLICIES[name].compiled:
+            bandits.check_compiled(name)
+        elif kind == "comparison method" and interleaving.METHODS[name].compiled:
+            interleaving.check_method(name)
 
 
-def _load_checked(
-    ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]
-) -> tuple[core.plugins.Plugin, ...]:
-    plugins = _load(ctx, param, paths)
-    check_once(plugins)
-    return plugins
+def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> list[core.plugins.Plugin]:
+    return [core.plugins.load_plugin(path) for path in paths]
 
 
-_PLUGIN: dict[str, Any] = {
-    "multiple": True,
-    "type": PATH,
-    "callback": _load,
-    "is_eager": True,
-    "help": "A Python file that defines policies, comparison methods, click models or corpora; may be repeated.",
-}
-plugin = click.option("--plugin", expose_value=False, **_PLUGIN)
-checked_plugin = click.option("--plugin", expose_value=False, **_PLUGIN | {"callback": _load_checked})
-plugins = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that use the loaded plug-ins
+def _load_checked(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> None:
+    check_plugins(_load(ctx, param, paths))
 
 
-def clicks(about: str = "Click model.") -> Callable[..., Any]:
-    """Return the option for one click model."""
-    return click.option(
-        "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help=about
-    )
-
-
-def method(about: str, default: str = "probabilistic") -> Callable[..., Any]:
-    """Return the option for one comparison method."""
-    return click.option("--method", default=default, show_default=True, shell_complete=method_names, help=about)
-
-
-wide = click.option(
-    "--wide", is_flag=True, expose_value=False, help="Print tables wider than the terminal.",
-    callback=lambda context, _, wide: context.meta.update(wide=wide),
+_plugin = partial(
+    click.option, "--plugin", multiple=True, type=PATH, is_eager=True,
+    help="A Python file that defines policies, comparison methods or click models; may be repeated.",
 )  # fmt: skip
-
-format_option = click.option(
-    "--format", "kind", default="", help="Format: jsonl, csv, parquet or ubi.  [default: from the file name]"
-)
-skip_option = click.option(
-    "--skip-bad", type=ROWS, default=0, show_default=True, help="Maximum number of bad lines to skip and count."
-)
-
-
-def _once(ctx: click.Context, param: click.Parameter, given: tuple[Any, ...]) -> Any:
-    """Return the value of an option; raise `InputError` if it is given twice, because click would drop the first."""
-    if len(given) > 1:
-        raise InputError(f"{param.opts[0]} is given {len(given)} times; a folder or glob selects several files")
-    return given[0] if given else None
-
-
-_ONCE: dict[str, Any] = {"multiple": True, "callback": _once}
-_SOURCES = (
-    click.argument("file", metavar="[LOG]", required=False),
-    click.option("--exposures", **_ONCE, help="Instead of a LOG: file, folder, glob or table of the shown lists."),
-    click.option("--events", **_ONCE, help="File, folder, glob or table of the clicks and other events."),
-    click.option("--source", **_ONCE, type=PATH, help="TOML file that maps the columns of both tables."),
-    click.option("--connect", default="", help="Ibis URL of the database that contains the tables."),
-    click.option(
-        "--within", default="", metavar="7d",
-        help="Maximum delay of events without an impression, which count for the last exposure of their item.",
-    ),
+plugin = _plugin(expose_value=False, callback=_load_checked)
+plugins = _plugin("plugins", callback=_load)  # for commands that use the loaded plug-ins
+jobs = option("-j", "--jobs", type=COUNT, default=-1, show_default="all cores", callback=_checked_jobs, help="Threads.")
+seed = option("-s", "--seed", type=COUNT, default=0, help="Seed of all random numbers.")
+explain = flag("--explain", help="Print everything behind the answer.")
+top = option("--top", type=COUNT, default=10, help="Number of documents shown to users.")
+batch = option("--batch", type=COUNT, default=1, help="Comparisons that a policy chooses before it receives outcomes.")
+clicks = option("--clicks", default="navigational", shell_complete=click_model_names, help="Click model.")
+method = option("--method", default="probabilistic", shell_complete=method_names, help="Method of comparing rankers.")
+policy = partial(
+    option, "--policy", "policies", multiple=True, shell_complete=policy_names,
+    help="A policy, with optional parameters (rucb:alpha=0.51); may be repeated.",
 )  # fmt: skip
+horizon = option("--horizon", type=COUNT, default=1_000_000, help="Steps in each run.")
 
+
+def bundle(name: str, record: Any, *options: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a decorator that adds options to a command, which receives them as one named tuple ``record``."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def command(**values: Any) -> Any:
+            fields = {field: values.pop(field) for field in record._fields}
+            return function(**{name: record(**fields)}, **values)
+
+        for option in reversed(options):
+            option(command)
+        return command
+
+    return decorate
+
+
+_BANDS = ("quantiles", "standard error", "sd", "range", "none")
+
+
+class FigureOptions(NamedTuple):
+    """How to draw figures."""
+
+    x: str
+    band: str
+    start: int
+    width: str | None
+    figures: str
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Keywords of `plot_facets`; those of `plot_regret` are these and ``x``."""
+        return {"spread": self.band, "start": self.start, "width": self.width or ""}
+
+
+figure_options = bundle(
+    "figure", FigureOptions,
+    option("--x", type=click.Choice(("steps", "outcomes")), default="steps", help="x-axis: steps, or their outcomes."),
+    option("--band", type=click.Choice(_BANDS), default="quantiles", help="Statistic that the bands show."),
+    option("--start", type=COUNT, default=100, help="First step shown in figures."),
+    click.option("--width", type=click.Choice(("column", "text")), help="3.3 or 7 inches.  [default: for a screen]"),
+    option("--figures", type=click.Choice(("png", "pdf", "svg")), default="png", help="Kind of the figure files."),
+)  # fmt: skip
 
 OUTCOMES = "click, another kind of event, value, dwell>=30"
+log_format = click.option("--format", default="", help="Format: jsonl, csv, parquet or ubi.  [default: from the name]")
+skip_bad = option("--skip-bad", type=ROWS, default=0, help="Maximum number of bad lines to skip and count.")
 
 
-def sources(command: Callable[..., None]) -> Callable[..., None]:
-    """Add to a command the argument LOG and the options that replace LOG."""
-    return reduce(lambda command, option: option(command), reversed(_SOURCES), command)
+class LogOptions(NamedTuple):
+    """Where a click log is and how it is read."""
+
+    file: str | None
+    exposures: str | None
+    events: str | None
+    source: Path | None
+    connect: str
+    within: str
+    format: str
+
+    @property
+    def is_given(self) -> bool:
+        """Return whether the user named a log."""
+        return bool(self.file or self.exposures or self.source)
+
+    def open(self, outcome: str | Sequence[str | logs.Outcome], **more: Any) -> logs.ClickLog:
+        """Open the log, with one or more outcomes."""
+        if (self.file and self.exposures) or not self.is_given:
+            raise InputError("give either a LOG, or --exposures with --events, or --source")
+        settings = {name: value for name, value in self._asdict().items() if name not in ("file", "exposures")}
+        return logs.ClickLog(self.file or self.exposures, outcome=outcome, **settings, **more)
 
 
-def tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Add to a command the options that replace LOG."""
-    return reduce(lambda command, option: option(command), reversed(_SOURCES[1:]), command)
-
-
-def opened(outcome: str | Sequence[str | logs.Outcome], given: dict[str, Any]) -> logs.ClickLog:
-    """Return the log that the options select, with one or more outcomes."""
-    file, exposures, source = given["file"], given["exposures"], given["source"]
-    if (file and exposures) or not (file or exposures or source):
-        raise InputError("give either a LOG, or --exposures with --events, or --source")
-    return logs.ClickLog(
-        file or exposures,
-        format=given["kind"],
-        skip_bad=given["skip_bad"],
-        events=given["events"],
-        source=source,
-        connect=given["connect"],
-        outcome=outcome,
-        within=given["within"],
-        context=given.get("context", ()),
-    )
+_TABLES = (
+    click.option("--exposures", help="Instead of a LOG: file, folder, glob or table of the shown lists."),
+    click.option("--events", help="File, folder, glob or table of the clicks and other events."),
+    click.option("--source", type=PATH, help="TOML file that maps the columns of both tables."),
+    click.option("--connect", default="", help="Ibis URL of the database that contains the tables."),
+    click.option("--within", default="", metavar="7d", help="Largest delay of an event after its item is shown."),
+    log_format,
+)  # fmt: skip
+log_options = bundle("log", LogOptions, click.argument("file", metavar="[LOG]", required=False), *_TABLES)
+plan_log_options = bundle(
+    "log", LogOptions, click.option("--log", "file", help="Click log of all earlier plans: a file, folder or glob."),
+    *_TABLES,
+)  # fmt: skip

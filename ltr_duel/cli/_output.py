@@ -1,28 +1,96 @@
-"""Print and write results of commands, and end commands."""
+"""Print answers, notes and tables, write results, and end commands."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from ltr_duel import analysis
 from ltr_duel.core import errors, files, parallel
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 
-def only_writer(out: Path | None) -> None:
-    """Lock an output path until the command ends; raise `InputError` if another process is writing to it."""
-    if out is not None:
-        click.get_current_context().with_resource(files.sole_writer(out))
+def is_set(flag: str) -> bool:
+    """Return whether the command has a flag such as ``explain`` (`ltr_duel.cli._options.flag`)."""
+    return bool(click.get_current_context().meta.get(flag))
+
+
+def print_answer(answer: str, certainty: str = "", notes: Iterable[str] = ()) -> None:
+    """Print an answer, its uncertainty, and one line of notes: all notes with --explain, none with --quiet."""
+    echo_lines(filter(None, [answer, certainty]))
+    lines = [f"note: {text}" for text in notes if text]
+    if lines and not is_set("explain"):
+        lines = [lines[0] + f" ({len(lines) - 1} more with --explain)" * (len(lines) > 1)]
+    if not is_set("quiet"):
+        echo_lines(lines)
+
+
+def print_note(text: str) -> None:
+    """Print a note on stderr, unless the command has --quiet."""
+    if not is_set("quiet"):
+        click.echo(text, err=True)
+
+
+def print_table(frame: pd.DataFrame, total: int = 0, unit: str = "rows") -> None:
+    """Print a table of strings: its first column is aligned left, the others right; control characters are escaped.
+
+    A table wider than the terminal is printed in parts, each with the first column. ``total`` is the number of rows
+    that --rows lists, if the frame may have only the first of them.
+    """
+    columns = [[errors.in_one_line(str(cell)) for cell in (name, *frame[name])] for name in frame.columns]
+    widths = [max(map(len, column)) for column in columns]
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    parts: list[list[int]] = [[]]
+    for column in range(1, len(columns)):
+        if parts[-1] and widths[0] + sum(2 + widths[other] for other in (*parts[-1], column)) > room:
+            parts.append([])
+        parts[-1].append(column)
+    for part in parts:
+        for row in zip(*columns, strict=True):
+            cells = [row[0].ljust(widths[0]), *(row[column].rjust(widths[column]) for column in part)]
+            click.echo("  ".join(cells).rstrip())
+        if part is not parts[-1]:
+            click.echo()
+    if total > len(frame):
+        click.echo(f"{total - len(frame):,} more {unit}; --rows {total} lists them")
+
+
+def text_columns(frame: pd.DataFrame, formats: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return columns of a table as strings, each in its format; a missing number becomes "-"."""
+    return {
+        name: ["-" if value != value else format(value, form) for value in frame[name]]
+        for name, form in formats.items()
+    }
+
+
+def echo_lines(lines: Iterable[object]) -> None:
+    """Print each element on a separate line."""
+    for line in lines:
+        click.echo(line)
+
+
+def write_files(out: Path, writers: Mapping[str, Callable[[Path], object]]) -> None:
+    """Write files into a folder, all or none of them, and print their paths when the command ends.
+
+    Commands write before they print, because printing may end early if a reader such as head closes the pipe.
+    """
+    with files.replacing_files(out) as folder:
+        for name, write in writers.items():
+            write(folder / name)
+    print_at_end(out / name for name in writers)
+
+
+def print_at_end(paths: Iterable[Path]) -> None:
+    """Print paths when the command ends."""
+    if line := ", ".join(map(str, paths)):
+        click.get_current_context().call_on_close(lambda: click.echo(line))
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
@@ -32,54 +100,3 @@ def end(code: int, *, at_once: bool = False) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
-
-
-def print_table(frame: pd.DataFrame) -> None:
-    """Print a table of strings, with the first column aligned left, the others right, and control characters escaped.
-
-    A table wider than the terminal is printed in parts, one below the other; each part has the first column and some of
-    the others.
-    """
-    columns = [[errors.in_one_line(str(cell)) for cell in (name, *frame[name])] for name in frame.columns]
-    widths = [max(len(cell) for cell in column) for column in columns]
-    context, parts = click.get_current_context(silent=True), [list(range(1, len(columns)))]
-    if sys.stdout.isatty() and not (context and context.meta.get("wide")):
-        parts = _parts(widths, shutil.get_terminal_size().columns)
-    for part in parts:
-        for row in zip(*columns, strict=True):
-            cells = [row[0].ljust(widths[0]), *(row[place].rjust(widths[place]) for place in part)]
-            click.echo("  ".join(cells).rstrip())
-        if len(parts) > 1:
-            click.echo()
-    if len(parts) > 1:
-        click.echo(f"the table is split into {len(parts)} parts to fit the terminal; --wide prints it unsplit")
-
-
-def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
-    """Split the columns after the first into parts, as few as possible; each part fits beside the first column."""
-    parts: list[list[int]] = [[]]
-    for place in range(1, len(widths)):
-        if parts[-1] and sum(2 + widths[other] for other in (*parts[-1], place)) > width - widths[0]:
-            parts.append([])
-        parts[-1].append(place)
-    return parts
-
-
-def echo_lines(lines: Iterable[object]) -> None:
-    """Print each element on a separate line."""
-    for line in lines:
-        click.echo(line)
-
-
-def save_measured(out: Path, name: str, frame: pd.DataFrame, drawn: Axes) -> None:
-    """Write a table and its figure into a folder, and print their paths."""
-    with files.replacing(out / f"{name}.parquet") as temporary:
-        frame.to_parquet(temporary, index=False)
-    analysis.save_figure(drawn, out / f"{name}.png")
-    click.echo(f"\n{out / f'{name}.parquet'}, {out / f'{name}.png'}")
-
-
-def print_rest(rows: int, total: int, what: str) -> None:
-    """Print the number of omitted lines of a table, if any, and the option that lists them."""
-    if total > rows:
-        click.echo(f"{total - rows:,} more {what}; --rows {total} lists them")

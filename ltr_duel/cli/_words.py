@@ -1,42 +1,40 @@
-"""Help texts with grouped options, suggestions for misspelt commands, and completions in the shell.
+"""Help texts with grouped options, and completions in the shell.
 
 ``eval "$(_LTR_DUEL_COMPLETE=bash_source ltr-duel)"`` (or ``zsh_source``, ``fish_source``) enables completions.
 """
 
 from __future__ import annotations
 
+import os
 import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
 import ltr_duel
-from ltr_duel.core import errors
 
 Completion = Callable[[click.Context, click.Parameter, str], list[str]]
 
-
 _READING = "How feature files are read"
-_HEADINGS = {
-    **dict.fromkeys(
-        ("split", "fold", "queries", "dialect", "features", "first_id", "fill", "omitted", "labels",
-         "unlabelled", "no_cache"), _READING,
-    ),
-    **dict.fromkeys(
-        ("exposures", "events", "source", "connect", "within", "kind", "skip_bad"), "How a log is read"
-    ),
-    **dict.fromkeys(("ties", "tie_seed"), "Documents with equal scores"),
-    **dict.fromkeys(("plugin", "plugins", "seed", "jobs", "wide", "help_all", "help"), "How it runs"),
-}  # fmt: skip
+_OPTIONS = {  # headings, and the names of their options
+    _READING: "split fold queries dialect features first_id fill omitted labels unlabelled no_cache",
+    "How a log is read": "exposures events source connect within format skip_bad",
+    "Documents with equal scores": "ties tie_seed",
+    "How it runs": "plugin plugins seed jobs overwrite explain quiet help_all help",
+}
+_HEADINGS = {name: heading for heading, names in _OPTIONS.items() for name in names.split()}
 
 
-_OVERWRITE = click.Option(
-    ["--overwrite"], is_flag=True, is_eager=True, expose_value=False, help="Replace existing results.",
-    callback=lambda context, _, given: context.meta.update(overwrite=given),
-)  # fmt: skip
+def flag(*names: str, help: str) -> Callable[..., Any]:
+    """Return the option for a flag that `ltr_duel.cli._output.is_set` reads, which the command does not receive."""
+
+    def store(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        context.meta[str(parameter.name)] = value
+
+    return click.option(*names, is_flag=True, is_eager=True, expose_value=False, callback=store, help=help)
 
 
 def _print_help_all(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -46,28 +44,38 @@ def _print_help_all(context: click.Context, parameter: click.Parameter, wanted: 
         context.exit()
 
 
-_HELP_ALL = click.Option(
-    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_print_help_all,
+_OVERWRITE = flag("--overwrite", help="Replace existing results.")
+_QUIET = flag("-q", "--quiet", help="Print no progress and no notes.")
+_HELP_ALL = click.option(
+    "--help-all", is_flag=True, is_eager=True, expose_value=False, callback=_print_help_all,
     help="Show this message with the options for reading feature files.",
 )  # fmt: skip
 
 
 class Command(click.Command):
-    """A command whose help lists its specific options first, and then the shared options, grouped by purpose.
+    """A command whose help lists its own options first, and then the shared options, grouped by purpose.
 
-    If an output path refuses existing results (`ltr_duel.cli._options.Place`), the command has the option --overwrite.
+    Every command has --quiet; it has --overwrite if an output path refuses existing results
+    (`ltr_duel.cli._options.OutputPath`), and --help-all if it reads feature files.
     """
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
         if any(getattr(param.type, "refuses", False) for param in self.params):
-            self.params.append(_OVERWRITE)
+            _OVERWRITE(self)
         if any(_HEADINGS.get(str(param.name)) == _READING for param in self.params):
-            self.params.append(_HELP_ALL)
+            _HELP_ALL(self)
+        _QUIET(self)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; with --quiet, without progress."""
+        if ctx.meta.get("quiet"):
+            os.environ["LTR_DUEL_PROGRESS"] = "0"
+        return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under headings."""
-        groups: dict[str, list[tuple[str, str]]] = {"Options": [], **{name: [] for name in _HEADINGS.values()}}
+        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in ("Options", *_OPTIONS)}
         for option in self.get_params(ctx):
             record = option.get_help_record(ctx) if isinstance(option, click.Option) else None
             if record is not None:
@@ -83,26 +91,17 @@ class Command(click.Command):
 
 
 class Commands(click.Group):
-    """A group that suggests the nearest command for a misspelt one, and describes each command in a whole sentence."""
+    """A group whose help describes each command in a whole sentence."""
 
     command_class = Command
-    groups: Mapping[str, Sequence[str]] = {}
+    groups: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the first sentence of each command."""
         for heading, names in (self.groups or {"Commands": self.list_commands(ctx)}).items():
             commands = [(name, self.get_command(ctx, name)) for name in names]
             with formatter.section(heading):
-                formatter.write_dl([(name, one.get_short_help_str(1000)) for name, one in commands if one is not None])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the first word names."""
-        wanted = args[0]
-        if not ctx.resilient_parsing and not wanted.startswith("-") and self.get_command(ctx, wanted) is None:
-            raise errors.unknown_name("command", wanted, self.list_commands(ctx))
-        return super().resolve_command(ctx, args)
+                formatter.write_dl([(name, item.get_short_help_str(1000)) for name, item in commands if item])
 
 
 def declared_names(folder: str) -> list[str]:
@@ -110,28 +109,15 @@ def declared_names(folder: str) -> list[str]:
     names = []
     for file in (Path(ltr_duel.__file__).parent / folder).glob("[a-z]*.py"):
         for words in re.findall(r"^register\((.*?)\)$", file.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
-            given = re.search(r'\bname="(\w+)"', words)
-            names.append(given[1] if given else file.stem)
+            name = re.search(r'\bname="(\w+)"', words)
+            names.append(name[1] if name else file.stem)
     return sorted(names)
 
 
 def _completion(names: Callable[[], list[str]]) -> Completion:
-    """Return a function that completes names; in a list separated by commas, the last name is completed."""
-
-    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-        before, comma, begun = incomplete.rpartition(",")
-        return [before + comma + name for name in names() if name.startswith(begun)]
-
-    return complete
+    return lambda ctx, param, incomplete: [name for name in names() if name.startswith(incomplete)]
 
 
 policy_names = _completion(lambda: declared_names("bandits/policies"))
 method_names = _completion(lambda: declared_names("interleaving/methods"))
 click_model_names = _completion(lambda: pkgutil.resolve_name("ltr_duel.clicks:CLICK_MODELS").names())
-_LISTED = {"policies": policy_names, "methods": method_names, "clicks": click_model_names}
-
-
-def listed_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Complete a name of the kind that ``list`` was given."""
-    complete = _LISTED.get(str(ctx.params.get("kind")))
-    return complete(ctx, param, incomplete) if complete else []

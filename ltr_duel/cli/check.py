@@ -15,22 +15,18 @@ from ltr_duel.core import InputError, components, plugins
 @click.command(cls=Command)
 @click.argument("file", type=PATH)
 def command(file: Path) -> None:
-    """Check all components that the plug-in FILE registers: policies, methods, click models, corpora.
+    """Check all components that the plug-in FILE registers: policies, methods, click models.
 
     Exit code: 0 all components satisfy the contract of their kind; 1 some break it; 2 the file cannot be loaded.
     """
-    plugin = plugins.load_plugin(file)  # also loads the registries of all kinds
+    plugin, broken = plugins.load_plugin(file), False  # also loads the registries of all kinds
     registries = {registry.kind: registry for registry in components.REGISTRIES}
-    broken = False
     for kind, name in plugin.components:
+        sentence = f"{kind} '{name}' satisfies the contract"
         try:
             registries[kind].check(name)
-            click.echo(f"{kind} '{name}' satisfies the contract")
-        except InputError as error:
-            click.echo(str(error))
-            broken = True
         except (Exception, SystemExit) as error:
-            complaint = plugins.plugin_complaint(error) or f"{type(error).__name__}: {error}"
-            click.echo(f"{kind} '{name}': {complaint}")
-            broken = True
+            broken, complaint = True, plugins.plugin_complaint(error) or f"{type(error).__name__}: {error}"
+            sentence = str(error) if isinstance(error, InputError) else f"{kind} '{name}': {complaint}"
+        click.echo(sentence)
     sys.exit(1 if broken else 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,82 +9,76 @@ import click
 
 from ltr_duel import analysis, rankers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import PATH, ROWS, Place
-from ltr_duel.cli._output import only_writer, print_rest, print_table
+from ltr_duel.cli._options import PATH, ROWS, OutputPath, option
+from ltr_duel.cli._output import is_set, print_answer, print_table, text_columns, write_files
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
-from ltr_duel.core import files
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_LEVEL = 0.05  # of the test whose results are counted
+_RESULTS = OutputPath(results=("measures.*",))
 
 
 @click.command(cls=Command)
 @click.argument("path", type=PATH)
 @corpus_options
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k or R@k; may be repeated.")
-@click.option(
-    "--baseline", "baselines", multiple=True, metavar="RANKER",
-    help="Compare the others with this ranker instead of the best; may be repeated.",
-)  # fmt: skip
-@click.option("--rows", type=ROWS, default=5, show_default=True, help="Number of rankers to list for each measure.")
+@click.option("--baseline", "baselines", multiple=True, metavar="RANKER", help="Compare with this ranker; repeatable.")
+@option("--rows", type=ROWS, default=5, help="Number of rankers for each measure to list.")
 @options.jobs
-@click.option("-o", "--out", type=Place(results=("measures.*",)), help="A folder for measures.parquet, .tex and .png.")
-@options.wide
+@click.option("-o", "--out", type=_RESULTS, help="A folder for measures.parquet, .tex and .png.")
+@options.explain
 def command(
-    path: Path,
-    corpus: Corpus,
-    measures: tuple[str, ...],
-    baselines: tuple[str, ...],
-    rows: int,
-    jobs: int,
+    path: Path, corpus: Corpus, measures: tuple[str, ...], baselines: tuple[str, ...], rows: int, jobs: int,
     out: Path | None,
-) -> None:
+) -> None:  # fmt: skip
     """Evaluate rankers of the corpus at PATH by the relevance grades; the default rankers are the features.
 
-    For each measure, the best rankers are listed first, with the mean over queries, its 95 % interval, the difference
-    from the best ranker, and p of a paired test against the best ranker. Because the best ranker is selected on
-    the queries of the test, p is corrected by Holm's method for all pairs. With baselines, the difference and p are
-    those from each baseline, corrected for the pairs with a baseline.
+    The table has the best rankers by the first measure, the difference from the best one (or from each baseline), and p
+    of a paired test, corrected by Holm's method for all pairs that could be tested. --explain lists all measures.
     """
-    only_writer(out)
     dataset = corpus.load(path)
     rankings = corpus.rank(dataset, jobs=jobs)
     table = rankers.evaluate_rankers(rankings, measures or rankers.DEFAULT_MEASURES, baseline=baselines)
-    text = _measures_table(table)
-    title = f"{dataset.name}: {len(rankings)} rankers"
-    gain = "NDCG has the gain 2^grade - 1" if table["measure"].str.startswith("NDCG").any() else ""
-    click.echo(f"{title}, {rankings.n_queries:,} queries\n")
-    print_table(text.groupby(["measure", *(["baseline"] if baselines else [])], sort=False).head(rows))
-    if gain:
-        click.echo(f"{gain}.")
-    print_rest(rows, len(rankings), f"rankers for each measure{' and baseline' if baselines else ''}")
-    if out is None:
-        return
-    with files.replacing(out / "measures.parquet") as temporary:
-        table.to_parquet(temporary, index=False)
-    files.write_text(out / "measures.tex", analysis.latex_table(text, caption=f"{title}. {gain}" if gain else title))
-    analysis.save_figure(analysis.plot_measures(table, title=title), out / "measures.png")
-    click.echo(f"\n{out / 'measures.parquet'}, {out / 'measures.tex'}, {out / 'measures.png'}")
+    text, title = _texts(table), f"{dataset.name}: {len(rankings)} rankers"
+    gain = "NDCG has the gain 2^grade - 1" * bool(table["measure"].str.startswith("NDCG").any())
+    if out is not None:
+        latex = analysis.latex_table(text, caption=f"{title}. {gain}" if gain else title)
+        drawn = analysis.plot_measures(table, title=title)
+        writers = {
+            "measures.parquet": lambda file: table.to_parquet(file, index=False),
+            "measures.tex": lambda file: file.write_text(latex, encoding="utf-8"),
+            "measures.png": lambda file: analysis.save_figure(drawn, file),
+        }
+        write_files(out, writers)
+    best, measure = table.iloc[0], table["measure"].iloc[0]
+    rivals = table[(table["measure"] == measure) & (table["ranker"] != best["ranker"])]
+    others, worse = rivals["ranker"].nunique(), rivals.loc[rivals["p"] < _LEVEL, "ranker"].nunique()
+    print_answer(
+        f"{best['ranker']} has the highest {measure}, {best['mean']:.4f} ({best['low']:.3f} to {best['high']:.3f}), of"
+        f" {len(rankings)} rankers on {rankings.n_queries:,} queries of {dataset.name}",
+        f"shown to be better than {worse} of the {others} others (paired test, p < {_LEVEL})" * (not baselines), [gain],
+    )  # fmt: skip
+    chosen = text if measures or is_set("explain") else text[text["measure"] == measure]
+    keys = ["measure", *(["baseline"] if baselines else [])]
+    print_table(chosen.groupby(keys, sort=False).head(rows))
+    if len(rankings) > rows:
+        click.echo(f"{len(rankings) - rows:,} more rankers for each measure; --rows {len(rankings)} lists them")
 
 
-def _measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
-    """Return a result of `evaluate_rankers` as a table of strings; p is corrected by Holm's method."""
+def _texts(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a result of `evaluate_rankers` as a table of strings."""
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            "ranker": evaluation["ranker"],
-            "measure": evaluation["measure"],
-            "mean": [f"{mean:.4f}" for mean in evaluation["mean"]],
-            "interval": [
-                "-" if math.isnan(low) else f"{low:.3f} to {high:.3f}"
-                for low, high in zip(evaluation["low"], evaluation["high"], strict=True)
-            ],
-            **({"baseline": evaluation["baseline"]} if "baseline" in evaluation else {}),
-            "to the baseline" if "baseline" in evaluation else "to the best": [
-                f"{difference:.4f}" if difference else "-" for difference in evaluation["difference"]
-            ],
-            "p": ["-" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}" for p in evaluation["p"]],
-        }
-    )
+    baseline = ["baseline"] if "baseline" in table else []
+    columns = text_columns(table, {"ranker": "", "measure": "", "mean": ".4f", "low": ".3f", "high": ".3f"})
+    columns["interval"] = [
+        f"{low} to {high}" for low, high in zip(columns.pop("low"), columns.pop("high"), strict=True)
+    ]
+    columns |= text_columns(table, dict.fromkeys(baseline, ""))
+    difference = "to the baseline" if baseline else "to the best"
+    columns[difference] = [f"{value:.4f}" if value else "-" for value in table["difference"]]
+    columns["p"] = ["<0.001" if p < 0.001 else "-" if p != p else f"{p:.3f}" for p in table["p"]]
+    return pd.DataFrame(columns)

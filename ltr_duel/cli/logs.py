@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from pathlib import Path
 
 import click
 
-from ltr_duel import logs
+from ltr_duel import logs, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._logs_compare import compare
-from ltr_duel.cli._options import OUTCOMES, format_option, opened, sources
-from ltr_duel.cli._output import echo_lines
+from ltr_duel.cli._options import OUT_FILE, OUTCOMES, LogOptions, log_options, option, skip_bad
+from ltr_duel.cli._output import echo_lines, is_set, print_answer, print_at_end, print_table
 from ltr_duel.cli._words import Commands
+from ltr_duel.core import InputError
+
+_MARGIN = 0.01  # of a guardrail
+_ROWS = 10  # number of pairs in a table of parts
 
 
 @click.group(cls=Commands)
@@ -21,9 +24,6 @@ def command() -> None:
 
     A LOG is JSON lines, CSV or Parquet, by its suffix; 'logs columns' lists its columns.
     """
-
-
-command.add_command(compare)
 
 
 @command.command()
@@ -35,23 +35,91 @@ def columns() -> None:
 
 
 @command.command()
-@sources
-@format_option
-@click.option("--outcome", default="click", show_default=True, help=f"{OUTCOMES}.")
+@log_options
+@option("--outcome", default="click", help=f"{OUTCOMES}.")
 @click.option("--planned", type=click.Choice(["even"]), help="Check that all pairs were shown equally often.")
-@options.checked_plugin
-def check(kind: str, outcome: str, planned: str | None, **given: Any) -> None:
+@options.plugin
+def check(log: LogOptions, outcome: str, planned: str | None) -> None:
     """Describe LOG, report its errors by line, and check whether the experiment is sound.
 
     Exit code 1 if a line cannot be used or a check fails.
     """
-    log = opened(outcome, given | {"kind": kind, "skip_bad": None})
-    facts = logs.describe_log(log)
-    echo_lines(facts.lines)
-    findings = logs.check_log(log, planned=planned or "") if facts.rankers else []
-    if findings:
-        click.echo("is the experiment sound?")
-    for line in logs.finding_lines(findings):
-        click.echo(f"  {line}")
+    click_log = log.open(outcome, skip_bad=None)
+    facts = logs.describe_log(click_log)
+    findings = logs.check_log(click_log, planned=planned or "") if facts.rankers else []
+    echo_lines([*facts.lines, *(f"  {line}" for line in logs.finding_lines(findings))])
     if facts.bad or any(finding.verdict == "fails" for finding in findings):
         sys.exit(1)
+
+
+@command.command()
+@log_options
+@skip_bad
+@click.option("--cluster", default="", help="user, query or impression.  [default: user, else query]")
+@option("--confidence", type=float, default=0.95, help="Confidence of the intervals; --stop-at replaces it.")
+@click.option("--stop-at", type=float, help="Report whether to stop; this confidence holds for all looks together.")
+@click.option("--margin", type=float, default=0.0, help="With --stop-at: largest mean outcome that is negligible.")
+@click.option("--ranker", "rankers", multiple=True, help="A ranker; rows with others are bad lines. Repeatable.")
+@option("--outcome", "outcomes", multiple=True, default=("click",), help=f"{OUTCOMES}, a/b; the first decides.")
+@click.option("--guardrail", "guards", multiple=True, metavar="NAME[:MARGIN]", help="Must not get worse.")
+@click.option("--by", "divisions", multiple=True, help="Also compare parts of the log: a column, day or week.")
+@click.option("--no-checks", is_flag=True, help="Decide without the checks of 'logs check'.")
+@click.option("-o", "--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
+@click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
+@options.plugin
+@options.explain
+def compare(
+    log: LogOptions, skip_bad: int, cluster: str, confidence: float, stop_at: float | None, margin: float,
+    rankers: tuple[str, ...], outcomes: tuple[str, ...], guards: tuple[str, ...], divisions: tuple[str, ...],
+    no_checks: bool, out: Path | None, report: Path | None,
+) -> None:  # fmt: skip
+    """Decide which ranker of LOG users prefer, with its certainty and, with --stop-at, whether to stop.
+
+    --explain lists all pairs of rankers, the data and the settings.
+    """
+    if margin and stop_at is None:
+        raise InputError("--margin requires --stop-at")
+    if out is not None:
+        preferences.require_suffix(out)
+    margins = dict(map(_guardrail, guards))
+    click_log = log.open(logs.single_outcomes([*outcomes, *margins]), context=divisions, skip_bad=skip_bad)
+    comparison = logs.compare_log(
+        click_log, outcomes, margins, cluster=cluster, confidence=confidence if stop_at is None else stop_at,
+        rankers=rankers, looks=report is not None or stop_at is not None,
+    )  # fmt: skip
+    decision = logs.decide(comparison, stop_at, margin=margin, checks=not no_checks)
+    about = comparison.provenance
+    usual = logs.usual_subgroups(about["first"], about["last"]) if report is not None else []
+    parts = [logs.secondary_outcomes(comparison, stop_at=stop_at)] if comparison.secondary else []
+    undivided, names = list[str](), list(dict.fromkeys((*usual, *divisions)))
+    for name in names:
+        part = logs.subgroups(click_log, comparison, name, stop_at=stop_at, rankers=rankers)
+        parts += [part] if part is not None else []
+        undivided += [f"--by {name}: the log has only one part"] if part is None and name in divisions else []
+    if out is not None:
+        preferences.save_preferences(comparison.preferences, out)
+    if report is not None:
+        logs.save_comparison(comparison, decision, report, parts=parts)
+    print_at_end(path for path in (out, report) if path is not None)
+    table = logs.comparison_table(comparison, decision, len(comparison.pairs))
+    row = table.iloc[0]
+    clearest = f"{row['pair']}: " + ", ".join(f"{name} {row[name]}" for name in table.columns[1:])
+    failures = logs.finding_lines(decision.findings or (), only_failures=True)
+    facts = [line.removeprefix("note: ") for line in logs.comparison_lines(comparison)]
+    notes = [*undivided, *failures, *decision.notes, *facts, *logs.column_notes(comparison, decision)]
+    print_answer(decision.sentence, clearest, dict.fromkeys(notes))
+    echo_lines(decision.guardrails)
+    if is_set("explain"):
+        print_table(table)
+    asked = [part for part in parts if part.by in ("outcome", *divisions)]  # the others are on the page
+    for part in asked:
+        print_table(logs.subgroup_table(part, _ROWS))
+        echo_lines(part.lines(_ROWS))
+    if asked:
+        click.echo(logs.subgroup_note(decision.confidence))
+
+
+def _guardrail(words: str) -> tuple[str, float]:
+    """Return the outcome and the margin of ``NAME[:MARGIN]``."""
+    name, _, margin = words.partition(":")
+    return name, click.FLOAT(margin or _MARGIN)

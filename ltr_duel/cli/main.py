@@ -9,45 +9,40 @@ import os
 import platform
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NoReturn
 
 import click
 
 from ltr_duel import core
 from ltr_duel.cli._output import end
-from ltr_duel.cli._signals import interrupted, interrupts_heard, was_interrupted
+from ltr_duel.cli._signals import interruption, signals_as_interrupts, was_interrupted
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, errors, files, plugins
 
 # Raised for a group without a command by some versions of click; other versions print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
-
 _CLOSED_PIPE = 141  # 128 + SIGPIPE
 # Allocations between two runs of Python's cycle collector; usually 700. While modules are imported, hardly any object
 # is freed, but repeated collections, and one more at exit, took a third of the time of a small command.
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
 
-_GROUPS = {
-    "Start here": ("demo", "list"),
-    "Corpora, rankers, preferences": ("data", "evaluate", "prefs"),
-    "Studies": ("simulate", "sensitivity", "run", "status", "results", "reproduce"),
-    "Logs": ("logs", "power", "clicks", "advise"),
-    "Live experiments": ("live", "serve", "replay"),
-    "Development": ("check",),
-}
-
-
 class TopCommands(Commands):
     """The commands, each a module of this package, in groups."""
 
-    groups = _GROUPS
+    groups: ClassVar[Mapping[str, Sequence[str]]] = {
+        "Start here": ("demo", "list"),
+        "Corpora, rankers, preferences": ("data", "evaluate", "prefs"),
+        "Studies": ("simulate", "sensitivity", "run", "status", "results", "reproduce"),
+        "Logs": ("logs", "power", "clicks", "advise"),
+        "Live experiments": ("live", "serve", "replay"),
+        "Development": ("check",),
+    }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return [name for names in _GROUPS.values() for name in names]
+        return [name for names in self.groups.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command."""
@@ -69,10 +64,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, wanted: b
 
 
 @click.command(cls=TopCommands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--version", is_flag=True, expose_value=False, callback=_print_version,
-    help="Print the version, and those of Python and the main libraries.",
-)  # fmt: skip
+@click.option("--version", is_flag=True, expose_value=False, callback=_print_version, help="Print the versions.")
 def cli() -> None:
     """Find the best ranker of a learning-to-rank corpus by simulated clicks, and measure the cost of finding it."""
 
@@ -81,7 +73,10 @@ def main(*words: str) -> None:
     """Run a command, by default from ``sys.argv``; bad input gives exit code 2 and one sentence on stderr."""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="surrogateescape")  # file names need not be UTF-8
-    with interrupts_heard(), _few_collections(), _own_warnings_as_sentences():
+    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, *gc.get_threshold()[1:])
+    atexit.register(_freeze)
+    with signals_as_interrupts(), warnings.catch_warnings():
+        warnings.showwarning = _show_warning
         _run(words)
 
 
@@ -90,75 +85,41 @@ def _freeze() -> None:
         gc.freeze()
 
 
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Avoid runs of the cycle collector over all modules, during imports and at exit."""
-    atexit.register(_freeze)
-    before = gc.get_threshold()
-    gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
-@contextmanager
-def _own_warnings_as_sentences() -> Iterator[None]:
+def _show_warning(message: Warning | str, category: type[Warning], *where: Any, **options: Any) -> None:
     """Print the package's own kinds of warnings as sentences; other warnings keep Python's form."""
-    default = warnings.showwarning
-
-    def show(message: Warning | str, category: type[Warning], *where: Any, **options: Any) -> None:
-        if category.__module__.startswith("ltr_duel."):
-            _say(str(message))
-        else:
-            default(message, category, *where, **options)
-
-    warnings.showwarning = show
-    try:
-        yield
-    finally:
-        warnings.showwarning = default
+    if category.__module__.startswith("ltr_duel."):
+        _say(str(message))
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, *where[:2]))
 
 
 def _run(words: tuple[str, ...]) -> None:
-    out = sys.stdout
+    stdout = sys.stdout
     try:
         if any("\0" in word for word in words):
             raise InputError("a null character cannot be part of a command")
-        code = cli.main(
-            words or None, prog_name="ltr-duel", standalone_mode=False
-        )  # the return value of a command, or the code of its ctx.exit(code)
+        code = cli.main(words or None, prog_name="ltr-duel", standalone_mode=False)
         sys.stdout.flush()
-        sys.exit(code if isinstance(code, int) else 0)
-    except _HELP_WANTED as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except click.ClickException as error:
-        needed = error.param if isinstance(error, click.MissingParameter) else None
-        _say(error.format_message() + (f" {needed.help}" if isinstance(needed, click.Option) and needed.help else ""))
-        sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         _end_interrupted()
-    except BrokenPipeError:
-        _end_unread()
-    except (InputError, OSError, MemoryError) as error:
-        complaint = None if isinstance(error, InputError) else plugins.plugin_complaint(error)
-        _say(complaint or _sentence(error))
-        end(2)
     except (Exception, SystemExit) as error:
-        if sys.stdout is not out:  # click replaces stdout when the pipe is closed
+        if isinstance(error, BrokenPipeError) or sys.stdout is not stdout:  # click replaces the stdout of a closed pipe
             _end_unread()
-        if was_interrupted() and not isinstance(error, SystemExit):
+        if isinstance(error, _HELP_WANTED):
+            click.echo(error.format_message(), err=True)
+            end(2)
+        sentence = _sentence(error)
+        if sentence is None and was_interrupted() and not isinstance(error, SystemExit):
             _end_interrupted()
-        complaint = plugins.plugin_complaint(error)
-        if complaint is None:
+        if sentence is None:
             raise
-        _say(complaint)
+        _say(sentence)
         end(2)
+    sys.exit(code if isinstance(code, int) else 0)  # the code of ctx.exit(code)
 
 
 def _end_interrupted() -> NoReturn:
-    code, word = interrupted()
+    code, word = interruption()
     _say(word)
     end(code)
 
@@ -173,13 +134,19 @@ def _say(sentence: str) -> None:
     print(f"ltr-duel: {errors.in_one_line(sentence)}", file=sys.stderr)
 
 
-def _sentence(error: Exception) -> str:
-    """Return one sentence: the cause of an OSError or MemoryError, or the message of an InputError."""
+def _sentence(error: BaseException) -> str | None:
+    """Return one sentence on bad input, or on an error in a plug-in; None for an error of this package."""
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if complaint := plugins.plugin_complaint(error):
+        return complaint
     if isinstance(error, OSError):
         return f"{error.filename}: {files.cause(error)}" if error.filename else files.cause(error)
     if isinstance(error, MemoryError):
         return f"there is not enough memory ({str(error) or 'none is left'})"
-    return str(error)
+    return None
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import click
 
 from ltr_duel import live
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, PATH, ROWS
+from ltr_duel.cli._options import CONTINUED_FOLDER, COUNT, PATH, option
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError
@@ -18,12 +18,12 @@ from ltr_duel.core import InputError
 @click.argument("path", metavar="CORPUS", type=PATH)
 @click.option("--config", type=PATH, required=True, help="Settings of the live experiment.")
 @click.option("-o", "--out", type=CONTINUED_FOLDER, required=True, help="A new folder for plans and logs.")
-@click.option("--plans", type=COUNT, default=24, show_default=True, help="Number of hourly plans.")
-@click.option("--processes", type=COUNT, default=2, show_default=True, help="Number of processes that follow a plan.")
-@click.option("--returning", type=ROWS, default=0, help="Returning users of each process.  [default: none returns]")
-@click.option("--searches", type=COUNT, default=10_000, show_default=True, help="Number of searches under all plans.")
+@option("--plans", type=COUNT, default=24, help="Number of hourly plans.")
+@option("--processes", type=COUNT, default=2, help="Number of processes that follow a plan.")
+@click.option("--returning", type=COUNT, default=0, help="Returning users of each process.  [default: none returns]")
+@option("--searches", type=COUNT, default=10_000, help="Number of searches under all plans.")
 @corpus_options
-@options.clicks("Click model of simulated users.")
+@options.clicks
 @options.plugin
 @options.seed
 def command(
@@ -32,8 +32,8 @@ def command(
 ) -> None:  # fmt: skip
     """Run simulated users of CORPUS, who search and click, under the plans of an experiment.
 
-    The rankers of CONFIG are the corpus's rankers with the same names. For each simulated hour, a plan is made from the
-    earlier logs, as by 'live plan'; then processes follow the plan and log, as the machines of a site do.
+    The rankers of CONFIG are the corpus's rankers with the same names. In each simulated hour, processes follow a plan
+    that is made from the earlier logs, as by 'live plan'.
     """
     settings = live.read_settings(config)
     if settings.credit != "click":

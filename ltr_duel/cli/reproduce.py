@@ -9,8 +9,7 @@ import click
 
 from ltr_duel import papers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import CONTINUED_FOLDER, FOLDER
-from ltr_duel.cli._output import only_writer
+from ltr_duel.cli._options import CONTINUED_FOLDER, FOLDER, option
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, errors
 from ltr_duel.experiment import duration
@@ -20,15 +19,11 @@ _WIDTH = 100  # characters in a line of the output
 
 @click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="NAME...|all")
-@click.option("--scale", default="quick", show_default=True, help="quick (minutes for all) or paper (as printed).")
-@click.option(
-    "--data", type=FOLDER, help="Folder of your corpora and published matrices; figures without data are left out."
-)
+@option("--scale", default="quick", help="quick (minutes for all) or paper (as printed).")
+@click.option("--data", type=FOLDER, help="Folder of corpora and matrices; figures without data are left out.")
 @click.option("-o", "--out", type=CONTINUED_FOLDER, help="Folder of figures and pages; finished runs are used again.")
 @options.jobs
-@click.option(
-    "--experiments", type=FOLDER, help="Folder of files of figures (executed Python) instead of this package's."
-)
+@click.option("--experiments", type=FOLDER, help="Folder of files of figures (executed Python).")
 @click.option("--list", "only_list", is_flag=True, help="List the figures with their data and times on two idle cores.")
 def command(
     names: tuple[str, ...], scale: str, data: Path | None, out: Path | None, jobs: int, experiments: Path | None,
@@ -41,39 +36,21 @@ def command(
     """
     figures = papers.list_figures(experiments or papers.figures_folder())
     if only_list:
-        _print_figures(figures)
+        for name, quick, paper, text in (figure.line for figure in figures.values()):
+            _print_wrapped(f"{name}: quick {quick}, paper {paper}. {text}")
         return
     errors.require_one_of("scale", scale, papers.SCALES)
     for name in names:
         errors.require_one_of("figure", name, [*figures, "all"])
     if not names or out is None:
-        raise click.UsageError("name figures (or all) and give --out DIR; --list lists the figures")
-    only_writer(out)
-    wanted = list(figures) if "all" in names else list(dict.fromkeys(names))
-    failed = _make([figures[name] for name in wanted], out, scale, data, jobs)
-    asked = {figures[name].about["paper"] for name in wanted}
-    for page, table in papers.write_pages(figures, papers.read_made(out), out).items():
-        if page.stem not in asked:
-            continue
-        click.echo(f"{page}:")
-        for name, quote, _, ours, _, verdict, why in table[table["data"] != "no data"].itertuples(index=False):
-            text = f"{name}: {verdict}. {quote} | {ours}" + f" | {why}" * bool(why)
-            click.echo(textwrap.fill(text, _WIDTH, initial_indent="  ", subsequent_indent="      "))
-    raise SystemExit(1 if failed else 0)
-
-
-def _make(figures: list[papers.Figure], out: Path, scale: str, data: Path | None, jobs: int) -> bool:
-    """Make figures in turn, also after a failure; return whether some could not be made.
-
-    A figure without data is skipped, which does not count as a failure.
-    """
-    failed = False
-    for number, figure in enumerate(figures, 1):
-        click.echo(f"[{number}/{len(figures)}] {figure.line[-1]}", err=True)
+        raise InputError("name figures (or all) and give --out DIR; --list lists the figures")
+    wanted, failed = list(figures) if "all" in names else list(dict.fromkeys(names)), False
+    for number, figure in enumerate((figures[name] for name in wanted), 1):
+        click.echo(f"[{number}/{len(wanted)}] {figure.line[-1]}", err=True)
         try:
             made = papers.make_figure(figure, out, scale=scale, root=data, jobs=jobs)
         except InputError as error:
-            if len(figures) == 1:
+            if len(wanted) == 1:
                 raise
             failed = failed or not isinstance(error, papers.NoDataError)
             click.echo(f"left out: {figure.name}: {error}", err=True)
@@ -82,13 +59,14 @@ def _make(figures: list[papers.Figure], out: Path, scale: str, data: Path | None
             raise
         else:
             click.echo(f"{made.folder}: {duration(made.about['seconds'])}", err=True)
-    return failed
+    chosen_papers = {figures[name].about["paper"] for name in wanted}
+    for page, table in papers.write_pages(figures, papers.read_made(out), out).items():
+        if page.stem in chosen_papers:
+            click.echo(f"{page}:")
+            for name, quote, _, ours, _, verdict, why in table[table["data"] != "no data"].itertuples(index=False):
+                _print_wrapped(f"  {name}: {verdict}. {quote} | {ours}" + f" | {why}" * bool(why))
+    raise SystemExit(1 if failed else 0)
 
 
-def _print_figures(figures: dict[str, papers.Figure]) -> None:
-    """Print a table; its last column, figure and data, is wrapped."""
-    rows = [("name", "quick", "paper", "figure; its data, used if available"), *(one.line for one in figures.values())]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for name, quick, paper, text in rows:
-        head = f"{name:{widths[0]}}  {quick:>{widths[1]}}  {paper:>{widths[2]}}  "
-        click.echo(textwrap.fill(text, _WIDTH, initial_indent=head, subsequent_indent=" " * len(head)))
+def _print_wrapped(text: str) -> None:
+    click.echo(textwrap.fill(text, _WIDTH, subsequent_indent="      "))

@@ -10,7 +10,7 @@ from ltr_duel import live
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, PATH
 from ltr_duel.cli._output import end
-from ltr_duel.cli._signals import interrupted
+from ltr_duel.cli._signals import interruption
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError
 
@@ -19,7 +19,7 @@ from ltr_duel.core import InputError
 @click.argument("config", type=PATH)
 @click.option("--host", default="", help="Address to listen on.  [default: the host in CONFIG, or 127.0.0.1]")
 @click.option("--port", type=COUNT, help="Port, 0 for any free port.  [default: the port in CONFIG, or 8080]")
-@options.checked_plugin
+@options.plugin
 def command(config: Path, host: str, port: int | None) -> None:
     """Serve the live experiment of CONFIG, a TOML file, until SIGTERM or Ctrl-C stops it.
 
@@ -34,12 +34,10 @@ def command(config: Path, host: str, port: int | None) -> None:
             f"serving needs {error.name}: pip install 'ltr-duel[serve]', or '.[serve]' in the folder of the source"
         ) from None
     try:
-        run_service(config, host=host, port=port, ready=_say)
+        run_service(config, host=host, port=port, ready=_print_address)
     except KeyboardInterrupt:
-        end(interrupted()[0])
+        end(interruption()[0])
 
 
-def _say(url: str, key_file: Path | None) -> None:
-    click.echo(f"listening on {url}")
-    if key_file is not None:
-        click.echo(f"the API key is in {key_file}")
+def _print_address(url: str, key_file: Path | None) -> None:
+    click.echo(f"listening on {url}" + (f"\nthe API key is in {key_file}" if key_file else ""))

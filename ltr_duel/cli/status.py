@@ -10,9 +10,8 @@ import click
 
 from ltr_duel import experiment
 from ltr_duel.cli._options import PATH
+from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Command
-
-_MOST = 10
 
 
 @click.command(cls=Command)
@@ -24,30 +23,23 @@ def command(folder: Path, traceback: bool) -> None:
     Exit code 1 if runs failed.
     """
     status = experiment.read_status(folder)
-    click.echo(f"{folder}: {', '.join(status.names)}")
-    waiting = status.left - status.running
-    click.echo(
-        f"{status.planned:,} runs: {status.done:,} done, {status.running:,} running, {len(status.failures):,} failed,"
-        f" {waiting:,} waiting"
-    )
+    failures, waiting = len(status.failures), status.left - status.running
+    counts = f"{status.done:,} done, {status.running:,} running, {failures:,} failed, {waiting:,} waiting"
+    echo_lines([f"{folder}: {', '.join(status.names)}", f"{status.planned:,} runs: {counts}"])
     if status.left:
         left = "unknown" if status.seconds_left is None else f"about {experiment.duration(status.seconds_left)}"
-        if not status.processes:
-            left += " after a restart: no process is running it"
-        click.echo(f"time left: {left}")
+        stopped = " after a restart: no process is running it" * (not status.processes)
+        click.echo(f"time left: {left}{stopped}")
     for claim in status.processes:
         since, process = experiment.duration(time.time() - claim["began"]), claim["process"]
         click.echo(f"running: process {process['pid']} on {process['host']} for {since} ({claim['backend']})")
-    for failure in status.failures if traceback else status.failures[:_MOST]:
-        where = f"{failure['policy']} on {failure['problem']}, horizon {failure['horizon']:,}"
-        click.echo(f"failed: {where}, repetition {failure['repetition']}: {failure['error']}")
-        if traceback and failure["traceback"]:
-            click.echo(failure["traceback"])
-    if len(status.failures) > _MOST and not traceback:
-        click.echo(f"... and {len(status.failures) - _MOST} more (--traceback prints all)")
-    for path in status.damaged:
-        click.echo(f"{path}: damaged, so its runs count as missing; it can be removed")
-    for path in status.lost:
-        click.echo(f"{path}: missing or damaged; 'ltr-duel run' with the experiment's file writes it again")
-    if status.failures:
+    for failure in status.failures if traceback else status.failures[:10]:
+        run = f"{failure['policy']} on {failure['problem']}, horizon {failure['horizon']:,}"
+        click.echo(f"failed: {run}, repetition {failure['repetition']}: {failure['error']}")
+        echo_lines([failure["traceback"]] * traceback)
+    if failures > 10 and not traceback:
+        click.echo(f"... and {failures - 10} more (--traceback prints all)")
+    echo_lines(f"{path}: damaged, so its runs count as missing; it can be removed" for path in status.damaged)
+    echo_lines(f"{path}: missing; 'ltr-duel run' with the experiment's file writes it again" for path in status.lost)
+    if failures:
         sys.exit(1)

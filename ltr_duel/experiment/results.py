@@ -176,9 +176,22 @@ class StudyResults:
     def _table(self, results: Results, regrets: Sequence[str]) -> pd.DataFrame:
         return with_correct(results.to_frame(regrets or self.regrets), results.matrix.condorcet_winner)
 
-    def summary(self, column: str = core_columns.REGRET) -> pd.DataFrame:
-        """Return `ltr_duel.simulation.Results.summary` of each condition; the first columns are problem and horizon."""
-        return self._joined(lambda results: results.summary(column), last=True)
+    def summary(self, column: str = "") -> pd.DataFrame:
+        """Return `ltr_duel.simulation.Results.summary` of each condition; the first columns are problem and horizon.
+
+        The default column is average regret, or Copeland regret of problems without a Condorcet winner; a last column
+        ``regret`` then names the regret of each row.
+        """
+        if column:
+            return self._joined(lambda results: results.summary(column), last=True)
+
+        def labelled(results: Results) -> pd.DataFrame:
+            defined = core_columns.REGRET if results.matrix.condorcet_winner else core_columns.COPELAND
+            return results.summary(defined).assign(regret=core_columns.regret_label(defined))
+
+        frame = self._joined(labelled, last=True)
+        usual = core_columns.regret_label(core_columns.REGRET)
+        return frame.drop(columns="regret") if (frame["regret"] == usual).all() else frame
 
     def _joined(
         self, table: Callable[[Results], pd.DataFrame], *, facts: bool = False, last: bool = False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from ltr_duel.cli.main import main
@@ -17,18 +17,39 @@ class Answer(NamedTuple):
 
 
 @pytest.fixture
-def ltr_duel(capsys, monkeypatch):
+def ltr_duel(capsys):
     """Return a function that runs ``ltr-duel`` with the given words."""
 
     def run(*words) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["ltr-duel", *map(str, words)])
-        code = 0
-        try:
-            main()
-        except SystemExit as stop:
-            code = int(stop.code or 0)
+        with pytest.raises(SystemExit) as stop:
+            main(*map(str, words))
         captured = capsys.readouterr()
-        return Answer(code, captured.out, captured.err)
+        assert "Traceback" not in captured.err
+        return Answer(int(stop.value.code or 0), captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def succeed(ltr_duel):
+    """Return a function that runs ``ltr-duel``, whose exit code must be 0, and returns what it prints on stdout."""
+
+    def run(*words) -> str:
+        answer = ltr_duel(*words)
+        assert answer.code == 0, answer.err
+        return answer.out
+
+    return run
+
+
+@pytest.fixture
+def refuse(ltr_duel):
+    """Return a function that runs ``ltr-duel``, which must refuse its words in a sentence with the given text."""
+
+    def run(text, *words) -> None:
+        answer = ltr_duel(*words)
+        assert answer.code == 2 and answer.err.startswith("ltr-duel: ") and answer.err.count("\n") == 1, answer.err
+        assert text in answer.err, answer.err
 
     return run
 
@@ -36,8 +57,6 @@ def ltr_duel(capsys, monkeypatch):
 @pytest.fixture
 def corpus(tmp_path):
     """Write a small corpus with a constant column, and return its path."""
-    import numpy as np
-
     rng = np.random.default_rng(0)
     lines = []
     for query in range(6):

@@ -7,15 +7,11 @@ import re
 import click
 import pytest
 
-from ltr_duel.cli._options import Place
+from ltr_duel.cli._options import OutputPath
 from ltr_duel.cli.main import cli
+from ltr_duel.core.files import sole_writer
 
-# Folders and files that their command continues, each with its own check of what is there.
-CONTINUED = {
-    "run --out", "prefs estimate --store", "reproduce --out", "replay --out",
-    "live plan --out", "merge --out", "rank-policies --out",
-}  # fmt: skip
-INPUTS = r"--(users|data|plugin|source|history|config|keys|experiments|api-key-file|user-key-file|archive|folder)"
+INPUTS = r"--(users|data|plugin|source|config|keys|experiments|archive|folder)"
 
 
 def outputs(command=cli, words=()):
@@ -27,78 +23,44 @@ def outputs(command=cli, words=()):
     for param in command.params:
         name = " ".join((*words, param.opts[-1]))
         if isinstance(param, click.Option) and isinstance(param.type, click.Path) and not re.search(INPUTS, name):
-            yield pytest.param(command, words, param, id=name)
+            yield command, words, param
 
 
-def existing(param, folder):
-    """Write a result where a command would write its own; return the path for the option, and the result."""
-    if not param.type._results:
-        ending = (*param.type._endings, ".parquet")[0]
-        (folder / f"out{ending}").write_text("years of work")
-        return folder / f"out{ending}", folder / f"out{ending}"
-    (folder / "out").mkdir()
-    there = folder / "out" / param.type._results[0].replace("*", "a")
-    there.write_text("years of work")
-    return folder / "out", there
+def test_every_path_that_a_command_writes_is_an_output_path_and_some_are_continued():
+    continued = {" ".join(words) for _, words, param in outputs() if not param.type.refuses}
+    assert continued == {"run", "reproduce", "replay", "live plan"}
+    assert all(isinstance(param.type, OutputPath) for _, _, param in outputs())
 
 
-@pytest.mark.parametrize(("command", "words", "param"), list(outputs()))
-def test_existing_results_are_refused_before_the_work_and_replaced_with_one_word(
-    ltr_duel, tmp_path, command, words, param
-):
-    assert isinstance(param.type, Place), "the path is tested before the work begins"
-    if " ".join((*words, param.opts[-1])) in CONTINUED:
-        assert not param.type.refuses
-        return
+@pytest.mark.parametrize(
+    ("command", "words", "param"),
+    [pytest.param(*row, id=" ".join((*row[1], row[2].opts[-1]))) for row in outputs() if row[2].type.refuses],
+)
+def test_existing_results_are_refused_before_the_work(ltr_duel, refuse, tmp_path, command, words, param):
     inputs = ["absent"] * sum(isinstance(one, click.Argument) and one.required for one in command.params)
     inputs += ["--data", "absent"] * (words == ("demo",))  # whose own corpus is made
-    path, there = existing(param, tmp_path)
-    refused = ltr_duel(*words, *inputs, param.opts[-1], path)
-    assert refused.code == 2 and refused.err == (
-        f"ltr-duel: {there}: already exists; give another name, or --overwrite to replace it\n"
-    )
-    assert "already exists" not in ltr_duel(*words, *inputs, param.opts[-1], path, "--overwrite").err
-    assert there.read_text() == "years of work", "the input is missing, so nothing was written"
-    unwritable = ltr_duel(*words, *inputs, param.opts[-1], there / path.name)
-    assert unwritable.code == 2 and "cannot be written" in unwritable.err
-    assert "Replace existing results." in " ".join(ltr_duel(*words, "--help").out.split())
+    out = existing = tmp_path / "out.parquet"
+    if param.type.results:
+        existing = out / param.type.results[0].replace("*", "a")
+        out.mkdir()
+    existing.write_text("years of work")
+    refuse(f"{existing}: already exists; give another name, or --overwrite", *words, *inputs, param.opts[-1], out)
+    assert "already exists" not in ltr_duel(*words, *inputs, param.opts[-1], out, "--overwrite").err
+    assert existing.read_text() == "years of work", "the input is missing, so nothing was written"
 
 
-def test_a_folder_with_other_files_is_used(ltr_duel, tmp_path):
+def test_a_folder_with_other_files_is_used_and_results_are_replaced_with_overwrite(succeed, refuse, tmp_path):
     (tmp_path / "thesis.txt").write_text("years of work")
     words = ("simulate", "arxiv", "--policy", "rucb", "--horizon", "10", "--repetitions", "1", "--out", tmp_path)
-    assert ltr_duel(*words).code == 0
-    results = tmp_path / "results.parquet"
-    refused = ltr_duel(*words, "--policy", "rcs")
-    assert refused.code == 2 and f"{results}: already exists" in refused.err
-    before = results.read_bytes()
-    assert ltr_duel(*words, "--policy", "random", "--overwrite").code == 0 and results.read_bytes() != before
+    succeed(*words)
+    before = (tmp_path / "results.parquet").read_bytes()
+    refuse("results.parquet: already exists", *words, "--policy", "rcs")
+    assert (tmp_path / "results.parquet").read_bytes() == before
+    succeed(*words, "--policy", "random", "--overwrite")
+    assert (tmp_path / "results.parquet").read_bytes() != before
 
 
-def test_the_default_folder_is_refused_too(ltr_duel, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "simulation").mkdir()
-    (tmp_path / "simulation" / "runs.json").write_text("years of work")
-    assert "runs.json: already exists" in ltr_duel("simulate", "arxiv", "--horizon", "10").err
-
-
-SPEC = """
-name = "{}"
-policies = ["random"]
-horizon = {}
-repetitions = 1
-utilities = [{{ set = "1good5poor" }}]
-"""
-
-
-def test_an_experiment_continues_its_own_folder_and_refuses_that_of_another(ltr_duel, tmp_path):
-    (tmp_path / "mine.toml").write_text(SPEC.format("mine", 10))
-    (tmp_path / "other.toml").write_text(SPEC.format("other", 10))
-    out = tmp_path / "out"
-    assert "1 done now" in ltr_duel("run", tmp_path / "mine.toml", "--out", out, "--jobs", 1).out
-    (tmp_path / "mine.toml").write_text(SPEC.format("mine", [10, 20]))
-    assert "1 done now, 1 already done" in ltr_duel("run", tmp_path / "mine.toml", "--out", out, "--jobs", 1).out
-    refused = ltr_duel("run", tmp_path / "other.toml", "--out", out, "--jobs", 1)
-    assert refused.code == 2 and refused.err == (
-        f"ltr-duel: {out}: contains the results of the experiment mine, not of other; give another folder\n"
-    )
+def test_a_second_process_is_told_that_a_path_is_in_use(refuse, corpus, tmp_path):
+    words = ("simulate", "arxiv", "--horizon", "10", "--out", tmp_path / "out")
+    with sole_writer(tmp_path / "out"):
+        refuse("another process is writing there; wait until it is done", *words)

@@ -1,7 +1,4 @@
-"""All code of the README runs in order; the links and the picture exist.
-
-The first snippet and its commands are compared with each other in `test_words`.
-"""
+"""All code of the README runs in order, its two ways are the same experiment; the links and the picture exist."""
 
 from __future__ import annotations
 
@@ -9,33 +6,25 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from ltr_duel.data import make_corpus
+from ltr_duel.preferences import load_preferences
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.M | re.S)
 
 
-def run_all(ltr_duel, commands):
-    for command in commands:
-        answer = ltr_duel(*shlex.split(command, comments=True)[1:])
-        assert answer.code == 0, f"{command}: {answer.err}"
+def test_the_corpus_of_the_readme_has_a_column_of_zeros():
+    corpus = make_corpus(queries=200, documents=20, features=10, seed=3, dead=0.1)
+    assert "dead=0.1" in TEXT and corpus.features.any(axis=0).sum() == 9
 
 
-def test_the_corpus_of_the_readme_is_tested_with_a_column_of_zeros():
-    assert (
-        "dead=0.1" in TEXT
-        and make_corpus(queries=200, documents=20, features=10, seed=3, dead=0.1).features.any(axis=0).sum() == 9
-    )
-
-
-def test_the_readme_is_a_page():
+def test_the_readme_is_a_page_whose_first_screen_installs_and_leads_on():
     assert TEXT.count("\n") <= 66
-
-
-def test_the_first_screen_installs_calls_the_command_and_leads_on():
     first = "\n".join(TEXT.splitlines()[:18])
     for word in (
         "make demo",
@@ -49,28 +38,49 @@ def test_the_first_screen_installs_calls_the_command_and_leads_on():
 
 def test_no_page_installs_from_an_index_that_does_not_have_the_package():
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
-    assert [one.name for one in pages if re.search(r"pip install '?ltr-duel(?!\[)", one.read_text("utf-8"))] == []
+    assert [page.name for page in pages if re.search(r"pip install '?ltr-duel(?!\[)", page.read_text("utf-8"))] == []
+
+
+def test_python_and_command_line_of_the_readme_are_the_same_experiment(succeed, tmp_path, monkeypatch, capsys):
+    """The first number that Python prints is a mean."""
+    monkeypatch.chdir(tmp_path)
+    text = TEXT.replace("100_000", "1_000")
+    text = re.sub("repetitions([= ])10", r"repetitions\g<1>2", text.replace("1e5", "1e3"))
+    names: dict = {}
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], names)  # the text of the README is the subject
+    printed = capsys.readouterr().out
+    typed = r"^ltr-duel (prefs estimate .* --out matrix.parquet|simulate matrix.parquet .*)$"
+    for command in re.findall(typed, text, re.MULTILINE):
+        succeed(*shlex.split(command, comments=True))
+    assert len(names["rankers"]) == 9 and len(names["rankers"].left_out) == 1, "the column of zeros is no ranker"
+    matrix, results = load_preferences("matrix.parquet"), pd.read_parquet("runs/results.parquet")
+    assert matrix.names == names["matrix"].names and np.array_equal(matrix.p, names["matrix"].p)
+    written = names["results"].to_frame()
+    assert list(results["policy"]) == list(written["policy"])
+    assert np.array_equal(results["regret_average"], written["regret_average"])
+    assert f"{names['results'].summary()['mean'][0]:.6f}" in printed
 
 
 @pytest.mark.long
-def test_everything_runs_as_printed(ltr_duel, tmp_path, monkeypatch):
+def test_everything_runs_as_printed(succeed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for kind, body in BLOCKS:
-        if kind == "python":
-            exec(body, {})  # the text of the README is the subject
-        else:
-            run_all(ltr_duel, [line for line in body.splitlines() if line.startswith("ltr-duel ")])
+    commands = [line for kind, body in BLOCKS if kind != "python" for line in body.splitlines()]
+    for body in (body for kind, body in BLOCKS if kind == "python"):
+        exec(body, {})  # the text of the README is the subject
+    for command in commands:
+        if command.startswith("ltr-duel "):
+            succeed(*shlex.split(command, comments=True)[1:])
     left = {"regret.png", "matrix.parquet", "runs", "advice", "decision.html"}
     assert left <= {path.name for path in tmp_path.iterdir()}
 
 
-def test_the_targets_and_commands_that_it_names_are_there(ltr_duel):
+def test_the_targets_and_commands_that_it_names_are_there(succeed):
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
     assert set(re.findall(r"\bmake ([\w-]+)", TEXT)) <= set(targets)
-    named = set(re.findall(r"[`^\n]ltr-duel ([\w-]+)", TEXT))
-    assert len(named) > 5
-    for name in named:
-        assert ltr_duel(name, "--help").code == 0
+    names = set(re.findall(r"[`^\n]ltr-duel ([\w-]+)", TEXT))
+    assert len(names) > 5
+    for name in names:
+        succeed(name, "--help")
 
 
 def test_links_and_pictures_are_there_and_the_picture_is_small():

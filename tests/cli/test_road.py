@@ -1,231 +1,200 @@
-"""The whole workflow on the command line, and all errors of its input."""
+"""The road from a corpus to regret: demo, data, evaluate, simulate, sensitivity, advise."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import numpy as np
 import pandas as pd
 import pytest
 
-from ltr_duel.preferences.io import load_preferences, save_preferences
+from ltr_duel.advice import api
+from ltr_duel.data import CORPORA, load, load_dataset, make_corpus, write_svmlight
+from ltr_duel.preferences import PreferenceMatrix, save_preferences
+from ltr_duel.rankers import evaluate_rankers, rankers_named
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
-FILES = ("report.html", "regret.png", "preferences.png", "preferences.parquet", "results.parquet")
-QUICK = ("--comparisons", "300", "--horizon", "3000", "--repetitions", "2")
-COINS = ("--sets", "independent-coins")  # MDB compares sets
-
-
-def test_the_demo_leaves_its_five_files_and_says_who_won(ltr_duel, corpus, tmp_path):
-    out = tmp_path / "out"
-    answer = ltr_duel("demo", "--data", corpus, "--out", out, *QUICK)
-    assert answer.code == 0, answer.err
-    assert all((out / name).stat().st_size > 1000 for name in FILES)
-    assert "feature 4 is constant within each query" in answer.err
-    assert all(said in answer.out for said in ("Condorcet winner: 1.", "rucb: average regret", "mdb: average regret"))
-    page = (out / "report.html").read_text()
-    assert "1 features are constant within each query" in page
-    assert (
-        "http://" not in page
-        and "https://" not in page
-        and page.count("data:image/png;base64,") == 2
-        and "navigational" in page
-    )
-
-
-def test_the_demo_makes_its_own_corpus_as_text(ltr_duel, tmp_path):
-    answer = ltr_duel("demo", "--out", tmp_path, "--comparisons", "2", "--horizon", "100", "--repetitions", "1")
-    assert answer.code == 0, answer.err
-    assert "136 features, grades 0..4" in answer.out
-    assert any(path.name.endswith(".txt.gz") for path in tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("name", ["MQ2008/Fold1", "NP2004/Fold1", "MSLR_sample/WEB30K_Fold1_vali_head18q.txt.gz"])
-def test_the_demo_runs_on_real_corpora(ltr_duel, real_data, tmp_path, name):
-    answer = ltr_duel(
-        "demo", "--data", real_data / name, "--out", tmp_path, "--comparisons", "100", "--horizon", "3000",
-        "--repetitions", "2",
-    )  # fmt: skip
-    assert answer.code == 0, answer.err
-    assert all((tmp_path / file).exists() for file in FILES)
-
-
-def test_estimate_show_and_simulate(ltr_duel, corpus, tmp_path):
-    matrix, out = tmp_path / "m.parquet", tmp_path / "runs"
-    answer = ltr_duel(
-        "prefs", "estimate", corpus, "--clicks", "perfect", "--method", "probabilistic", "--outcome", "sampled",
-        "--comparisons", "400", "--top", "5", "--seed", "3", "--jobs", "2", "--out", matrix,
-    )  # fmt: skip
-    assert answer.code == 0 and "3 rankers, 400 comparisons" in answer.out
-    assert "feature 4 is constant within each query in small; left out of the rankers" in answer.err
-    estimated = load_preferences(matrix)
-    assert estimated.names == ("1", "2", "3") and estimated.condorcet_winner == "1"
-    assert estimated.provenance["outcome"] == "sampled" and estimated.provenance["top"] == 5
-    assert "Condorcet winner: 1" in ltr_duel("prefs", "show", matrix).out
-
-    answer = ltr_duel(
-        "simulate", matrix, "--policy", "rucb", "--policy", "mdb", *COINS, "--horizon", "1e3", "--out", out
-    )
-    assert answer.code == 0, answer.err
-    assert "independent coins" in answer.out
-    frame = pd.read_parquet(out / "results.parquet")
-    assert {"policy", "repetition", "t", "regret_average"} <= set(frame)
-    assert set(frame["policy"]) == {"rucb", "mdb"} and frame["t"].max() == 1000 and frame["repetition"].nunique() == 20
-    assert {"pulls", "arm"} <= set(pd.read_parquet(out / "pulls.parquet"))
-    assert (out / "regret.png").exists()
-
-
-def test_sets_run_on_a_matrix_if_independent_coins_are_accepted(ltr_duel, tmp_path):
-    path, more = save_preferences(bradley_terry(3), tmp_path / "m.parquet"), ("--horizon", "50", "--repetitions", "1")
-    refused(ltr_duel("simulate", path, "--policy", "mdb", *more), "--sets independent-coins", "--users")
-    refused(ltr_duel("simulate", "--users", "x.txt", "--policy", "mdb", *COINS), "--sets requires the FILE of a matrix")
-    pairs = ltr_duel("simulate", path, "--policy", "rucb", *more, "--out", tmp_path / "pairs")
-    assert pairs.code == 0 and "coins" not in pairs.out
-    sets = ltr_duel("simulate", path, "--policy", "mdb", *COINS, *more, "--out", tmp_path / "sets")
-    assert sets.code == 0 and "independent coins" in sets.out
-
-
-def test_the_same_seed_gives_the_same_files(ltr_duel, corpus, tmp_path):
-    for jobs in (1, 2):
-        ltr_duel("demo", "--data", corpus, "--out", tmp_path / str(jobs), "--jobs", jobs, "--seed", 4, *QUICK)
-    for name in ("preferences.parquet", "results.parquet", "pulls.parquet", "regret.png", "report.html"):
-        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
-
-
-@pytest.mark.parametrize("command", ["simulate --users", "sensitivity"])
-def test_a_feature_without_an_order_is_used_where_it_is_named_and_named_where_it_is_not_used(
-    ltr_duel, corpus, tmp_path, monkeypatch, command
-):
-    monkeypatch.chdir(tmp_path)
-    few = {"sensitivity": ["--impressions", "50"]}.get(command, ["--comparisons", "40"])
-    more = (
-        ["--policy", "rucb", "--horizon", "50", "--repetitions", "1", "--overwrite"]
-        if command == "simulate --users"
-        else []
-    )
-    for words, use in ((["--rankers", "features:1,4"], "--ties alone orders"), ([], "left out of the rankers")):
-        answer = ltr_duel(*command.split(), corpus, *words, *few, *more)
-        assert answer.code == 0 and answer.err.count("feature 4 is constant within each query in small; " + use) == 1
-
-
-def test_no_condorcet_winner_is_said_plainly(ltr_duel, tmp_path):
-    path = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "m.parquet")
-    assert "No Condorcet winner: no ranker beats all others." in ltr_duel("prefs", "show", path).out
-    answer = ltr_duel("simulate", path, "--policy", "rucb", "--horizon", "100", "--out", tmp_path / "out")
-    assert answer.code == 0 and "Copeland regret" in answer.out
-
-
-def refused(answer, *words):
-    """One sentence on stderr, exit code 2, no traceback."""
-    assert answer.code == 2
-    assert answer.err.startswith("ltr-duel: ") and answer.err.count("\n") == 1, answer.err
-    for word in words:
-        assert word in answer.err
-    assert "Traceback" not in answer.err
-
-
-@pytest.mark.parametrize(
-    "options, words",
-    [
-        (("--data", "nowhere.txt"), ["nowhere.txt"]),
-        (("--clicks", "navigationl"), ["no click model 'navigationl'", "'navigational'", "informational"]),
-        (("--horizon", "0"), ["horizon must be between 1", "not 0"]),
-        (("--horizon", "many"), ["'many' is not a whole number"]),
-        (("--horizon", "1.5"), ["'1.5' is not a whole number"]),
-        (("--repetitions", "0"), ["the number of repetitions must be at least 1, not 0"]),
-        (("--comparisons", "1"), ["comparisons must be at least 2, not 1"]),
-        (("--policy", "rubc"), ["no policy 'rubc'", "'rucb'"]),
-        (("--policy", "rucb:alpha=0.001"), ["alpha must be at least 0.01, not 0.001"]),
-        (("--jobs", "0"), ["jobs must be at least 1"]),
-        (("--sed", "1"), ["--sed"]),
-    ],
-)  # fmt: skip
-def test_bad_options_are_one_sentence_and_leave_nothing(ltr_duel, corpus, tmp_path, options, words):
-    out = tmp_path / "out"
-    refused(ltr_duel("demo", "--data", corpus, "--out", out, *QUICK, *options), *words)
-    assert not out.exists()
-
-
-@pytest.mark.parametrize(
-    "text, words",
-    [
-        ("0 qid:1 1:0.5 2:1\n0 qid:1 1:0.7 2:3\n", ["no document has a grade above 0"]),
-        ("1 qid:1 1:0.5\n0 qid:1 1:0.7\n", ["at least two rankers", "there is 1"]),
-        ("7 qid:1 1:0.5 2:1\n0 qid:1 1:0.7 2:3\n", ["this corpus has 8 (0..7)", "2, 3, 5 grades"]),
-        ("1 qid:1 1:1 2:1\n0 qid:1 1:1 2:1\n", ["no ranker is left"]),
-    ],
-)
-def test_bad_corpora_are_one_sentence_and_leave_nothing(ltr_duel, tmp_path, text, words):
-    path, out = tmp_path / "bad.txt", tmp_path / "out"
-    path.write_text(text)
-    refused(ltr_duel("demo", "--data", path, "--out", out, *QUICK), *words)
-    assert not out.exists()
-
-
-def test_one_query_is_enough(ltr_duel, tmp_path):
-    path = tmp_path / "one.txt"
-    path.write_text("1 qid:1 1:3 2:1\n0 qid:1 1:1 2:3\n0 qid:1 1:2 2:2\n")
-    answer = ltr_duel("demo", "--data", path, "--out", tmp_path / "out", *QUICK)
-    assert answer.code == 0 and "Condorcet winner: 1." in answer.out
-
-
-def test_matrices_that_cannot_be_read_or_written_are_refused(ltr_duel, corpus, tmp_path):
-    refused(ltr_duel("prefs", "show", tmp_path / "missing"), "missing", "no such file")
-    refused(
-        ltr_duel("simulate", corpus, "--policy", "rucb", "--out", tmp_path / "out"), "small.txt:1", "row of numbers"
-    )
-    target = corpus / "below a file.parquet"
-    refused(ltr_duel("prefs", "estimate", corpus, "--comparisons", "2", "--out", target), "written")
-    assert not (tmp_path / "out").exists()
-
-
-def test_the_saved_matrix_is_the_estimated_one(ltr_duel, corpus, tmp_path):
-    from ltr_duel import estimate_preferences, feature_rankers, load_dataset
-
-    ltr_duel("prefs", "estimate", corpus, "--comparisons", "200", "--out", tmp_path / "m.parquet")
-    direct = estimate_preferences(feature_rankers(load_dataset(corpus)), comparisons=200)
-    assert load_preferences(tmp_path / "m.parquet").p == pytest.approx(direct.p, abs=1e-15)
-    assert bradley_terry(2).condorcet_winner == "0"
-
-
-@pytest.mark.usefixtures("forgetting")
-def test_all_policies_and_those_of_a_file_can_be_simulated(ltr_duel, tmp_path):
-    from ltr_duel.bandits.policy import POLICIES
-
-    path = save_preferences(bradley_terry(3), tmp_path / "m.parquet")
-    plugin = tmp_path / "mine.py"
-    text = Path(POLICIES["random"].select.__code__.co_filename).read_text()
-    plugin.write_text(text.replace('name="random', 'name="my_random'))
-    answer = ltr_duel(
-        "simulate", path, "--plugin", plugin, "--policy", "my_random", "--horizon", 50, "--repetitions", 1,
-        "--out", tmp_path / "out",
-    )  # fmt: skip
-    assert answer.code == 0, answer.err
-    assert set(pd.read_parquet(tmp_path / "out" / "results.parquet")["policy"]) == {"my_random"}
-    refused(ltr_duel("simulate", path, "--plugin", tmp_path / "none.py", "--policy", "rucb"), "none.py")
+QUICK = ("--comparisons", "100", "--horizon", "300", "--repetitions", "2")
+FILES = ("report.html", "regret.png", "preferences.png", "preferences.parquet", "results.parquet", "pulls.parquet")
+FEW = ("--horizon", "50", "--repetitions", "1")
 
 
 @pytest.fixture
-def forgetting():
-    """Unregister the policies of plug-in files after the test."""
-    from ltr_duel.bandits.policy import POLICIES
+def judged(tmp_path):
+    """Write judgements and two runs; return their words."""
+    (tmp_path / "qrels.txt").write_text("1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 d 1\n2 0 e 0\n")
+    (tmp_path / "good.trec").write_text("1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n2 Q0 d 1 1 t\n")
+    (tmp_path / "bad.trec").write_text("1 Q0 c 1 3 t\n1 Q0 b 2 2 t\n2 Q0 e 1 1 t\n2 Q0 nobody 2 0 t\n")
+    return (
+        f"qrels:{tmp_path / 'qrels.txt'}",
+        ("--rankers", f"run:{tmp_path / 'good.trec'}", "--rankers", f"bad=run:{tmp_path / 'bad.trec'}"),
+    )
 
-    before = POLICIES.names()
-    yield
-    for name in set(POLICIES.names()) - set(before):
-        POLICIES.remove(name)
+
+def test_the_demo_writes_six_files_and_says_who_won(ltr_duel, corpus, tmp_path):
+    answer = ltr_duel("demo", "--data", corpus, "--out", tmp_path / "out", *QUICK)
+    assert answer.code == 0 and "constant within each query in small: 4; left out" in answer.err, answer.err
+    for text in ("Condorcet winner: 1.", "rucb: average regret", "mdb: average regret"):
+        assert text in answer.out
+    assert all((tmp_path / "out" / name).stat().st_size > 1000 for name in FILES)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "1 features are constant within each query" in page and "navigational" in page
+    assert page.count("data:image/png;base64,") == 2 and "://" not in page
 
 
-@pytest.mark.usefixtures("forgetting")
-def test_a_policy_that_cannot_be_compiled_is_said_in_one_sentence(ltr_duel, tmp_path):
-    from ltr_duel.bandits.policy import POLICIES
+def test_the_demo_makes_its_own_corpus_as_text(succeed, tmp_path, monkeypatch):
+    few = make_corpus(queries=6, documents=5, features=3)
+    monkeypatch.setattr("ltr_duel.data.make_corpus", lambda **settings: few)
+    assert "3 features, grades 0..4" in succeed("demo", "--out", tmp_path, "--comparisons", 2, *FEW)
+    assert any(path.name.endswith(".txt.gz") for path in tmp_path.iterdir())
 
-    path = save_preferences(bradley_terry(3), tmp_path / "m.parquet")
-    plugin, spec = tmp_path / "uncompiled.py", tmp_path / "spec.toml"
-    text = Path(POLICIES["random"].select.__code__.co_filename).read_text()
-    text = text.replace("state.wins[first, second]", "state.won[0]")
-    plugin.write_text(text.replace('name="random', 'name="uncompiled'))
-    words = ("update of policy 'uncompiled' fails: AttributeError", f"{plugin}:", "no attribute 'won'")
-    refused(ltr_duel("simulate", path, "--plugin", plugin, "--policy", "uncompiled"), *words)
-    spec.write_text('policies = ["uncompiled"]\nrepetitions = 2\nhorizon = 5\n[[matrices]]\nname = "m"\np = [[0.5]]\n')
-    for options in ((), ("--backend", "loky")):
-        refused(ltr_duel("run", spec, "--plugin", plugin, "--out", tmp_path / "out", "--jobs", 1, *options), *words)
+
+def test_the_demo_runs_on_judgements_and_runs(ltr_duel, judged, tmp_path):
+    data, runs = judged
+    answer = ltr_duel("demo", "--data", data, *runs, "--clicks", "perfect", "--out", tmp_path / "out", *QUICK)
+    assert "2 queries, 6 documents, no features" in answer.out and "Condorcet winner: run:good" in answer.out
+    assert f"{data}: 2 queries, 6 documents (judged" in answer.err
+
+
+def test_the_demo_runs_on_real_corpora(succeed, real_data, tmp_path):
+    for name in ("MQ2008/Fold1", "NP2004/Fold1", "MSLR_sample/WEB30K_Fold1_vali_head18q.txt.gz"):
+        succeed("demo", "--data", real_data / name, "--out", tmp_path, "--comparisons", 100, *FEW, "--overwrite")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("0 qid:1 1:0.5 2:1\n0 qid:1 1:0.7 2:3\n", "no document has a grade above 0"),
+        ("1 qid:1 1:0.5\n0 qid:1 1:0.7\n", "at least two rankers"),
+        ("7 qid:1 1:0.5 2:1\n0 qid:1 1:0.7 2:3\n", "this corpus has 8 (0..7)"),
+        ("1 qid:1 1:1 2:1\n0 qid:1 1:1 2:1\n", "no ranker is left"),
+    ],
+)
+def test_a_corpus_without_an_answer_is_refused_and_nothing_is_written(refuse, tmp_path, text, sentence):
+    (tmp_path / "bad.txt").write_text(text)
+    refuse(sentence, "demo", "--data", tmp_path / "bad.txt", "--out", tmp_path / "out", "-q", *QUICK)
+    assert not (tmp_path / "out").exists()
+
+
+def test_simulate_names_the_policy_with_the_lowest_regret_and_writes_four_files(succeed, tmp_path):
+    out, words = tmp_path / "runs", ("--policy", "rucb", "--policy", "random", "--horizon", "1e3")
+    answer, certainty, *_ = succeed("simulate", "arxiv", *words, "--out", out, "--jobs", 1).splitlines()
+    assert answer.startswith("rucb: average regret ") and "after 1,000 steps, the lowest of 2 policies" in answer
+    assert certainty.startswith("Condorcet winner: A.")
+    frame = pd.read_parquet(out / "results.parquet")
+    assert {"policy", "repetition", "t", "regret_average"} <= set(frame)
+    assert set(frame["policy"]) == {"rucb", "random"} and frame["t"].max() == 1000
+    assert {"pulls", "arm"} <= set(pd.read_parquet(out / "pulls.parquet"))
+    again = tmp_path / "again"
+    succeed("simulate", "arxiv", *words, "--out", again, "--jobs", 2)
+    for name in ("results.parquet", "pulls.parquet", "runs.json", "regret.png"):
+        assert (out / name).read_bytes() == (again / name).read_bytes(), name
+
+
+def test_figures_have_the_width_and_the_kind_of_a_paper(succeed, tmp_path):
+    look = ("--figures", "svg", "--width", "column", "--band", "sd", "--start", 10)
+    succeed("simulate", "arxiv", *FEW, "--out", tmp_path / "out", *look)
+    assert 'width="237.6pt"' in (tmp_path / "out" / "regret.svg").read_text()  # 3.3 * 72
+
+
+def test_sets_run_on_a_matrix_if_independent_coins_are_accepted(succeed, refuse, tmp_path):
+    words = ("simulate", save_preferences(bradley_terry(3), tmp_path / "m.parquet"), "--policy", "mdb", *FEW)
+    refuse("--sets independent-coins", *words)
+    assert "independent coins" in succeed(*words, "--sets", "independent-coins", "--out", tmp_path / "sets")
+
+
+@pytest.mark.parametrize(("wins", "assumed"), [(0.51, True), (0.9, False)])
+def test_simulate_names_the_winner_of_its_table_where_the_matrix_leaves_it_undecided(succeed, tmp_path, wins, assumed):
+    matrix = PreferenceMatrix(np.array([[0.5, wins], [1 - wins, 0.5]]), ("x", "y"), 0.02 * (1 - np.eye(2)))
+    words = ("simulate", save_preferences(matrix, tmp_path / "m.parquet"), "--policy", "random", *FEW)
+    shown = succeed(*words, "--out", tmp_path / "o")
+    assert (" The table assumes the winner of this matrix, x.\n" in shown) == assumed
+
+
+def test_without_a_condorcet_winner_regret_is_copeland_regret(succeed, tmp_path):
+    path = save_preferences(ROCK_PAPER_SCISSORS, tmp_path / "m.parquet")
+    shown = succeed("simulate", path, "--policy", "rucb", *FEW, "--out", tmp_path / "out")
+    assert shown.startswith("rucb: Copeland regret ")
+
+
+def test_simulated_users_answer_by_a_matrix_of_their_own_or_of_a_file(ltr_duel, succeed, corpus, tmp_path):
+    users = ("--users", corpus, "--rankers", "features:1,4", "--clicks", "perfect")
+    words, out = ("--policy", "rucb", *FEW, "--out", tmp_path / "out"), tmp_path / "out" / "results.parquet"
+    answer = ltr_duel("simulate", *users, "--comparisons", 200, *words)
+    assert "constant within each query in small: 4; --ties alone orders the documents" in answer.err
+    own, matrix = pd.read_parquet(out), tmp_path / "m.parquet"
+    succeed("prefs", "estimate", corpus, *users[2:], "--comparisons", 200, "--out", matrix)
+    succeed("simulate", matrix, *users, *words, "--overwrite")
+    pd.testing.assert_frame_equal(own, pd.read_parquet(out))
+
+
+def test_rankers_are_evaluated_into_a_table_and_three_files(succeed, corpus, tmp_path):
+    words = ("--rankers", "features:1,2,3", "--measure", "ndcg@5", "--measure", "MAP", "--rows", 1)
+    answer, certainty, note, _, *rows = succeed("evaluate", corpus, *words, "--out", tmp_path / "out").splitlines()
+    rankings = rankers_named(load_dataset(corpus), ["features:1,2,3"])
+    expected = evaluate_rankers(rankings, ["NDCG@5", "MAP"])
+    best = expected.iloc[0]
+    assert answer.startswith(f"{best['ranker']} has the highest NDCG@5, {best['mean']:.4f} (")
+    assert certainty.endswith(" of the 2 others (paired test, p < 0.05)")
+    assert note == "note: NDCG has the gain 2^grade - 1" and [row.split()[1] for row in rows[:2]] == ["NDCG@5", "MAP"]
+    assert rows[2] == "2 more rankers for each measure; --rows 3 lists them"
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "measures.parquet"), expected)
+    assert r"\toprule" in (tmp_path / "out" / "measures.tex").read_text()
+    assert (tmp_path / "out" / "measures.png").stat().st_size > 5000
+    assert " MAP " not in succeed("evaluate", corpus) and " MAP " in succeed("evaluate", corpus, "--explain")
+
+
+def test_a_baseline_is_compared_with(succeed, corpus):
+    shown = succeed("evaluate", corpus, "--rankers", "features:1,2", "--baseline", "2", "--measure", "MAP")
+    assert "to the baseline" in shown and next(row for row in shown.splitlines() if row.startswith("2 "))[-1] == "-"
+
+
+def test_a_run_that_lacks_documents_and_a_corpus_that_lacks_a_query_are_noted(ltr_duel, judged):
+    answer = ltr_duel("evaluate", judged[0], *judged[1], "--measure", "MAP")
+    assert answer.code == 0 and "run:good: has documents for 2 of 2 queries, 3 of 6 documents" in answer.err
+    assert not ltr_duel("evaluate", judged[0], *judged[1], "-q").err
+
+
+def test_sensitivity_prints_a_row_for_each_method_and_writes_two_files(succeed, corpus, tmp_path):
+    few = ("--pairs", 2, "--impressions", 200, "--repetitions", 5, "--out", tmp_path)
+    shown = succeed("sensitivity", corpus, "--clicks", "perfect", "--method", "probabilistic", "--method", "sosm", *few)
+    title, head, *rows = shown.splitlines()
+    assert title == "small, perfect clicks: 2 pairs of rankers, 5 repetitions of each"
+    assert "impressions to 95%" in head and "right after 200" in head
+    assert [row.split()[0] for row in rows[:2]] == ["probabilistic", "sosm"]
+    frame = pd.read_parquet(tmp_path / "sensitivity.parquet")
+    assert set(frame["method"]) == {"probabilistic", "sosm"} and frame["impressions"].max() == 200
+    assert (tmp_path / "sensitivity.png").stat().st_size > 5000
+
+
+def test_advice_is_printed_in_three_lines_and_saved(succeed, corpus, tmp_path, monkeypatch):
+    simulator = api.Simulator  # as plain Python, so that nothing has to be compiled
+    monkeypatch.setattr(api, "Simulator", lambda *given, **kept: simulator(*given, **{**kept, "compiled": False}))
+    words = ["advise", corpus, "--rankers", "features:1,2,3", "--budget", 100, "--clicks", "perfect", "--top", 2]
+    words += ["--candidate", "random/team_draft", "--candidate", "mdb/sosm", "--simulations", 10, "--jobs", 1]
+    *lines, files = succeed(*words, "--out", tmp_path / "advice").splitlines()
+    assert len(lines) == 3 and lines[2].startswith("note: ") and files.endswith("live.toml")
+    names = ["advice.html", "advice.json", "advice.png", "live.toml"]
+    assert sorted(path.name for path in (tmp_path / "advice").iterdir()) == names
+
+
+def test_info_describes_a_corpus(succeed, tmp_path):
+    file = tmp_path / "tiny.txt"
+    file.write_text("0 qid:1 1:1 2:0 3:5 4:1\n1 qid:1 1:2 2:0 3:5 4:2\n0 qid:2 1:2 2:0 3:6 4:2\n")
+    lines = {line[:21].strip(): line[21:] for line in succeed("data", "info", file).splitlines()}
+    assert lines["queries"] == "2, 1 of them without a relevant document"
+    assert lines["documents"] == "3; for each query 1 to 2, median 1.5" and lines["missing values"] == "none"
+    assert (lines["zero everywhere"], lines["constant in queries"], lines["exact twins"]) == ("2", "3", "1 = 4")
+
+
+def test_the_cache_is_measured_and_cleared_and_stored_corpora_are_listed(succeed, refuse, tmp_path, monkeypatch):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(load, "KEPT_AFTER", 0.0)
+    load_dataset(write_svmlight(make_corpus(queries=3, features=4), tmp_path / "a.txt"))
+    (folder,) = (tmp_path / "home" / "corpora").iterdir()
+    assert succeed("data", "cache").startswith(f"{tmp_path / 'home'}: 0.0 MB in 1 folders. Above 30 GB")
+    assert succeed("data", "cache", "--clear").startswith("freed ") and not folder.exists()
+    (tmp_path / "home" / "corpora" / "mq2007").mkdir(parents=True)
+    (tmp_path / "home" / "corpora" / "mq2007" / "corpus-mq2007").touch()
+    listed = succeed("list", "corpora")
+    assert listed.count("  stored     yes\n") == 1 and listed.count("  stored     no\n") == len(CORPORA) - 1
+    monkeypatch.setenv("LTR_DUEL_CACHE_GB", "much")
+    refuse("LTR_DUEL_CACHE_GB", "data", "cache")

@@ -4,73 +4,35 @@ from __future__ import annotations
 
 CALLS = """
 simulate(arxiv(), 'random', horizon=1.5) => the horizon must be a whole number, not 1.5
-simulate(arxiv(), 'random', horizon=None) => the horizon must be a whole number, not None
-simulate(arxiv(), 'random', horizon=True) => the horizon must be a whole number, not True
 simulate(arxiv(), 'random', horizon=np.array([1, 2])) => must be a whole number, not a ndarray
 simulate(arxiv(), 'random', horizon=10**400) => (401 characters)
-simulate(arxiv(), 'random', horizon=10, repetitions=1e30) => repetitions must be between 1 and 1e
 simulate(arxiv(), 'random', horizon=10, seed=np.random.default_rng(0)) => a whole number, not a Generator
-simulate(arxiv(), 'random', horizon=10, jobs='x') => the number of jobs must be a whole number, not 'x'
-simulate(arxiv(), None) => must be a name or a list of names, not None
 simulate(arxiv(), [['rucb']]) => must be a name or an object of that kind, not a list
 simulate(np.eye(2), 'rucb') => or an oracle, not a ndarray
 simulate(FromMatrix(arxiv()), 'rucb', preferences=np.eye(2)) => pass preferences=, a PreferenceMatrix
-checkpoints(1.5) => must be a whole number, not 1.5
-FromUtilities('x') => means must be a list of numbers
-FromUtilities([1j]) => not complex128
-FromUtilities([[1.0, 2.0]]) => not float64 of shape (1, 2)
 Results([], arxiv()).to_frame() => there is no run
-Learner('rucb', 1.5) => arms must be a whole number, not 1.5
 estimate_preferences(corpus()) => must be Rankings,~not a Dataset
 estimate_preferences(rankings(), at_most=10**30, target_error=0.1) => at most 1,073,741,824 comparisons
-estimate_preferences(rankings(), clicks=5) => a click model must be a name or an object of that kind, not 5
 estimate_preferences(rankings(), outcome=5) => no outcome rule of probabilistic called 5
 
-make_corpus(queries=10**12) => must be at most 10,000,000,000
 load_dataset(None) => the path of a file or folder, not None
-load_dataset(chr(0)) => the path of a file or folder, not '\\x00'
-load_dataset('small.txt', first_id=True) => first_id must be a whole number, not True
 load_dataset('small.txt', fill=[1]) => the fill must be between~not a list
-load_dataset('small.txt', labels=np.zeros(3)) => no labels a ndarray
 load_dataset('small.txt', dialect=[1, 2]) => no dialect a list
-load_dataset('small.txt', grades=2) => grades 0..2 do not fit in 0..1
 load_dataset('small.txt', feature_names=['x']) => 1 names for 3 features
-replace(corpus(), relevance=np.zeros(3, np.int16)) => one entry for each document
-replace(corpus(), query_ptr=np.array([1, 2])) => must increase from 0
-write_svmlight(None, 'a.txt') => the corpus must be a Dataset, not None
 write_svmlight(corpus(), '.') => it is a folder, a pipe or a device, not a file
 feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
-feature_rankers(None) => the corpus must be a Dataset, not None
 rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long
-rankings()[[-1]] => the position of a ranker must be between 0 and 2, not -1
 evaluate_rankers(rankings(), 5) => measures must be a list of names, not 5
-run_rankers(corpus(), {'a': 5}) => each run must be a MatchedRun, not 5
-pool_runs(5, 5) => runs must be a mapping of names to runs, not 5
-interleave({'a': ['x'], 'b': ['y']}).credit(5) => a list of document ids, not 5
-load_plugin(5) => a plug-in must be the path of a file or folder, not 5
 
-read_spec(5) => an experiment must be the path of a file or folder, not 5
-StudyResults('absent') => absent: contains no results
 run_experiment('x', 'o') => of make_schedule, must be a Schedule, not 'x'
-plot_regret(5) => DataFrame, not 5
 plot_regret(pd.DataFrame({'x': [1]})) => a figure has no column 'policy'
 plot_accuracy(pd.DataFrame({'policy': [], 't': []})) => a figure has no row
-plot_preferences(arxiv(), ax=5) => ax must be an Axes, not 5
-save_figure(5, 'a.png') => a figure must be an Axes or Figure, not 5
 save_figure(plot_preferences(arxiv()), 300 * 'a' + '.png') => characters) cannot be written: File name too long
 
-PreferenceMatrix(None) => must be square, not of shape ()
 PreferenceMatrix([[0.5], [0.5, 0.5]]) => its rows are not of equal length
-PreferenceMatrix([[None, 1], [0, 0.5]]) => real numbers, not object
-PreferenceMatrix(np.ma.masked_array(np.eye(2), np.eye(2))) => not masked
-PreferenceMatrix(arxiv().p[:2, :2], (1, 2)) => must be one line of text, not 1
 PreferenceMatrix(arxiv().p[:2, :2], 'ab') => must be a list of strings, not 'ab'
 PreferenceMatrix(arxiv().p[:2, :2], (chr(0xd800), 'b')) => not '\\ud800'
-PreferenceMatrix(arxiv().p[:2, :2], standard_error=None) => standard_error must be square
 PreferenceMatrix(arxiv().p[:2, :2], comparisons=np.full((2, 2), 1.5)) => whole numbers
-save_preferences('x', 'a.csv') => must be a PreferenceMatrix, not 'x'
 save_preferences(PreferenceMatrix(arxiv().p, provenance={'a': object()}), 'new/a.parquet') => must be valid JSON
 arxiv().index(99) => between 0 and 5, not 99
-arxiv()[0:2] => not a slice
-synthetic_preferences(['x']) => no synthetic preference matrix a list
 """

@@ -18,165 +18,103 @@ p = [[0.5, 0.6, 0.7], [0.4, 0.5, 0.6], [0.3, 0.4, 0.5]]
 """,
     "other.toml": "x = 1",
     "null.txt": "1 qid:1 1:NULL 2:1\n0 qid:1 1:1 2:1\n",
-    "zero.txt": "1 qid:1 0:1 1:1\n0 qid:1 0:1 1:2\n",
     "folder/other.txt": "not a result",
 }
 SHORT = {  # first word of a line -> the words that it stands for
     "SIM": "simulate m.csv --out o",
-    "LIVE": "simulate --users small.txt --policy rucb --out o",
+    "USERS": "simulate --users small.txt --policy rucb --out o",
     "EST": "prefs estimate small.txt --jobs 1 --out new.parquet",
     "EVAL": "evaluate small.txt",
-    "SENS": "sensitivity small.txt",
-    "DEMO": "demo --out o",
     "RUN": "run spec.toml --out o",
 }
 
 # words => a part of the sentence, in which ~ stands for any text
 COMMANDS = f"""
-simulat => no command 'simulat'; did you mean 'simulate'? (demo, list, data,
-prefs shwo m.csv => no command 'shwo'; did you mean 'show'? (compare, estimate,
-'' => no command ''; (demo, list, data,
+simulat => No such command 'simulat'
 prefs --bogus => --bogus
 evaluate => Missing argument 'PATH'
-live export shop.db => shop.db: there is no store of a live experiment
-list policies rubc => no policy 'rubc'; did you mean 'rucb'? (auto,
+live export shop.db --out new.csv => shop.db: there is no store of a live experiment
 list methods probabilitic => no comparison method 'probabilitic'; did you mean 'probabilistic'? (
-list clicks navigationl => no click model 'navigationl'; did you mean 'navigational'? (
 
 SIM --policy : => no policy ''; (auto,
-SIM --policy rucb: => policy 'rucb:': '' must be written as key=value
-SIM --policy rucb:alpha => 'alpha' must be written as key=value
-SIM --policy rucb:alpha= => alpha must be a number, not ''
+SIM --policy rubc => no policy 'rubc'; did you mean 'rucb'? (auto,
 SIM --policy rucb:alpha=nan => alpha must be at least 0.01, not nan
 SIM --policy rucb:alpha=1,alpha=2 => alpha is given twice
 SIM --policy rucb:alpah=1 => no parameter of policy rucb called 'alpah'; did you mean 'alpha'? (
 SIM --policy rucb:alpha={"9" * 400}x =>  characters)
 SIM --policy rucb --policy rucb => a policy is named twice
-SIM --policy rucb --horizon 0 => the horizon must be~not 0
-SIM --policy rucb --horizon 1e16 => the horizon must be between 1 and 1e~15, not 10000000000000000
-SIM --policy rucb --horizon {"9" * 400} => the horizon must be between 1 and~(400 characters)
-SIM --policy rucb --horizon nan => 'nan' is not a whole number
-SIM --policy rucb --horizon {"x" * 400} => (402 characters) is not a whole number
-SIM --policy rucb --jobs -2 => the number of jobs must be
-SIM --policy rucb --repetitions 1e30 => the number of repetitions must be between 1 and 1e
-SIM --policy rucb --repetitions {"9" * 5000} => 999...999~(5,0
-SIM --policy rucb --rankers features => --rankers requires --users
-SIM --policy rucb --fill 0 => require --users
-SIM --policy rucb --plugin absent.py => absent.py: there is no such plug-in file
-SIM --policy rucb --plugin m.csv => m.csv: SyntaxError: invalid syntax
-simulate --policy rucb --out o => give the FILE of a preference matrix, or --users with a corpus
-simulate absent.csv --policy rucb --out o => absent.csv:
-simulate m.csv --policy rucb --out m.csv => m.csv
-simulate m.csv --policy rucb --out /dev/null => /dev/null
-simulate m.csv --policy rucb --out '' => an empty name is not an output path
-simulate m.csv --policy rucb --out m.csv/x/y => cannot be written: m.csv is not a folder
-simulate m.csv --policy rucb --out {"n" * 300} => nnn...~characters
-LIVE --clicks navigational:position_bias=-1 => position_bias must be at least 0, not -1
-LIVE --method probabilistic:tau= => tau must be a number, not ''
-LIVE --slates balanced => balanced
-LIVE --top 0 => the number of documents shown must be between 1 and 1000, not 0
-LIVE --rankers , => names no feature
-LIVE --rankers features:9 => no feature in small called '9'; (1, 2, 3)
-LIVE --rankers features:1 => at least two rankers
-LIVE m.csv --horizon 10 => the preference matrix has other rankers
+SIM --horizon 0 => the horizon must be~not 0
+SIM --horizon {"9" * 400} => the horizon must be between 1 and~(400 characters)
+SIM --horizon {"x" * 400} => (402 characters) is not a whole number
+SIM --jobs -2 => the number of jobs must be
+SIM --repetitions {"9" * 5000} => 999...999~(5,0
+SIM --delay -1 => delay must be~not -1
+SIM --rankers features => --rankers and similar options require --users
+SIM --plugin absent.py => absent.py: there is no such plug-in file
+simulate --out o => give the FILE of a preference matrix, or --users with a corpus
+simulate absent.csv --out o => absent.csv:
+simulate small.txt --out o => small.txt: not a preference matrix
+simulate m.csv --out '' => an empty name is not an output path
+simulate m.csv --out m.csv/x/y => cannot be written: m.csv is not a folder
+simulate m.csv --out {"n" * 300} => nnn...~characters
+USERS --clicks navigational:position_bias=-1 => position_bias must be at least 0, not -1
+USERS --top 0 => the number of documents shown must be between 1 and 1000, not 0
+USERS --rankers , => names no feature
+USERS --rankers features:1 => at least two rankers
+USERS m.csv --horizon 10 => the preference matrix has other rankers
 
 EVAL --measure NDGC@10 => no measure 'NDGC@10'; did you mean 'NDCG@k'? (
 EVAL --measure NDCG@1e999 => write a cut-off from 1 to 100,000, as in 'NDCG@10'
-EVAL --measure MAP --measure MAP => named twice
 EVAL --ties fixd => no tie rule 'fixd'; (
 EVAL --rankers run:absent => absent: there is no such file
 EVAL --rankers run: => 'run:' requires a file after the colon: run:FILE
-EVAL --rankers =run:x => no kind of ranker '=run'; did you mean 'run'? (
 EVAL --rankers lightgbm:m.csv => m.csv: not a LightGBM model
-EVAL --rankers onnx:m.csv => m.csv: not an ONNX model
 EVAL --rankers scores:m.csv => m.csv: a table of scores needs a query, a document and scores
-EVAL --rankers features:1,1 => two rankers have the same name
-EVAL --out m.csv => m.csv
 evaluate null.txt => feature 1 is NULL;~--fill
 evaluate qrels:small.txt => requires runs; give --rankers run:FILE (in a spec:
 evaluate qrels:small.txt --rankers run:r --labels round => judgements are not feature files
 
-DEMO --data absent => absent: there is no such file or folder
-DEMO --data m.csv => m.csv: no column 'query'
-DEMO --fill 0 => require --data
+demo --fill 0 --out o => require --data
 demo --data small.txt --out m.csv => m.csv is not a folder
-
 EST --comparisons 1e30 => at most 1,073,741,824 comparisons of a pair are possible, not 1000
 EST --target-error nan => must be between 1e-05 and 0.5, not nan
-EST --variance-reduction all => 'all' is not one of 'auto', 'none'
-prefs estimate zero.txt --out o.parquet => --first-id 0
-prefs estimate small.txt --out folder => it is a folder, a pipe or a device, not a file
-prefs show m.csv --rows -1 => --rows~at least 0, not -1
+prefs show m.csv --rows -1 => -1 is not in the range
 prefs show {"n" * 300} => File name too long
+sensitivity small.txt --least-gap 1 => no two of the 3 rankers differ by more than 1 in NDCG@10
+advise small.txt --budget 10 => the budget must be between 100 and 1e+09, not 10
+advise small.txt --budget 1000 --incumbent 9 => no ranker '9'
+logs compare nowhere.jsonl => no such file
+logs check => give either a LOG, or --exposures with --events, or --source
 
-SENS --least-gap 1 => no two of the 3 rankers differ by more than 1 in NDCG@10
-SENS --accuracy 2 => the accuracy must be between 0.5 and 1, not 2
-SENS --accuracy x => 'x' is not a valid float
-SENS --pairs 1e30 => the number of pairs must be between 1 and 1e
-sensitivity small.txt --fold 1 => a split or a fold requires a folder
-
-run absent.toml --dry-run => absent.toml:
 run other.toml --dry-run => other.toml: no key 'x'; (
 run spec.toml => give --out DIR, the folder of results (or --dry-run)
 run spec.toml --out folder => folder: contains files that do not belong to an experiment
 RUN --backend thread => no backend 'thread'; did you mean 'threads'? (
 RUN --shard 4/3 => --shard must be i/n with 1 <= i <= n, for example 1/8, not '4/3'
 RUN --scheduler x => --scheduler is for --backend dask, not for 'threads'
-run spec.toml --out folder --check 0 => the number of runs must be at least 1, not 0
-status m.csv => m.csv: contains no results of 'ltr-duel run'
-results folder => folder: contains no results of 'ltr-duel run'
 results folder --regret averge => no regret 'averge'; did you mean 'average'? (
-results folder --format gif => 'gif' is not one of 'png', 'pdf', 'svg'
+results folder --figures gif => 'gif' is not one of 'png', 'pdf', 'svg'
 reproduce all => name figures (or all) and give --out DIR; --list lists the figures
-reproduce rucb_figure --out o => no figure 'rucb_figure'; did you mean 'rucb_figure_
-reproduce all --out o --scale quik => no scale 'quik'; did you mean 'quick'? (quick, paper)
 reproduce --list --experiments folder => folder: no figure files
-check folder => folder: there is no such plug-in file
-
-data info nowhere => nowhere: there is no such file or folder
 data info /dev/null => /dev/null: this is neither a file nor a folder
 data fetch mq2008 => run this again with --accept-terms
-data fetch mq2008 --accept-terms --archive nowhere --folder c => nowhere: there is no such file
-data fetch imat2009 --accept-terms --archive m.csv --folder m.csv => m.csv: this is a file, but a folder
 """
 
 # a file of an experiment, as changes of spec.toml (old -> new), or as a whole => a part of the sentence
 SPECS = f"""
-horizon = 50 -> horizon = {"9" * 5000} => not TOML: Exceeds the limit
-horizon = 50 -> horizon = {"9" * 400} => (400 characters)
-horizon = 50 -> horizon = inf => horizon: the value must be a whole number, not inf
-horizon = 50 -> horizon = true => horizon: the value must be a whole number, not True
 horizon = 50 -> horizon = 2020-01-01 => horizon: the value must be a whole number, not a date
-horizon = 50 -> horizon = 0 => horizon:
-horizon = 50 -> horizon = [] => horizon: the list is empty
 horizon = 50 -> horizon = {[*range(1, 91)]}; repetitions = 2 -> repetitions = 1e7 => runs; an experiment has at most
 horizon = 50 -> horizn = 50 => no key 'horizn'; did you mean 'horizon'? (
-horizon = 50 -> {"x" * 5000} = 1 => no key~characters)
 horizon = 50 -> x = {"[" * 5000}{"]" * 5000} => not TOML
 ["rucb"] -> ["rubc"] => policies[0]: no policy 'rubc'; did you mean 'rucb'? (
-["rucb"] -> [] => policies: the list is empty
 ["rucb"] -> ["rucb", "rucb"] => policies[1]: 'rucb' is given twice
-["rucb"] -> [3] => policies[0]: must be a name with parameters
-["rucb"] -> [{{name = "rucb", alpha = {{}}}}] => alpha must be a number
 ["rucb"] -> [{{name = "rucb", alpha = {[*range(1, 3001)]}, prior_wins = {[*range(3000)]}}}] => for 9,000,000
 p = [[0.5, 0.6 -> answers = "users"\\np = [[0.5, 0.6 => no answers 'users'; (matrix, independent_coins)
-0.6, 0.7] -> nan, 0.7] => matrices[0].p: the value must be between 0 and 1, not nan
-0.6, 0.7] -> "x", 0.7] => matrices[0].p: the value must be a number, not 'x'
 , 0.7 ->  => matrices[0].p: must be a square of numbers
-horizon = 50 -> seed = 0.5 => seed: the value must be a whole number, not 0.5
-horizon = 50 -> regrets = "averge" => regrets: no regret 'averge'; did you mean
-horizon = 50 -> plugins = "absent.py" => there is no such plug-in file
-policies = => spec.toml: not TOML:
 policies = ["rucb"] => there is no problem
 horizon = 5 => the key 'policies' is missing
-policies = "rucb"\\nmatrices = 3 => matrices: must be written as [[
-CORPUS path = "absent.txt" => corpora[0]: absent.txt: there is no such file
 CORPUS path = "null.txt" => null.txt:1:11: feature 1 is NULL; choose a replacement with fill = (min, nan or a number)
-CORPUS path = "zero.txt" => ids start at 1; first_id = 0 reads ids that start at 0
-CORPUS path = "small.txt"\\nouttome = "x" => corpora[0]: no key 'outtome'; did you mean 'outcome'? (
 CORPUS path = "small.txt"\\nclicks = "navigation" => corpora[0].clicks: no click model 'navigation'; did you mean
-CORPUS path = "small.txt"\\nsubsets = {{ size = 30 }} => corpora[0]: a subset of 30 rankers cannot be drawn from 3
 CORPUS path = "small.txt"\\nsynthetic = {{}} => give either 'path' or 'synthetic'
-CORPUS synthetic = {{ queries = 1e9 }} => corpora[0].synthetic.queries:
-CORPUS path = "small.txt"\\n[[utilities]]\\nset = "1good5por" => did you mean '1good5poor'? (
+CORPUS synthetic = {{}}\\nfill = 0 => corpora[0]: 'fill' requires 'path'
 """

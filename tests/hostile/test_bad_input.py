@@ -17,9 +17,9 @@ import pytest
 from ltr_duel import analysis, bandits, core, data, experiment, interleaving, preferences, rankers, simulation
 from ltr_duel.cli.main import main
 from ltr_duel.core import InputError
-from tests.hostile import damaged
 from tests.hostile.calls import CALLS
 from tests.hostile.commands import COMMANDS, FILES, SHORT, SPECS
+from tests.hostile.damaged import TABLES
 
 LONGEST = 1500  # characters of a sentence: enough for the names of all policies, but not for a long value
 FLOORS = (analysis, bandits, core, data, experiment, interleaving, preferences, rankers, simulation)
@@ -27,21 +27,12 @@ NAMES = {name: getattr(floor, name) for floor in FLOORS for name in floor.__all_
 NAMES |= {"np": np, "pd": pd, "replace": dataclasses.replace}
 NAMES |= {"corpus": lambda: NAMES["make_corpus"](queries=3, documents=5, features=3)}
 NAMES |= {"rankings": lambda: NAMES["feature_rankers"](NAMES["corpus"]())}
-TABLES = {  # words of the command -> name of the file, files
-    "data info a.txt": ("a.txt", damaged.CORPORA),
-    "data info a": ("a", damaged.FOLDERS),
-    "data fetch imat2009 --accept-terms --archive given --folder c": ("given", damaged.ARCHIVES),
-    "prefs show m": ("m", damaged.MATRICES),
-    "prefs estimate small.txt --comparisons 10 --jobs 1 --out new.csv": ("new.csv", damaged.OUTPUTS),
-    "list policies --plugin mine.py": ("mine.py", damaged.PLUGINS),
-    "results store": ("store", damaged.STORES),
-}
 
 
 def lines_of(table):
     """Return the two sides of each line of a table; ids are the left sides, cut."""
     sides = [line.rpartition(" => ")[::2] for line in table.splitlines() if line]
-    return [pytest.param(left, says, id=left[:70]) for left, says in sides]
+    return [pytest.param(left, sentence, id=left[:70]) for left, sentence in sides]
 
 
 def write(path, content):
@@ -53,28 +44,34 @@ def write(path, content):
 
 
 @pytest.fixture
-def refused(tmp_path, monkeypatch, capfd):
-    """Return a function that runs a command in a folder of `FILES`, and checks its sentence and the folder."""
+def here(tmp_path, monkeypatch):
+    """Work in a folder of `FILES`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     for name, content in FILES.items():
         write(tmp_path / name, content)
+    return tmp_path
 
-    def run(words, says):
-        before = listing(tmp_path)
+
+@pytest.fixture
+def refused(here, capfd):
+    """Return a function that runs a command, and checks its sentence and that no file changes."""
+
+    def run(words, expected):
+        before = listing(here)
         with pytest.raises(SystemExit) as stop:
             main(*words)
         err = capfd.readouterr().err
         line, newline, rest = err.partition("\n")
         assert stop.value.code == 2 and line.startswith("ltr-duel: ") and newline and not rest, err
-        assert said(says, line) and listing(tmp_path) == before, line
+        assert matches(expected, line) and listing(here) == before, line
 
     return run
 
 
-def said(says, sentence):
+def matches(expected, sentence):
     """Return whether a sentence is short and contains a text, in which ~ stands for any text."""
-    return re.search(".*".join(map(re.escape, says.split("~"))), sentence) and len(sentence) <= LONGEST
+    return re.search(".*".join(map(re.escape, expected.split("~"))), sentence) and len(sentence) <= LONGEST
 
 
 def listing(folder):
@@ -83,14 +80,14 @@ def listing(folder):
     return {str(path): hashlib.sha256(path.read_bytes()).digest() if real else None for path, real in files.items()}
 
 
-@pytest.mark.parametrize(("line", "says"), lines_of(COMMANDS))
-def test_bad_words_are_refused_in_one_sentence(line, says, refused):
+@pytest.mark.parametrize(("line", "sentence"), lines_of(COMMANDS))
+def test_bad_words_are_refused_in_one_sentence(line, sentence, refused):
     first, _, rest = line.partition(" ")
-    refused(shlex.split(f"{SHORT.get(first, first)} {rest}"), says)
+    refused(shlex.split(f"{SHORT.get(first, first)} {rest}"), sentence)
 
 
-@pytest.mark.parametrize(("text", "says"), lines_of(SPECS))
-def test_bad_files_of_experiments_are_refused_in_one_sentence(text, says, refused, tmp_path):
+@pytest.mark.parametrize(("text", "sentence"), lines_of(SPECS))
+def test_bad_files_of_experiments_are_refused_in_one_sentence(text, sentence, refused, here):
     spec, text = FILES["spec.toml"], text.replace("\\n", "\n")
     if text.startswith("CORPUS "):
         spec = f'policies = ["rucb"]\nhorizon = 50\n[[corpora]]\n{text.removeprefix("CORPUS ")}'
@@ -100,27 +97,23 @@ def test_bad_files_of_experiments_are_refused_in_one_sentence(text, says, refuse
         old, _, new = change.partition(" -> ")
         assert old in spec
         spec = spec.replace(old, new)
-    write(tmp_path / "spec.toml", spec)
-    refused(["run", "spec.toml", "--dry-run"], says)
+    write(here / "spec.toml", spec)
+    refused(["run", "spec.toml", "--dry-run"], sentence)
 
 
-@pytest.mark.parametrize(("command", "name", "case"), [
-    pytest.param(words, name, case, id=f"{words[:12]}: {title}")
-    for words, (name, table) in TABLES.items() for title, case in table.items()
+@pytest.mark.parametrize(("command", "case"), [
+    pytest.param(words, case, id=f"{words[:12]}: {title}")
+    for words, table in TABLES.items() for title, case in table.items()
 ])  # fmt: skip
-def test_bad_files_are_refused_in_one_sentence(command, name, case, refused, tmp_path):
-    content, says, *more = case
-    write(tmp_path / name, content)
-    write(tmp_path / "made/a/data.parquet", b"PAR1")
-    refused([*command.split(), *more], says)
+def test_bad_files_are_refused_in_one_sentence(command, case, refused, here):
+    content, sentence, *more = case
+    write(here / command.split()[-1], content)
+    refused([*command.split(), *more], sentence)
 
 
-@pytest.mark.parametrize(("expression", "says"), lines_of(CALLS))
-def test_bad_arguments_are_refused_in_one_sentence(expression, says, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("small.txt", "m.csv"):
-        write(tmp_path / name, FILES[name])
-    before = listing(tmp_path)
+@pytest.mark.parametrize(("expression", "sentence"), lines_of(CALLS))
+def test_bad_arguments_are_refused_in_one_sentence(expression, sentence, here):
+    before = listing(here)
     with pytest.raises((InputError, TypeError)) as error:
         eval(expression, NAMES)
-    assert said(says, str(error.value)) and listing(tmp_path) == before, str(error.value)
+    assert matches(sentence, str(error.value)) and listing(here) == before, str(error.value)

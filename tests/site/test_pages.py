@@ -59,7 +59,6 @@ ELSEWHERE = {  # beginnings of texts that are not run as printed, with the reaso
     "ltr-duel live backup": "it needs that store: tests/live/test_store.py",
     "ltr-duel live check": "it needs that store: tests/live/test_store.py",
     "ltr-duel logs c": "it needs the tables of a reader: tests/cli/test_logs_commands.py, tests/logs/test_warehouse.py",
-    "ltr-duel power clicks.parquet --pair old new": "it needs a log of rankers of that name: tests/cli",
     "ltr-duel replay MQ2008": "it needs that corpus: tests/live",
     "ltr-duel run mine.toml": "it needs that machine: tests/experiment/test_cluster.py",
     "ltr-duel serve": "it does not end: tests/live/test_serve.py",

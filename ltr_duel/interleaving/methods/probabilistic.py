@@ -10,8 +10,7 @@ independent Bernoulli variables, and a dynamic programme computes its distributi
 Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011; for many
 rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (positions are independent).
 
-Outcome rules for pairs, of which the first is the default; P1 (P2) is the posterior probability that the first
-(second) ranker owns more clicks than the other ranker:
+Rules for pairs, the default first; P1 (P2): posterior probability that the first (second) ranker owns more clicks.
 
 - ``marginal_bernoulli``: a coin of the list decides; the first ranker wins with probability (1 + P1 - P2) / 2.
 - ``marginal_sign``: the first ranker wins if P1 > P2; equal probabilities tie. Published baselines used this rule. It
@@ -201,7 +200,8 @@ def trace_clicks(
         free = first_left(above, state.ranks, last)
         mass = state.tail[free] - end
         for k in range(last):
-            mass -= state.weight[state.ranks[k]] if state.ranks[k] > free else 0.0
+            weight = state.weight[state.ranks[k]]
+            mass -= weight if state.ranks[k] > free else 0.0
         c = n_clicks - 1
         state.source[c, a] = state.weight[lists.rank[slate[a], start + page.shown[last]]] / mass
         for k in range(last - 1, page.clicks[0] - 1, -1):

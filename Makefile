@@ -14,7 +14,7 @@ demo: $(VENV)/.installed  ## Install what users need (no development tools), and
 	@echo "Next, in this shell: . $(BIN)/activate; then ltr-duel --help"
 
 test: $(READY)  ## Install the development tools too, compile the policies once, and run all tests except the long ones
-	$(BIN)/python -c 'from ltr_duel.simulation.run import warm_up; warm_up()'
+	$(BIN)/python -m tests.compile_policies
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
 test-long: $(READY)  ## Run the tests that take minutes

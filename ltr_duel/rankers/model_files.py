@@ -83,7 +83,7 @@ def open_lightgbm(dataset: Dataset, path: Path) -> list[Ranker]:
 def open_xgboost(dataset: Dataset, path: Path) -> list[Ranker]:
     """``xgboost:FILE``: an XGBoost model in its JSON format."""
     content = _content(path, "xgboost")
-    call = f"xgboost.Booster(model_file={str(path)!r}).save_model({str(path.with_suffix('.json'))!r})"
+    call = f"model = xgboost.Booster(model_file={str(path)!r}); model.save_model({str(path.with_suffix('.json'))!r})"
     damaged = InputError(
         f"{path}: not an XGBoost model in JSON, or cut short; the old binary format needs an XGBoost before 3.1"
         f" (pip install 'xgboost<3.1'); convert other formats with {call}"

@@ -116,7 +116,12 @@ def test_late_clicks_make_a_policy_no_better(rankings):
 
 def test_fitted_users_are_sampled_within_their_errors_and_the_same_for_all_candidates(rankings, tmp_path, monkeypatch):
     given = {"format": FORMAT, "model": "sdbn", "source": "a log", "p_click": [0.1, 0.1, 0.0, 0.1, 0.1]}
-    given |= {"p_stop": [0.3] * 5, "errors": {"p_click": [0.02, 0.02, 0, 0.02, 0.02], "p_stop": [0.1] * 5}}
+    given |= {
+        "p_leave": [],
+        "p_notice": [],
+        "p_stop": [0.3] * 5,
+        "errors": {"p_click": [0.02, 0.02, 0, 0.02, 0.02], "p_stop": [0.1] * 5},
+    }
     (tmp_path / "users.json").write_text(json.dumps(given))
     monkeypatch.chdir(tmp_path)
     world = world_with(rankings, "users.json")

@@ -22,7 +22,7 @@ load_dataset('small.txt', feature_names=['x']) => 1 names for 3 features
 write_svmlight(corpus(), '.') => it is a folder, a pipe or a device, not a file
 feature_rankers(corpus(), features=[1]) => must be a list of names, not 1
 rankers_named(corpus(), ['scores:' + 300 * 'a']) => aaaa~characters) cannot be read: File name too long
-evaluate_rankers(rankings(), 5) => measures must be a list of names, not 5
+evaluate_rankers(rankings(), 5) => no measure '5'
 
 run_experiment('x', 'o') => of make_schedule, must be a Schedule, not 'x'
 plot_regret(pd.DataFrame({'x': [1]})) => a figure has no column 'policy'

@@ -105,7 +105,6 @@ SPECS = f"""
 horizon = 50 -> horizon = 2020-01-01 => horizon: the value must be a whole number, not a date
 horizon = 50 -> horizon = {[*range(1, 91)]}; repetitions = 2 -> repetitions = 1e7 => runs; an experiment has at most
 horizon = 50 -> horizn = 50 => no key 'horizn'; did you mean 'horizon'? (
-horizon = 50 -> x = {"[" * 5000}{"]" * 5000} => not TOML
 ["rucb"] -> ["rubc"] => policies[0]: no policy 'rubc'; did you mean 'rucb'? (
 ["rucb"] -> ["rucb", "rucb"] => policies[1]: 'rucb' is given twice
 ["rucb"] -> [{{name = "rucb", alpha = {[*range(1, 3001)]}, prior_wins = {[*range(3000)]}}}] => for 9,000,000

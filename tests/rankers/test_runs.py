@@ -181,7 +181,7 @@ def test_judgements_and_rankers_are_a_corpus_on_the_command_line(files, capsys):
     with pytest.raises(SystemExit) as stop:
         main("evaluate", "qrels:qrels.txt", "--measure", "NDCG@2", *(w for word in words for w in ("--rankers", word)))
     output = capsys.readouterr()
-    assert stop.value.code == 0 and "3 rankers, 2 queries" in output.out and "mine" in output.out
+    assert stop.value.code == 0 and "3 rankers on 2 queries" in output.out and "mine" in output.out
     assert "3 are not judged and have grade 0; 2 queries" in output.err
 
 

@@ -66,13 +66,12 @@ def winner_lines(matrix: PreferenceMatrix) -> tuple[str, str]:
         said = "No Condorcet winner: no" if certain else f"{undecided}. In this estimate no"
         said += f" ranker beats all others. {listed(copeland, 3)} {'beat' if len(copeland) > 1 else 'beats'} the most"
         said += f" ({beaten:g} of {len(matrix) - 1}); {listed(borda, 3)} {'win' if len(borda) > 1 else 'wins'} most"
-        said, chance = f"{said} often on average.", "P(there is none)"
+        said, chance = f"{said} often on average.", "P(there is none), at least,"
     elif certain:
         said, chance = f"Condorcet winner: {winner}. It {_margin(matrix, winner)}", "P(it is the winner)"
     else:
         said = f"{undecided}. In this estimate {winner} beats all others; it {_margin(matrix, winner)}"
-        none = 1 - float(condorcet_confidence(matrix).sum())
-        chance, rest = "P(it is the Condorcet winner)", f" P(there is none) {equal_words(none)}."
+        chance = "P(it is the Condorcet winner)"
     if not estimated:
         return said, ""
     if likely >= SURE and not certain:
@@ -104,11 +103,9 @@ def _for_queries(matrix: PreferenceMatrix) -> str:
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
     """Return a phrase on the likeliest Condorcet winners of an estimated matrix, with their probabilities."""
     confidence = condorcet_confidence(matrix)
-    none, likeliest = max(0.0, 1 - float(confidence.sum())), np.argsort(-confidence, kind="stable")[:3]
+    likeliest = np.argsort(-confidence, kind="stable")[:3]
     likely = [f"{matrix.names[k]}, P {equal_words(confidence[k])}" for k in likeliest if confidence[k] > 0.001]
-    if none > 0.001 or not likely:
-        likely.append(f"none, P {equal_words(none)}")
-    return f"Condorcet winner: {'; '.join(likely)}"
+    return f"Condorcet winner: {'; '.join(likely) or 'no ranker with P above 0.001'}"
 
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:

@@ -29,8 +29,7 @@ NOBODY = "No Condorcet winner: no ranker beats all others. "
         (
             two(0.51, 0.02),  # P = Phi(.01 / .02)
             "Undecided. In this estimate x beats all others; it beats its strongest rival, y, in 0.5100 ± 0.0200"
-            " (standard error) of comparisons (less than two standard errors). P(it is the Condorcet winner) = 0.691."
-            " P(there is none) < 0.001.",
+            " (standard error) of comparisons (less than two standard errors). P(it is the Condorcet winner) = 0.691.",
         ),
         (
             two(0.50004, 1e-5),  # P = Phi(4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ltr_duel.core import stream
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
 from ltr_duel.preferences.properties.confidence import borda_confidence, conclusion_confidence, copeland_confidence
 from ltr_duel.preferences.properties.intervals import wilson
@@ -65,6 +66,20 @@ def test_the_winners_are_as_likely_as_in_drawn_matrices():
     for shares, expected in ((copeland_confidence(matrix), copeland), (borda_confidence(matrix), borda)):
         assert [shares.get(str(k), 0) for k in range(4)] == pytest.approx(expected / 10_000, abs=0.06)
     assert copeland_confidence(matrix) == copeland_confidence(matrix)
+
+
+def test_weak_evidence_about_many_rankers_is_no_evidence_that_none_wins():
+    """Forty rankers in a total order with gaps of .05: the product of uniform priors alone gives 1 - 40 / 2^39."""
+    rng, certain = stream(5, "coins"), 0
+    truth = np.full((40, 40), 0.45) + 0.1 * np.tri(40, k=-1).T + 0.05 * np.eye(40)
+    for n in (2, 20, 100, 400) * 5:
+        wins = np.triu(rng.binomial(n, truth), 1)
+        wins += np.tril(n - wins.T, -1)
+        matrix = PreferenceMatrix.from_counts(wins)
+        certain += matrix.condorcet_winner is None and conclusion_confidence(matrix) > 0.5
+    assert not certain
+    circle = np.where(ROCK_PAPER_SCISSORS.p > 0.5, 140, 60) * (1 - np.eye(3, dtype=int))
+    assert conclusion_confidence(PreferenceMatrix.from_counts(circle)) > 0.99
 
 
 def test_exactly_known_winners_are_certain():

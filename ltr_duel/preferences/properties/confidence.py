@@ -61,9 +61,18 @@ def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
 
 
 def conclusion_confidence(matrix: PreferenceMatrix) -> float:
-    """Return the probability that the Condorcet winner of the matrix is the true one; or, without one, that none is."""
-    sure, winner = condorcet_confidence(matrix), matrix.condorcet_winner
-    return max(0.0, 1 - float(sure.sum())) if winner is None else float(sure[matrix.index(winner)])
+    """Return the probability that the Condorcet winner of the matrix is the true one; or, without one, that none is.
+
+    The latter is a lower bound: one minus the sum over rankers of the probability that the ranker beats its strongest
+    rival, times the number of rivals, since the strongest one is found in the same data. The complement of the winners'
+    probabilities would be near 1 for many rankers before any comparison, because the prior of each pair is uniform.
+    """
+    winner = matrix.condorcet_winner
+    if winner is not None:
+        return float(condorcet_confidence(matrix)[matrix.index(winner)])
+    sure = pair_confidence(matrix)
+    np.fill_diagonal(sure, 1.0)
+    return max(0.0, 1 - float(np.minimum(sure.min(axis=1) * (len(matrix) - 1), 1.0).sum()))
 
 
 def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
